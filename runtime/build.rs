@@ -12,13 +12,14 @@ use std::path::Path;
 /// and how a trampoline calls.
 const ABI: u32 = 7;
 
-const SOURCES: [&str; 40] = [
+const SOURCES: [&str; 41] = [
     "core/start.c",
     "core/modules.c",
     "core/in_memory.c",
     "core/threads.c",
     "core/calls.c",
     "core/objects.c",
+    "core/kth_calls.c",
     "core/control.c",
     "core/watchdog.c",
     "core/processors.c",

@@ -3,8 +3,10 @@
 //! The search itself is the crate `corehop-partitioner`; this file is its command line, and the
 //! folder beside it says the result in words, in JSON and as a plan.
 
+mod asked;
 mod backends;
 mod by_argument;
+mod by_call;
 mod calls;
 mod checks;
 mod choices;
@@ -16,6 +18,7 @@ mod identity;
 mod json;
 mod looked_for;
 mod named;
+mod one_call;
 mod returns;
 mod sweep;
 mod text;
@@ -30,7 +33,8 @@ use crate::one_way;
 use crate::progress::Bar;
 use crate::scope::Scope;
 use crate::taken::Taken;
-use by_argument::Asked;
+use asked::Asked;
+use by_call::ByCall;
 use calls::{Beside, Calls};
 use checks::{check_functions, machines_of};
 use choices::{Aim, By, How, Points, Returns, seconds};
@@ -118,15 +122,8 @@ pub struct Arguments {
     draws: u32,
     #[command(flatten)]
     scope: Scope,
-    /// Search for a function whose calls go to the core of the object that an argument points to,
-    /// on 2 to --cores cores.
-    #[arg(
-        long,
-        conflicts_with_all = ["functions", "fewer", "sweep", "backend", "repeat_connections",
-            "draws", "max_calls", "group_within", "strategy", "returns", "time_limit",
-            "checkpoint", "delegate", "only", "points"]
-    )]
-    by_argument: bool,
+    #[command(flatten)]
+    by_call: ByCall,
     #[command(flatten)]
     named: Named,
     /// Where threads may change core: at entries of functions; or at any code block, which tells
@@ -217,8 +214,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (mut trace, trace_name) = arguments
         .taken
         .open_or_bundled(arguments.trace.as_deref())?;
-    if arguments.by_argument {
-        return by_argument(arguments, (&trace, &trace_name), &machines, output.as_ref());
+    if arguments.by_call.is_asked() {
+        return by_call(arguments, (&trace, &trace_name), &machines, output.as_ref());
     }
     if arguments.points == Points::Blocks {
         trace = trace.with_a_function_at_every_block();
@@ -275,13 +272,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     delivered
 }
 
-fn by_argument(
+fn by_call(
     arguments: &Arguments,
     (trace, trace_name): (&Trace, &str),
     machines: &[Weighted],
     output: Option<&Output>,
 ) -> Result<(), Failure> {
-    by_argument::run(&Asked {
+    arguments.by_call.run(&Asked {
         trace,
         trace_name,
         machines,

@@ -87,9 +87,12 @@ fn of_core(explained: &Explanation<'_>, core: usize, used: &CoreUse, top: usize)
         .iter()
         .filter(|placed| placed.core.index() == core);
     let by_argument = explained.by_argument().map(|of| of.function);
+    let at_calls = explained.split.kth_calls().iter();
+    let at_calls = at_calls.filter(|(_, meant)| meant.core as usize == core);
     let entered: Vec<&str> = entered
         .map(|placed| placed.function)
         .chain(by_argument)
+        .chain(at_calls.map(|(function, _)| *function))
         .map(|function| explained.name(function))
         .collect();
     let code =

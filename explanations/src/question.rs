@@ -74,8 +74,8 @@ impl<'a> Question<'a> {
             warm_up,
         };
         let demands = demands(&subject, (&before.0, &after.0), progress)?;
-        // The neighbours of objects' places are other plans altogether.
-        let alternatives = match self.neighbours && split.objects().is_none() {
+        // The neighbours of objects' places, or of one call, are other plans altogether.
+        let alternatives = match self.neighbours && split.is_by_function() {
             false => Vec::new(),
             true => {
                 let candidates = Candidates::of(trace, &complete, &CandidateRule::default())

@@ -27,6 +27,7 @@ pub mod held_out;
 pub mod hop_cost;
 pub mod machine_list;
 pub mod objective;
+pub mod one_call;
 pub mod plan;
 pub mod progress;
 pub mod requests;

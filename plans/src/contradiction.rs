@@ -1,6 +1,6 @@
 //! What a plan may not say, though it is well-formed.
 
-use crate::destination::MOST_AFTER;
+use crate::destination::{LAST_CALL, MOST_AFTER};
 use crate::plan::{VERSION, VERSION_BY_ARGUMENT};
 
 /// The rule that a plan breaks, by which entry, and what to do. `name` is the entry's.
@@ -16,12 +16,12 @@ pub enum Contradiction {
         last = VERSION_BY_ARGUMENT
     )]
     Version { version: u64 },
-    /// A function by argument where an older corehop would read on.
+    /// A function by argument, or at one call, where an older corehop would read on.
     #[error(
-        "{name}: `by` is of plan version {VERSION_BY_ARGUMENT}: begin the plan with `version = \
+        "{name}: `{key}` is of plan version {VERSION_BY_ARGUMENT}: begin the plan with `version = \
          {VERSION_BY_ARGUMENT}`, by which a corehop that does not know it refuses the plan"
     )]
-    TooOld { name: String },
+    TooOld { name: String, key: &'static str },
     /// A plan for no core.
     #[error("cores = 0: a plan needs at least one core")]
     NoCores,
@@ -37,6 +37,15 @@ pub enum Contradiction {
     /// More calls than are counted before an object gets its core.
     #[error("{name}: after = {after}, but at most {MOST_AFTER} calls can come before")]
     After { name: String, after: u32 },
+    /// A call that no request has, or that is beyond what is counted.
+    #[error("{name}: call = {call}, but calls of a request are numbered from 1 to {LAST_CALL}")]
+    Call { name: String, call: u32 },
+    /// Calls of requests that nobody sees begin.
+    #[error(
+        "{name}: `call` counts from where a request begins: name the function that each request \
+         enters in [request]"
+    )]
+    NoRequest { name: String },
     /// Two entries of one function.
     #[error("{name}: listed twice: keep one of the entries")]
     Twice { name: String },

@@ -1,5 +1,5 @@
-//! Where entering a function of a plan takes a thread: to a core that the plan names, or to that of
-//! the object which an argument points to.
+//! Where entering a function of a plan takes a thread: to a core that the plan names, at each call
+//! or at one call of a request, or to that of the object which an argument points to.
 //!
 //! A function that works on one of many objects has no core of its own: each object has one, which
 //! the runtime gives it when it first comes (docs/reference/objects.md). The plan says which
@@ -11,6 +11,9 @@ use std::fmt::{Display, Formatter};
 /// The most calls after which an object may get its core: as many as the runtime can count.
 pub const MOST_AFTER: u32 = 3000;
 
+/// The last call of a request that a plan may name: as far as the runtime can number them.
+pub const LAST_CALL: u32 = 200;
+
 /// Where a planned function takes a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Keys", into = "Keys")]
@@ -19,6 +22,18 @@ pub enum Destination {
     Core(u32),
     /// To the core of the object that an argument points to.
     By(By),
+    /// To a plan core, at one call of each request.
+    At(KthCall),
+}
+
+/// One of the calls of a function in each request, and where it takes the thread; the others move
+/// nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KthCall {
+    /// A plan core, from 0.
+    pub core: u32,
+    /// Which call of the thread since it has begun the request: from 1, at most [`LAST_CALL`].
+    pub call: u32,
 }
 
 /// Which object a function goes by, and from when on.
@@ -39,11 +54,11 @@ impl From<Argument> for By {
 }
 
 impl Destination {
-    /// The plan core; `None` where an object decides.
+    /// The plan core that every call goes to; `None` where an object or the call decides.
     pub fn core(self) -> Option<u32> {
         match self {
             Destination::Core(core) => Some(core),
-            Destination::By(_) => None,
+            Destination::By(_) | Destination::At(_) => None,
         }
     }
 }
@@ -53,6 +68,9 @@ impl Display for Destination {
         match self {
             Destination::Core(core) => write!(formatter, "core {core}"),
             Destination::By(by) => write!(formatter, "by {by}"),
+            Destination::At(KthCall { core, call }) => {
+                write!(formatter, "core {core} at call {call}")
+            }
         }
     }
 }
@@ -67,7 +85,7 @@ impl Display for By {
     }
 }
 
-/// The same as files have it: with `core`, or with `by` and perhaps `after`.
+/// The same as files have it: with `core` and perhaps `call`, or with `by` and perhaps `after`.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Keys {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,6 +94,8 @@ pub(crate) struct Keys {
     pub by: Option<Argument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<u32>,
 }
 
 /// Keys that say no destination.
@@ -87,19 +107,25 @@ pub(crate) enum NoDestination {
     Neither,
     #[error("has `after` without `by`: only objects get their core after calls, so take it out")]
     After,
+    #[error("has `call` without `core`: objects get their core after calls, by `after`")]
+    Call,
 }
 
 impl TryFrom<Keys> for Destination {
     type Error = NoDestination;
 
     fn try_from(keys: Keys) -> Result<Destination, NoDestination> {
-        match (keys.core, keys.by, keys.after) {
-            (Some(_), Some(_), _) => Err(NoDestination::Both),
-            (None, None, _) => Err(NoDestination::Neither),
-            (Some(_), None, Some(_)) => Err(NoDestination::After),
-            (Some(core), None, None) => Ok(Destination::Core(core)),
-            (None, Some(argument), after) => {
-                let after = after.unwrap_or(0);
+        match (keys.core, keys.by) {
+            (Some(_), Some(_)) => Err(NoDestination::Both),
+            (None, None) => Err(NoDestination::Neither),
+            (Some(_), None) if keys.after.is_some() => Err(NoDestination::After),
+            (None, Some(_)) if keys.call.is_some() => Err(NoDestination::Call),
+            (Some(core), None) => Ok(match keys.call {
+                Some(call) => Destination::At(KthCall { core, call }),
+                None => Destination::Core(core),
+            }),
+            (None, Some(argument)) => {
+                let after = keys.after.unwrap_or(0);
                 Ok(Destination::By(By { argument, after }))
             }
         }
@@ -108,14 +134,27 @@ impl TryFrom<Keys> for Destination {
 
 impl From<Destination> for Keys {
     fn from(to: Destination) -> Keys {
-        let (core, by) = match to {
-            Destination::Core(core) => (Some(core), None),
-            Destination::By(by) => (None, Some(by)),
+        let none = Keys {
+            core: None,
+            by: None,
+            after: None,
+            call: None,
         };
-        Keys {
-            core,
-            by: by.map(|by| by.argument),
-            after: by.map(|by| by.after).filter(|&after| after > 0),
+        match to {
+            Destination::Core(core) => Keys {
+                core: Some(core),
+                ..none
+            },
+            Destination::At(KthCall { core, call }) => Keys {
+                core: Some(core),
+                call: Some(call),
+                ..none
+            },
+            Destination::By(By { argument, after }) => Keys {
+                by: Some(argument),
+                after: Some(after).filter(|&after| after > 0),
+                ..none
+            },
         }
     }
 }

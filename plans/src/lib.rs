@@ -16,7 +16,7 @@ mod read;
 mod write;
 
 pub use contradiction::Contradiction;
-pub use destination::{Argument, By, Destination, MOST_AFTER, NoArgument};
+pub use destination::{Argument, By, Destination, KthCall, LAST_CALL, MOST_AFTER, NoArgument};
 pub use error::Error;
 pub use inert::{acts, inert, inert_json};
 pub use plan::{

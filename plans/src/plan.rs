@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// Version of a plan all of whose functions name a core.
 pub const VERSION: u32 = 1;
-/// Version of a plan that may have functions which go by an argument: an older corehop refuses it.
+/// Version of a plan that may have functions which go by an argument, or at one call of a request:
+/// an older corehop refuses it.
 pub const VERSION_BY_ARGUMENT: u32 = 2;
 
 /// A split of a server over cores, with what patching needs and what the search expected of it.
@@ -95,7 +96,7 @@ pub struct PlannedFunction {
     pub mode: Mode,
 }
 
-/// The same as the file has it: with `core`, or with `by` and perhaps `after`.
+/// The same as the file has it: see [`Keys`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -109,6 +110,8 @@ struct Written {
     by: Option<Argument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     after: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    call: Option<u32>,
     mode: Mode,
 }
 
@@ -117,9 +120,19 @@ impl TryFrom<Written> for PlannedFunction {
 
     fn try_from(written: Written) -> Result<PlannedFunction, String> {
         let Written {
-            core, by, after, ..
+            core,
+            by,
+            after,
+            call,
+            ..
         } = written;
-        let to = Destination::try_from(Keys { core, by, after })
+        let keys = Keys {
+            core,
+            by,
+            after,
+            call,
+        };
+        let to = Destination::try_from(keys)
             .map_err(|problem| format!("function {} {problem}", written.symbol))?;
         Ok(PlannedFunction {
             module: written.module,
@@ -134,7 +147,12 @@ impl TryFrom<Written> for PlannedFunction {
 
 impl From<PlannedFunction> for Written {
     fn from(function: PlannedFunction) -> Written {
-        let Keys { core, by, after } = function.to.into();
+        let Keys {
+            core,
+            by,
+            after,
+            call,
+        } = function.to.into();
         Written {
             module: function.module,
             build_id: function.build_id,
@@ -143,6 +161,7 @@ impl From<PlannedFunction> for Written {
             core,
             by,
             after,
+            call,
             mode: function.mode,
         }
     }

@@ -4,7 +4,7 @@
 //! and compare build ids without looking again.
 
 use crate::contradiction::Contradiction;
-use crate::destination::{Destination, MOST_AFTER};
+use crate::destination::{By, Destination, KthCall, LAST_CALL, MOST_AFTER};
 use crate::error::Error;
 use crate::plan::{Mode, Plan, VERSION, VERSION_BY_ARGUMENT};
 use std::collections::HashSet;
@@ -74,26 +74,48 @@ pub(crate) fn check(plan: &Plan) -> Result<(), Contradiction> {
         if function.mode == Mode::Count {
             return Err(Contradiction::OnlyCounted { name });
         }
-        match function.to {
-            Destination::Core(core) if core >= plan.cores => {
-                let last = plan.cores - 1;
-                return Err(Contradiction::Core { name, core, last });
-            }
-            Destination::By(_) if plan.version < VERSION_BY_ARGUMENT => {
-                return Err(Contradiction::TooOld { name });
-            }
-            Destination::By(by) if by.after > MOST_AFTER => {
-                let after = by.after;
-                return Err(Contradiction::After { name, after });
-            }
-            Destination::Core(_) | Destination::By(_) => {}
-        }
+        check_destination(&name, function.to, plan)?;
         check_place(&name, &function.module, &function.build_id, function.offset)?;
         if !seen.insert((&function.build_id, function.offset)) {
             return Err(Contradiction::Twice { name });
         }
     }
     Ok(())
+}
+
+/// Whether a function of the plan can go there.
+fn check_destination(name: &str, to: Destination, plan: &Plan) -> Result<(), Contradiction> {
+    let name = || name.to_owned();
+    let core = match to {
+        Destination::Core(core) | Destination::At(KthCall { core, .. }) => core,
+        Destination::By(_) => 0,
+    };
+    if core >= plan.cores {
+        let last = plan.cores - 1;
+        let name = name();
+        return Err(Contradiction::Core { name, core, last });
+    }
+    let key = match to {
+        Destination::Core(_) => return Ok(()),
+        Destination::By(_) => "by",
+        Destination::At(_) => "call",
+    };
+    if plan.version < VERSION_BY_ARGUMENT {
+        return Err(Contradiction::TooOld { name: name(), key });
+    }
+    match to {
+        Destination::By(By { after, .. }) if after > MOST_AFTER => Err(Contradiction::After {
+            name: name(),
+            after,
+        }),
+        Destination::At(KthCall { call, .. }) if !(1..=LAST_CALL).contains(&call) => {
+            Err(Contradiction::Call { name: name(), call })
+        }
+        Destination::At(_) if plan.request.is_none() => {
+            Err(Contradiction::NoRequest { name: name() })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether this can be where a function is.

@@ -2,7 +2,7 @@
 
 use crate::destination::Destination;
 use crate::inert::inert_toml;
-use crate::plan::{Plan, PlannedFunction};
+use crate::plan::Plan;
 use crate::read::check;
 use corehop_outputs::{Output, PUBLIC};
 use std::path::Path;
@@ -43,11 +43,14 @@ pub fn render(plan: &Plan) -> String {
         make_tables(expected);
     }
     make_inert(document.as_table_mut());
-    let is_by_argument = |f: &PlannedFunction| matches!(f.to, Destination::By(_));
-    let more = match plan.functions.iter().any(is_by_argument) {
-        true => BY_ARGUMENT,
-        false => "",
-    };
+    let has = |is_it: fn(&Destination) -> bool| plan.functions.iter().any(|f| is_it(&f.to));
+    let mut more = String::new();
+    if has(|to| matches!(to, Destination::By(_))) {
+        more += BY_ARGUMENT;
+    }
+    if has(|to| matches!(to, Destination::At(_))) {
+        more += AT_A_CALL;
+    }
     format!("{PREAMBLE}{more}{document}")
 }
 
@@ -64,6 +67,12 @@ const BY_ARGUMENT: &str = "\
 # A function that has `by` instead of `core` moves the thread to the core of the object that this
 # argument points to. Objects get their cores while the program runs, each when it is first named,
 # or, with `after`, when so many calls have named it.
+
+";
+
+const AT_A_CALL: &str = "\
+# A function that has `call` moves the thread at that call of it in a request alone, counted from 1
+# when the request begins.
 
 ";
 

@@ -1,8 +1,8 @@
 //! A plan survives writing and reading, and a broken one is refused with the rule it breaks.
 
 use corehop_plans::{
-    Argument, By, Comparison, Destination, Expected, Mode, Plan, PlannedFunction, Request, parse,
-    render,
+    Argument, By, Comparison, Destination, Expected, KthCall, Mode, Plan, PlannedFunction, Request,
+    parse, render,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -174,6 +174,46 @@ fn objects_may_get_their_cores_after_some_calls() {
         "by argument 1 after 7 calls",
     ];
     assert_eq!(names, expected);
+}
+
+#[test]
+fn a_function_may_go_at_one_call_of_a_request() {
+    let mut plan = by_argument();
+    plan.functions[1].to = Destination::At(KthCall { core: 1, call: 3 });
+    assert_eq!(plan.functions[1].to.to_string(), "core 1 at call 3");
+    let text = render(&plan);
+    assert!(
+        text.contains("core = 1\ncall = 3\nmode = \"call\"\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("`call` moves the thread at that call"),
+        "{text}"
+    );
+    assert_eq!(parse(&text, Path::new("p.toml")).unwrap(), plan);
+    let wrong = |from: &str, to: &str, expected: &str| {
+        let said = refusal(&text.replace(from, to));
+        assert!(said.contains(expected), "{said}");
+    };
+    wrong("call = 3", "call = 0", "call = 0, but calls of a request");
+    wrong("call = 3", "call = 201", "numbered from 1 to 200");
+    wrong(
+        "core = 1\n",
+        "core = 9\n",
+        "core 9, but cores run from 0 to ",
+    );
+    wrong("version = 2", "version = 1", "`call` is of plan version 2");
+    wrong(
+        "core = 1\ncall",
+        "by = \"argument 1\"\ncall",
+        "has `call` without `core`",
+    );
+    let request = text.find("\n[request]\n").unwrap() + 1;
+    let after = request + text[request..].find("\n[").unwrap();
+    let without = format!("{}{}", &text[..request], &text[after..]);
+    let said = refusal(&without);
+    let expected = "name the function that each request enters in [request]";
+    assert!(said.contains(expected), "{said}");
 }
 
 #[test]

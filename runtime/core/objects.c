@@ -56,17 +56,6 @@ static struct {
     uint32_t number;
 } __attribute__((aligned(64))) epoch; /* on a line of its own, which is seldom written */
 
-/* Of a function, on one thread: the objects that came by it, its calls about objects without a
- * core, and the others by core. */
-#define CAME 0
-#define EARLY 1
-#define BY_CORE 2
-#define COUNTERS (BY_CORE + program.cores)
-static inline uint64_t *counters_of(uint32_t hook)
-{
-    return place.objects + hook * COUNTERS;
-}
-
 static inline bool has_core(uint64_t word)
 {
     return word % STATES < MOST_CORES;
@@ -207,6 +196,8 @@ static const uint16_t saved[] = {SAVED_RDI, SAVED_RSI, SAVED_RDX, SAVED_RCX, SAV
 int32_t core_by_argument(uint32_t hook, uintptr_t at)
 {
     uint32_t number = program.hooks[hook].argument;
+    if (number > LAST_ARGUMENT)
+        return core_at_call(hook);
     uintptr_t address = *(const uintptr_t *)(at - saved[number - 1]);
     if (UNLIKELY(address < LOWEST || address > HIGHEST))
         return -1;
@@ -222,8 +213,10 @@ size_t size_of_objects(void)
 
 void set_objects(struct block *block, void *counters)
 {
-    if (program.by_argument)
+    if (program.by_argument) {
         place.objects = block->objects = counters;
+        begin_counting_calls();
+    }
 }
 
 /* A forked child begins with none, as it begins with no counts. */
@@ -238,7 +231,7 @@ void objects_forked(void)
     place.named = 0;
 }
 
-static uint64_t sum_of(uint32_t hook, uint32_t counter)
+uint64_t sum_of(uint32_t hook, uint32_t counter)
 {
     uint64_t sum = 0;
     for (const struct block *block = all_blocks(); block != NULL; block = block->next)

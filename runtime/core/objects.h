@@ -1,5 +1,6 @@
 /*
- * What others use of objects.c: the functions that go by an argument.
+ * What others use of objects.c and kth_calls.c: the functions that go by an argument, and those
+ * that go at one call of each request.
  */
 #ifndef COREHOP_OBJECTS_H
 #define COREHOP_OBJECTS_H
@@ -7,12 +8,39 @@
 #include "runtime.h"
 
 /* A hook of a function by argument has this and the calls before an object gets its core, as its
- * own core. */
+ * own core; one at a call has this and the core. */
 #define NO_CORE 0x8000u
 static inline uint32_t after_of(uint32_t hook)
 {
     return program.hooks[hook].core - NO_CORE;
 }
+
+/* hook.argument: these, or of a function at a call of a request which call, counted on behind
+ * them. */
+#define LAST_ARGUMENT 6u
+
+/* Of a function, on one thread. By argument: the objects that came by it, its calls about objects
+ * without a core, and the others by core. At a call: how often that call came, the thread's request
+ * that its calls are counted in, and these calls. */
+#define CAME 0
+#define EARLY 1
+#define BY_CORE 2
+#define REACHED 0
+#define REQUEST 1
+#define CALLS 2
+#define COUNTERS (BY_CORE + program.cores)
+static inline uint64_t *counters_of(uint32_t hook)
+{
+    return place.objects + hook * COUNTERS;
+}
+
+/* The core of a call of a function that goes at one call of each request; -1 if it is another. */
+int32_t core_at_call(uint32_t hook);
+/* A thread has begun no request yet. */
+void begin_counting_calls(void);
+/* In how many requests that call came. */
+uint64_t calls_reached(uint32_t hook);
+uint64_t sum_of(uint32_t hook, uint32_t counter);
 
 /* The core of the object that a call is about; -1 if it is about none, or about one that has no
  * core yet. */

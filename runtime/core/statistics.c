@@ -115,12 +115,17 @@ static void write_ending(struct sheet *sheet, uint64_t calls, struct ending endi
         calls > others ? calls - others : 0, ending.hops);
 }
 
-/* Of a function that goes by an argument. */
+/* Of a function that goes by an argument, or at one call of a request. */
 static void write_objects(struct sheet *sheet, uint32_t hook)
 {
+    uint32_t argument = program.hooks[hook].argument;
+    if (argument > LAST_ARGUMENT) {
+        PUT(sheet, ",\"call\":%u,\"reached\":%lu", argument - LAST_ARGUMENT, calls_reached(hook));
+        return;
+    }
     uint64_t known = objects_known(hook), seen = objects_seen(hook);
     PUT(sheet, ",\"by\":\"argument %u\",\"after\":%u,\"objects\":%lu,\"forgotten\":%lu",
-        program.hooks[hook].argument, after_of(hook), seen,
+        argument, after_of(hook), seen,
         seen > known ? seen - known : 0);
     PUT(sheet, ",\"early_calls\":%lu,\"calls_by_core\":[", early_calls(hook));
     for (uint32_t core = 0; core < program.cores; core++)
@@ -140,8 +145,9 @@ static void write_module(struct sheet *sheet, const struct module *module, bool 
         PUT(sheet, ",\"symbol\":");
         write_text(sheet, module->names + hook->name);
         PUT(sheet, ",\"offset\":%lu,\"core\":", hook->offset);
-        bool has_core = hook->mode != IS_COUNTED && hook->argument == 0;
-        PUT(sheet, has_core ? "%u" : "null", hook->core);
+        bool is_at_call = hook->argument > LAST_ARGUMENT;
+        bool has_core = hook->mode != IS_COUNTED && (hook->argument == 0 || is_at_call);
+        PUT(sheet, has_core ? "%u" : "null", hook->core % NO_CORE);
         PUT(sheet, ",\"calls\":%lu,\"hops\":%lu", total.calls, total.hops);
         if (hook->mode == GOES_BACK)
             write_ending(sheet, total.calls, ending_of(module->first + i));

@@ -1,7 +1,7 @@
 //! What can be wrong with a machine, or with what is replayed on it.
 
 use crate::machine::ImpossibleMachine;
-use corehop_plans::Argument;
+use corehop_plans::Destination;
 use corehop_traces::RequestId;
 use std::path::PathBuf;
 
@@ -108,18 +108,19 @@ pub enum Error {
          was imported, or recorded before corehop kept that: record again"
     )]
     NoArguments,
-    /// A planned function goes to the core of an object, where each must have a core of its own.
+    /// A planned function goes to the core of an object, or only at one call of a request, where
+    /// each must have a core for all its calls.
     #[error(
-        "function {symbol} of {module} goes by {argument}, and this takes only plans whose \
-         functions have cores: see the plan's counts with `corehop replay --plan`"
+        "function {symbol} of {module} goes {to}, and this takes only plans whose functions have \
+         cores for all their calls: see the plan's counts with `corehop replay --plan`"
     )]
-    ByArgument {
+    NotByFunction {
         /// The planned function.
         symbol: String,
         /// The file it is in.
         module: String,
-        /// What it goes by.
-        argument: Argument,
+        /// Where it goes.
+        to: Destination,
     },
     /// A planned function belongs to a build that was not recorded.
     #[error(

@@ -12,7 +12,7 @@ mod random;
 mod recording;
 mod steps;
 
-use corehop_plans::{Argument, By, Mode};
+use corehop_plans::{Argument, By, KthCall, Mode};
 use corehop_simulator::{
     Counters, Error, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay,
     replay_all,
@@ -67,6 +67,8 @@ struct Case {
     by_argument: Vec<u32>,
     /// By function: the calls that an object's core waits for.
     after: Vec<u32>,
+    /// Those that go to a core at one call of a request, if any: which call, by function.
+    at_calls: Vec<u32>,
     delegated: Vec<u32>,
     every_other: bool,
     warm_up: usize,
@@ -77,12 +79,11 @@ fn cases() -> impl Strategy<Value = Case> {
     let functions = || subsequence((0..FUNCTIONS).collect::<Vec<_>>(), 0..=6);
     let some = || prop_oneof![Just(Vec::new()), functions()];
     let (by_argument, delegated) = (some(), some());
-    let after = prop_oneof![
-        Just(vec![0; FUNCTIONS as usize]),
-        vec(0..4u32, FUNCTIONS as usize)
-    ];
+    let none = || Just(vec![0; FUNCTIONS as usize]);
+    let few = || prop_oneof![none(), vec(0..4u32, FUNCTIONS as usize)];
+    let (after, at_calls) = (few(), few());
     let replays = (
-        (functions(), (by_argument, after), delegated),
+        ((functions(), at_calls), (by_argument, after), delegated),
         any::<bool>(),
         0usize..4,
         prop::bool::weighted(0.2),
@@ -94,7 +95,7 @@ fn cases() -> impl Strategy<Value = Case> {
         |((recorded, executions_per_chunk, machine, other), replays)| {
             let (steps, mappings, pages, left_out) = recorded;
             let (
-                (functions, (by_argument, after), delegated),
+                ((functions, at_calls), (by_argument, after), delegated),
                 every_other,
                 warm_up,
                 thread_per_core,
@@ -113,6 +114,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 functions,
                 by_argument,
                 after,
+                at_calls,
                 delegated,
                 every_other,
                 warm_up,
@@ -130,7 +132,22 @@ static POOLS: LazyLock<[ThreadPool; 3]> = LazyLock::new(|| {
 });
 
 impl Case {
+    /// Those that go to a core at each call.
     fn functions(&self) -> Vec<(u32, u32)> {
+        let fixed = |(function, _): &(u32, u32)| self.at_calls[*function as usize] == 0;
+        self.to_cores().into_iter().filter(fixed).collect()
+    }
+
+    fn at_calls(&self) -> Vec<(u32, u32, u32)> {
+        let to_cores = self.to_cores().into_iter();
+        let called = to_cores.map(|(function, core)| {
+            let call = self.at_calls[function as usize];
+            (function, core, call)
+        });
+        called.filter(|(.., call)| *call > 0).collect()
+    }
+
+    fn to_cores(&self) -> Vec<(u32, u32)> {
         if self.thread_per_core {
             return Vec::new();
         }
@@ -167,6 +184,7 @@ impl Case {
                 self.machine.cores.min(self.other.cores),
                 self.after.clone(),
             ),
+            at_calls: self.at_calls(),
             delegated: self.delegated.clone(),
             start_cores: self.start_cores(),
             confined: Vec::new(),
@@ -193,16 +211,22 @@ impl Case {
             None => numbered::split(self.functions())
                 .delegating(self.delegated.iter().copied().map(FunctionId)),
         };
+        let mode = |function: u32| match self.delegated.contains(&function) {
+            true => Mode::Call,
+            false => Mode::Enter,
+        };
+        let at_calls = self.at_calls().into_iter().map(|(function, core, call)| {
+            let meant = KthCall { core, call };
+            (FunctionId(function), meant, mode(function))
+        });
+        let at_calls: Vec<_> = at_calls.collect();
+        let split = split.at_calls(trace, &at_calls).unwrap();
         let by_argument = self.by_argument().into_iter().map(|function| {
-            let mode = match self.delegated.contains(&function) {
-                true => Mode::Call,
-                false => Mode::Enter,
-            };
             let by = By {
                 argument: Argument::ALL[0],
                 after: self.after[function as usize],
             };
-            (FunctionId(function), by, mode)
+            (FunctionId(function), by, mode(function))
         });
         let by_argument: Vec<_> = by_argument.collect();
         match by_argument.is_empty() {

@@ -9,8 +9,10 @@ use corehop_explanations::{Explanation, Mover, remarks};
 use corehop_partitioner::alternatives::PlannedFunction;
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_partitioner::machine_list::first;
+use corehop_plans::KthCall;
 use corehop_simulator::Replay;
 use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
+use corehop_traces::FunctionId;
 use corehop_wording::name::shortened;
 use corehop_wording::number::{change_between, grouped as count, share};
 
@@ -129,6 +131,7 @@ fn load(text: &mut Lines, explained: &Explanation<'_>) {
             format!("{name} by {}", of.by)
         });
         let names: Vec<String> = entered.map(name).chain(by_argument).collect();
+        let names = [names, at_calls(explained, core)].concat();
         line!(
             text,
             "{core:>4}{:>10}{:>10}{:>12.1}{:>12.1}{:>12.1}  {}",
@@ -346,4 +349,15 @@ fn hops(text: &mut Lines, explained: &Explanation<'_>) {
             false => "",
         }
     );
+}
+
+/// The functions of which one call of each request goes to this core.
+fn at_calls(explained: &Explanation<'_>, core: usize) -> Vec<String> {
+    let calls = explained.split.kth_calls().iter();
+    let here = calls.filter(|(_, meant)| meant.core as usize == core);
+    let name = |(function, meant): &(FunctionId, KthCall)| {
+        let name = shortened(explained.name(*function));
+        format!("{name} at call {}", meant.call)
+    };
+    here.map(name).collect()
 }

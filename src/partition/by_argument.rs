@@ -1,44 +1,21 @@
 //! `corehop partition --by-argument`: finds the function whose calls go to the cores of the objects
 //! that they are about, and writes it as a plan.
 
+use super::asked::{Asked, Judged, deliver, heading};
 use super::{comparison, text};
-use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::progress::Bar;
-use crate::scope::Scope;
-use corehop_explanations::{mark, remarks};
-use corehop_outputs::{Output, PUBLIC};
+use corehop_explanations::mark;
+use corehop_outputs::Output;
 use corehop_partitioner::by_argument::{Found, Sought, plan_of, search};
-use corehop_partitioner::objective::Objective;
 use corehop_partitioner::weights::Weighted;
 use corehop_plans::Plan;
-use corehop_traces::Trace;
-use corehop_wording::number::{change, counted, share};
+use corehop_wording::number::{counted, share};
 use serde_json::{Value, json};
 
-/// What is searched, and how the result is told.
-pub struct Asked<'a> {
-    pub trace: &'a Trace,
-    pub trace_name: &'a str,
-    pub machines: &'a [Weighted],
-    /// On 2 to so many cores.
-    pub cores: u32,
-    /// What is to be small.
-    pub objective: Objective,
-    pub scope: &'a Scope,
-    pub output: Option<&'a Output>,
-    /// The plan is written whatever it gains.
-    pub is_forced: bool,
-    pub json: bool,
-}
-
 /// Searches, tells, and keeps the plan unless it gains nothing.
-pub fn run(asked: &Asked<'_>) -> Result<(), Failure> {
-    let [machine] = asked.machines else {
-        let message = "--by-argument searches for one machine";
-        return Err(Failure::new(Exit::Usage, message).remedy("name one --machine"));
-    };
+pub fn run(asked: &Asked<'_>, machine: &Weighted) -> Result<(), Failure> {
     let sought = Sought {
         cores: asked.cores,
         searched: asked.scope.searched(),
@@ -57,86 +34,33 @@ pub fn run(asked: &Asked<'_>) -> Result<(), Failure> {
     };
     let named = (&*machine.machine.name, asked.scope.seed);
     let plan = plan_of(&found, asked.trace, asked.trace_name, named);
-    let pays = ratio(asked, &found).is_some_and(|ratio| ratio < 1.0);
-    let output = asked.output.filter(|_| pays || asked.is_forced);
-    let is_stdout = |output: Option<&Output>| output.is_some_and(Output::is_standard_output);
-    if let Some(output) = output.filter(|_| !is_stdout(asked.output)) {
-        output.write(corehop_plans::render(&plan).as_bytes(), PUBLIC)?;
-    }
+    let judged = Judged {
+        searched: &found.searched,
+        held_out: found.held_out.as_ref(),
+        doing: "going by data",
+    };
+    let (verdict, output) = (judged.verdict(asked, machine), judged.output(asked));
     let said = match asked.json {
-        true => Lines::of_json(&json_of(asked, machine, &found, &plan)),
-        false => text_of(asked, machine, &found, output),
+        true => Lines::of_json(&json_of(asked, machine, &found, (&plan, &verdict))),
+        false => text_of(asked, machine, &found, (output, &verdict)),
     };
-    match is_stdout(asked.output) {
-        true => console::tell(&said),
-        false => console::print(&said)?,
-    }
-    if is_stdout(output) {
-        console::print(&Lines::of_text(&corehop_plans::render(&plan)))?;
-    }
-    match asked.output.is_some() && output.is_none() {
-        false => Ok(()),
-        true => {
-            let message = format!("no plan was written: {}", verdict(asked, machine, &found));
-            Err(Failure::new(Exit::Refused, message)
-                .remedy("--anyway writes it all the same; try fewer or more --cores"))
-        }
-    }
+    deliver(asked, &plan, output, (&said, &verdict))
 }
 
-/// What is to be small beside one core, on requests not searched where there are any.
-fn ratio(asked: &Asked<'_>, found: &Found) -> Option<f64> {
-    found.verdict().ratio(asked.objective)
-}
-
-fn verdict(asked: &Asked<'_>, machine: &Weighted, found: &Found) -> String {
-    let judged = found.verdict();
-    let requests = counted(judged.requests, "request", "requests");
-    let searched = if found.held_out.is_some() {
-        "not searched"
-    } else {
-        "searched"
-    };
-    let name = asked.objective.name();
-    let what = match ratio(asked, found) {
-        None => return format!("nothing to gain: no {name} on one core"),
-        Some(ratio) if ratio >= 1.0 => {
-            return format!("going by data does not pay here: {} {name}", change(ratio));
-        }
-        Some(ratio) => format!("{} {name} on {requests} {searched}", change(ratio)),
-    };
-    match judged.break_even_cycles(&machine.machine) {
-        None => what,
-        Some(cycles) => format!("{what}; pays where a hop costs less than {cycles:.0} cycles"),
-    }
-}
-
-fn text_of(asked: &Asked<'_>, machine: &Weighted, found: &Found, output: Option<&Output>) -> Lines {
-    let mut lines = Lines::new();
-    let mut say = |label: &str, what: &str| line!(lines, "{label:<11} {what}");
-    let parts = &found.train_test;
-    say(
-        "trace",
-        &format!("{}, machine {}", asked.trace_name, machine.machine.name),
-    );
-    for remark in remarks(asked.trace) {
-        say("", &remark);
-    }
-    let drawn = format!(
-        "{} requests searched (seed {}), {} warm up, {} judge",
-        parts.searched.len(),
-        asked.scope.seed,
-        parts.warm_up.len(),
-        parts.held_out.len()
-    );
-    say("requests", &drawn);
+fn text_of(
+    asked: &Asked<'_>,
+    machine: &Weighted,
+    found: &Found,
+    (output, verdict): (Option<&Output>, &str),
+) -> Lines {
+    let mut lines = heading(asked, machine, &found.train_test);
     let tried = format!(
         "{} that are objects, on 2 to {} cores: {} replays, the best taken",
         counted(found.tried as u64, "argument", "arguments"),
         asked.cores,
         found.replays
     );
-    say("candidates", &tried);
+    line!(lines, "{:<11} {tried}", "candidates");
     line!(lines);
     text::comparison(
         &mut lines,
@@ -163,19 +87,19 @@ fn text_of(asked: &Asked<'_>, machine: &Weighted, found: &Found, output: Option<
         found.cores
     );
     line!(lines);
-    line!(
-        lines,
-        "{:<11} {}",
-        "verdict",
-        verdict(asked, machine, found)
-    );
+    line!(lines, "{:<11} {verdict}", "verdict");
     if let Some(output) = output {
         line!(lines, "{:<11} {}", "plan", output.path().display());
     }
     lines
 }
 
-fn json_of(asked: &Asked<'_>, machine: &Weighted, found: &Found, plan: &Plan) -> Value {
+fn json_of(
+    asked: &Asked<'_>,
+    machine: &Weighted,
+    found: &Found,
+    (plan, verdict): (&Plan, &str),
+) -> Value {
     let judged = found.verdict();
     let one = &found.argument;
     let mut object = json!({
@@ -186,7 +110,7 @@ fn json_of(asked: &Asked<'_>, machine: &Weighted, found: &Found, plan: &Plan) ->
         "objective": asked.objective,
         "candidates": found.tried,
         "replays": found.replays,
-        "verdict": verdict(asked, machine, found),
+        "verdict": verdict,
         "searched": comparison::value(&found.searched),
         "held_out": found.held_out.as_ref().map(comparison::value),
         "hops_per_request": judged.hops as f64 / judged.requests as f64,

@@ -24,6 +24,7 @@ mod imports;
 mod in_the_way;
 mod known_accesses;
 mod no_ops;
+mod one_call;
 mod open_calls;
 mod postgres;
 mod qemu10;

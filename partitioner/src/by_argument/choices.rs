@@ -42,7 +42,7 @@ impl Choice {
 
 /// All that is chosen from.
 pub struct Choices<'c> {
-    pub trace: &'c Trace,
+    trace: &'c Trace,
     candidates: &'c [ObjectArgument],
     /// Calls of each candidate's function, in the order of the trace.
     calls: HashMap<FunctionId, Vec<EnteredCall>>,

@@ -9,7 +9,7 @@
 //! first among the candidates, then the one after fewer calls. The verdict is of requests that were
 //! not searched, after others have warmed the caches.
 
-use super::choices::{Choice, Choices};
+use super::choices::Choices;
 use super::find::object_arguments;
 use super::object::ObjectArgument;
 use crate::Error;
@@ -121,7 +121,8 @@ pub fn search(
         let ranks = all.iter().zip(&values);
         let ranks = ranks.map(|(choice, (values, hops))| choice.rank(values[objective], *hops));
         let best = ranks.min().expect("there is a candidate").choice;
-        let (searched, held_out) = judge(&choices, best, machine, (&prepared, &train_test))?;
+        let split = choices.split(&best)?;
+        let (searched, held_out) = judge(trace, split, machine, (&prepared, &train_test))?;
         Ok(Found {
             argument: candidates[best.place].clone(),
             cores: best.cores,
@@ -136,21 +137,20 @@ pub fn search(
     found.collect()
 }
 
-/// A choice beside one core: on the requests searched, which are prepared, and on those held out.
-fn judge(
-    choices: &Choices<'_>,
-    choice: Choice,
+/// A split beside one core: on the requests searched, which are prepared, and on those held out.
+pub(crate) fn judge(
+    trace: &Trace,
+    split: Split,
     machine: &Weighted,
     (prepared, train_test): (&Prepared, &TrainTestSplit),
 ) -> Result<(Comparison, Option<Comparison>), Error> {
-    let split = choices.split(&choice)?;
     let one_core = prepared.replay(&machine.machine, &Split::default())?;
     let with_split = prepared.replay(&machine.machine, &split)?;
     let searched = compare(one_core.counters, &with_split);
     let machines = std::slice::from_ref(machine);
     let held_out = match train_test.held_out.is_empty() {
         true => None,
-        false => compare_on(choices.trace, machines, train_test, &[split])?.pop(),
+        false => compare_on(trace, machines, train_test, &[split])?.pop(),
     };
     Ok((searched, held_out))
 }

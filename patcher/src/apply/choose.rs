@@ -7,7 +7,7 @@ use crate::analyse::{Analysis, Refusal, sites};
 use crate::elf::{PlannedModule, Whole};
 use crate::emit::number;
 use crate::{Error, Hook, Unhookable};
-use corehop_plans::{Destination, Mode, Plan, PlannedFunction, Request};
+use corehop_plans::{Destination, KthCall, Mode, Plan, PlannedFunction, Request};
 use std::path::{Path, PathBuf};
 
 /// More cores than any machine has, and few enough for the runtime's tables.
@@ -55,12 +55,13 @@ impl Chosen {
             sum = crc32c::crc32c_append(sum, id.as_bytes());
             for hook in &file.hooks {
                 sum = crc32c::crc32c_append(sum, &hook.offset.to_le_bytes());
-                let (core_or_after, argument) = match hook.to {
-                    Destination::Core(core) => (core, 0),
-                    Destination::By(by) => (by.after, by.argument.number()),
+                let (core_or_after, argument, call) = match hook.to {
+                    Destination::Core(core) => (core, 0, 0),
+                    Destination::By(by) => (by.after, by.argument.number(), 0),
+                    Destination::At(KthCall { core, call }) => (core, 0, call as u8),
                 };
                 sum = crc32c::crc32c_append(sum, &core_or_after.to_le_bytes());
-                sum = crc32c::crc32c_append(sum, &[number(hook.mode), argument]);
+                sum = crc32c::crc32c_append(sum, &[number(hook.mode), argument, call]);
             }
         }
         crc32c::crc32c_append(sum, &self.request.to_le_bytes())
@@ -68,7 +69,7 @@ impl Chosen {
 }
 
 fn by_argument(hook: &Hook) -> bool {
-    matches!(hook.to, Destination::By(_))
+    matches!(hook.to, Destination::By(_) | Destination::At(_))
 }
 
 /// Finds the plan's files, among `binaries` or where the plan says, and has every function of it
@@ -100,6 +101,14 @@ pub(super) fn choose(binaries: &[PathBuf], plan: &Plan) -> Result<Chosen, Error>
     }
     let request = plan.request.as_ref();
     let request = request.and_then(|request| counting(request, &mut files));
+    let at_call = |function: &&PlannedFunction| matches!(function.to, Destination::At(_));
+    if let (None, Some(function)) = (request, plan.functions.iter().find(at_call)) {
+        let path = Path::new(&function.module);
+        return Err(Error::refused(
+            path,
+            NotMeant::NoRequests(function.symbol.clone()),
+        ));
+    }
     Ok(Chosen {
         cores: plan.cores,
         request: request.map_or(0, |number| number + 1),
@@ -166,6 +175,11 @@ enum NotMeant {
          this build"
     )]
     OtherBuild { planned: String, own: String },
+    #[error(
+        "the plan counts calls of {0} from where a request begins, but the function under \
+         [request] is in none of the plan's files or cannot be hooked: name another there"
+    )]
+    NoRequests(String),
     #[error("the plan has no function of this file (build id {0})")]
     NoFunction(String),
 }

@@ -38,7 +38,7 @@ pub(crate) struct Whole {
     pub cores: u32,
     /// Functions of it at the end of whose calls threads go back.
     pub calls: u32,
-    /// Functions of it that go by an argument.
+    /// Functions of it that go by an argument, or at one call of a request.
     pub arguments: u32,
     /// Number of the hook that counts requests, plus one; 0 where none does.
     pub request: u32,

@@ -4,11 +4,14 @@
 
 use crate::Hook;
 use crate::elf::{RuntimeNote, Whole};
-use corehop_plans::{Destination, Mode};
+use corehop_plans::{Argument, Destination, KthCall, Mode};
 
 /// In the core's place: where no thread ever is. A function by argument adds the calls before an
-/// object gets its core.
+/// object gets its core, one at a call of a request the core.
 const NO_CORE: u16 = 0x8000;
+
+/// In the argument's place: behind these come calls of a request.
+const ARGUMENTS: u8 = Argument::ALL.len() as u8;
 
 /// As `runtime/core/runtime.h` numbers modes.
 pub(crate) fn number(mode: Mode) -> u8 {
@@ -46,6 +49,9 @@ impl Table {
                 (Mode::Enter | Mode::Call, Destination::Core(core)) => (core as u16, 0),
                 (Mode::Enter | Mode::Call, Destination::By(by)) => {
                     (NO_CORE + by.after as u16, by.argument.number())
+                }
+                (Mode::Enter | Mode::Call, Destination::At(KthCall { core, call })) => {
+                    (NO_CORE + core as u16, ARGUMENTS + call as u8)
                 }
             };
             bytes.extend(core.to_le_bytes());

@@ -3,11 +3,14 @@
 //! A plan names functions by build id and offset, a trace by index. The match is made once, before
 //! a replay, and fails rather than leave out a function: counts for half a plan would mislead.
 
+mod by_call;
+
 use crate::error::Error;
 use crate::ids::CoreId;
-use crate::objects::{Objects, calls_of};
-use corehop_plans::{Argument, By, Destination, Mode, Plan, PlannedFunction};
-use corehop_traces::{EnteredCall, Function, FunctionId, Module, ThreadId, Trace};
+use crate::objects::Objects;
+use crate::threads::kth_calls::KthCalls;
+use corehop_plans::{Destination, KthCall, Mode, Plan, PlannedFunction};
+use corehop_traces::{Function, FunctionId, Module, ThreadId, Trace};
 use std::sync::Arc;
 
 /// A split of a traced program over cores; the default one leaves everything on core 0.
@@ -24,6 +27,8 @@ pub struct Split {
     start_cores: u32,
     /// Where calls of functions go that go by an argument, if there are any.
     objects: Option<Arc<Objects>>,
+    /// Which calls of functions move a thread of which only one in a request does, if any.
+    kth_calls: Option<Arc<KthCalls>>,
 }
 
 /// Where a function's entry moves a thread.
@@ -32,6 +37,8 @@ enum Target {
     Core(CoreId),
     /// To that of the object which its call is about.
     Object,
+    /// To one at one call of a request.
+    KthCall,
 }
 
 impl Default for Split {
@@ -51,6 +58,7 @@ impl Split {
             starts: Vec::new(),
             start_cores: 1,
             objects: None,
+            kth_calls: None,
         };
         for (function, core) in functions {
             split.cores = split.cores.max(core.0 + 1);
@@ -70,6 +78,7 @@ impl Split {
             starts: Vec::new(),
             start_cores: cores,
             objects: None,
+            kth_calls: None,
         }
     }
 
@@ -89,6 +98,7 @@ impl Split {
             starts,
             start_cores: 1,
             objects: None,
+            kth_calls: None,
         }
     }
 
@@ -101,57 +111,6 @@ impl Split {
         self.delegated.sort_unstable();
         self.delegated.dedup();
         self
-    }
-
-    /// The same split, in which these functions of `trace` go by an argument: each of their calls
-    /// takes its thread to the core of the object that it is about. Objects have all of `cores`
-    /// cores; none of the split's functions has a higher one.
-    ///
-    /// # Errors
-    /// [`Error::NoArguments`] when the trace does not tell arguments, [`Error::Trace`] for a trace
-    /// that cannot be read.
-    pub fn by_argument(
-        self,
-        trace: &Trace,
-        functions: &[(FunctionId, By, Mode)],
-        cores: u32,
-    ) -> Result<Self, Error> {
-        let calls = calls_of(trace, functions.iter().map(|(function, _, _)| *function))?;
-        self.by_arguments_of(&calls, trace, functions, cores)
-    }
-
-    /// The same, where all their calls are known: they are among `calls`, in the order of the
-    /// trace.
-    ///
-    /// # Errors
-    /// [`Error::Trace`] for a trace that cannot be read.
-    pub fn by_arguments_of(
-        mut self,
-        calls: &[EnteredCall],
-        trace: &Trace,
-        functions: &[(FunctionId, By, Mode)],
-        cores: u32,
-    ) -> Result<Self, Error> {
-        self.cores = self.cores.max(cores);
-        let mut arguments = Vec::new();
-        let mut delegated = self.delegated.clone();
-        for &(function, by, mode) in functions {
-            self.place(function, Target::Object);
-            arguments.push((function, by));
-            if mode == Mode::Call {
-                delegated.push(function);
-            }
-        }
-        let split = self.delegating(delegated);
-        let mut goes_back = vec![false; trace.functions().len()];
-        for function in split.delegated() {
-            goes_back[function.index()] = true;
-        }
-        let objects = Objects::of(trace, calls, &arguments, &goes_back, split.cores)?;
-        Ok(Split {
-            objects: Some(Arc::new(objects)),
-            ..split
-        })
     }
 
     fn place(&mut self, function: FunctionId, target: Target) {
@@ -176,13 +135,21 @@ impl Split {
             ..plan.clone()
         };
         let split = Split::from_plan(&fixed, modules, functions)?;
-        let mut by_argument = Vec::new();
+        let (mut by_argument, mut at_calls) = (Vec::new(), Vec::new());
         for planned in &plan.functions {
-            if let Destination::By(by) = planned.to {
-                let found = found(planned, modules, functions)?;
-                by_argument.extend(found.map(|function| (function, by, planned.mode)));
+            let mode = planned.mode;
+            for function in found(planned, modules, functions)? {
+                match planned.to {
+                    Destination::Core(_) => {}
+                    Destination::By(by) => by_argument.push((function, by, mode)),
+                    Destination::At(call) => at_calls.push((function, call, mode)),
+                }
             }
         }
+        let split = match at_calls.is_empty() {
+            true => split,
+            false => split.at_calls(trace, &at_calls)?,
+        };
         match by_argument.is_empty() {
             true => Ok(split),
             false => split.by_argument(trace, &by_argument, plan.cores),
@@ -193,8 +160,8 @@ impl Split {
     /// plan's cores.
     ///
     /// # Errors
-    /// [`Error::ByArgument`] for a function that goes by an argument, [`Error::OtherBuild`] or
-    /// [`Error::NotInTrace`] for one that the trace does not know.
+    /// [`Error::NotByFunction`] for a function not all of whose calls go to a core,
+    /// [`Error::OtherBuild`] or [`Error::NotInTrace`] for one that the trace does not know.
     pub fn from_plan(
         plan: &Plan,
         modules: &[Module],
@@ -207,12 +174,13 @@ impl Split {
             starts: Vec::new(),
             start_cores: 1,
             objects: None,
+            kth_calls: None,
         };
         let mut delegated = Vec::new();
         for planned in &plan.functions {
             let core = match planned.to {
                 Destination::Core(core) => core,
-                Destination::By(by) => return Err(by_argument(planned, by.argument)),
+                Destination::By(_) | Destination::At(_) => return Err(not_by_function(planned)),
             };
             for function in found(planned, modules, functions)? {
                 split.place(function, Target::Core(CoreId(core)));
@@ -260,7 +228,19 @@ impl Split {
         match (*self.targets.get(function.index())?)? {
             Target::Core(core) => Some(core),
             Target::Object => self.objects.as_ref()?.home(thread, number),
+            Target::KthCall => self.kth_calls.as_ref()?.home(thread, number),
         }
+    }
+
+    /// Whether every function has a core that all of its calls go to.
+    pub fn is_by_function(&self) -> bool {
+        self.objects.is_none() && self.kth_calls.is_none()
+    }
+
+    /// The functions of which one call of each request moves a thread, and which.
+    pub fn kth_calls(&self) -> &[(FunctionId, KthCall)] {
+        let calls = self.kth_calls.as_deref();
+        calls.map_or(&[], KthCalls::functions)
     }
 
     /// Where calls go of functions that go by an argument, if it has any.
@@ -315,11 +295,11 @@ fn is_of_build(module: &Module, planned: &PlannedFunction) -> bool {
     module.build_id.eq_ignore_ascii_case(&planned.build_id)
 }
 
-fn by_argument(planned: &PlannedFunction, argument: Argument) -> Error {
-    Error::ByArgument {
+fn not_by_function(planned: &PlannedFunction) -> Error {
+    Error::NotByFunction {
         symbol: planned.symbol.clone(),
         module: planned.module.clone(),
-        argument,
+        to: planned.to,
     }
 }
 

@@ -24,6 +24,8 @@ pub struct Placed {
     /// Functions that go by argument 1, how many cores their objects have, and after how many
     /// calls each function gives an object one.
     pub by_argument: (Vec<u32>, u32, Vec<u32>),
+    /// Functions that go to a core at one call of a request: which they are, the core, the call.
+    pub at_calls: Vec<(u32, u32, u32)>,
     pub delegated: Vec<u32>,
     pub start_cores: Option<u32>,
     /// Pages that are confined to a part of each L2.
@@ -31,6 +33,18 @@ pub struct Placed {
 }
 
 impl Placed {
+    /// How many cores threads are on.
+    fn cores(&self) -> u32 {
+        let fixed = self.functions.iter().map(|(_, core)| core + 1);
+        let at_calls = self.at_calls.iter().map(|(_, core, _)| core + 1);
+        let objects = match self.by_argument.0.is_empty() {
+            true => 1,
+            false => self.by_argument.1,
+        };
+        let most = fixed.chain(at_calls).max().unwrap_or(1);
+        most.max(objects).max(self.start_cores.unwrap_or(1))
+    }
+
     /// Where an address of a thread is at a stamp: in physical memory, or in which process's.
     fn located(&self, stamp: u64, thread: u32, address: u64) -> u64 {
         let process = if self.mappings.is_empty() {
@@ -66,17 +80,10 @@ pub fn played(
     (chosen, warm_up): (Option<&[u32]>, usize),
     rounds: usize,
 ) -> (Oracle, u64) {
-    let (split, start_cores) = (&placed.functions, placed.start_cores);
+    let start_cores = placed.start_cores;
     let ends = ends_of_calls(&seen(steps, &placed.numbers));
-    let cores = split.iter().map(|(_, core)| core + 1).max().unwrap_or(1);
-    let cores = cores.max(start_cores.unwrap_or(1));
-    let by_argument = &placed.by_argument.0;
-    let cores = if by_argument.is_empty() {
-        cores
-    } else {
-        cores.max(placed.by_argument.1)
-    };
-    let homes = homes(steps, placed, cores.into());
+    let cores = placed.cores();
+    let targets = targets(steps, placed, cores.into());
     let mut oracle = Oracle::new(machine, cores);
     oracle.confine(&placed.confined);
     let requests = requests_of(steps);
@@ -113,14 +120,10 @@ pub fn played(
             open.pop();
             *core = came_from;
         }
-        let fixed = split.iter().find(|(function, _)| *function == step.block);
-        let is_by_argument = by_argument.contains(&step.block);
-        if fixed.is_some() || is_by_argument {
+        if let Some(target) = targets[place] {
             if placed.delegated.contains(&step.block) {
                 open.push((ends[place], *core));
             }
-            let fixed = fixed.map(|&(_, core)| core as usize);
-            let target = if is_by_argument { homes[place] } else { fixed };
             *core = target.unwrap_or(*core);
         }
         if *core != before {
@@ -135,6 +138,25 @@ pub fn played(
         }
     }
     (oracle, hops)
+}
+
+/// By step that enters a function of the plan: the core that it goes to, if it does not stay.
+fn targets(steps: &[Step], placed: &Placed, cores: u64) -> Vec<Option<Option<usize>>> {
+    let homes = homes(steps, placed, cores);
+    let meant = meant(steps, placed);
+    let target = |(place, step): (usize, &Step)| {
+        if placed.by_argument.0.contains(&step.block) {
+            return Some(homes[place]);
+        }
+        let mut at_calls = placed.at_calls.iter();
+        if at_calls.any(|(function, ..)| *function == step.block) {
+            return Some(meant[place]);
+        }
+        let mut fixed = placed.functions.iter();
+        let fixed = fixed.find(|(function, _)| *function == step.block);
+        fixed.map(|&(_, core)| Some(core as usize))
+    };
+    steps.iter().enumerate().map(target).collect()
 }
 
 /// By step: the core of the object that a call of a function by argument is about.
@@ -156,6 +178,22 @@ fn homes(steps: &[Step], placed: &Placed, cores: u64) -> Vec<Option<usize>> {
         Some(core as usize)
     };
     steps.iter().enumerate().map(home).collect()
+}
+
+/// By step: the core of a function of which this is the call that goes there.
+fn meant(steps: &[Step], placed: &Placed) -> Vec<Option<usize>> {
+    let requests = requests_of(steps);
+    let meant = |(place, step): (usize, &Step)| {
+        let mut functions = placed.at_calls.iter();
+        let &(_, core, call) = functions.find(|(function, ..)| *function == step.block)?;
+        let request = requests[place]?;
+        let so_far = (0..=place).filter(|&other| {
+            let thread = steps[other].thread == step.thread;
+            thread && steps[other].block == step.block && requests[other] == Some(request)
+        });
+        (so_far.count() == call as usize).then_some(core as usize)
+    };
+    steps.iter().enumerate().map(meant).collect()
 }
 
 /// Argument 1 of the call that a step begins, if what its thread then does tells it.

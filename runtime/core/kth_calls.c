@@ -1,0 +1,50 @@
+/*
+ * Functions that go to a core at one call of each request, the k-th; their other calls stay.
+ *
+ * A request begins where the function is entered that counts requests, so how many requests a
+ * thread has begun is how often it was there. Calls are counted thread by thread, anew once that
+ * number has changed. Before its first request a thread has none that counts: what it is in then
+ * has the number that an earlier thread left in the block, with more calls than any plan names.
+ *
+ * While auto has hops rest no call is counted, and of requests that began before the rest the calls
+ * are too few; the next request is right again. Rejected: to reset counters at the request's entry,
+ * which enter.S passes by where the thread is on the right core already.
+ */
+#include "objects.h"
+
+static uint64_t requests_begun(void)
+{
+    return program.request == 0 ? 0 : place.tallies[program.request - 1].calls;
+}
+
+static bool is_at_call(uint32_t hook)
+{
+    return program.hooks[hook].argument > LAST_ARGUMENT;
+}
+
+void begin_counting_calls(void)
+{
+    for (uint32_t hook = 0; hook < program.hook_count; hook++)
+        if (is_at_call(hook)) {
+            counters_of(hook)[REQUEST] = requests_begun();
+            counters_of(hook)[CALLS] = UINT32_MAX;
+        }
+}
+
+int32_t core_at_call(uint32_t hook)
+{
+    uint64_t *own = counters_of(hook), request = requests_begun();
+    if (own[REQUEST] != request) {
+        own[REQUEST] = request;
+        own[CALLS] = 0;
+    }
+    if (++own[CALLS] != program.hooks[hook].argument - LAST_ARGUMENT)
+        return -1;
+    bump(&own[REACHED]);
+    return (int32_t)(program.hooks[hook].core - NO_CORE);
+}
+
+uint64_t calls_reached(uint32_t hook)
+{
+    return sum_of(hook, REACHED);
+}
