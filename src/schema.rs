@@ -33,7 +33,7 @@ macro_rules! files {
 }
 
 /// In the order of the commands.
-const NAMED: [(&str, &str); 24] = files![
+const NAMED: [(&str, &str); 27] = files![
     "optimize",
     "screen",
     "control",
@@ -41,6 +41,8 @@ const NAMED: [(&str, &str); 24] = files![
     "check",
     "replay",
     "replay-timed",
+    "replay-system-calls",
+    "replay-pollute",
     "functions",
     "candidates",
     "candidates-by-argument",
@@ -49,6 +51,7 @@ const NAMED: [(&str, &str); 24] = files![
     "partition",
     "partition-sweep",
     "partition-by-argument",
+    "partition-one-call",
     "fleet-list-machines",
     "explain",
     "report",

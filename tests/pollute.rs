@@ -1,5 +1,6 @@
 //! `corehop replay --pollute` on a small trace: what it says and writes, and what it refuses.
 
+mod conforming;
 #[path = "../traces/tests/definitions/mod.rs"]
 mod definitions;
 
@@ -93,7 +94,10 @@ fn a_streamed_array_is_found_and_told() {
 fn scripts_get_exactly_these_keys() {
     let folder = folder();
     let value = |pages: &str| -> Value {
-        serde_json::from_str(&said(&folder, &["--pollute", pages, "--json"])).unwrap()
+        conforming::read(
+            &["replay", "--pollute"],
+            said(&folder, &["--pollute", pages, "--json"]),
+        )
     };
     let found = value("auto");
     let keys =

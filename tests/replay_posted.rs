@@ -1,6 +1,7 @@
 //! `corehop replay --system-calls`: what the kernel did in the calls is counted where they are
 //! made, all ways count the same accesses, and what cannot be told is refused.
 
+mod conforming;
 mod machine_trace;
 
 use corehop_traces::{CodeBlock, EndReason, Error, Header, Writer, WriterOptions};
@@ -33,7 +34,7 @@ fn all_ways_count_the_same_accesses_and_each_core_its_own() {
     for (warm_up, [user, kernel, reads], calls) in [("0", [12, 16, 12], 2), ("1", [5, 6, 4], 1)] {
         let more = ["--batch", "1,2", "--json", "--warm-up", warm_up];
         let output = replay(machine_trace::write, &[&ways[..], &more].concat());
-        let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let said = conforming::read(&["replay", "--system-calls"], &output.stdout);
         assert_eq!(accesses(&said["in_place"]), [user, kernel]);
         let posted = said["posted"].as_array().unwrap();
         let told: Vec<_> = posted

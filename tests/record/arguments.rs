@@ -322,7 +322,7 @@ fn the_search_has_objects_wait_that_are_named_once() {
         .args([&plan, &recording.path()])
         .output()
         .unwrap();
-    let replayed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let replayed = read(&["replay"], &output.stdout);
     let one = &replayed["by_argument"][0];
     assert_eq!(
         (&one["calls"], &one["after"]),

@@ -1,5 +1,6 @@
 //! Hops at one call of each request, found in a recording and replayed.
 
+use crate::conforming::read;
 use crate::recording::Recording;
 use corehop_plans::{Destination, KthCall};
 use serde_json::Value;
@@ -47,7 +48,7 @@ fn the_search_finds_the_call_at_which_requests_take_up_other_data() {
             .output()
             .unwrap();
         assert!(output.status.success(), "{output:?}");
-        serde_json::from_slice(&output.stdout).unwrap()
+        read(words, &output.stdout)
     };
     let search = |plan: &str, jobs: &str| {
         let words = [
