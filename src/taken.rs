@@ -74,8 +74,7 @@ impl Taken {
 
 /// The trace with a made-up kernel in it.
 fn with_kernel(trace: &Trace, name: &str) -> Result<Trace, Failure> {
-    let mut blocks = trace.code_blocks().iter();
-    if blocks.any(|block| Mode::of(block.start) == Mode::Kernel) {
+    if Mode::Kernel.is_in(trace) {
         let message = format!("{name}: the kernel is in it as it was");
         return Err(Failure::new(Exit::Input, message).remedy("leave --kernel-model out"));
     }

@@ -208,8 +208,7 @@ impl Asked {
 }
 
 fn with_kernel(trace: &Trace, path: &Path) -> Result<(), Failure> {
-    let mut blocks = trace.code_blocks().iter();
-    if blocks.any(|block| Mode::of(block.start) == Mode::Kernel) {
+    if Mode::Kernel.is_in(trace) {
         return Ok(());
     }
     let message = format!("{}: what system calls did is not in it", path.display());

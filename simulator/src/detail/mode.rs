@@ -1,5 +1,7 @@
 //! Whose code runs: the program's or the kernel's. Its address tells.
 
+use corehop_traces::Trace;
+
 /// A mode of the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Mode {
@@ -16,5 +18,11 @@ impl Mode {
             0 => Mode::User,
             _ => Mode::Kernel,
         }
+    }
+
+    /// Whether a trace has code of this mode.
+    pub fn is_in(self, trace: &Trace) -> bool {
+        let mut blocks = trace.code_blocks().iter();
+        blocks.any(|block| Mode::of(block.start) == self)
     }
 }

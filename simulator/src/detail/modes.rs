@@ -102,8 +102,7 @@ pub fn replay_by_mode(
     split: &Split,
     options: &ReplayOptions<'_>,
 ) -> Result<Option<Modes>, Error> {
-    let mut blocks = trace.code_blocks().iter();
-    if !blocks.any(|block| Mode::of(block.start) == Mode::Kernel) {
+    if !Mode::Kernel.is_in(trace) {
         return Ok(None);
     }
     let calls = delegated_calls(trace, [split])?;
