@@ -48,7 +48,7 @@ help:
 	@echo 'make bench-verdicts  what auto says of redis with and without a gain, twenty times each'
 	@echo 'make bench-data-hops  times redis with 2, 4 and 8 sets beyond an L2, each at one core by hops'
 	@echo 'make bench-delegation  times memcached with its allocator on another core'
-	@echo 'make bench-syscalls  system calls on another core and in batches: what one costs, and five servers'
+	@echo 'make bench-syscalls  system calls on another core and in batches: what one costs, and six servers'
 	@echo 'make bench-connections  throughput and misses over connections, simulated and real, and draws it'
 	@echo 'make bench-truth  predicted beside measured ratios: rank correlation and median error'
 	@echo 'make figures  fills the tables of docs/experiments from the figures kept beside them'

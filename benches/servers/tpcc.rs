@@ -161,5 +161,6 @@ fn build_load() -> Outcome<()> {
         build.arg("--release");
     }
     build.current_dir(env!("CARGO_MANIFEST_DIR"));
-    succeed(&mut build).map(|_| ())
+    succeed(&mut build)?;
+    Ok(())
 }

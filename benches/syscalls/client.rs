@@ -4,6 +4,7 @@
 //! request at the server is what is varied here. Every answer is checked, to the last byte of its
 //! kind. It prints requests a second and the 50th and 99th percentile of what one took.
 
+use crate::mariadb_session;
 use crate::patched::Outcome;
 use rustix::event::{Timespec, epoll};
 use std::io::{ErrorKind, Read, Write};
@@ -18,6 +19,8 @@ const MOST_EVENTS: usize = 64;
 /// What is asked, and how the answer begins, ends and how long it is.
 pub struct Question {
     pub asked: Vec<u8>,
+    /// What opens a connection; nothing does most.
+    pub opening: Option<fn(&mut TcpStream) -> Outcome<()>>,
     pub begins: &'static [u8],
     pub ends: &'static [u8],
     pub by_datagrams: bool,
@@ -30,6 +33,11 @@ impl Question {
         let (asked, begins, ends): (&[u8], &[u8], &[u8]) = match server {
             "memcached" => (b"get key\r\n", b"VALUE key 0 100\r\n", b"\r\nEND\r\n"),
             "nginx" | "apache2" => (page, b"HTTP/1.1 200 OK\r\n", b"the end\n"),
+            "mariadbd" => (
+                b"",
+                b"\x01\0\0\x01\x01",
+                b"the end\x05\0\0\x05\xfe\0\0\x02\0",
+            ),
             "redis" => (b"*1\r\n$4\r\nPING\r\n", b"+PONG", b"\r\n"),
             // A name that the zone of the bench has, and its address.
             "bind9" => (
@@ -40,8 +48,13 @@ impl Question {
             ),
             _ => return None,
         };
+        let is_mariadb = server == "mariadbd";
         Some(Question {
-            asked: asked.into(),
+            asked: match is_mariadb {
+                true => mariadb_session::statement("select text from bench.pages where id = 500"),
+                false => asked.into(),
+            },
+            opening: is_mariadb.then_some(mariadb_session::open),
             begins,
             ends,
             by_datagrams: server == "bind9",
@@ -64,16 +77,19 @@ enum Socket {
 }
 
 impl Socket {
-    fn dial(port: u16, by_datagrams: bool) -> Outcome<Socket> {
+    fn dial(port: u16, question: &Question) -> Outcome<Socket> {
         let at = (Ipv4Addr::LOCALHOST, port);
-        if by_datagrams {
+        if question.by_datagrams {
             let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
             socket.connect(at)?;
             socket.set_nonblocking(true)?;
             return Ok(Socket::Datagrams(socket));
         }
-        let stream = TcpStream::connect(at)?;
+        let mut stream = TcpStream::connect(at)?;
         stream.set_nodelay(true)?;
+        if let Some(open) = question.opening {
+            open(&mut stream)?;
+        }
         stream.set_nonblocking(true)?;
         Ok(Socket::Stream(stream))
     }
@@ -137,7 +153,7 @@ fn ask(question: &Question, port: u16, connections: usize, requests: usize) -> O
     let ready = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let mut all = Vec::new();
     for number in 0..connections {
-        let socket = Socket::dial(port, question.by_datagrams)?;
+        let socket = Socket::dial(port, question)?;
         let wanted = epoll::EventData::new_u64(number as u64);
         epoll::add(&ready, socket.file(), wanted, epoll::EventFlags::IN)?;
         all.push(Connection {

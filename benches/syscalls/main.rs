@@ -4,7 +4,7 @@
 //! `make bench-syscalls` runs it whole. The part `pollution` tells what calls cost the code around
 //! them; `bare` what a call that does nothing costs by itself and in batches. The part `cost` has
 //! one core's threads each send and receive a byte, and tells nanoseconds a call by how many
-//! threads there are to batch. The part `servers` has `corehop measure --system-calls` start five
+//! threads there are to batch. The part `servers` has `corehop measure --system-calls` start six
 //! servers as they are and with their calls posted, under 1 to 256 connections that each wait for
 //! their answers, beside what Soares found with FlexSC (thesis, Toronto 2012, chapters 5 and 6).
 //! The load is this program too, started with `--client`: it checks every answer. `COREHOP_PARTS`
@@ -20,6 +20,9 @@ mod client;
 mod cost;
 #[path = "../machine/mod.rs"]
 mod machine;
+#[path = "../mariadb/data.rs"]
+mod mariadb;
+mod mariadb_session;
 mod measured;
 #[path = "../patched/mod.rs"]
 mod patched;

@@ -1,5 +1,6 @@
 //! The servers, each as Debian has it: how it is started in a folder, and which calls it posts.
 
+use crate::mariadb;
 use crate::patched::Outcome;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -47,7 +48,7 @@ impl Server {
 }
 
 /// All of them.
-pub const SERVERS: [Server; 5] = [
+pub const SERVERS: [Server; 6] = [
     Server {
         name: "apache2",
         program: "/usr/sbin/apache2",
@@ -87,6 +88,16 @@ pub const SERVERS: [Server; 5] = [
         files: "",
         waits: "epoll_wait",
         start: redis,
+    },
+    Server {
+        name: "mariadbd",
+        program: "/usr/sbin/mariadbd",
+        package: "mariadb-server-core",
+        text: Some([14.0, 40.0]),
+        requests: 4_000,
+        files: "",
+        waits: "poll",
+        start: mariadbd,
     },
     Server {
         name: "bind9",
@@ -180,6 +191,25 @@ fn redis(_folder: &Path, port: u16) -> Outcome<Vec<String>> {
         "--appendonly",
         "no",
     ]))
+}
+
+/// A thread for each connection, which all read rows of one table.
+fn mariadbd(folder: &Path, port: u16) -> Outcome<Vec<String>> {
+    let table = "create database bench;\n\
+        create table bench.pages (id int primary key, text varchar(200)) engine=innodb;\n\
+        insert into bench.pages select seq, concat(repeat('x', 100), 'the end') \
+        from seq_1_to_1000;\n";
+    mariadb::make_data(folder, table)?;
+    let mut all = mariadb::mariadbd(folder);
+    all.remove(0);
+    all.extend(words(&[
+        "--skip-networking=0",
+        "--bind-address=127.0.0.1",
+        "--skip-grant-tables",
+        "--max-connections=300",
+    ]));
+    all.push(format!("--port={port}"));
+    Ok(all)
 }
 
 fn bind(folder: &Path, port: u16) -> Outcome<Vec<String>> {

@@ -1,0 +1,65 @@
+//! mariadbd, the options that a bench starts it with, and a data directory for it.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+/// What a data directory is made from.
+pub const SYSTEM_TABLES: [&str; 2] = [
+    "/usr/share/mysql/mysql_system_tables.sql",
+    "/usr/share/mysql/mysql_system_tables_data.sql",
+];
+
+/// Runs a command to its end; what it printed.
+pub fn succeed(command: &mut Command) -> io::Result<Vec<u8>> {
+    let output = command.output()?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let why = format!("{command:?}: {}\n{said}", output.status);
+        return Err(io::Error::other(why));
+    }
+    Ok(output.stdout)
+}
+
+/// A data directory in a folder that has none yet, with what else these statements make.
+pub fn make_data(folder: &Path, more: &str) -> io::Result<()> {
+    std::fs::create_dir(folder.join("data"))?;
+    let mut statements = b"create database mysql;\nuse mysql;\n".to_vec();
+    for file in SYSTEM_TABLES {
+        statements.extend(std::fs::read(file)?);
+    }
+    statements.extend(more.as_bytes());
+    std::fs::write(folder.join("statements"), statements)?;
+    let words = mariadbd(folder);
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).arg("--bootstrap");
+    succeed(command.stdin(File::open(folder.join("statements"))?))?;
+    Ok(())
+}
+
+/// The server on a folder's tables.
+pub fn mariadbd(folder: &Path) -> Vec<String> {
+    let at = |option: &str, name: &str| format!("--{option}={}", folder.join(name).display());
+    let mut command = vec![
+        "/usr/sbin/mariadbd".into(),
+        "--no-defaults".into(),
+        at("datadir", "data"),
+        at("tmpdir", ""),
+        at("socket", "socket"),
+        at("pid-file", "pid"),
+        "--skip-networking".into(),
+        "--skip-log-bin".into(),
+        "--innodb-log-file-size=16M".into(),
+        "--innodb-flush-log-at-trx-commit=0".into(),
+        "--max-connections=40".into(),
+        "--table-open-cache=200".into(),
+        // QEMU keeps flags for every reserved page; without a maximum, 8 TB are reserved.
+        "--innodb-buffer-pool-size=64M".into(),
+        "--innodb-buffer-pool-size-max=64M".into(),
+    ];
+    if rustix::process::getuid().is_root() {
+        command.push("--user=root".into());
+    }
+    command
+}
