@@ -329,6 +329,49 @@ fn posted_calls_are_counted_under_load_without_a_plan() {
     }
 }
 
+/// As servers that root starts do: it becomes nobody, then answers.
+const BECOMES_NOBODY: &str = r#"
+    use Socket;
+    use POSIX;
+    POSIX::setgid(65534);
+    POSIX::setuid(65534);
+    socket(my $listener, PF_UNIX, SOCK_STREAM, 0);
+    bind($listener, pack_sockaddr_un("\0$ENV{NAME}"));
+    listen($listener, 5);
+    while (accept(my $asking, $listener)) {
+        while (sysread($asking, my $byte, 1)) { syswrite($asking, $byte) }
+    }"#;
+
+const ASKS: &str = r#"
+    use Socket;
+    socket(my $server, PF_UNIX, SOCK_STREAM, 0);
+    connect($server, pack_sockaddr_un("\0$ENV{NAME}")) or die;
+    for (1..100) { syswrite($server, "x"); sysread($server, my $byte, 1) }"#;
+
+#[test]
+fn a_server_that_becomes_another_user_is_counted_too() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("left out: only root can become another user");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("asks.pl"), ASKS).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .current_dir(folder.path())
+        .env("NAME", folder.path())
+        .args(["measure", "--system-calls", "read,write@yield"])
+        .args(["--load", "perl asks.pl", "--rounds", "2", "--json"])
+        .args(["--", "perl", "-e", BECOMES_NOBODY])
+        .output()
+        .unwrap();
+    let figures = figures(&output);
+    let posted = figures["hops"]["system_calls"]["posted"].as_u64();
+    assert!(
+        posted.is_some_and(|calls| calls >= 2 * 100 * 2),
+        "{figures}"
+    );
+}
+
 #[test]
 fn on_fewer_cpus_than_the_plan_has_cores_nothing_is_measured() {
     let folder = folder();

@@ -2,6 +2,7 @@
 //!
 //! On one core both sides' servers have one CPU and the client the other: that is the text's
 //! comparison on one core. On two cores both sides have both CPUs, with the client on them too.
+//! `batch, 2` has threads and rings on both.
 
 use crate::asked;
 use crate::patched::Outcome;
@@ -13,11 +14,39 @@ use std::process::Command;
 
 const CONNECTIONS: [usize; 3] = [1, 16, 256];
 /// Where calls are made, and on which CPUs server and client are.
-const WAYS: [(&str, &str, &str); 4] = [
-    ("yield", "0", "1"),
-    ("batch", "0", "1"),
-    ("batch:1", "0,1", "0,1"),
-    ("1", "0,1", "0,1"),
+struct Way {
+    name: &'static str,
+    /// Behind the `@`.
+    at: &'static str,
+    own: &'static str,
+    clients: &'static str,
+    /// The column of a server's `text` that it is beside.
+    text: Option<usize>,
+}
+
+const fn way(
+    name: &'static str,
+    at: &'static str,
+    [own, clients]: [&'static str; 2],
+    text: Option<usize>,
+) -> Way {
+    Way {
+        name,
+        at,
+        own,
+        clients,
+        text,
+    }
+}
+
+const APART: [&str; 2] = ["0", "1"];
+const TOGETHER: [&str; 2] = ["0,1", "0,1"];
+const WAYS: [Way; 5] = [
+    way("yield", "yield", APART, None),
+    way("batch", "batch", APART, Some(0)),
+    way("batch, 2", "batch", TOGETHER, Some(1)),
+    way("batch:1", "batch:1", TOGETHER, Some(1)),
+    way("1", "1", TOGETHER, None),
 ];
 
 /// Prints a table, and gives its figures.
@@ -26,7 +55,7 @@ pub fn measure(is_whole: bool) -> Outcome<Vec<Value>> {
     let mut rows = Vec::new();
     println!("\nthroughput and latency (p50) with calls posted, by those of the original\n");
     println!(
-        "{:<11}{:<9}{:>12}{:>13}{:>9}{:>18}{:>10}{:>10}{:>9}",
+        "{:<11}{:<10}{:>11}{:>13}{:>9}{:>18}{:>10}{:>10}{:>9}",
         "server",
         "way",
         "connections",
@@ -55,7 +84,7 @@ pub fn measure(is_whole: bool) -> Outcome<Vec<Value>> {
         for way in ways {
             for &connections in connections {
                 let row = measure_one(server, way, connections, (rounds, is_whole))?;
-                print_row(server, way.0, connections, &row);
+                print_row(server, way.name, connections, &row);
                 rows.push(row);
             }
         }
@@ -64,29 +93,20 @@ pub fn measure(is_whole: bool) -> Outcome<Vec<Value>> {
 }
 
 fn wanted(is_whole: bool) -> Outcome<Vec<&'static Server>> {
-    let mut all: Vec<&Server> = SERVERS.iter().collect();
-    if !is_whole {
-        all.retain(|server| server.name == "memcached");
-    }
     let Ok(names) = std::env::var("COREHOP_BENCH") else {
-        return Ok(all);
+        let in_short = |server: &&Server| is_whole || server.name == "memcached";
+        return Ok(SERVERS.iter().filter(in_short).collect());
     };
-    let names: Vec<&str> = names.split(',').collect();
-    match names
-        .iter()
-        .find(|name| all.iter().all(|server| server.name != **name))
-    {
-        Some(other) => Err(format!("COREHOP_BENCH: no server is called {other}").into()),
-        None => {
-            all.retain(|server| names.contains(&server.name));
-            Ok(all)
-        }
-    }
+    let named = |name: &str| {
+        let found = SERVERS.iter().find(|server| server.name == name);
+        found.ok_or_else(|| format!("COREHOP_BENCH: no server is called {name}").into())
+    };
+    names.split(',').map(named).collect()
 }
 
 fn measure_one(
     server: &Server,
-    &(way, own, clients): &(&str, &str, &str),
+    way: &Way,
     connections: usize,
     (rounds, is_whole): (usize, bool),
 ) -> Outcome<Value> {
@@ -103,20 +123,20 @@ fn measure_one(
     let client = std::env::current_exe()?.display().to_string();
     let of = |rest: &str| {
         format!(
-            "taskset -c {clients} {client} --client {} {port} {rest}",
-            server.name
+            "taskset -c {} {client} --client {} {port} {rest}",
+            way.clients, server.name
         )
     };
     let mut measure = Command::new("taskset");
     measure
         .args([
             "-c",
-            own,
+            way.own,
             env!("CARGO_BIN_EXE_corehop"),
             "measure",
             "--json",
         ])
-        .args(["--system-calls", &server.calls(way)])
+        .args(["--system-calls", &server.calls(way.at)])
         .args(["--load", &of(&format!("{connections} {requests}"))])
         .args(["--prepare", &of("fill")])
         .args([
@@ -133,7 +153,7 @@ fn measure_one(
     if !matches!(output.status.code(), Some(0 | 8)) {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         return Ok(json!({
-            "server": server.name, "way": way, "connections": connections, "reason": said,
+            "server": server.name, "way": way.name, "connections": connections, "reason": said,
         }));
     }
     let mut told: Value = serde_json::from_slice(&output.stdout)?;
@@ -149,7 +169,7 @@ fn measure_one(
     let latency = told["latency"].take();
     Ok(json!({
         "server": server.name,
-        "way": way,
+        "way": way.name,
         "connections": connections,
         "rounds": rounds,
         "original_per_second": median(&told["original"]),
@@ -163,19 +183,14 @@ fn measure_one(
 }
 
 /// What the text has for the same number of cores.
-fn text(server: &Server, way: &str) -> Option<f64> {
-    let of_cores = server.text?;
-    match way {
-        "batch" => Some(of_cores[0]),
-        "batch:1" => Some(of_cores[1]),
-        _ => None,
-    }
+fn text(server: &Server, way: &Way) -> Option<f64> {
+    Some(server.text?[way.text?])
 }
 
 fn print_row(server: &Server, way: &str, connections: usize, row: &Value) {
     if let Some(reason) = row["reason"].as_str() {
         println!(
-            "{:<11}{way:<9}{connections:>12}  {}",
+            "{:<11}{way:<10}{connections:>11}  {}",
             server.name,
             reason.lines().next().unwrap_or_default()
         );
@@ -191,9 +206,10 @@ fn print_row(server: &Server, way: &str, connections: usize, row: &Value) {
         all if all > 0.0 => format!("{:.0}%", 100.0 * posted / all),
         _ => "-".to_owned(),
     };
-    let text = text(server, way).map_or_else(String::new, |percent| format!("{percent:+.0} %"));
+    let text = row["text_percent"].as_f64();
+    let text = text.map_or_else(String::new, |percent| format!("{percent:+.0} %"));
     println!(
-        "{:<11}{way:<9}{connections:>12}{:>13.0}{:>9.3}{:>18}{latency:>10.2}{share:>10}{text:>9}",
+        "{:<11}{way:<10}{connections:>11}{:>13.0}{:>9.3}{:>18}{latency:>10.2}{share:>10}{text:>9}",
         server.name,
         number(&row["original_per_second"]),
         number(&row["ratio"]),

@@ -24,14 +24,6 @@ pub enum Error {
     /// There is no place for what programs print.
     #[error("no temporary folder: {0}")]
     NoFolder(io::Error),
-    /// There is no room in that place.
-    #[error("{path}: {source}")]
-    Folder {
-        /// The folder to be made.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
     /// What a program prints cannot be kept.
     #[error("{path}: {source}")]
     Unwritable {

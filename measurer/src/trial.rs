@@ -75,6 +75,8 @@ pub struct Trials<'a> {
     /// Without a patched file.
     hooks: Option<InMemory>,
     folder: tempfile::TempDir,
+    /// Where servers write statistics, also those that become another user.
+    statistics: tempfile::TempDir,
 }
 
 impl<'a> Trials<'a> {
@@ -101,6 +103,7 @@ impl<'a> Trials<'a> {
             program,
             hooks,
             folder: corehop_outputs::private_folder().map_err(Error::NoFolder)?,
+            statistics: corehop_outputs::drop_box().map_err(Error::NoFolder)?,
         })
     }
 
@@ -115,7 +118,7 @@ impl<'a> Trials<'a> {
     /// Any but those of [`Trials::new`].
     pub fn sample(&self, side: Side) -> Result<Sample, Error> {
         let is_hooked = side == Side::Patched || self.setup.count.is_some();
-        let orders = Orders::new(&self.made("statistics")?)?;
+        let orders = Orders::new(self.statistics.path())?;
         let mut command = self.command(side, is_hooked, &orders);
         let Setup {
             under, observer, ..
@@ -131,14 +134,6 @@ impl<'a> Trials<'a> {
             said.lines().for_each(|line| observer.said(line));
         }
         sample
-    }
-
-    fn made(&self, name: &str) -> Result<PathBuf, Error> {
-        let path = self.folder.path().join(name);
-        match std::fs::create_dir_all(&path) {
-            Ok(()) => Ok(path),
-            Err(source) => Err(Error::Folder { path, source }),
-        }
     }
 
     fn command(&self, side: Side, is_hooked: bool, orders: &Orders) -> Command {

@@ -194,3 +194,17 @@ pub fn private_folder() -> std::io::Result<TempDir> {
     let owner_alone = Permissions::from_mode(0o700);
     Builder::new().permissions(owner_alone).tempdir()
 }
+
+/// A temporary folder in which every user may leave files of its own, and look at none but those
+/// that it knows the names of; where this user is not root, a [`private_folder`], since no process
+/// of another user comes of it.
+///
+/// # Errors
+/// What the system says.
+pub fn drop_box() -> std::io::Result<TempDir> {
+    let folder = private_folder()?;
+    if rustix::process::geteuid().is_root() {
+        std::fs::set_permissions(folder.path(), Permissions::from_mode(0o1733))?;
+    }
+    Ok(folder)
+}

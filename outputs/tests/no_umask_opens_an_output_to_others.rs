@@ -1,6 +1,6 @@
 //! The umask belongs to the whole process, so this is a program of its own.
 
-use corehop_outputs::{Output, PRIVATE, PUBLIC, private_folder};
+use corehop_outputs::{Output, PRIVATE, PUBLIC, drop_box, private_folder};
 use rustix::fs::Mode;
 use rustix::process::umask;
 use std::os::unix::fs::MetadataExt;
@@ -18,6 +18,9 @@ fn others_may_read_what_is_public_and_never_write() {
     assert_eq!(mode_of("private", PRIVATE), 0o600);
     let own = private_folder().unwrap();
     assert_eq!(own.path().metadata().unwrap().mode() & 0o777, 0o700);
+    let box_mode = drop_box().unwrap().path().metadata().unwrap().mode() & 0o7777;
+    let is_root = rustix::process::geteuid().is_root();
+    assert_eq!(box_mode, if is_root { 0o1733 } else { 0o700 });
     umask(Mode::RWXG | Mode::RWXO);
     assert_eq!(mode_of("less", PUBLIC), 0o600);
 }

@@ -68,8 +68,19 @@ impl Sockets {
         let said = (finished.output.as_str(), finished.errors.as_str());
         assert_eq!(said, ("as expected\n", ""), "{trial} {way}");
         let statistics = Statistics::read(&self.folder.path().join("statistics"));
-        statistics.0["system_calls"].clone()
+        let calls = statistics.0["system_calls"].clone();
+        let parks = of_cores(&statistics, "parks");
+        // Once for the end of the process, and for each signal that a trial sends.
+        let reasons = of_cores(&statistics, "wakes") + sum(&calls, "posted") + 100;
+        assert!(parks <= reasons, "{trial} {way}: {:?}", statistics.0);
+        calls
     }
+}
+
+/// A count of all cores' waits.
+fn of_cores(statistics: &Statistics, key: &str) -> u64 {
+    let cores = statistics.0["waits"].as_array().unwrap().iter();
+    cores.map(|core| core[key].as_u64().unwrap()).sum()
 }
 
 fn sum(calls: &serde_json::Value, key: &str) -> u64 {
@@ -77,6 +88,7 @@ fn sum(calls: &serde_json::Value, key: &str) -> u64 {
     calls.map(|call| call[key].as_u64().unwrap()).sum()
 }
 
+/// Holds in all trials, too: a core without work sleeps until there is some.
 #[test]
 fn threads_that_talk_understand_each_other() {
     let sockets = sockets();

@@ -284,7 +284,8 @@ void cancel_wait(struct core *core, struct fiber *fiber)
     fiber->left_wait = 0;
 }
 
-/* Who hands a fiber over to a core that sleeps here sends its holder POKE (run_queue.c). */
+/* Who hands a fiber over to a core that sleeps here sends its holder POKE (run_queue.c). From a
+ * ring that is not open yet nothing else can come. */
 void sleep_in_ring(struct core *core)
 {
     struct ring *ring = core->ring;
@@ -296,9 +297,10 @@ void sleep_in_ring(struct core *core)
                                     __ATOMIC_RELAXED) &&
         !has_results(core) && !__atomic_load_n(&pool.retire, __ATOMIC_SEQ_CST)) {
         bump(&core->parks);
-        if (ring->is_broken)
-            system_call(__NR_ppoll, 0, 0, (long)nap, (long)&mask, sizeof mask, 0);
-        else if (enter_ring(ring, 0, 1, IORING_ENTER_GETEVENTS, &mask) == -EBADF && ring->is_open)
+        if (!ring->is_open || ring->is_broken)
+            system_call(__NR_ppoll, 0, 0, ring->is_broken ? (long)nap : 0, (long)&mask, sizeof mask,
+                        0);
+        else if (enter_ring(ring, 0, 1, IORING_ENTER_GETEVENTS, &mask) == -EBADF)
             break_ring(core);
     }
     set_signals(mask, NULL);

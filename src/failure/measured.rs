@@ -31,7 +31,7 @@ impl From<Error> for Failure {
 
 fn exit(error: &Error) -> Exit {
     match error {
-        Error::NoFolder(_) | Error::Folder { .. } | Error::Unwritable { .. } => Exit::Output,
+        Error::NoFolder(_) | Error::Unwritable { .. } => Exit::Output,
         Error::PortTaken { .. }
         | Error::NoThroughput { .. }
         | Error::NeverCalled { .. }
@@ -48,7 +48,6 @@ fn remedy(error: &Error) -> String {
             return format!("start the server, and run by hand: {command}");
         }
         Error::NoFolder(_) | Error::Unwritable { .. } => ELSEWHERE,
-        Error::Folder { .. } => "set TMPDIR to a folder with room",
         Error::NotStarted { .. } => "start it without corehop first",
         Error::PortTaken { .. } => {
             "end what listens there, or let the server listen on another port"

@@ -2,7 +2,7 @@
 //!
 //! Many servers end without running exit handlers, so statistics are not left to their end: a
 //! touched control file asks for them (docs/reference/carrier.md). Each process writes a file of
-//! its own.
+//! its own, and may have become another user by then.
 
 use super::printed::create;
 use super::processes_of;
@@ -154,6 +154,8 @@ impl Orders {
     pub(crate) fn told(&self) -> Option<Hops> {
         let files = std::fs::read_dir(&self.folder).ok()?.flatten();
         let files = files.filter(|file| file.path().extension().is_some_and(|e| e == "json"));
+        // Another user's link or pipe is not followed.
+        let files = files.filter(|file| file.file_type().is_ok_and(|kind| kind.is_file()));
         let texts = files.filter_map(|file| std::fs::read(file.path()).ok());
         sum(texts.filter_map(|text| serde_json::from_slice(&text).ok()))
     }
