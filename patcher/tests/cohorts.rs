@@ -270,7 +270,7 @@ fn check(runs: &[Run]) {
 fn threads_of_one_stage_run_in_turn_and_nobody_is_left_behind() {
     let stages = stages();
     let mut are_in_turn = false;
-    // Where a carrier is kept from its CPU a spare one runs others meanwhile, and orders say little.
+    // Where a carrier is kept from its CPU a spare one runs others, and orders say little.
     for _ in 0..20 {
         let (runs, statistics) = stages.runs(&MOST.to_string());
         check(&runs);

@@ -6,7 +6,8 @@
 //! with the others two functions that each request calls, so that it goes there and back; and then
 //! the same two, the first of which goes to the core of the object that it is called about. Of that
 //! one hop is expected, since objects may be where requests are. With `carrier` there are cohorts,
-//! too. SOAK_BACKENDS names those to run (`carrier,auto`). Each server prints a table, and a JSON object as its last line.
+//! too. SOAK_BACKENDS names those to run (`carrier,auto`). Each server prints a table, and a JSON
+//! object as its last line.
 
 mod served;
 #[path = "../workshop/mod.rs"]
