@@ -12,7 +12,7 @@ use std::path::Path;
 /// and how a trampoline calls.
 const ABI: u32 = 7;
 
-const SOURCES: [&str; 41] = [
+const SOURCES: [&str; 42] = [
     "core/start.c",
     "core/modules.c",
     "core/in_memory.c",
@@ -36,6 +36,7 @@ const SOURCES: [&str; 41] = [
     "carrier/pool.c",
     "carrier/stalls.c",
     "carrier/run_queue.c",
+    "carrier/cohort.c",
     "carrier/lost.c",
     "carrier/patience.c",
     "carrier/doze.c",

@@ -95,6 +95,7 @@ fn measure(
         under,
         command: &command,
         system_calls: None,
+        cohort: None,
         patched: None,
         count: None,
         backend: Backend::fastest(),

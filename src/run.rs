@@ -42,6 +42,11 @@ pub struct Arguments {
     /// and the tunable of libc that carriers need
     #[arg(long, value_name = "CALLS@WHERE")]
     system_calls: Option<String>,
+    /// Have a core go on with threads that came by the same hook, up to so many in turn, before it
+    /// takes one that came by another (docs/reference/carrier.md, *Cohorts*). Sets COREHOP_COHORT,
+    /// and the tunable of libc that carriers need
+    #[arg(long, value_name = "THREADS", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    cohort: Option<u32>,
     /// Where the hooks cannot be put in place, as after an upgrade of the program, say why and
     /// start it without them
     #[arg(long)]
@@ -70,6 +75,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         hooks.hook(&mut command, None);
         if let Some(calls) = &arguments.system_calls {
             command.env("COREHOP_SYSCALLS", calls);
+        }
+        if let Some(threads) = arguments.cohort {
+            command.env("COREHOP_COHORT", threads.to_string());
+        }
+        if arguments.system_calls.is_some() || arguments.cohort.is_some() {
             command.env("GLIBC_TUNABLES", tunables_here());
         }
     }

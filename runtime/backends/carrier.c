@@ -114,6 +114,8 @@ static void hop(uint64_t *hops, int32_t core)
         }
         uint64_t began = hop_begins();
         fiber->counters = hops;
+        /* Cheaper than to ask whether anybody wants to know. */
+        fiber->came_by = came_by(hops);
         /* Called home on the way, for a signal perhaps, it tries once more. */
         for (int tries = 0; UNLIKELY(!move_to(fiber, to)); tries++)
             if (tries == 1)
@@ -147,6 +149,7 @@ static const char *reason_against(void)
     if (!prepare_pool(processors) || !prepare_load())
         return "no memory";
     prepare_run_queues();
+    prepare_cohorts();
     prepare_patience();
     prepare_dozing();
     if (!prepare_home())
@@ -170,6 +173,7 @@ static void forked(void)
 {
     fibers_forked(place.fiber);
     load_forked();
+    cohorts_forked();
 }
 
 const struct backend carrier_backend = {

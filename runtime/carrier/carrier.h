@@ -32,10 +32,11 @@ struct fiber {
     const void *counters;    /* those of the hook that it hops at */
     int32_t going;           /* the core it left for, through all teams, or HOME */
     uint32_t depth;          /* in a run queue: how many it was with those before it */
-    uint32_t wanted_home;    /* carriers send it home instead of running it */
+    uint32_t came_by;        /* the hook, as came_by() has it (cohort.c) */
     uint32_t control;        /* MXCSR */
     uint32_t keys;           /* PKRU */
-    uint32_t form;           /* how its registers are saved (vectors.c) */
+    uint8_t wanted_home;     /* carriers send it home instead of running it */
+    uint8_t form;            /* how its registers are saved (vectors.c) */
     uint8_t registers[256] __attribute__((aligned(64))); /* SSE */
     uint8_t *vectors;                                    /* what does not fit above */
     uint32_t away;        /* since it left home and until it is back */
@@ -55,6 +56,8 @@ struct fiber {
     int32_t waits_on;        /* the core in whose ring it waits */
 };
 
+_Static_assert(offsetof(struct fiber, registers) == 64, "one cache line");
+
 /* Where a fiber may go besides a core: home, or nowhere until its request has a result. */
 #define HOME (-1)
 #define TO_RING (-2)
@@ -67,6 +70,17 @@ struct surroundings {
     const void *counters;
 };
 #define REMEMBERED 16
+
+/* A core's holder goes on with so many fibers that came by this hook (cohort.c). */
+struct turn {
+    uint32_t hook, left;
+};
+
+/* How many fibers were taken so, how many of them by another hook than the one before, and how many
+ * before others that had waited for longer. */
+struct cohorts {
+    uint64_t taken, changes, overtaking;
+};
 
 /* The run queue is what cores contend for, so it has a cache line of its own. */
 struct core {
@@ -82,6 +96,8 @@ struct core {
     uint64_t parks, wakes; /* how often it slept, and how often until a fiber came */
     uint32_t in_line;      /* how many are ready */
     uint32_t open;         /* it has carriers */
+    struct turn turn;      /* the holder's */
+    struct cohorts cohorts;
     struct ring *ring;     /* posted calls (ring.c); NULL unless they are made in batches */
 };
 
@@ -157,9 +173,26 @@ static inline void fetch(const void *line)
 }
 void prepare_run_queues(void);
 void hand_over(struct core *core, struct fiber *fiber);
+/* By the holder: empties the run queue; who was there, oldest first, and how many. */
+struct fiber *take_pushed(struct core *core, uint32_t *count);
 struct fiber *take_waiting(struct core *core);
 void wait_for_work(struct core *core);
 void wake_watcher(struct core *core);
+
+/* cohort.c */
+void prepare_cohorts(void);
+/* How many fibers that came by one hook follow each other at most, though others wait. */
+extern uint32_t most_in_turn;
+/* By the holder, where that is more than one: the fiber whose turn it is, or NULL. */
+struct fiber *take_by_hook(struct core *core);
+/* Of all cores; nothing where fibers are taken in the order in which they come. */
+struct cohorts all_cohorts(void);
+void cohorts_forked(void);
+/* Tells hooks apart by where a thread counts their hops: the same distance in all threads. */
+static inline uint32_t came_by(const uint64_t *hops)
+{
+    return (uint32_t)((uintptr_t)hops - (uintptr_t)place.tallies);
+}
 
 /* load.c */
 bool prepare_load(void);

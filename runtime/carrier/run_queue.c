@@ -5,11 +5,11 @@
  * hop, so the run queue is one word that holds fibers and the holder's state alike: pushing is one
  * compare-and-swap that guesses an empty run queue instead of reading it first, and tells by what
  * it replaced whether the holder must be woken. The holder takes the whole list at once and turns
- * it round, so none overtakes another, and fetches at once every line that the fiber will need,
- * from a memory of where it was last time, rather than one after the other as they are met. An
- * empty run queue is watched for as long as patience.c says, and then slept on; since only the
- * holder waits, at most one carrier a core spins. Rejected: a ring, which needs room for the most
- * fibers there may ever be.
+ * it round, so none overtakes another (unless cohort.c is asked who is next), and fetches at once
+ * every line that the fiber will need, from a memory of where it was last time, rather than one
+ * after the other as they are met. An empty run queue is watched for as long as patience.c says,
+ * and then slept on; since only the holder waits, at most one carrier a core spins. Rejected: a
+ * ring, which needs room for the most fibers there may ever be.
  */
 #include "ring.h"
 
@@ -84,36 +84,61 @@ static void fetch_fiber(struct core *core, const struct fiber *fiber)
         fetch_surroundings(guess);
 }
 
-struct fiber *take_waiting(struct core *core)
+/* Turned round, what was pushed last being first there. */
+static inline struct fiber *take_all(struct core *core, uintptr_t newest, uint32_t *count)
+{
+    struct fiber *oldest = NULL;
+    /* The exchange must wait for a line too: the others come meanwhile. */
+    fetch_fiber(core, (const struct fiber *)newest);
+    newest = __atomic_exchange_n(&core->run_queue, BUSY, __ATOMIC_ACQUIRE);
+    uint32_t taken_together = 0;
+    while (newest > BUSY) {
+        struct fiber *taken = (struct fiber *)newest;
+        newest = (uintptr_t)taken->next;
+        taken->next = oldest;
+        oldest = taken;
+        taken_together++;
+    }
+    *count = taken_together;
+    return oldest;
+}
+
+struct fiber *take_pushed(struct core *core, uint32_t *count)
+{
+    uintptr_t newest = __atomic_load_n(&core->run_queue, __ATOMIC_RELAXED);
+    *count = 0;
+    return newest > BUSY ? take_all(core, newest, count) : NULL;
+}
+
+static inline struct fiber *take_oldest(struct core *core)
 {
     struct fiber *ready = core->ready;
     uintptr_t newest = WATCHED;
     if (ready == NULL)
         newest = __atomic_load_n(&core->run_queue, __ATOMIC_RELAXED);
     if (newest > BUSY) {
-        /* The exchange must wait for a line too: the others come meanwhile. */
-        fetch_fiber(core, (const struct fiber *)newest);
-        newest = __atomic_exchange_n(&core->run_queue, BUSY, __ATOMIC_ACQUIRE);
-        uint32_t taken_together = 0;
-        while (newest > BUSY) {
-            struct fiber *taken = (struct fiber *)newest;
-            newest = (uintptr_t)taken->next;
-            taken->next = ready;
-            ready = taken;
-            taken_together++;
-        }
+        uint32_t taken_together;
+        ready = take_all(core, newest, &taken_together);
         if (UNLIKELY(taken_together > 1))
             __atomic_store_n(&core->in_line, taken_together, __ATOMIC_RELAXED);
     }
     if (ready == NULL)
         return NULL;
-    struct surroundings now = {ready, ready->stack, ready->thread_base, ready->counters};
-    *remembered(core, ready) = now;
-    fetch_surroundings(&now);
     __atomic_store_n(&core->ready, ready->next, __ATOMIC_RELAXED);
     if (UNLIKELY(core->in_line != 0))
         __atomic_store_n(&core->in_line, core->in_line - 1, __ATOMIC_RELAXED);
     return ready;
+}
+
+struct fiber *take_waiting(struct core *core)
+{
+    struct fiber *taken = LIKELY(most_in_turn == 1) ? take_oldest(core) : take_by_hook(core);
+    if (taken == NULL)
+        return NULL;
+    struct surroundings now = {taken, taken->stack, taken->thread_base, taken->counters};
+    *remembered(core, taken) = now;
+    fetch_surroundings(&now);
+    return taken;
 }
 
 static bool change(struct core *core, uintptr_t from, uintptr_t to)

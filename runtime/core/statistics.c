@@ -166,6 +166,16 @@ static void write_verdict(struct sheet *sheet, struct verdict verdict)
         verdict.speed_percent, verdict.cost_percent, mover()->name);
 }
 
+/* Of threads that are taken by the hooks at which they came. */
+static void write_cohorts(struct sheet *sheet)
+{
+    if (most_in_turn == 1)
+        return;
+    struct cohorts all = all_cohorts();
+    PUT(sheet, ",\"cohorts\":{\"most\":%u,\"taken\":%lu,\"changes\":%lu,\"overtaking\":%lu}",
+        most_in_turn, all.taken, all.changes, all.overtaking);
+}
+
 /* Of the calls that were to be posted. */
 static void write_posted(struct sheet *sheet)
 {
@@ -225,6 +235,7 @@ static void write_report(struct sheet *sheet, struct tally all)
     PUT(sheet, "]");
     if (auto_is_on())
         write_verdict(sheet, auto_verdict());
+    write_cohorts(sheet);
     write_posted(sheet);
     PUT(sheet, ",\"functions\":[");
     bool is_first = true;

@@ -237,8 +237,11 @@ static bool goes(struct counts *counts, int32_t core)
     }
     if (place.core != core || place.backend != backend)
         backend->hop(&counts->hops, core);
-    if (way == BY_YIELDING && place.core == core && place.fiber->carrier != NULL)
-        yield(place.fiber);
+    if (way != BY_HOP && place.core == core && place.fiber->carrier != NULL) {
+        place.fiber->came_by = came_by(&counts->hops);
+        if (way == BY_YIELDING)
+            yield(place.fiber);
+    }
     return place.core == core;
 }
 

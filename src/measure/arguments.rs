@@ -34,6 +34,10 @@ pub struct Arguments {
     /// a plan, or without one
     #[arg(long, value_name = "CALLS@WHERE")]
     pub(super) system_calls: Option<String>,
+    /// Have cores of the patched server take up to so many threads of one hook in turn, as `corehop
+    /// run --cohort` does
+    #[arg(long, value_name = "THREADS", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(super) cohort: Option<u32>,
     /// Start this file, which `corehop patch` wrote, instead of putting hooks in place in memory
     #[arg(long, value_name = "FILE")]
     pub(super) patched: Option<PathBuf>,

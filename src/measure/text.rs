@@ -4,6 +4,7 @@ use super::result::Report;
 use crate::line::{Lines, line};
 use corehop_measurer::Sample;
 use corehop_measurer::rounds::{CONFIDENCE, Verdict};
+use corehop_measurer::server::Cohorts;
 use corehop_wording::number::{change, counted, grouped};
 
 /// The table.
@@ -118,6 +119,20 @@ fn hops(text: &mut Lines, report: &Report<'_>) {
             text,
             "{:<12}{posted} posted, {declined} made where they are",
             "calls"
+        );
+    }
+    if let Some(cohorts) = told.cohorts {
+        let Cohorts {
+            taken,
+            changes,
+            overtaking,
+        } = cohorts;
+        let [taken, changes, overtaking] = [taken, changes, overtaking].map(grouped);
+        line!(
+            text,
+            "{:<12}{taken} threads taken, {changes} by another hook than the one before; \
+             {overtaking} before others that had waited longer",
+            "cohorts"
         );
     }
 }

@@ -39,8 +39,8 @@ pub struct TimedArguments {
     /// Let connections beyond those of the trace repeat them, on the same stack and data
     #[arg(long, requires = "timed")]
     repeat_connections: bool,
-    /// Where threads run: free, pinned, split, split-if-idle[=D], teams, wide, cohort[=B], steal,
-    /// steal-random. Default: free,pinned, and split with a plan
+    /// Where threads run: free, pinned, split, split-if-idle[=D], split-cohort[=B], teams, wide,
+    /// cohort[=B], steal, steal-random. Default: free,pinned, and split with a plan
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "timed")]
     scheduler: Vec<Choice>,
     /// What references and instructions cost a core

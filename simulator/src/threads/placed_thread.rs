@@ -18,6 +18,15 @@ use super::split::Split;
 use crate::ids::CoreId;
 use corehop_traces::{FunctionId, ThreadId};
 
+/// By what a thread came to the core that it is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CameBy {
+    /// The entry of a function.
+    Entry(FunctionId),
+    /// The end of a delegated call of this function.
+    End(FunctionId),
+}
+
 /// A thread's core, and the delegated calls that take it back to others.
 #[derive(Clone, Debug, Default)]
 pub struct PlacedThread {
@@ -31,6 +40,7 @@ pub struct PlacedThread {
 struct Open {
     ends: Option<u64>,
     came_from: CoreId,
+    function: FunctionId,
 }
 
 impl PlacedThread {
@@ -50,7 +60,8 @@ impl PlacedThread {
 
     /// It, `thread`, comes to its execution `number`, and enters a function with it or not. `call`
     /// finds the call that begins there, if one does: when it ends, as far as the trace says.
-    /// Whether the split says where the thread is to be from there on; that may be where it is.
+    /// By what the split says where the thread is to be from there on, if it says so; that may be
+    /// where it is. Of several ends the last counts.
     #[inline]
     pub fn come(
         &mut self,
@@ -58,29 +69,33 @@ impl PlacedThread {
         (thread, number): (ThreadId, u64),
         entered: Option<FunctionId>,
         call: impl FnOnce() -> Option<Option<u64>>,
-    ) -> bool {
-        let mut says = false;
+    ) -> Option<CameBy> {
+        let mut by = None;
         let has_ended = |open: &mut Open| open.ends.is_some_and(|end| end <= number);
         while let Some(ended) = self.open.pop_if(has_ended) {
             self.core = ended.came_from;
-            says = true;
+            by = Some(CameBy::End(ended.function));
         }
         if let Some(function) = entered
             && split.moves(function)
         {
             if split.delegates(function) {
                 let Some(ends) = call() else {
-                    return says;
+                    return by;
                 };
                 let came_from = self.core;
-                self.open.push(Open { ends, came_from });
+                self.open.push(Open {
+                    ends,
+                    came_from,
+                    function,
+                });
             }
             if let Some(core) = split.core_of_entry(function, thread, number) {
                 self.core = core;
-                says = true;
+                by = Some(CameBy::Entry(function));
             }
         }
-        says
+        by
     }
 
     /// What the thread did begins anew: all open calls end before whatever comes next.

@@ -19,7 +19,7 @@ use crate::schedulers::scheduler::{Move, Scheduler, Thread};
 use crate::setting::Setting;
 use crate::streams::stream::kind_of;
 use corehop_core_model::{CoreModel, Reference, ServedBy};
-use corehop_simulator::{CoreId, Hierarchy, LineId, Split};
+use corehop_simulator::{CameBy, CoreId, Hierarchy, LineId, Split};
 
 /// A simulation under way.
 pub(crate) struct Engine<'a, M, P> {
@@ -103,18 +103,19 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
         if let Some((cycle, connection)) = self.arrivals.take()
             && let Some(ready) = self.connections[connection].send(cycle)
         {
-            self.wait(connection, ready, false, self.connections[connection].core);
+            self.wait(connection, ready, self.connections[connection].core, None);
         }
     }
 
     /// A connection's thread waits for a core.
-    fn wait(&mut self, connection: usize, ready: u64, hopped: bool, core: usize) {
-        let stage = self.connections[connection].placed.core().0;
+    fn wait(&mut self, connection: usize, ready: u64, core: usize, came_by: Option<CameBy>) {
+        let of = &self.connections[connection];
         let waiting = Waiting {
             ready,
             connection,
-            stage,
-            hopped,
+            stage: of.placed.core().0,
+            hopped: came_by.is_some() && core != of.core,
+            came_by,
         };
         self.queues.push(core, waiting);
     }
@@ -133,8 +134,8 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
             if let Some(mark) = self.connections[connection].take_mark() {
                 let placed = &mut self.connections[connection].placed;
                 let from = placed.core().0;
-                if let Some(to) = mark.pass(placed, self.split)
-                    && self.leaves(connection, Thread { core, from, to })
+                if let Some((to, by)) = mark.pass(placed, self.split)
+                    && self.leaves(connection, Thread { core, from, to }, by)
                 {
                     return;
                 }
@@ -189,7 +190,7 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
     }
 
     /// A running thread is to be in another stage: whether it leaves its core for that.
-    fn leaves(&mut self, connection: usize, thread: Thread) -> bool {
+    fn leaves(&mut self, connection: usize, thread: Thread, by: CameBy) -> bool {
         let core = thread.core;
         let target = match self.scheduler.enter(thread, &self.queues) {
             Move::Hop(target) if target != core => target,
@@ -198,7 +199,7 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
         };
         let cycle = self.leave(core);
         self.cores[core].yields += u64::from(target == core);
-        self.wait(connection, cycle, target != core, target);
+        self.wait(connection, cycle, target, Some(by));
         true
     }
 
@@ -264,7 +265,7 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
         let (came, more) = self.connections[connection].end_request(cycle);
         self.arrivals.ended(connection, cycle);
         if more {
-            self.wait(connection, cycle, false, core);
+            self.wait(connection, cycle, core, None);
         }
         let ended = &mut self.ended;
         ended.latest = ended.latest.max(cycle);

@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(
             refused("fair"),
             "no scheduler is called 'fair': name one of free, pinned, split, split-if-idle, \
-             teams, wide, cohort, steal, steal-random"
+             split-cohort, teams, wide, cohort, steal, steal-random"
         );
         assert_eq!(refused("free=1"), "scheduler free takes no number, not '1'");
         let takes = "scheduler cohort takes how many threads a stage takes in turn, at least 1";

@@ -4,6 +4,8 @@
 //! order of their connections. Cores' clocks differ by a quantum or so, so a thread may stand in a
 //! queue that is ready only at a later cycle than the core has come to.
 
+use corehop_simulator::CameBy;
+
 /// A thread that waits for a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waiting {
@@ -15,6 +17,8 @@ pub(crate) struct Waiting {
     pub stage: u32,
     /// Whether it comes by a hop, which is to be paid.
     pub hopped: bool,
+    /// By what it gave its core up; `None` if a request woke it.
+    pub came_by: Option<CameBy>,
 }
 
 /// All cores.

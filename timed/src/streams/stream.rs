@@ -6,7 +6,7 @@
 //! are few. Who replays with a prefetcher that goes by instructions has 4 more bytes a reference,
 //! for the instruction.
 
-use corehop_simulator::{LineId, PlacedThread, Split};
+use corehop_simulator::{CameBy, LineId, PlacedThread, Split};
 use corehop_traces::{FunctionId, Kind, ThreadId};
 
 /// The requests of a connection.
@@ -43,13 +43,14 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// A thread comes here. The stage that it is to be in from here on, if the mark says anything
-    /// of it to this split; it may be the one that it is in. A stage is a core of the split.
-    pub fn pass(&self, thread: &mut PlacedThread, split: &Split) -> Option<u32> {
-        let says = thread.come(split, (self.thread, self.number), self.entered, || {
+    /// A thread comes here. The stage that it is to be in from here on, and by what, if the mark
+    /// says anything of it to this split; it may be the one that it is in. A stage is a core of
+    /// the split.
+    pub fn pass(&self, thread: &mut PlacedThread, split: &Split) -> Option<(u32, CameBy)> {
+        let by = thread.come(split, (self.thread, self.number), self.entered, || {
             self.call
         });
-        says.then(|| thread.core().0)
+        by.map(|by| (thread.core().0, by))
     }
 }
 

@@ -8,7 +8,7 @@ mod reference;
 use crate::case::Case;
 use crate::core::Core;
 use crate::oracle::Oracle;
-use crate::policy::Policy;
+use crate::policy::{By, Policy};
 use crate::prefetches::Prefetches;
 use crate::program::{Action, Script};
 use corehop_timed::{CoreOutcome, Load, Outcome};
@@ -23,8 +23,10 @@ struct Client<'a> {
     /// Whether the action at hand has been entered.
     entered: bool,
     stage: u32,
-    /// When open calls end, and the stage before.
-    open: Vec<(Option<usize>, u32)>,
+    /// When open calls end, the stage before, and the function that is called.
+    open: Vec<(Option<usize>, u32, u32)>,
+    /// By what it last began to wait for a core.
+    came_by: By,
     core: usize,
     /// Requests that have come and not ended.
     came: Vec<u64>,
@@ -73,6 +75,7 @@ pub fn naive(case: &Case, scripts: &[Script]) -> Outcome {
             entered: false,
             stage: 0,
             open: Vec::new(),
+            came_by: By::Request,
             core: policy.first_core(case, connection),
             came: Vec::new(),
             waits: None,
@@ -189,6 +192,7 @@ impl Naive<'_> {
                 let client = &mut self.clients[connection];
                 client.came.push(cycle);
                 if client.came.len() == 1 {
+                    client.came_by = By::Request;
                     client.waits = Some((client.core, cycle.max(client.free_since), false));
                 }
             }
@@ -236,8 +240,12 @@ impl Naive<'_> {
             false => {
                 let ready = own.iter().filter(|(since, _)| *since <= cycle);
                 let ready: Vec<usize> = ready.map(|&(_, connection)| connection).collect();
-                let stages: Vec<u32> = ready.iter().map(|&c| self.clients[c].stage).collect();
-                ready[policy.choose(self.case, core, &stages)]
+                let of = |&connection: &usize| {
+                    let client = &self.clients[connection];
+                    (client.stage, client.came_by)
+                };
+                let waiting: Vec<(u32, By)> = ready.iter().map(of).collect();
+                ready[policy.choose(self.case, core, &waiting)]
             }
         };
         let client = &mut self.clients[connection];
@@ -275,23 +283,25 @@ impl Naive<'_> {
             call_ends,
             ..
         } = client.script[request][action];
-        let (from, mut says) = (client.stage, false);
-        while let Some(&(Some(end), stage)) = client.open.last()
+        let (from, mut by) = (client.stage, None);
+        while let Some(&(Some(end), stage, called)) = client.open.last()
             && end <= place
         {
             client.open.pop();
-            (client.stage, says) = (stage, true);
+            (client.stage, by) = (stage, Some(By::End(called)));
         }
         if let Some((to, for_call)) = self.case.planned.of(function)
             && goes_by_plan
         {
             if for_call {
-                client.open.push((call_ends, client.stage));
+                client.open.push((call_ends, client.stage, function));
             }
-            (client.stage, says) = (to, true);
+            (client.stage, by) = (to, Some(By::Entry(function)));
         }
         let stages = (from, client.stage);
-        says.then(|| policy.enter(self, core, stages)).flatten()
+        let (by, target) = (by?, policy.enter(self, core, stages)?);
+        self.clients[connection].came_by = by;
+        Some(target)
     }
 
     fn end(&mut self, core: usize, connection: usize, clock: u64) {
@@ -304,6 +314,7 @@ impl Naive<'_> {
         client.free_since = clock;
         self.ended.push((client.came.remove(0), clock));
         if !client.came.is_empty() {
+            client.came_by = By::Request;
             client.waits = Some((core, clock, false));
         }
         self.think(connection, clock);

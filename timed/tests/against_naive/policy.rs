@@ -6,6 +6,14 @@ use crate::program::Script;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+/// By what a thread began to wait: a request, or a function's entry or end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum By {
+    Request,
+    Entry(u32),
+    End(u32),
+}
+
 /// A scheduler's own memory.
 pub struct Policy {
     random: ChaCha8Rng,
@@ -13,6 +21,9 @@ pub struct Policy {
     stages: Vec<usize>,
     /// By core: the stage it is at, and how many threads it has taken in it (`cohort`).
     at: Vec<(u32, u32)>,
+    /// By core: all that it took so far, and for each whether it was the first of a turn
+    /// (`split-cohort`).
+    taken: Vec<Vec<(By, bool)>>,
 }
 
 impl Policy {
@@ -27,13 +38,14 @@ impl Policy {
             random,
             stages: stages(&loads, case.cores as usize),
             at: vec![(0, 0); case.cores as usize],
+            taken: vec![Vec::new(); case.cores as usize],
         }
     }
 
     pub fn first_core(&self, case: &Case, connection: usize) -> usize {
         let (cores, of_plan) = (case.cores as usize, case.planned.cores() as usize);
         match case.name() {
-            "split" | "split-if-idle" => 0,
+            "split" | "split-if-idle" | "split-cohort" => 0,
             "teams" => connection % (cores / of_plan) * of_plan,
             "wide" => connection % self.stages.iter().filter(|&&stage| stage == 0).count(),
             _ => connection % cores,
@@ -50,7 +62,7 @@ impl Policy {
         let to_core = to as usize;
         let of_plan = at.case.planned.cores() as usize;
         let target = match at.case.name() {
-            "split" => to_core,
+            "split" | "split-cohort" => to_core,
             "split-if-idle" if threads(to_core) > waiting + at.case.argument as usize => core,
             "split-if-idle" => to_core,
             "teams" => core / of_plan * of_plan + to_core,
@@ -99,14 +111,36 @@ impl Policy {
         }
     }
 
-    /// Which of the threads that are ready, by their stages, `core` takes.
-    pub fn choose(&mut self, case: &Case, core: usize, ready: &[u32]) -> usize {
-        if case.name() != "cohort" {
-            return 0;
+    /// Which of the threads that are ready, by their stages and by what they came, `core` takes.
+    pub fn choose(&mut self, case: &Case, core: usize, ready: &[(u32, By)]) -> usize {
+        match case.name() {
+            "cohort" => self.next_of_stage(case, core, ready),
+            "split-cohort" => {
+                let (place, is_first) = self.next_in_turn(case, core, ready);
+                self.taken[core].push((ready[place].1, is_first));
+                place
+            }
+            _ => 0,
         }
+    }
+
+    /// Whether it begins a turn as well.
+    fn next_in_turn(&self, case: &Case, core: usize, ready: &[(u32, By)]) -> (usize, bool) {
+        let taken = &self.taken[core];
+        let Some(began) = taken.iter().rposition(|(_, is_first)| *is_first) else {
+            return (0, true);
+        };
+        let same = ready.iter().position(|(_, by)| *by == taken[began].0);
+        match same {
+            Some(place) if taken.len() - began < case.argument as usize => (place, false),
+            _ => (0, true),
+        }
+    }
+
+    fn next_of_stage(&mut self, case: &Case, core: usize, ready: &[(u32, By)]) -> usize {
         let (mut stage, mut taken) = self.at[core];
         loop {
-            let place = ready.iter().position(|&waiting| waiting == stage);
+            let place = ready.iter().position(|waiting| waiting.0 == stage);
             if let Some(place) = place.filter(|_| taken < case.argument) {
                 self.at[core] = (stage, taken + 1);
                 return place;
