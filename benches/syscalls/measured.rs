@@ -2,7 +2,7 @@
 //!
 //! On one core both sides' servers have one CPU and the client the other: that is the text's
 //! comparison on one core. On two cores both sides have both CPUs, with the client on them too.
-//! `batch, 2` has threads and rings on both.
+//! `batch on 2` has threads and rings on both.
 
 use crate::asked;
 use crate::patched::Outcome;
@@ -44,7 +44,7 @@ const TOGETHER: [&str; 2] = ["0,1", "0,1"];
 const WAYS: [Way; 5] = [
     way("yield", "yield", APART, None),
     way("batch", "batch", APART, Some(0)),
-    way("batch, 2", "batch", TOGETHER, Some(1)),
+    way("batch on 2", "batch", TOGETHER, Some(1)),
     way("batch:1", "batch:1", TOGETHER, Some(1)),
     way("1", "1", TOGETHER, None),
 ];
@@ -52,13 +52,14 @@ const WAYS: [Way; 5] = [
 /// Prints a table, and gives its figures.
 pub fn measure(is_whole: bool) -> Outcome<Vec<Value>> {
     let rounds = asked::rounds(if is_whole { 5 } else { 2 })?;
+    let ways = ways(is_whole)?;
     let mut rows = Vec::new();
     println!("\nthroughput and latency (p50) with calls posted, by those of the original\n");
     println!(
-        "{:<11}{:<10}{:>11}{:>13}{:>9}{:>18}{:>10}{:>10}{:>9}",
+        "{:<11}{:<11}{:>10}{:>13}{:>9}{:>18}{:>10}{:>10}{:>9}",
         "server",
         "way",
-        "connections",
+        "clients",
         "original/s",
         "ratio",
         "95 % interval",
@@ -75,13 +76,12 @@ pub fn measure(is_whole: bool) -> Outcome<Vec<Value>> {
             rows.push(json!({"server": server.name, "reason": "it is not installed"}));
             continue;
         }
-        let ways = if is_whole { &WAYS[..] } else { &WAYS[1..2] };
         let connections = if is_whole {
             &CONNECTIONS[..]
         } else {
             &CONNECTIONS[1..2]
         };
-        for way in ways {
+        for way in &ways {
             for &connections in connections {
                 let row = measure_one(server, way, connections, (rounds, is_whole))?;
                 print_row(server, way.name, connections, &row);
@@ -100,6 +100,19 @@ fn wanted(is_whole: bool) -> Outcome<Vec<&'static Server>> {
     let named = |name: &str| {
         let found = SERVERS.iter().find(|server| server.name == name);
         found.ok_or_else(|| format!("COREHOP_BENCH: no server is called {name}").into())
+    };
+    names.split(',').map(named).collect()
+}
+
+/// Those that COREHOP_WAYS names; all where it says nothing.
+fn ways(is_whole: bool) -> Outcome<Vec<&'static Way>> {
+    let Ok(names) = std::env::var("COREHOP_WAYS") else {
+        let all = if is_whole { &WAYS[..] } else { &WAYS[1..2] };
+        return Ok(all.iter().collect());
+    };
+    let named = |name: &str| {
+        let found = WAYS.iter().find(|way| way.name == name);
+        found.ok_or_else(|| format!("COREHOP_WAYS: no way is called {name}").into())
     };
     names.split(',').map(named).collect()
 }
@@ -190,7 +203,7 @@ fn text(server: &Server, way: &Way) -> Option<f64> {
 fn print_row(server: &Server, way: &str, connections: usize, row: &Value) {
     if let Some(reason) = row["reason"].as_str() {
         println!(
-            "{:<11}{way:<10}{connections:>11}  {}",
+            "{:<11}{way:<11}{connections:>10}  {}",
             server.name,
             reason.lines().next().unwrap_or_default()
         );
@@ -209,7 +222,7 @@ fn print_row(server: &Server, way: &str, connections: usize, row: &Value) {
     let text = row["text_percent"].as_f64();
     let text = text.map_or_else(String::new, |percent| format!("{percent:+.0} %"));
     println!(
-        "{:<11}{way:<10}{connections:>11}{:>13.0}{:>9.3}{:>18}{latency:>10.2}{share:>10}{text:>9}",
+        "{:<11}{way:<11}{connections:>10}{:>13.0}{:>9.3}{:>18}{latency:>10.2}{share:>10}{text:>9}",
         server.name,
         number(&row["original_per_second"]),
         number(&row["ratio"]),
