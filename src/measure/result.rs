@@ -22,8 +22,9 @@ impl Report<'_> {
     pub fn doubt(&self) -> Option<String> {
         let Some(told) = self.rounds.hops() else {
             return Some(
-                "warning: the patched server told nothing of its hops: it was killed, or runs \
-                 without hooks (its messages are shown with --verbose)"
+                "warning: the patched server told nothing of its hops: it was killed, runs without \
+                 hooks, or runs as another user, who may not write where it is to (its messages \
+                 are shown with --verbose)"
                     .into(),
             );
         };

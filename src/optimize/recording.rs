@@ -109,7 +109,8 @@ impl Driving<'_> {
             }
         };
         let said = || read(&self.folder.log());
-        under.ready.wait(recorded.group(), said, go_on)?;
+        let look = || go_on().map(|()| recorded.processes());
+        under.ready.wait(look, said)?;
         if let Some(preparation) = &under.prepare {
             run((Role::Preparation, preparation), self.scratch, go_on)?;
         }
