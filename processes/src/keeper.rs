@@ -9,7 +9,6 @@
 //! It is forked from a process that may have other threads, so it makes system calls and nothing
 //! else: it neither allocates nor panics.
 
-use super::tree::Until;
 use libc::{c_int, pid_t};
 use std::io;
 use std::mem::MaybeUninit;
@@ -21,6 +20,16 @@ const ORPHANED: c_int = libc::SIGTERM;
 
 /// Open files beyond this number are not expected.
 const MOST_FILES: c_int = 65_536;
+
+/// When a program has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// When the process that was started has.
+    First,
+    /// When the last of all that came of it has, if the process that was started ended well: a
+    /// server in the background.
+    All,
+}
 
 /// Has a process be started that keeps what the command starts; to its starter it is the command.
 pub(crate) fn keep(command: &mut Command, until: Until) {

@@ -6,7 +6,7 @@
 //! change their title; the session, which a server leaves; and control groups, which a user may not
 //! have.
 
-use crate::keeper::keep;
+use crate::keeper::{Until, keep};
 use crate::process::{GRACE, Process};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::HashMap;
@@ -16,16 +16,6 @@ use std::time::{Duration, Instant};
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Processes of another user cannot be killed.
 const KILLED_WITHIN: Duration = Duration::from_secs(5);
-
-/// When a program has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
-    /// When the process that was started has.
-    First,
-    /// When the last of all that came of it has, if the process that was started ended well: a
-    /// server in the background.
-    All,
-}
 
 /// A program that runs. Dropping it kills it with all that came of it, and so does the kernel when
 /// this process ends.
@@ -157,16 +147,19 @@ mod tests {
         state_and_parent(&stat).is_some_and(|(has_ended, _)| !has_ended)
     }
 
-    /// A process in a session of its own, whose parent has ended, does `text`.
-    fn in_the_background(text: &str) -> String {
-        format!("setsid sh -c 'echo $$ > one; {text}' & until [ -s one ]; do sleep 0.01; done")
+    /// A process in a session of its own, whose parent has ended, does `text` with this trap.
+    fn in_the_background(trap: &str, text: &str) -> String {
+        format!(
+            "setsid sh -c '{trap}; echo $$ > one; {text}' & \
+             until [ -s one ]; do sleep 0.01; done"
+        )
     }
 
     #[test]
     fn what_goes_into_the_background_is_found_and_asked_to_end() {
         let folder = tempfile::tempdir().unwrap();
-        let text =
-            in_the_background("trap \"touch asked; exit\" TERM; while :; do sleep 0.01; done");
+        let trap = "trap \"touch asked; exit\" TERM";
+        let text = in_the_background(trap, "while :; do sleep 0.01; done");
         let mut tree = shell(&text, folder.path(), Until::All);
         let one = written(folder.path(), "one");
         wait_for(|| (tree.members().first() == Some(&one)).then_some(()));
@@ -181,8 +174,9 @@ mod tests {
     fn what_does_not_end_is_killed_with_what_it_began() {
         let folder = tempfile::tempdir().unwrap();
         let text = in_the_background(
-            "trap \"\" TERM; setsid sh -c \"trap : TERM; echo \\$\\$ > two; while :; do sleep 0.01; \
-             done\" & while :; do sleep 0.01; done",
+            "trap \"\" TERM",
+            "setsid sh -c \"trap : TERM; echo \\$\\$ > two; while :; do sleep 0.01; done\" & \
+             while :; do sleep 0.01; done",
         );
         let tree = shell(&text, folder.path(), Until::All);
         let both = ["one", "two"].map(|name| written(folder.path(), name));
@@ -202,7 +196,7 @@ mod tests {
             ended("kill -SEGV $$", Until::All).signal(),
             Some(libc::SIGSEGV)
         );
-        let fails = in_the_background("sleep 0.1; exit 5");
+        let fails = in_the_background(":", "sleep 0.1; exit 5");
         assert_eq!(ended(&fails, Until::All).code(), Some(5));
     }
 
@@ -210,7 +204,7 @@ mod tests {
     fn what_a_failure_or_a_program_that_ends_leaves_behind_is_killed() {
         for (end, until) in [("exit 4", Until::All), ("exit 0", Until::First)] {
             let folder = tempfile::tempdir().unwrap();
-            let text = in_the_background("sleep 1000") + "; " + end;
+            let text = in_the_background(":", "sleep 1000") + "; " + end;
             let mut tree = shell(&text, folder.path(), until);
             let status = wait_for(|| tree.ended());
             assert_eq!(status.code(), end[5..].parse().ok());

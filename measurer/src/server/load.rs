@@ -85,8 +85,8 @@ pub fn run<E: From<Error>>(
     Ok((printed, seconds))
 }
 
-/// Waits until `program` says how it ended by itself, as long as `go_on` finds nothing against it; also the
-/// seconds since `began`.
+/// Waits until `program` says how it ended by itself, as long as `go_on` finds nothing against it;
+/// also the seconds since `began`.
 pub(crate) fn ended<E>(
     mut program: impl FnMut() -> Option<ExitStatus>,
     began: Instant,

@@ -1,7 +1,7 @@
 //! A server that was started to be measured: until it is ready, filled, warmed up and under load.
 //!
-//! It may go into the background; however a measurement ends, all of it is ended with it, and should
-//! this process be killed, too. What it prints is kept in files, to say why it failed.
+//! It may go into the background; however a measurement ends, all of it is ended with it, and
+//! should this process be killed, too. What it prints is kept in files, to say why it failed.
 
 use super::load::{self, ended};
 use super::printed::{create, last_lines, read};
