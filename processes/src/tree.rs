@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn what_goes_into_the_background_is_found_and_asked_to_end() {
         let folder = tempfile::tempdir().unwrap();
-        let trap = "trap \"touch asked; exit\" TERM";
+        let trap = "trap \"touch asked; exit 0\" TERM";
         let text = in_the_background(trap, "while :; do sleep 0.01; done");
         let mut tree = shell(&text, folder.path(), Until::All);
         let one = written(folder.path(), "one");
