@@ -59,9 +59,22 @@ for script in scripts/qemu.sh scripts/guest.sh scripts/setup/*.sh; do
 done
 place scripts/deb/copyright "$documents/copyright"
 sed 's/^$/./; s/^/ /' LICENSE-MIT >>"$documents/copyright"
+# A workspace of the plugin and what it is built of; Cargo takes out of the lock what is not there.
+source=$built/source
+members='elision outputs processes qemu-plugin ring'
+mkdir -p "$source"
+(
+    echo '[workspace]'
+    echo "members = [$(printf '"%s", ' $members | sed 's/, $//')]"
+    echo 'resolver = "3"'
+    awk '/^\[/ { is_kept = /^\[(workspace\.|profile\.)/ } is_kept' Cargo.toml
+) >"$source/Cargo.toml"
+cp -r $members Cargo.lock LICENSE-APACHE LICENSE-MIT "$source"
+cargo update --workspace --offline --quiet --manifest-path "$source/Cargo.toml"
 tar --create --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" \
-    qemu-plugin elision processes ring Cargo.toml Cargo.lock | compress \
+    --mode=u=rwX,go=rX --directory="$source" . | compress \
     >"$documents/qemu-plugin-source.tar.gz"
+rm -rf "$source"
 
 mkdir "$package/DEBIAN"
 printf 'Source: corehop\n\nPackage: corehop\nArchitecture: amd64\n' >"$built/debian/control"

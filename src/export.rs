@@ -165,7 +165,7 @@ fn each(
 ) -> Result<(), Failure> {
     let bar = Bar::new();
     let total = requests.is_none().then(|| trace.execution_count());
-    bar.begin("exporting", total);
+    bar.begin("code blocks exported", total);
     let mut executions = match requests {
         Some(requests) => trace.executions_of(requests),
         None => trace.executions(),

@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 const EVERY: Duration = Duration::from_secs(10);
+const MILLION: f64 = 1e6;
 
 /// All stages of one name.
 #[derive(Debug, Default)]
@@ -77,6 +78,7 @@ impl Work {
         }
         let rate = self.done as f64 / seconds;
         let pace = match rate {
+            MILLION.. => format!(", {:.1} million/s", rate / MILLION),
             10.0.. => format!(", {rate:.0}/s"),
             1.0..10.0 => format!(", {rate:.1}/s"),
             _ => format!(", {:.1} s each", 1.0 / rate),
@@ -91,16 +93,35 @@ impl Work {
         }
     }
 
+    /// A stage whose steps are counted is named by what they are.
     fn told(&self, stage: &str, spent: Duration) -> String {
         let steps = match (self.done, self.total) {
-            (done, Some(total @ 1..)) => format!(
-                ", {done} of {total} steps ({:.0} %)",
-                100.0 * done as f64 / total as f64
-            ),
-            (0, _) => String::new(),
-            (done, _) => format!(", {done} steps"),
+            (done, Some(total @ 1..)) => {
+                let percent = 100.0 * done as f64 / total as f64;
+                format!("{} {stage} ({percent:.0} %)", of(done, total))
+            }
+            (0, _) => stage.to_owned(),
+            (done, _) => format!("{} {stage}", number(done)),
         };
-        format!("{stage}{steps}{}", self.pace(spent))
+        format!("{steps}{}", self.pace(spent))
+    }
+}
+
+/// `850 of 4000`, `0.4 of 8.0 million`.
+fn of(done: u64, total: u64) -> String {
+    match total as f64 {
+        MILLION.. => {
+            let [done, total] = [done, total].map(|steps| steps as f64 / MILLION);
+            format!("{done:.1} of {total:.1} million")
+        }
+        _ => format!("{done} of {total}"),
+    }
+}
+
+fn number(steps: u64) -> String {
+    match steps as f64 {
+        MILLION.. => format!("{:.1} million", steps as f64 / MILLION),
+        _ => steps.to_string(),
     }
 }
 
@@ -217,30 +238,38 @@ mod tests {
     fn stages_of_one_name_add_up_and_a_step_left_out_does_not_count() {
         let told = |stages: &[_], seconds| {
             let spent = Duration::from_secs(seconds);
-            after(stages).told("splits", spent)
+            after(stages).told("splits tried", spent)
         };
         assert_eq!(
             told(&[(50, Some(60)), (50, Some(350))], 20),
-            "splits, 100 of 400 steps (25 %), 5.0/s, about 60 s left"
+            "100 of 400 splits tried (25 %), 5.0/s, about 60 s left"
         );
-        assert_eq!(told(&[(5000, None)], 20), "splits, 5000 steps, 250/s");
+        assert_eq!(told(&[(5000, None)], 20), "5000 splits tried, 250/s");
         assert_eq!(
             told(&[(100, Some(100)), (7, None)], 1),
-            "splits, 107 steps, 107/s"
+            "107 splits tried, 107/s"
+        );
+        assert_eq!(
+            told(&[(3_200_000, Some(8_000_000))], 2),
+            "3.2 of 8.0 million splits tried (40 %), 1.6 million/s, about 3 s left"
+        );
+        assert_eq!(
+            told(&[(3_210_000, None)], 20),
+            "3.2 million splits tried, 160500/s"
         );
     }
 
     #[test]
     fn a_pace_is_never_nothing_a_second() {
         let minute = Duration::from_secs(60);
-        assert_eq!(after(&[(0, None)]).told("calls", minute), "calls");
+        assert_eq!(after(&[(0, None)]).told("reading", minute), "reading");
         assert_eq!(
-            after(&[(0, Some(9))]).told("rounds", minute),
-            "rounds, 0 of 9 steps (0 %)"
+            after(&[(0, Some(9))]).told("rounds made", minute),
+            "0 of 9 rounds made (0 %)"
         );
         assert_eq!(
-            after(&[(3, Some(9))]).told("rounds", minute),
-            "rounds, 3 of 9 steps (33 %), 20.0 s each, about 2 min left"
+            after(&[(3, Some(9))]).told("rounds made", minute),
+            "3 of 9 rounds made (33 %), 20.0 s each, about 2 min left"
         );
     }
 }

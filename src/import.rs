@@ -109,7 +109,7 @@ fn open<'b>(path: &Path, bar: &'b Bar) -> Result<(Watched<'b>, String), Failure>
     };
     let file = File::open(path).map_err(unreadable)?;
     let bytes = file.metadata().map_err(unreadable)?.len();
-    bar.begin("importing", Some(bytes));
+    bar.begin("bytes imported", Some(bytes));
     let input: Box<dyn Read> = Box::new(file);
     Ok((Watched { input, bar }, name))
 }

@@ -8,7 +8,7 @@ pub mod reading;
 
 use crate::failure::Failure;
 use crate::interrupt;
-use corehop_recorder::tools::CarriedPlugins;
+use corehop_recorder::CarriedPlugins;
 use corehop_recorder::{Driver, Options, Prepared};
 
 /// The plugins that this command carries: `build.rs` builds them for a release build.

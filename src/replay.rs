@@ -126,7 +126,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         warm_up_requests: warm_up,
         progress: Some(&progress),
     };
-    bar.begin("replaying", executions);
+    bar.begin("code blocks replayed", executions);
     let counted = count(&trace, &machines, split.as_ref(), &options, arguments);
     bar.end();
     let report = Report {
@@ -140,7 +140,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let in_detail = || {
         let machine = &machines[0];
         let split = split.unwrap_or_else(|| arguments.baseline.split(&trace, machine, None));
-        bar.begin("replaying in detail", executions);
+        bar.begin("code blocks replayed in detail", executions);
         let told = arguments
             .detail
             .tell(&trace, machine, plan.as_ref(), &split, &options);

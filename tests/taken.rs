@@ -158,9 +158,9 @@ fn every_command_says_that_addresses_are_physical() {
 fn a_report_says_where_in_physical_memory_lines_are() {
     let folder = folder();
     let report = ["report", "split.toml", "bank.trace", "-o", "report.html"];
-    assert!(!said(&folder, &report).contains("physical 0x9000"));
+    assert!(!said(&folder, &report).contains("physical memory at 0x9000"));
     let taken = said(&folder, &[&report[..], &["--index", "physical"]].concat());
-    assert!(taken.contains("physical 0x9000"));
+    assert!(taken.contains("physical memory at 0x9000"));
 }
 
 #[test]

@@ -125,7 +125,10 @@ pub fn measure(
             "fetches: this system lets no code be made: {error}"
         )),
     }
-    observer.begin("caches", effort.rounds * trials.len() as u64);
+    observer.begin(
+        "measurements of caches made",
+        effort.rounds * trials.len() as u64,
+    );
     let tsc_ghz = warm_up();
     let mut rates = Vec::new();
     for _ in 0..effort.rounds {

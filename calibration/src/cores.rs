@@ -63,7 +63,7 @@ pub fn pairs(
     observer: &dyn Observer,
 ) -> Result<Vec<Pair>, Error> {
     let chosen = chosen(cpus);
-    observer.begin("pairs of CPUs", chosen.len() as u64);
+    observer.begin("pairs of CPUs measured", chosen.len() as u64);
     let mut pairs = Vec::new();
     for cpus in chosen {
         let word_ns = word(cpus, effort.pair_repetitions)?;

@@ -41,7 +41,10 @@ pub fn measure(
         .min(free_bytes() / SHARE_OF_MEMORY);
     let sizes = sizes(described, effort.steps_per_octave, most);
     let largest = *sizes.last().expect("a size at least");
-    observer.begin("latency by size", effort.curve_rounds * sizes.len() as u64);
+    observer.begin(
+        "latencies measured",
+        effort.curve_rounds * sizes.len() as u64,
+    );
     let mut readings = vec![Vec::new(); sizes.len()];
     let mut l3 = Readings::default();
     let served_by_l3 = served_by_l3(described);

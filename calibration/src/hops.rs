@@ -122,7 +122,10 @@ pub fn measure(effort: &Effort, observer: &dyn Observer) -> Result<(Hops, Vec<St
         left_out.push("hops by carrier: not possible here, as `corehop doctor` says".into());
     }
     let mut trials = trials(effort, can_carry());
-    observer.begin("hops", effort.hop_rounds * trials.len() as u64);
+    observer.begin(
+        "measurements of hops made",
+        effort.hop_rounds * trials.len() as u64,
+    );
     for _ in 0..effort.hop_rounds {
         for trial in &mut trials {
             let ghz = on(first, || Ok(core_ghz()))?;

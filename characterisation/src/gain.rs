@@ -105,7 +105,7 @@ pub fn gains(
     progress.begin("preparing the requests held out", None);
     let prepared = Prepared::with_calls(subject.trace, &[machine], functions, options)?;
     progress.end();
-    progress.begin("replaying delegations", Some(functions.len() as u64));
+    progress.begin("delegations replayed", Some(functions.len() as u64));
     let delegated = functions.par_iter().map(|&function| {
         let split = Split::new([(function, DELEGATED_TO)]).delegating([function]);
         let replay = prepared.replay(machine, &split);

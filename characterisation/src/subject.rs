@@ -92,7 +92,7 @@ impl<'a> Subject<'a> {
         let mut touches = Touches::default();
         let mut executions = self.trace.executions_of(&self.requests);
         let mut passed: u64 = 0;
-        progress.begin("classifying lines", None);
+        progress.begin("code blocks classified", None);
         while let Some(execution) = executions.next()? {
             let set = open.come(&execution);
             let session = execution.request.and_then(|r| self.sessions.session(r));

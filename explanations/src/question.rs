@@ -58,9 +58,15 @@ impl<'a> Question<'a> {
             progress: None,
         };
         let placed = placed(&split);
-        progress.begin("replaying in detail", None);
+        let executions = 2 * trace.execution_count();
+        progress.begin("code blocks replayed in detail", Some(executions));
+        let advance = |executions| progress.advance(executions);
+        let watched = ReplayOptions {
+            progress: Some(&advance),
+            ..options.clone()
+        };
         let tell =
-            |split: &Split| replay_in_detail(trace, machine, split, &Segments::default(), &options);
+            |split: &Split| replay_in_detail(trace, machine, split, &Segments::default(), &watched);
         let (before, after) = rayon::join(|| tell(&Split::default()), || tell(&split));
         progress.end();
         let (after, before) = (after.map_err(about_plan)?, before?);

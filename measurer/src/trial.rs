@@ -181,11 +181,11 @@ impl<'a> Trials<'a> {
         orders: Option<&Orders>,
     ) -> Result<Sample, Error> {
         server.prepare(load)?;
-        let before = orders.and_then(|orders| orders.ask(server.id()));
+        let before = orders.and_then(|orders| orders.ask(&server.processes()));
         let mut counting = self.counting(server);
         let (printed, seconds) = server.load(load)?;
         let counts = counting.as_mut().and_then(|counting| counting.read().ok());
-        let after = orders.and_then(|orders| orders.ask(server.id()));
+        let after = orders.and_then(|orders| orders.ask(&server.processes()));
         let hops = after
             .zip(before)
             .map(|(after, before)| after.since(&before));

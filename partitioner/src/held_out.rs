@@ -99,7 +99,8 @@ impl HeldOutEvaluation<'_> {
     /// When `ranked` is empty: a search ends with at least one split.
     pub fn evaluate(&self, ranked: Vec<(u64, Placement)>) -> Result<(Placement, Evaluated), Error> {
         let (ranked, order, finals) = self.in_full(ranked)?;
-        self.progress.begin("judging the best split", Some(5));
+        self.progress
+            .begin("replays of the best split made", Some(5));
         let split = ranked[order[0]].split.clone();
         let runner_up = order.get(1).map(|&index| &ranked[index].split[..]);
         let searched = self.on_searched_requests(&split)?;
@@ -160,7 +161,7 @@ impl HeldOutEvaluation<'_> {
         &self,
         ranked: Vec<(u64, Placement)>,
     ) -> Result<(Vec<Ranked>, Vec<usize>, Finals), Error> {
-        let stage = "replaying the best splits in full";
+        let stage = "best splits replayed in full";
         self.progress.begin(stage, Some(ranked.len() as u64));
         let rounds = self.train_test.rounds();
         let in_full = |(ranked_cost, split): (u64, Placement)| {
@@ -196,7 +197,7 @@ impl HeldOutEvaluation<'_> {
     ) -> Result<Finals, Error> {
         let finalists = order.len().min(MOST_FINALISTS);
         let finalists = &mut order[..finalists];
-        let stage = "replaying the finalists with clocks";
+        let stage = "finalists replayed with clocks";
         self.progress.begin(stage, Some(finalists.len() as u64));
         let finals = replay.finals(split_at(&ranked[finalists[0]].split).cores())?;
         let timed = finalists.par_iter().map(|&index| {

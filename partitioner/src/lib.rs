@@ -41,7 +41,7 @@ pub use held_out::{Comparison, Evaluated};
 pub use settings::Settings;
 
 use candidates::Candidates;
-use corehop_simulator::{Machine, Prepared, Split};
+use corehop_simulator::{Machine, Prepared, ReplayOptions, Split};
 use corehop_traces::{FunctionId, RequestId, Trace};
 use delegated::CallsWanted;
 use delegation::{Delegate, Delegation, FoundSplit, delegation};
@@ -251,6 +251,23 @@ fn timed_replay_of<'a>(
     replay
 }
 
+/// What replays of the searched requests need.
+fn prepared(
+    trace: &Trace,
+    machines: &[Weighted],
+    train_test: &TrainTestSplit,
+    functions: &[FunctionId],
+    progress: &dyn Progress,
+) -> Result<Prepared, Error> {
+    let advance = |executions| progress.advance(executions);
+    let options = ReplayOptions {
+        progress: Some(&advance),
+        ..train_test.searched_options()
+    };
+    let simulated: Vec<&Machine> = machines.iter().map(|of| &of.machine).collect();
+    Ok(Prepared::new(trace, &simulated, functions, &options)?)
+}
+
 /// The best split, whose threads stay where calls take them.
 fn search_and_evaluate(
     trace: &Trace,
@@ -265,10 +282,8 @@ fn search_and_evaluate(
     let train_test = settings.train_test_split(trace)?;
     let candidates = candidates_of(trace, &train_test, settings, progress)?;
     let functions = candidates.representatives();
-    progress.begin("preparing the searched requests", None);
-    let options = train_test.searched_options();
-    let simulated: Vec<&Machine> = machines.iter().map(|of| &of.machine).collect();
-    let prepared = Prepared::new(trace, &simulated, &functions, &options)?;
+    progress.begin("code blocks prepared for the search", None);
+    let prepared = prepared(trace, machines, &train_test, &functions, progress)?;
     let rounds = train_test.rounds();
     let factors = Factors::of(machines, settings.objective, &prepared, rounds)?;
     let is_sum = !train_test.last_counts;

@@ -101,3 +101,23 @@ fn a_control_file_is_obeyed_and_answered_the_first_time_it_is_written() {
     assert_eq!(statistics.of("second_core"), (1, 1));
     waits.ends_by(running, Signal::TERM);
 }
+
+#[test]
+fn what_was_counted_before_a_switch_is_kept() {
+    let waits = waits();
+    let control = waits.folder.path().join("control");
+    for (from, to) in [
+        ("count", "carrier"),
+        ("carrier", "off"),
+        ("affinity", "count"),
+        ("auto", "off"),
+    ] {
+        let mut running = waits.started(from, "", "0 0 0 waits");
+        std::fs::write(&control, to).unwrap();
+        let is_switched = |statistics: &Statistics| statistics.0["backend"] == to;
+        let statistics = running.until(|| waits.statistics().filter(is_switched));
+        assert_eq!(statistics.of("second_core").0, 1, "{from}, {to}");
+        waits.ends_by(running, Signal::TERM);
+        std::fs::remove_file(&control).unwrap();
+    }
+}

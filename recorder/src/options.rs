@@ -1,6 +1,6 @@
 //! What to record, and how.
 
-use crate::tools::CarriedPlugins;
+use crate::plugin::CarriedPlugins;
 use std::path::PathBuf;
 
 /// What else is on the machine that is recorded.

@@ -102,7 +102,7 @@ impl Prepared {
         let started = self.start().map_err(Stopped::Recording);
         let mut server = started.inspect_err(|_| trace_file::abandon(&options.output))?;
         let mut gauge = Gauge::new(&options.output, options.requests);
-        let recorded = Recorded::new(&self.memory, server.id());
+        let recorded = Recorded::new(&self.memory, server.family().clone());
         let session = Session {
             memory: &self.memory,
             server: &mut server,

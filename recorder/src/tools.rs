@@ -4,36 +4,10 @@
 //! nothing of what to install. QEMU takes a plugin for its own plugin API alone, so there are two
 //! libraries, and QEMU's version says which.
 
-use rustix::fs::{MemfdFlags, memfd_create};
+use crate::plugin::{self, Api, CarriedPlugins};
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Write;
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// A plugin API of QEMU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Api {
-    V1,
-    V4,
-}
-
-/// The plugins that a program carries, for either plugin API; empty where it carries none.
-#[derive(Clone, Copy)]
-pub struct CarriedPlugins {
-    /// For API 1.
-    pub v1: &'static [u8],
-    /// For API 4.
-    pub v4: &'static [u8],
-}
-
-impl std::fmt::Debug for CarriedPlugins {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let bytes = (self.v1.len(), self.v4.len());
-        write!(formatter, "CarriedPlugins{bytes:?}")
-    }
-}
 
 /// A QEMU that takes plugins.
 #[derive(Clone, Debug)]
@@ -94,28 +68,9 @@ pub enum Error {
     /// One of these, of the QEMU that emulates whole machines.
     #[error(transparent)]
     OfSystem(Box<Error>),
-    /// The plugin that the environment names is not there.
-    #[error("COREHOP_QEMU_PLUGIN names {path}, which is no file")]
-    NamedPlugin {
-        /// The file.
-        path: PathBuf,
-        /// What the user can do about it.
-        remedy: &'static str,
-    },
-    /// There is no plugin beside the program.
-    #[error("the QEMU plugin {path} does not exist")]
-    NoPlugin {
-        /// The file.
-        path: PathBuf,
-        /// What the user can do about it.
-        remedy: &'static str,
-    },
-    /// The plugin that is carried could not be unpacked.
-    #[error("cannot unpack the QEMU plugin: {source}")]
-    Unpack {
-        /// What the system said.
-        source: std::io::Error,
-    },
+    /// There is no plugin for it.
+    #[error(transparent)]
+    Plugin(#[from] plugin::Error),
 }
 
 impl Error {
@@ -134,8 +89,7 @@ impl Error {
                 "`apt-get install --no-install-recommends qemu-system-x86` (version 7.2 in Debian \
                  12), or name another qemu-system-x86_64 in COREHOP_QEMU_SYSTEM"
             }
-            Error::NamedPlugin { remedy, .. } | Error::NoPlugin { remedy, .. } => remedy,
-            Error::Unpack { .. } => "free some memory, or name a plugin in COREHOP_QEMU_PLUGIN",
+            Error::Plugin(error) => error.remedy(),
         }
     }
 }
@@ -231,7 +185,7 @@ pub fn qemu_at(path: PathBuf) -> Result<Qemu, Error> {
 
 fn found(path: PathBuf, mode: Mode) -> Result<Qemu, Error> {
     let version = version(&path, mode)?;
-    let Some(api) = api_of(&version) else {
+    let Some(api) = Api::of(&version) else {
         return Err(Error::Version { path, version });
     };
     if !said_by(&path, "--help")?.contains("-plugin") {
@@ -267,15 +221,6 @@ impl Mode {
 }
 
 /// QEMU 6 to 8 have plugin API 1, and 9.2 was the first with API 4.
-fn api_of(version: &str) -> Option<Api> {
-    let mut numbers = version.split('.').map_while(|number| number.parse().ok());
-    match (numbers.next()?, numbers.next().unwrap_or(0)) {
-        (6..=8, _) => Some(Api::V1),
-        (9, 2..) | (10.., _) => Some(Api::V4),
-        _ => None,
-    }
-}
-
 fn said_by(qemu: &Path, argument: &str) -> Result<String, Error> {
     let output = Command::new(qemu)
         .arg(argument)
@@ -305,88 +250,11 @@ impl Qemu {
     /// `$COREHOP_QEMU_PLUGIN`, or the plugin for this QEMU that is carried, or where none is, the
     /// one beside this program.
     pub fn plugin(&self, carried: &CarriedPlugins) -> Result<PathBuf, Error> {
-        self.api.plugin(carried)
+        Ok(self.api.plugin(carried)?)
     }
 }
 
 /// The plugin where there is no QEMU to say which: that for Debian 12's.
 pub fn usual_plugin(carried: &CarriedPlugins) -> Result<PathBuf, Error> {
-    Api::V1.plugin(carried)
-}
-
-impl Api {
-    /// The name of the library.
-    fn file(self) -> &'static str {
-        match self {
-            Api::V1 => "libcorehop_qemu_plugin.so",
-            Api::V4 => "libcorehop_qemu_plugin_v4.so",
-        }
-    }
-
-    /// What to do where there is none.
-    fn remedy(self) -> &'static str {
-        match self {
-            Api::V1 => {
-                "run `cargo build --package corehop-qemu-plugin`, or name it in COREHOP_QEMU_PLUGIN"
-            }
-            Api::V4 => "use a release build (`make build`), which carries it",
-        }
-    }
-
-    fn plugin(self, carried: &CarriedPlugins) -> Result<PathBuf, Error> {
-        let remedy = self.remedy();
-        if let Some(named) = std::env::var_os("COREHOP_QEMU_PLUGIN") {
-            let path = PathBuf::from(named);
-            return match path.is_file() {
-                true => Ok(path),
-                false => Err(Error::NamedPlugin { path, remedy }),
-            };
-        }
-        let carried = match self {
-            Api::V1 => carried.v1,
-            Api::V4 => carried.v4,
-        };
-        if !carried.is_empty() {
-            return unpacked(carried).map_err(|source| Error::Unpack { source });
-        }
-        let executable = std::env::current_exe()
-            .and_then(|path| path.canonicalize())
-            .unwrap_or_default();
-        let folder = executable.parent().unwrap_or(Path::new("."));
-        let path = folder.join(self.file());
-        match path.is_file() {
-            true => Ok(path),
-            false => Err(Error::NoPlugin { path, remedy }),
-        }
-    }
-}
-
-/// A file without a name that holds the carried plugin, as long as this process runs: QEMU opens it
-/// by the path given, and nothing is left of it on any disk.
-fn unpacked(carried: &[u8]) -> std::io::Result<PathBuf> {
-    let mut file = File::from(memfd_create("corehop-qemu-plugin", MemfdFlags::CLOEXEC)?);
-    file.write_all(carried)?;
-    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
-    // Open until this process ends.
-    std::mem::forget(file);
-    Ok(path.into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_version_says_which_plugin_a_qemu_takes() {
-        let file = |version| api_of(version).map(Api::file);
-        for version in ["6.0.0", "7.2.22 (Debian 1:7.2)", "8.2.1"] {
-            assert_eq!(file(version), Some("libcorehop_qemu_plugin.so"));
-        }
-        for version in ["9.2.0", "10.0.13 (Debian 1:10.0)", "10.2", "11.0.50"] {
-            assert_eq!(file(version), Some("libcorehop_qemu_plugin_v4.so"));
-        }
-        for version in ["5.2.0", "9.0.2", "9.1.3", "9", "unknown"] {
-            assert_eq!(file(version), None, "{version}");
-        }
-    }
+    Ok(Api::V1.plugin(carried)?)
 }

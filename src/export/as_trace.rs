@@ -50,7 +50,7 @@ pub fn write(
 fn copied(output: &Path, trace: &Trace, chosen: &Chosen<'_>) -> Result<Summary, Failure> {
     let bar = Bar::new();
     let total = chosen.requests.is_none().then(|| trace.execution_count());
-    bar.begin("exporting", total);
+    bar.begin("code blocks exported", total);
     let mut passed: u64 = 0;
     let mut goes_on = || {
         passed += 1;

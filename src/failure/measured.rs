@@ -55,7 +55,9 @@ fn remedy(error: &Error) -> String {
         Error::NotReady { .. } => {
             "say how to tell with --ready, or wait longer with --ready-within"
         }
-        Error::EndedUnready { .. } => "start it by hand; it must stay in the foreground",
+        Error::EndedUnready { .. } => {
+            "start it by hand: it must go on, in the foreground or in the background"
+        }
         Error::Ended { .. } => "it must go on until it is told to end",
         Error::ProgramFailed { .. } => "a server that does not end by itself needs a --load",
         Error::NoThroughput { .. } => "make its group match the number of operations a second",

@@ -31,7 +31,7 @@ impl<'t> Activity<'t> {
     /// The trace is to be indexed by physical addresses.
     pub fn of(trace: &'t Trace) -> Result<Activity<'t>, corehop_traces::Error> {
         let bar = Bar::new();
-        bar.begin("reading", Some(trace.execution_count()));
+        bar.begin("code blocks read", Some(trace.execution_count()));
         let (mut by_kind, mut of_kernel) = ([0; 3], [0; 3]);
         let (mut physical, mut frames) = (0, HashSet::new());
         let mut by_cpu = BTreeMap::new();

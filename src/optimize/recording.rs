@@ -70,7 +70,11 @@ pub fn record(
     if interrupt::is_asked() {
         return Err(interrupt::failure(&match trace.exists() {
             true => format!("what was recorded is in {}", trace.display()),
-            false => "nothing was recorded".into(),
+            false => {
+                // The next run would have to be told to replace it.
+                let _ = std::fs::remove_file(folder.log());
+                "nothing was recorded".into()
+            }
         }));
     }
     recorded.map(|()| trace)
@@ -109,7 +113,8 @@ impl Driving<'_> {
             }
         };
         let said = || read(&self.folder.log());
-        under.ready.wait(recorded.group(), said, go_on)?;
+        let look = || go_on().map(|()| recorded.processes());
+        under.ready.wait(look, said)?;
         if let Some(preparation) = &under.prepare {
             run((Role::Preparation, preparation), self.scratch, go_on)?;
         }

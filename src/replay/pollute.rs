@@ -210,7 +210,7 @@ impl Subject<'_> {
     fn with(&self, pages: Vec<u64>) -> Result<Replayed, Failure> {
         let (none, buffer) = (self.buffer(Vec::new())?, self.buffer(pages)?);
         let (machine, split) = (self.machine, self.split);
-        self.bar.begin("replaying", self.executions());
+        self.bar.begin("code blocks replayed", self.executions());
         let setting = Setting { machine, split };
         let sides = replay_with_buffers(self.trace, setting, &[&none, &buffer], self.options);
         self.bar.end();
@@ -241,7 +241,7 @@ impl Subject<'_> {
 
     fn search(&self, arguments: &PolluteArguments) -> Result<Replayed, Failure> {
         let on = (self.machine, self.split);
-        self.bar.begin("reading", self.executions());
+        self.bar.begin("code blocks read", self.executions());
         let prepared = Prepared::for_buffers(self.trace, self.machine, self.split, self.options);
         self.bar.end();
         let prepared = prepared.map_err(|error| self.about(error))?;
@@ -259,7 +259,7 @@ impl Subject<'_> {
             By::Cycles => Judge::Cycles,
         };
         self.bar
-            .begin("searching", Some((referenced / step) as u64));
+            .begin("sets of pages tried", Some((referenced / step) as u64));
         let search = Search {
             step,
             judge,
@@ -279,7 +279,7 @@ impl Subject<'_> {
     }
 
     fn instructions(&self) -> Result<u64, Failure> {
-        self.bar.begin("counting instructions", self.executions());
+        self.bar.begin("code blocks counted", self.executions());
         let counted = executed_instructions(self.trace, self.options);
         self.bar.end();
         counted.map_err(|error| self.about(error))

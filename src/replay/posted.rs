@@ -137,7 +137,8 @@ pub fn run(arguments: &PostedArguments, setting: &Setting<'_>) -> Result<(), Fai
         progress: Some(&progress),
     };
     let failed = |error| about(Some(setting.trace), error);
-    bar.begin("reading system calls", None);
+    let executions = requests.is_none().then(|| trace.execution_count());
+    bar.begin("code blocks searched for system calls", executions);
     let made = system_calls(&trace, &options).map_err(failed)?;
     let mut ways = vec![(None, Posting::default())];
     for asked in &arguments.system_calls {
@@ -148,7 +149,7 @@ pub fn run(arguments: &PostedArguments, setting: &Setting<'_>) -> Result<(), Fai
     let mut told = Vec::new();
     for (asked, posting) in ways {
         let name = asked.map_or("in place", |asked| &asked.text);
-        bar.begin(name, None);
+        bar.begin("code blocks replayed", executions);
         let posted = replay_posted(&trace, (&machine, &split), &options, &posting);
         told.push(Way {
             name: name.into(),

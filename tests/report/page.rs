@@ -135,7 +135,7 @@ fn the_keyboard_goes_from_cell_to_cell_and_is_told_where_it_is() {
     browser.press("ArrowRight");
     let said = browser.evaluate("byId('spot').textContent");
     assert!(
-        said.as_str().unwrap().contains("memory from 0x20000000"),
+        said.as_str().unwrap().contains("heap/mmap 0x20000000"),
         "{said}"
     );
     let column = number(&browser.evaluate("columnOf(cursor)"));

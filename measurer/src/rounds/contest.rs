@@ -104,7 +104,7 @@ impl<'a> Contest<'a> {
         let mut rounds = vec![Vec::new(); all.len()];
         let observer = self.setup.observer;
         let screened = Some(SCREENED_ROUNDS as u64);
-        observer.begin("original and all plans in turn", screened);
+        observer.begin("rounds of the original and all plans made", screened);
         for round in 0..SCREENED_ROUNDS {
             let samples = self.round(&all, round % 2 == 1)?;
             for (rounds, patched) in rounds.iter_mut().zip(&samples[1..]) {

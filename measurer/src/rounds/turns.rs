@@ -74,7 +74,7 @@ pub fn take_turns(trials: &Trials<'_>, limits: &Limits) -> Result<Rounds, Error>
     let (observer, under) = (setup.observer, setup.under);
     let deadline = limits.deadline();
     if under.load.is_none() {
-        observer.begin("warming up", Some(u64::from(under.warm_up) * 2));
+        observer.begin("runs made to warm up", Some(u64::from(under.warm_up) * 2));
         for _ in 0..under.warm_up {
             for side in [Side::Original, Side::Patched] {
                 trials.sample(side)?;
@@ -97,7 +97,7 @@ pub(super) fn warm_turns(
 ) -> Result<Rounds, Error> {
     let observer = trials.setup().observer;
     let most = u64::from(limits.most.max(limits.fewest));
-    observer.begin("original and patched in turn", Some(most * 2));
+    observer.begin("runs of original and patched made", Some(most * 2));
     let sample = |side| {
         let sample = trials.sample(side);
         observer.advance(1);

@@ -22,9 +22,9 @@ use crate::server::load::number;
 use crate::server::started::{Started, heed_interrupts};
 use crate::server::{UnderLoad, processes_of};
 use crate::{Error, Observer};
-use corehop_processes::find;
+use corehop_processes::{descendants, find};
 use pages::Sampler;
-use procfs::process::{Process, all_processes};
+use procfs::process::Process;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -126,9 +126,9 @@ fn started(setup: &Setup<'_>, words: &[OsString], load: &str) -> Result<Found, E
     let prepared = server.prepare(load);
     observer.end();
     prepared?;
-    let group = server.id();
-    let family = || processes_of(group);
     observer.begin("counting under load", None);
+    let ancestor = server.ancestor();
+    let family = || processes_of(&descendants(ancestor));
     let counted = counted(setup.kinds, &family(), || server.load(load).map(Some));
     observer.end();
     let (counts, busy, loaded) = counted?;
@@ -202,22 +202,7 @@ fn busy(processes: &[Process]) -> Busy {
 
 /// A process and all that it and they have started, as far as they live.
 fn family_of(first: u32) -> Vec<Process> {
-    let all = all_processes().into_iter().flatten().flatten();
-    let all: Vec<(Process, i32)> = all
-        .filter_map(|process| {
-            let parent = process.stat().ok()?.ppid;
-            Some((process, parent))
-        })
-        .collect();
-    let mut family = vec![first.cast_signed()];
-    let mut known = 0;
-    while known < family.len() {
-        let parent = family[known];
-        let children = all.iter().filter(|(_, of)| *of == parent);
-        family.extend(children.map(|(child, _)| child.pid()));
-        known += 1;
-    }
-    let is_of = |process: &Process| family.contains(&process.pid());
-    let members = all.into_iter().map(|(process, _)| process);
-    members.filter(is_of).collect()
+    let mut family = vec![first];
+    family.extend(descendants(first));
+    processes_of(&family)
 }

@@ -4,7 +4,7 @@ use super::printed::{create, last_lines, read};
 use super::role::Role;
 use crate::Error;
 use crate::error::NoNumber;
-use corehop_processes::Process;
+use corehop_processes::{Process, end_with_this_process};
 use regex::Regex;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -68,9 +68,10 @@ pub fn run<E: From<Error>>(
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).stdin(Stdio::null());
     shell.stdout(create(&out)?).stderr(create(&err)?);
+    end_with_this_process(&mut shell);
     let began = Instant::now();
     let mut load = Process::spawn(&mut shell).map_err(|source| Error::NoShell { role, source })?;
-    let (status, seconds) = ended(&mut load, began, go_on)?;
+    let (status, seconds) = ended(|| load.ended(), began, go_on)?;
     let printed = read(&out);
     if !status.success() {
         let said = last_lines(&(printed + &read(&err)));
@@ -84,15 +85,15 @@ pub fn run<E: From<Error>>(
     Ok((printed, seconds))
 }
 
-/// Waits until a program ends by itself, as long as `go_on` finds nothing against it; also the
-/// seconds since `began`.
+/// Waits until `program` says how it ended by itself, as long as `go_on` finds nothing against it;
+/// also the seconds since `began`.
 pub(crate) fn ended<E>(
-    program: &mut Process,
+    mut program: impl FnMut() -> Option<ExitStatus>,
     began: Instant,
     go_on: impl Fn() -> Result<(), E>,
 ) -> Result<(ExitStatus, f64), E> {
     loop {
-        if let Some(status) = program.ended() {
+        if let Some(status) = program() {
             return Ok((status, began.elapsed().as_secs_f64()));
         }
         go_on()?;

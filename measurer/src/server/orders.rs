@@ -5,7 +5,6 @@
 //! its own, and may have become another user by then.
 
 use super::printed::create;
-use super::processes_of;
 use crate::Error;
 use crate::rounds::median;
 use serde::{Deserialize, Serialize};
@@ -142,16 +141,19 @@ impl Orders {
         }
     }
 
-    /// Asks a running server, the process `group` and its children; `None` when it does not answer.
-    pub(crate) fn ask(&self, group: u32) -> Option<Hops> {
+    /// Asks the processes of a running server; `None` when none of them answers.
+    pub(crate) fn ask(&self, processes: &[u32]) -> Option<Hops> {
         let asked = SystemTime::now();
         let deadline = Instant::now() + ANSWERS_WITHIN;
-        let answer = self.folder.join(format!("{group}.json"));
+        let answers = processes
+            .iter()
+            .map(|it| self.folder.join(format!("{it}.json")));
+        let answers: Vec<PathBuf> = answers.collect();
         let is_new = || {
-            answer
-                .metadata()
-                .and_then(|m| m.modified())
-                .is_ok_and(|m| m >= asked)
+            let mut written = answers
+                .iter()
+                .filter_map(|it| it.metadata().ok()?.modified().ok());
+            written.any(|time| time >= asked)
         };
         while !is_new() {
             if Instant::now() > deadline {
@@ -167,7 +169,7 @@ impl Orders {
                 std::thread::sleep(PAUSE);
             }
         }
-        if processes_of(group).len() > 1 {
+        if processes.len() > 1 {
             std::thread::sleep(LOOKS_WITHIN);
         }
         self.told()

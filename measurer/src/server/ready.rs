@@ -3,7 +3,7 @@
 use super::printed::last_lines;
 use crate::Error;
 use procfs::net::TcpState;
-use procfs::process::{FDTarget, all_processes};
+use procfs::process::{FDTarget, Process};
 use std::collections::HashSet;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
@@ -47,21 +47,19 @@ impl Ready {
         }
     }
 
-    /// Waits until the server, the process `group`, is ready, as long as `go_on` finds nothing
+    /// Waits until the server is ready, as long as `look` gives its processes and finds nothing
     /// against it; `said` is what it has printed.
     ///
     /// # Errors
-    /// Those of `go_on`, and [`Error::NotReady`].
+    /// Those of `look`, and [`Error::NotReady`].
     pub fn wait<E: From<Error>>(
         &self,
-        group: u32,
+        mut look: impl FnMut() -> Result<Vec<u32>, E>,
         said: impl Fn() -> String,
-        mut go_on: impl FnMut() -> Result<(), E>,
     ) -> Result<(), E> {
         let seconds = self.within_seconds;
         let deadline = Instant::now() + Duration::from_secs(seconds);
-        while !self.is_ready(group) {
-            go_on()?;
+        while !self.is_ready(&look()?) {
             if Instant::now() > deadline {
                 let said = last_lines(&said());
                 return Err(Error::NotReady { seconds, said }.into());
@@ -71,7 +69,7 @@ impl Ready {
         Ok(())
     }
 
-    fn is_ready(&self, group: u32) -> bool {
+    fn is_ready(&self, processes: &[u32]) -> bool {
         match &self.sign {
             Sign::Command(command) => {
                 let mut shell = Command::new("sh");
@@ -80,7 +78,7 @@ impl Ready {
                 shell.status().is_ok_and(|status| status.success())
             }
             Sign::Port(port) => connects(*port),
-            Sign::Listens => listens(group),
+            Sign::Listens => listens(processes),
         }
     }
 }
@@ -90,20 +88,15 @@ fn connects(port: u16) -> bool {
     TcpStream::connect_timeout(&address, CONNECT_WITHIN).is_ok()
 }
 
-/// The processes of a group.
-pub(crate) fn processes_of(group: u32) -> Vec<procfs::process::Process> {
-    let all = all_processes().into_iter().flatten().flatten();
-    let is_of = |process: &procfs::process::Process| {
-        process
-            .stat()
-            .is_ok_and(|stat| stat.pgrp == group.cast_signed())
-    };
-    all.filter(is_of).collect()
+/// Those of these processes that are still there.
+pub(crate) fn processes_of(numbers: &[u32]) -> Vec<Process> {
+    let numbers = numbers.iter().map(|number| number.cast_signed());
+    numbers.filter_map(|it| Process::new(it).ok()).collect()
 }
 
-/// Whether any process of the group has a socket that takes connections.
-fn listens(group: u32) -> bool {
-    let processes = processes_of(group);
+/// Whether any of the processes has a socket that takes connections.
+fn listens(processes: &[u32]) -> bool {
+    let processes = processes_of(processes);
     let Some(first) = processes.first() else {
         return false;
     };
@@ -141,18 +134,15 @@ mod tests {
 
     #[test]
     fn a_process_listens_when_it_takes_connections() {
-        let own = rustix::process::getpgrp()
-            .as_raw_nonzero()
-            .get()
-            .cast_unsigned();
+        let own = [std::process::id()];
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("socket");
         let _both = std::os::unix::net::UnixStream::pair().unwrap();
         let socket = std::os::unix::net::UnixListener::bind(path).unwrap();
-        assert!(listens(own));
+        assert!(listens(&own));
         drop(socket);
         let port = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        assert!(listens(own));
+        assert!(listens(&own));
         assert!(connects(port.local_addr().unwrap().port()));
     }
 }

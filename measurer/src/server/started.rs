@@ -1,14 +1,13 @@
 //! A server that was started to be measured: until it is ready, filled, warmed up and under load.
 //!
-//! It is a child of this process in a group of its own; however a measurement ends, the group is
-//! ended with it, and by the kernel should this process be killed. What it prints is kept in files,
-//! to say why it failed.
+//! It may go into the background; however a measurement ends, all of it is ended with it, and
+//! should this process be killed, too. What it prints is kept in files, to say why it failed.
 
 use super::load::{self, ended};
 use super::printed::{create, last_lines, read};
-use super::{Role, UnderLoad, processes_of};
+use super::{Role, UnderLoad};
 use crate::{Error, Observer};
-use corehop_processes::{Process, end_with_this_process};
+use corehop_processes::{Tree, Until};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -18,7 +17,7 @@ const TO_END: Duration = Duration::from_millis(200);
 
 /// A server, or a program that is its own load.
 pub(crate) struct Started<'a> {
-    process: Process,
+    processes: Tree,
     began: Instant,
     under: &'a UnderLoad,
     observer: &'a dyn Observer,
@@ -41,15 +40,18 @@ impl<'a> Started<'a> {
             .stdin(Stdio::null())
             .stdout(create(&output)?)
             .stderr(create(&errors)?);
-        end_with_this_process(command);
         under.ready.check()?;
         let began = Instant::now();
-        let process = Process::spawn(command).map_err(|source| Error::NotStarted {
+        let until = match under.load {
+            Some(_) => Until::All,
+            None => Until::First,
+        };
+        let processes = Tree::spawn(command, until).map_err(|source| Error::NotStarted {
             program: command.get_program().into(),
             source,
         })?;
         Ok(Started {
-            process,
+            processes,
             began,
             under,
             observer,
@@ -57,15 +59,14 @@ impl<'a> Started<'a> {
         })
     }
 
-    /// The number of its first process, and of the group of all.
-    pub(crate) fn id(&self) -> u32 {
-        self.process.id()
+    /// The process of which all of its processes are descendants.
+    pub(crate) fn ancestor(&self) -> u32 {
+        self.processes.ancestor()
     }
 
     /// The numbers of all its processes.
     pub(crate) fn processes(&self) -> Vec<u32> {
-        let processes = processes_of(self.id()).into_iter();
-        processes.map(|p| p.pid().cast_unsigned()).collect()
+        self.processes.members()
     }
 
     /// Waits until it takes requests, fills it, and warms it up with loads.
@@ -76,15 +77,17 @@ impl<'a> Started<'a> {
         let under = self.under;
         let [output, errors] = printed(self.folder);
         let said = || read(&output) + &read(&errors);
-        let group = self.id();
-        let go_on = || {
+        let look = || {
             heed_interrupts(self.observer)?;
-            self.process.ended().map_or(Ok(()), |status| {
-                let said = last_lines(&said());
-                Err(Error::EndedUnready { status, said })
-            })
+            match self.processes.ended() {
+                None => Ok(self.processes.members()),
+                Some(status) => Err(Error::EndedUnready {
+                    status,
+                    said: last_lines(&said()),
+                }),
+            }
         };
-        under.ready.wait(group, said, go_on)?;
+        under.ready.wait(look, said)?;
         if let Some(preparation) = &under.prepare {
             self.run((Role::Preparation, preparation))?;
         }
@@ -107,7 +110,7 @@ impl<'a> Started<'a> {
         if result.is_err() {
             std::thread::sleep(TO_END);
         }
-        match self.process.ended() {
+        match self.processes.ended() {
             None => result,
             Some(status) => Err(Error::Ended {
                 status,
@@ -122,7 +125,7 @@ impl<'a> Started<'a> {
     /// [`Error::Interrupted`] and [`Error::ProgramFailed`].
     pub(crate) fn finish(&mut self) -> Result<(String, f64), Error> {
         let go_on = || heed_interrupts(self.observer);
-        let (status, seconds) = ended(&mut self.process, self.began, go_on)?;
+        let (status, seconds) = ended(|| self.processes.ended(), self.began, go_on)?;
         match status.success() {
             true => Ok((read(&printed(self.folder)[0]), seconds)),
             false => Err(Error::ProgramFailed {
@@ -135,7 +138,7 @@ impl<'a> Started<'a> {
     /// Ends it; at once if the observer asks for the end meanwhile.
     pub(crate) fn end(&mut self) {
         let observer = self.observer;
-        self.process.end(|| observer.is_interrupted());
+        self.processes.end(|| observer.is_interrupted());
     }
 
     /// What it printed on standard error.

@@ -106,7 +106,7 @@ pub fn search(
     let prepared = Prepared::new(trace, &[&machine.machine], &functions, &options)?;
     let choices = Choices::of(trace, &candidates)?;
     let all = choices.all(sought.cores);
-    progress.begin("replaying objects on cores", Some(all.len() as u64));
+    progress.begin("plans by argument tried", Some(all.len() as u64));
     let rounds = rounds(train_test.searched.len());
     let values = all.par_iter().map(|choice| {
         let split = choices.split(choice)?;

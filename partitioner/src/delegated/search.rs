@@ -68,7 +68,7 @@ impl CallSearch<'_> {
     pub fn run(&self) -> Result<Ranking, Error> {
         let (strategy, why) = self.choose();
         let total = (strategy == Strategy::Exhaustive).then(|| self.sets.count() as u64);
-        self.progress.begin("delegated calls", total);
+        self.progress.begin("sets of delegated calls tried", total);
         let mut run = Run {
             search: self,
             best: BTreeSet::new(),

@@ -69,7 +69,7 @@ pub fn search(
         ..ReplayOptions::default()
     };
     let prepared = Prepared::new(trace, &[&machine.machine], &functions, &options)?;
-    progress.begin("replaying calls", Some(choices.len() as u64));
+    progress.begin("calls tried", Some(choices.len() as u64));
     let rounds = rounds(train_test.searched.len());
     let values = choices.par_iter().map(|choice| {
         let split = split_of(request, &calls, *choice);

@@ -52,7 +52,7 @@ pub fn search(evaluator: &mut Evaluator<'_>, search: &Search<'_>) -> Ranking {
     let splits = space.count();
     let (strategy, why) = choose(evaluator, search, splits);
     let total = (strategy == Strategy::Exhaustive).then_some(splits as u64);
-    search.progress.begin("splits", total);
+    search.progress.begin("splits tried", total);
     let mut run = Run {
         evaluator,
         space,

@@ -6,6 +6,7 @@
 //! recording. Rejected: a recorder that is a process of its own, steered through its socket; what
 //! fails there would have to be read back from its messages.
 
+use super::family::Family;
 use super::{Over, Session};
 use crate::transcript::Transcript;
 use corehop_ring::Memory;
@@ -18,25 +19,25 @@ pub type Driver<'a, E> = &'a (dyn Fn(&Recorded<'_>) -> Result<(), E> + Sync);
 /// What a driver sees of the recording.
 pub struct Recorded<'a> {
     memory: &'a Memory,
-    group: u32,
+    family: Family,
     is_over: AtomicBool,
     is_given_up: AtomicBool,
 }
 
 impl<'a> Recorded<'a> {
-    /// A recording that goes on, of the process group `group`.
-    pub(crate) fn new(memory: &'a Memory, group: u32) -> Recorded<'a> {
+    /// A recording of this family that goes on.
+    pub(crate) fn new(memory: &'a Memory, family: Family) -> Recorded<'a> {
         Recorded {
             memory,
-            group,
+            family,
             is_over: AtomicBool::new(false),
             is_given_up: AtomicBool::new(false),
         }
     }
 
-    /// The server's process group.
-    pub fn group(&self) -> u32 {
-        self.group
+    /// The numbers of the server's processes.
+    pub fn processes(&self) -> Vec<u32> {
+        self.family.members()
     }
 
     /// Whether nothing is recorded any more.

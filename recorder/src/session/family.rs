@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, getpgid, kill_process};
 use std::path::Path;
 
 /// Finds the processes of one recording.
+#[derive(Clone)]
 pub struct Family {
     /// An argument of the plugin's that no other recording has.
     mark: Vec<u8>,

@@ -42,8 +42,13 @@ impl Server {
     }
 
     /// The number of the process that was started, which is that of its group.
-    pub fn id(&self) -> u32 {
+    fn id(&self) -> u32 {
         self.process.id()
+    }
+
+    /// What finds all of its processes.
+    pub fn family(&self) -> &Family {
+        &self.family
     }
 
     /// How the process that was started has ended, once all of the server has.

@@ -22,14 +22,22 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// As elements.
+    /// As elements. Columns of words are told from those of numbers, which stand to the right.
     pub fn html(&self) -> String {
-        let head = self.head.iter();
-        let head = head.map(|cell| format!("<th scope=\"col\">{}</th>", escaped(cell)));
+        let classes: Vec<&str> = (0..self.head.len())
+            .map(|column| match self.has_words(column) {
+                true => " class=\"words\"",
+                false => "",
+            })
+            .collect();
+        let head = self.head.iter().zip(&classes);
+        let head =
+            head.map(|(cell, class)| format!("<th scope=\"col\"{class}>{}</th>", escaped(cell)));
         let row = |row: &Vec<String>| {
-            let cells = row.iter().enumerate().map(|(place, cell)| match place {
-                0 => format!("<th scope=\"row\">{}</th>", escaped(cell)),
-                _ => format!("<td>{}</td>", escaped(cell)),
+            let cells = row.iter().zip(&classes).enumerate();
+            let cells = cells.map(|(place, (cell, class))| match place {
+                0 => format!("<th scope=\"row\"{class}>{}</th>", escaped(cell)),
+                _ => format!("<td{class}>{}</td>", escaped(cell)),
             });
             format!("<tr>{}</tr>\n", cells.collect::<String>())
         };
@@ -38,6 +46,13 @@ impl Table {
             head.collect::<String>(),
             self.rows.iter().map(row).collect::<String>()
         )
+    }
+
+    fn has_words(&self, column: usize) -> bool {
+        let cells = self.rows.iter().filter_map(|row| row.get(column));
+        cells
+            .into_iter()
+            .any(|cell| cell.contains(char::is_alphabetic))
     }
 
     /// As comma-separated values (RFC 4180), a line for each row.
@@ -73,7 +88,7 @@ mod tests {
         assert!(
             table
                 .html()
-                .contains("<th scope=\"row\">f(int, &quot;x&quot;)</th><td>3</td>")
+                .contains("<th scope=\"row\" class=\"words\">f(int, &quot;x&quot;)</th><td>3</td>")
         );
     }
 }

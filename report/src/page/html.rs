@@ -2,14 +2,13 @@
 
 use super::encode::{self, Names};
 use super::reproduction;
+use super::verdict::Verdict;
 use crate::contents::{Report, Sections};
 use crate::drawing::chart::STYLE;
 use crate::drawing::escape::{escaped, json_in_script};
-use crate::pictures::picture::{Picture, per_request};
+use crate::pictures::picture::Picture;
 use corehop_explanations::remarks;
-use corehop_partitioner::backend::{Backend, all_cost_time, only_one_saves};
-use corehop_partitioner::hop_cost::break_even_cycles;
-use corehop_wording::number::{change_between, grouped};
+use corehop_wording::number::grouped;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -37,15 +36,16 @@ pub fn render(report: &Report<'_>, sections: &Sections) -> String {
     for remark in remarks(explained.trace) {
         let _ = write!(subject, " Note that {remark}.");
     }
-    let (deploy, why) = verdict(report);
+    let verdict = Verdict::of(explained);
     let style = format!("{STYLE}{PAGE_STYLE}");
     let script = format!("{PLOT}{SCRIPT}");
     fill(&HashMap::from([
         ("generator", escaped(&reproduction::generator())),
         ("title", escaped(&title)),
         ("style", style),
-        ("deploy", deploy.into()),
-        ("verdict", escaped(&why)),
+        ("deploy", verdict.style.into()),
+        ("advice", escaped(&verdict.advice)),
+        ("verdict", escaped(&unbroken(&verdict.why))),
         ("subject", escaped(&subject)),
         ("misses", figures(&sections.misses)),
         ("split", figures(&sections.split)),
@@ -54,6 +54,17 @@ pub fn render(report: &Report<'_>, sections: &Sections) -> String {
         ("data", json_in_script(data(report))),
         ("script", script),
     ]))
+}
+
+/// The text, in which no number is broken between its groups of digits.
+fn unbroken(text: &str) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    let is_digit = |place: usize| letters.get(place).is_some_and(char::is_ascii_digit);
+    let kept = |(place, &letter): (usize, &char)| match letter {
+        ' ' if place > 0 && is_digit(place - 1) && is_digit(place + 1) => '\u{a0}',
+        letter => letter,
+    };
+    letters.iter().enumerate().map(kept).collect()
 }
 
 /// The template with its places filled. What is filled in is not looked at again, so nothing in it
@@ -75,57 +86,6 @@ fn fill(places: &HashMap<&str, String>) -> String {
 fn server(command: &[String]) -> &str {
     let program = command.first().map_or("a server", String::as_str);
     program.rsplit('/').next().unwrap_or(program)
-}
-
-/// What to do, as the page's style has it, and why: what the plan does, and what a hop may cost.
-fn verdict(report: &Report<'_>) -> (&'static str, String) {
-    let explained = report.explained;
-    let ((before, _), (after, _)) = (&explained.before, &explained.after);
-    let machine = explained.machine;
-    let [was, is] = [before, after].map(|replay| replay.counters.l2.misses());
-    let change = change_between(was, is);
-    let pays = match break_even_cycles(machine, &before.counters, &after.counters, after.hops) {
-        None => "no request hops".into(),
-        Some(cycles) if cycles <= 0.0 => "no hop is cheap enough".into(),
-        Some(cycles) => format!(
-            "pays where a hop costs less than {} cycles (on this machine: {})",
-            grouped(cycles as u64),
-            grouped(machine.hop_cost_cycles.into())
-        ),
-    };
-    let cycles = |backend: Backend| {
-        let (before, split) = (&before.counters, &after.counters);
-        Some((
-            backend,
-            backend.cycles_ratio(machine, before, split, after.hops)?,
-        ))
-    };
-    let cycles: Vec<(Backend, f64)> = Backend::ALL.into_iter().filter_map(cycles).collect();
-    let by_backend = cycles.iter().map(|&(backend, ratio)| {
-        format!(
-            "{} cycles with {}",
-            corehop_wording::number::change(ratio),
-            backend.name()
-        )
-    });
-    let by_backend: Vec<String> = by_backend.collect();
-    let (style, advice) = match only_one_saves(&cycles) {
-        _ if all_cost_time(&cycles) => (
-            "no",
-            "By simulation, do not deploy: hops cost more than they save".into(),
-        ),
-        Some(only) => ("yes", format!("By simulation, deploy with {}", only.name())),
-        None => ("yes", "By simulation, deploy".into()),
-    };
-    let why = format!(
-        "{advice}. {change} L2 misses ({:.1} instead of {:.1} a request, for {:.2} hops), {}; \
-         {pays}.",
-        per_request(explained, is),
-        per_request(explained, was),
-        per_request(explained, after.hops),
-        by_backend.join(", ")
-    );
-    (style, why)
 }
 
 /// What else could have been done, or how to ask for it.
@@ -181,4 +141,13 @@ fn typical(report: &Report<'_>) -> usize {
     let mut places: Vec<usize> = (0..report.pictured.len()).collect();
     places.sort_by_key(|&place| report.pictured[place].cells.references);
     places.get(places.len() / 2).copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn numbers_stay_whole() {
+        let said = super::unbroken("takes 1 234 567 cycles, 8 with 2 hops");
+        assert_eq!(said, "takes 1\u{a0}234\u{a0}567 cycles, 8 with 2 hops");
+    }
 }

@@ -4,3 +4,4 @@ mod encode;
 pub mod html;
 pub mod json;
 mod reproduction;
+mod verdict;

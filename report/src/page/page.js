@@ -122,7 +122,7 @@ async function pick() {
   byId("said").textContent =
     `Request ${shown.request} of thread ${shown.thread}: ${grouped(shown.touches)} accesses to ` +
     `${grouped(shown.lines.length)} lines (${Math.round(shown.lines.length / 16)} KiB), ` +
-    `${hops} hops; L2 misses: ${grouped(shown.missed[0])} on one core, ` +
+    `${hops} ${hops === 1 ? "hop" : "hops"}; L2 misses: ${grouped(shown.missed[0])} on one core, ` +
     `${grouped(shown.missed[1])} with the split.` + warming;
   tabulate();
   whole();

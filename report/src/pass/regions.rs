@@ -3,9 +3,9 @@
 //! A trace knows where modules have their code and nothing of other mappings, so other regions are
 //! recognized by their use. A call stores its return address last in its code block: pages that
 //! receive return addresses are stacks. What follows a module's code without a gap is its data, to
-//! which the heap of `brk` may be joined. All else is named by its first address, and by its
-//! process where there are several. Recording all mappings was rejected: existing traces would lack
-//! them.
+//! which the heap of `brk` may be joined. All else is a heap or another mapping, named by its first
+//! address, and by its process where there are several. Recording all mappings was rejected:
+//! existing traces would lack them.
 
 use super::replay_pass::{ReplayStep, StepListener};
 use corehop_traces::{Access, CodeBlock, Kind, Module, Owner, ThreadId, Trace, physical_address};
@@ -152,13 +152,13 @@ impl<'t> Regions<'t> {
     /// The name of a line of which nothing but its address is known.
     fn unknown(&self, line: u64) -> String {
         if let Some(address) = physical_address(line * 64) {
-            return format!("physical {address:#x}");
+            return format!("physical memory at {address:#x}");
         }
         match self.trace.owner(line * 64) {
             (Owner::Process(process), address) => {
-                format!("memory of process {process} from {address:#x}")
+                format!("heap/mmap of process {process} {address:#x}")
             }
-            (_, address) => format!("memory from {address:#x}"),
+            (_, address) => format!("heap/mmap {address:#x}"),
         }
     }
 }

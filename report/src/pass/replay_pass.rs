@@ -93,7 +93,7 @@ pub fn run(
     let mut counted = false;
     let mut executions = trace.executions_of(&explained.requests);
     let mut steps: u64 = 0;
-    progress.begin("going through the requests", None);
+    progress.begin("code blocks pictured", Some(trace.execution_count()));
     while let Some(execution) = executions.next()? {
         missed.iter_mut().for_each(|missed| missed.0.clear());
         before.execute_observed(&execution, &mut missed[0]);

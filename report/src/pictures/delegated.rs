@@ -74,9 +74,9 @@ pub fn calls(explained: &Explanation<'_>, pictured: &[PicturedRequest]) -> Pictu
     Picture {
         name: "delegated-calls".into(),
         title: "Delegated calls".into(),
-        hint: "When each of these requests is away for a call: each coloured piece is one, on \
-               another core than the grey around it. Calls that take their thread nowhere, since \
-               it is there already, are not drawn."
+        hint: "The requests pictured above, each from its first access to its last. A coloured \
+               piece is a delegated call, on another core than the grey around it; calls on the \
+               core on which their thread is already are not drawn."
             .into(),
         said: format!(
             "{} that are away in {}.",
@@ -188,10 +188,11 @@ fn hint(of: &Classification) -> String {
         false => "The trace has one session: nothing is of several.",
     };
     format!(
-        "Data lines touched in calls of each function, as shares of the server's {}. Its own are \
-         touched in them alone: what delegating saves; lines of others and of one session are what \
-         it loses. {sessions} Below those that the plan delegates stand the best others by the \
-         rule of thumb, whose score is told.",
+        "Cache lines of data that the calls of each function touch, as shares of the server's {}. \
+         Lines that these calls alone touch are what delegating the function saves, since only \
+         its core holds them; lines of other code, and of one session, move to that core and back. \
+         {sessions} Below the functions that the plan delegates stand the ten best others, with \
+         their score by the rule of thumb.",
         grouped(of.totals.data.lines)
     )
 }

@@ -1,12 +1,13 @@
 //! What the split would do elsewhere: over fewer cores, on other machines, with other costs of a
 //! hop. space.rs has other splits.
 
-use super::picture::{KINDS, Picture, kinds, per_request, told};
+use super::picture::{KINDS, Picture, changed, in_brackets, kinds, per_request, told};
 use crate::drawing::chart::{BAR, BarPart, Drawing, HEIGHT, WIDTH, scale};
 use crate::drawing::table::Table;
 use crate::search_space::space::SearchSpace;
 use corehop_explanations::Explanation;
 use corehop_partitioner::Comparison;
+use corehop_partitioner::backend::Backend;
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_simulator::{Counters, Machine, Replay};
 use corehop_wording::number::{change, change_between, grouped};
@@ -45,10 +46,10 @@ pub fn cores(explained: &Explanation<'_>, cores: &[(u32, Comparison)]) -> Pictur
         };
         let parts: Vec<BarPart<'_>> = KINDS.iter().zip(kinds(&counters.l2)).map(part).collect();
         let [before, after] = [&by.baseline, counters].map(|counters| counters.l2.misses());
-        let saved = change_between(before, after);
+        let saved = changed(of(by, before), of(by, after));
         let brackets = match count {
             1 => String::new(),
-            _ => format!(" ({saved})"),
+            _ => in_brackets(&saved),
         };
         let said = format!("{}{brackets}", told(of(by, after)));
         drawing.bar((&name, NAMES), scale, &parts, &said);
@@ -60,17 +61,16 @@ pub fn cores(explained: &Explanation<'_>, cores: &[(u32, Comparison)]) -> Pictur
             table.row([count.to_string()].into_iter().chain(numbers).chain(rest));
         }
     }
-    let last = cores.iter().map(|(cores, of)| {
-        format!(
-            "{cores} cores {}",
-            change_between(of.baseline.l2.misses(), of.split.l2.misses())
-        )
+    let last = cores.iter().map(|(cores, by)| {
+        let [before, after] = [&by.baseline, &by.split].map(|it| of(by, it.l2.misses()));
+        format!("{cores} cores {}", changed(before, after))
     });
     Picture {
         name: "cores".into(),
         title: "Over fewer cores".into(),
-        hint: "The best splits that a local search finds, on requests it did not search. It is \
-               not a proof: `corehop partition --sweep` is."
+        hint: "L2 misses of a request with the best splits that a local search finds for fewer \
+               cores, judged on requests that it did not search. Better ones may exist: `corehop \
+               partition --sweep` proves which is best."
             .into(),
         said: format!(
             "L2 misses beside one core: {}.",
@@ -96,9 +96,9 @@ pub fn machines(explained: &Explanation<'_>, space: &SearchSpace) -> Picture {
     for (name, before, after) in &space.machines {
         drawing.heading(name);
         let counts = [before, after].map(|replay| replay.counters.l2.misses());
-        let saved = change_between(counts[0], counts[1]);
+        let saved = changed(misses(before), misses(after));
         let rows = [("cold", "one core", before, String::new())];
-        let plan = ("own", "plan", after, format!(" ({saved})"));
+        let plan = ("own", "plan", after, in_brackets(&saved));
         for (class, label, replay, brackets) in rows.into_iter().chain([plan]) {
             let value = misses(replay);
             let part = BarPart {
@@ -128,10 +128,10 @@ pub fn machines(explained: &Explanation<'_>, space: &SearchSpace) -> Picture {
     Picture {
         name: "machines".into(),
         title: "The plan on other machines".into(),
-        hint: "L2 misses of a request. A plan is for the machine it was searched on; where an L2 \
-               holds a whole request, splitting only adds misses. The best plan for each machine \
-               and number of cores is what `corehop partition --sweep --json` finds, and `corehop \
-               report --sweep` shows."
+        hint: "L2 misses of a request on other simulated machines, with this same plan, which was \
+               searched for one of them. Where an L2 holds a whole request, splitting only adds \
+               misses. `corehop partition --sweep --json` finds the best plan for each machine and \
+               number of cores, and `corehop report --sweep` shows them."
             .into(),
         said: match &fewer[..] {
             [] => "The plan has fewer L2 misses than one core on none of them.".into(),
@@ -180,9 +180,10 @@ pub fn hop_cost(explained: &Explanation<'_>) -> Picture {
         drawing.text(0.0, y - 4.0, "tiny", said);
     }
     drawing.curve(&points, "own");
-    let here = f64::from(machine.hop_cost_cycles);
     let pays = even.filter(|even| *even > 0.0);
-    let mut marks = [("break-even", pays), (machine.name.as_str(), Some(here))];
+    let here = |backend: Backend| Some(f64::from(backend.hop_cycles(machine)));
+    let [carrier, affinity] = Backend::ALL.map(|backend| (backend.name(), here(backend)));
+    let mut marks = [("break-even", pays), carrier, affinity];
     // The dearest stands highest, so that no label crosses another's line.
     marks.sort_by(|(_, a), (_, b)| b.unwrap_or(0.0).total_cmp(&a.unwrap_or(0.0)));
     for (row, (name, cost)) in marks.iter().enumerate() {
@@ -211,13 +212,23 @@ pub fn hop_cost(explained: &Explanation<'_>) -> Picture {
         name: "hop-cost".into(),
         title: "What a hop may cost".into(),
         hint: format!(
-            "{said} Cycles of a request beside one core's, nothing overlapping: they rank and do \
-             not predict."
+            "{said} The curve is the time of a request with the plan beside that on one core, by \
+             what a hop costs. Times are cycles of misses and hops, added up as if none \
+             overlapped: good to compare plans, no prediction of a server's speed."
         ),
         said,
         drawing,
         table,
     }
+}
+
+/// What a hop costs, by what makes it.
+pub fn by_backend(machine: &Machine) -> String {
+    let costs = Backend::ALL.map(|backend| {
+        let cycles = grouped(backend.hop_cycles(machine).into());
+        format!("{cycles} with {}", backend.name())
+    });
+    costs.join(" and ")
 }
 
 fn verdict(even: Option<f64>, machine: &Machine) -> String {
@@ -227,10 +238,11 @@ fn verdict(even: Option<f64>, machine: &Machine) -> String {
             "Accesses take longer than on one core: no hop is cheap enough.".to_owned()
         }
         Some(cycles) => format!(
-            "The plan takes as long as one core where a hop costs {} cycles; on this machine it \
+            "The plan is faster than one core where a hop costs less than {} cycles. On {} a hop \
              costs {}.",
             grouped(cycles as u64),
-            grouped(machine.hop_cost_cycles.into())
+            machine.name,
+            by_backend(machine)
         ),
     }
 }

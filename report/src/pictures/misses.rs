@@ -1,13 +1,12 @@
 //! What the caches miss on one core and with the plan: by level, by core, by cause, by function.
 
-use super::picture::{KINDS, Picture, kinds, per_request, told};
+use super::picture::{KINDS, Picture, changed, in_brackets, kinds, per_request, told};
 use crate::drawing::chart::{BarPart, Drawing, scale};
 use crate::drawing::table::Table;
 use crate::sources::Sources;
 use corehop_explanations::Explanation;
 use corehop_simulator::{Counters, LevelCounters, MissCauses};
 use corehop_wording::name::shortened;
-use corehop_wording::number::change_between;
 
 /// A bar of misses by kind.
 fn bar(
@@ -59,30 +58,31 @@ pub fn levels(explained: &Explanation<'_>) -> Picture {
     drawing.legend(&KINDS);
     for (name, before, after) in levels {
         let sums = [before, after].map(fetches_and_data);
-        let change = change_between(sums[0], sums[1]);
+        let [one, split] = sums.map(|sum| per_request(explained, sum));
+        let change = in_brackets(&changed(one, split));
         drawing.heading(name);
         bar(&mut drawing, explained, ("one core", scale), before, "");
-        let change = format!(" ({change})");
         bar(&mut drawing, explained, ("split", scale), after, &change);
         for ((_, kind), (before, after)) in KINDS.iter().zip(before.into_iter().zip(after)) {
-            let cells = [before, after].map(|of| format!("{:.2}", per_request(explained, of)));
-            let [one, split] = cells;
-            let change = change_between(before, after);
+            let [before, after] = [before, after].map(|of| per_request(explained, of));
+            let [one, split] = [before, after].map(|of| format!("{of:.2}"));
+            let change = changed(before, after);
             table.row([name.into(), (*kind).into(), one, split, change]);
         }
     }
-    let [before, after] = [before, after].map(|of| of.counters.l2.misses());
+    let [before, after] = [before, after].map(|of| per_request(explained, of.counters.l2.misses()));
     Picture {
         name: "misses-by-level".into(),
         title: "Misses of a request, by level".into(),
-        hint: "What each level of caches misses on one core and with the split. The split is \
-               meant to change the L2."
+        hint: "Cache misses of an average request, all on one core and split over the plan's \
+               cores. A split is meant to lower L2 misses; L1 misses hardly change, and L3 misses \
+               must not grow."
             .into(),
         said: format!(
-            "L2 misses of a request: {} on one core, {} with the split ({}).",
-            told(per_request(explained, before)),
-            told(per_request(explained, after)),
-            change_between(before, after)
+            "L2 misses of a request: {} on one core, {} with the split{}.",
+            told(before),
+            told(after),
+            in_brackets(&changed(before, after))
         ),
         drawing,
         table,
@@ -133,7 +133,10 @@ pub fn cores(explained: &Explanation<'_>) -> Picture {
     Picture {
         name: "misses-by-core".into(),
         title: "L2 misses of a request, by core".into(),
-        hint: "A core that misses much more than the others still holds too much.".into(),
+        hint: "Where an average request misses: all on one core, and on each core of the plan. A \
+               core that misses much more than the others runs code that needs more than its L2 \
+               holds."
+            .into(),
         said: format!(
             "L2 misses of a request: {}.",
             said.collect::<Vec<_>>().join(", ")
@@ -207,8 +210,9 @@ pub fn causes(explained: &Explanation<'_>) -> Picture {
     Picture {
         name: "misses-by-cause".into(),
         title: "L2 misses of a request, by cause".into(),
-        hint: "A split saves misses for want of room, and adds those of lines that other cores \
-               store to."
+        hint: "Why the line was not in the L2. No room: evicted for other lines, which a split \
+               saves. Other cores' stores: invalidated, which a split adds. Never held: its first \
+               access. Left the L3: evicted there, and so from the L2."
             .into(),
         said: format!(
             "Of a request's L2 misses, for want of room: {} on one core, {} with the split; by \
@@ -265,8 +269,9 @@ pub fn functions(explained: &Explanation<'_>, sources: &Sources, top: usize) -> 
         name: "misses-by-function".into(),
         title: "L2 misses of a request, by function".into(),
         hint: format!(
-            "The {} largest changes; the table has more. A function's misses are those of its own \
-             code, without the functions it calls.",
+            "The {} functions whose L2 misses change most, of an average request; the table has \
+             up to {top}. Misses are those of a function's own code, without the functions it \
+             calls.",
             drawn.len()
         ),
         said: format!(

@@ -1,13 +1,12 @@
 //! What user code and what the kernel miss and reference, on one core and with the plan: of traces
 //! that were recorded with the operating system.
 
-use super::picture::{Picture, per_request, told};
+use super::picture::{Picture, changed, per_request, told};
 use crate::drawing::chart::{BarPart, Drawing, scale};
 use crate::drawing::table::Table;
 use corehop_explanations::Explanation;
 use corehop_simulator::Counters;
 use corehop_simulator::detail::{ModeUse, Modes, Spread};
-use corehop_wording::number::change_between;
 
 /// Classes and meanings of the two parts of a bar.
 const MODES: [(&str, &str); 2] = [("user", "user code"), ("kernel", "the kernel")];
@@ -39,9 +38,11 @@ pub fn misses(explained: &Explanation<'_>) -> Option<Picture> {
     Some(Picture {
         name: "misses-by-mode".into(),
         title: "Misses of a request, by user code and by the kernel".into(),
-        hint: "Only the server's functions can be planned, and kernel work follows its caller: it \
-               runs on the core that the thread is on."
-            .into(),
+        hint:
+            "Misses of an average request in the server's own code and in the kernel. A plan can \
+               move the server's functions only; the kernel's work for a thread is done on the \
+               core that the thread is on."
+                .into(),
         said: format!(
             "The kernel has {:.0} % of a request's L2 misses on one core, {:.0} % with the split.",
             shares[0], shares[1]
@@ -66,8 +67,8 @@ pub fn working_sets(explained: &Explanation<'_>) -> Option<Picture> {
     Some(Picture {
         name: "working-sets-by-mode".into(),
         title: "Lines that a request references, by user code and by the kernel".into(),
-        hint: "Distinct lines, the median over the requests. A line that both reference counts \
-               for both. Where a request runs changes nothing about them."
+        hint: "Distinct cache lines of the median request. A line that both touch counts for \
+               both. On which core a request runs changes nothing about them."
             .into(),
         said: format!("A request references {user} lines in user code and {kernel} in the kernel."),
         drawing,
@@ -98,8 +99,7 @@ fn drawn(rows: &[(&str, Counts)], (what, head): (&str, &str)) -> (Drawing, Table
         for (place, (_, mode)) in MODES.iter().enumerate() {
             let [before, after] = sides.map(|side| side[place]);
             let [one, split] = [before, after].map(|count| format!("{count:.2}"));
-            let hundredths = [before, after].map(|count| (100.0 * count).round() as u64);
-            let change = change_between(hundredths[0], hundredths[1]);
+            let change = changed(before, after);
             table.row([(*name).into(), (*mode).into(), one, split, change]);
         }
     }

@@ -1,14 +1,14 @@
 //! Where the plan lies among other splits: all of them, and those that differ in one function.
 //! elsewhere.rs has other numbers of cores, other machines and other costs of a hop.
 
-use super::picture::{Picture, per_request, told};
+use super::picture::{Picture, changed, in_brackets, per_request, told};
 use crate::drawing::chart::{BarPart, Drawing, HEIGHT, WIDTH, scale};
 use crate::drawing::table::Table;
 use crate::search_space::space::{Drawn, SearchSpace};
 use corehop_explanations::Explanation;
 use corehop_simulator::Replay;
 use corehop_wording::name::shortened;
-use corehop_wording::number::{change_between, grouped};
+use corehop_wording::number::grouped;
 
 /// Room for the names of bars.
 const NAMES: f64 = 74.0;
@@ -76,8 +76,9 @@ pub fn splits(space: &SearchSpace) -> Picture {
         name: "splits".into(),
         title: "How good splits are".into(),
         hint: format!(
-            "{said} Ranked as a search ranks: on the requests searched, each core alone, threads \
-             that never go back."
+            "{said} Heights are how many splits have so many misses. They are counted as the \
+             search counts them, on the requests searched and on each core as if it were alone, so \
+             they differ from those of the other pictures."
         ),
         said,
         drawing,
@@ -138,15 +139,14 @@ pub fn neighbours(explained: &Explanation<'_>) -> Picture {
         }
         let top = drawing.y;
         for (label, instead, replay) in rows {
-            let [before, after] = [plan, replay].map(|of| of.counters.l2.misses());
-            let change = change_between(before, after);
             let value = misses(replay);
+            let change = changed(misses(plan), value);
             let part = BarPart {
                 class: "own",
                 value,
                 label: format!("{label} {}: {} misses", shortened(instead), told(value)),
             };
-            let said = format!("{} ({change})", told(value));
+            let said = told(value) + &in_brackets(&change);
             drawing.bar((label, NAMES), scale, &[part], &said);
             let hops = per_request(explained, replay.hops);
             let numbers = [format!("{value:.2}"), change, format!("{hops:.2}")];
@@ -160,8 +160,9 @@ pub fn neighbours(explained: &Explanation<'_>) -> Picture {
         name: "neighbours".into(),
         title: "What each hop is worth".into(),
         hint: format!(
-            "The plan without one of its functions; with threads going back when its call returns \
-             (or staying); and with the best other function in its place. {said}"
+            "L2 misses of a request if one hop of the plan is changed: without that function; with \
+             threads that go back when its call returns, or else stay; and with the best other \
+             function in its place. {said}"
         ),
         said,
         drawing,
@@ -174,11 +175,12 @@ fn runner_up(explained: &Explanation<'_>) -> String {
     let Some((function, other, replay)) = explained.runner_up() else {
         return "There is no other candidate to exchange for.".into();
     };
-    let misses = [&explained.after.0, replay].map(|of| of.counters.l2.misses());
+    let misses =
+        [&explained.after.0, replay].map(|of| per_request(explained, of.counters.l2.misses()));
     format!(
         "Runner-up, the best that differs in one function: {} instead of {}, {} L2 misses.",
         explained.name(other),
         explained.name(function),
-        change_between(misses[0], misses[1])
+        changed(misses[0], misses[1])
     )
 }

@@ -57,8 +57,9 @@ pub fn phases(explained: &Explanation<'_>, pictured: &[PicturedRequest]) -> Pict
     Picture {
         name: "phases".into(),
         title: "Phases of requests".into(),
-        hint: "Where each of the requests pictured above ran, in the order of its accesses. Each \
-               change of colour is a hop."
+        hint: "The requests that can be picked above, each from its first memory access to its \
+               last. Colours are the cores that the plan has it run on; each change of colour is a \
+               hop."
             .into(),
         said: format!(
             "{} requests as bars of the cores they ran on; a request hops {hops:.2} times.",
@@ -185,9 +186,10 @@ pub fn working_sets(explained: &Explanation<'_>) -> Picture {
         name: "working-sets".into(),
         title: "What a request touches on each core".into(),
         hint: format!(
-            "Bars: the median request's code and data, of which a line of both counts twice; the \
-             number is the distinct lines together, thin lines reach to the largest request. One \
-             L2 holds {l2_kib:.0} KiB: what stays left of it can stay warm."
+            "Memory that a request touches on each core, in cache lines: the median request as a \
+             bar, the largest as a thin line. The dashed line is what one L2 holds, {l2_kib:.0} \
+             KiB: a bar that ends left of it can stay in the cache from request to request. \
+             Numbers count a line that holds both code and data once."
         ),
         said: format!(
             "Median working set of a request, beside an L2 of {l2_kib:.0} KiB: {}.",
@@ -231,8 +233,9 @@ pub fn shared(explained: &Explanation<'_>) -> Picture {
     Picture {
         name: "shared-lines".into(),
         title: "Lines that cores share".into(),
-        hint: "Everything that all counted requests touched on each core. Lines read by several \
-               cores are held several times; lines that any of them stores to move between them."
+        hint: "Memory that all counted requests together touched on each core. What several cores \
+               only read, each holds a copy of; what one of them stores to, the others lose and \
+               miss again."
             .into(),
         said: format!(
             "Over all cores, {} KiB are touched by several cores and stored to by some.",
@@ -306,8 +309,10 @@ pub fn lost(explained: &Explanation<'_>) -> Picture {
     Picture {
         name: "lost-lines".into(),
         title: "Lines of a request lost to stores of other cores".into(),
-        hint: "Row by row: how many lines of a core's caches the stores of each other core took."
-            .into(),
+        hint:
+            "Cache lines that the core of the row loses during a request because the core of the \
+               column stores to them. It misses each of them again where it needs it next."
+                .into(),
         said: format!("The largest number is {most:.1} lines a request."),
         drawing,
         table,

@@ -2,7 +2,7 @@
 //!
 //! elsewhere.rs has this plan on other machines, which are not what it was made for.
 
-use super::picture::{Picture, told};
+use super::picture::{Picture, changed, in_brackets, told};
 use crate::drawing::chart::{BarPart, Drawing, scale};
 use crate::drawing::table::Table;
 use crate::search_space::sweep::{Sweep, SweepRow};
@@ -47,7 +47,7 @@ pub fn machines(sweep: &Sweep) -> Picture {
                 "own",
                 &format!("{} cores", row.cores),
                 after,
-                &format!(" ({})", saved(row)),
+                &in_brackets(&saved(row)),
             );
             table.row(numbers(row));
         }
@@ -87,7 +87,8 @@ fn numbers(row: &SweepRow) -> [String; 8] {
 }
 
 fn saved(row: &SweepRow) -> String {
-    change_between(row.baseline.l2.misses, row.split.l2.misses)
+    let [before, after] = row.misses();
+    changed(before, after)
 }
 
 /// On how many cores a machine misses least, in words; nothing where splitting only adds misses.

@@ -17,7 +17,7 @@ type Figure = fn(&Throughput) -> f64;
 /// Class, name and figure of each curve.
 const CURVES: [(&str, &str, Figure); 3] = [
     ("limit", "split, at most", |of| of.at_most),
-    ("cold", "without it", |of| of.before),
+    ("cold", "without the split", |of| of.before),
     ("own", "split", |of| of.after),
 ];
 
@@ -81,9 +81,11 @@ pub fn over_connections(explained: &Explanation<'_>) -> Picture {
         name: "throughput".into(),
         title: "Throughput over connections".into(),
         hint: format!(
-            "{said} Requests in a million cycles of the plan's cores, by a queueing network whose \
-             times vary much; steadier requests come closer to the dashed line. Cycles of a \
-             request are replayed with up to {} of the trace, all that it has.",
+            "{said} Requests that as many cores as the plan has complete in a million cycles, by \
+             the number of clients: with the split, and without it, each core serving whole \
+             requests. A queueing model computes it from the cycles of the replay, of up to {}, \
+             for requests of very unequal length; the more equal they are, the closer the split \
+             comes to the dashed line.",
             counted(explained.connections().into(), "connection", "connections")
         ),
         said,

@@ -211,7 +211,7 @@ fn machines(
         .iter()
         .map(|machine| setting(machine, &explained.split));
     let settings: Vec<Setting<'_>> = before.chain(after).collect();
-    progress.begin("replaying on other machines", None);
+    progress.begin("code blocks replayed on other machines", None);
     let advance = |executions| progress.advance(executions);
     let options = ReplayOptions {
         requests: Some(explained.requests.clone()),
