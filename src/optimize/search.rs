@@ -18,6 +18,7 @@ use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::kth_calls::for_search;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::requests::{Searched, complete};
+use corehop_partitioner::strategy::Strategy;
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Comparison, Error, Settings, partition, plan};
 use corehop_plans::{Destination, Mode, Plan};
@@ -125,7 +126,12 @@ pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Fou
     for asked in asked(here.cores, BY_FUNCTION) {
         found.search((trace, &trace_name), &machines, &settings(asked))?;
     }
-    let aims = asked(here.cores, AT_CALLS).map(settings);
+    // Of so many candidates a proof takes too long.
+    let local = |asked| Settings {
+        strategy: Some(Strategy::Local),
+        ..settings(asked)
+    };
+    let aims = asked(here.cores, AT_CALLS).map(local);
     let aims: Vec<Settings<'_>> = aims.collect();
     if let Some(numbered) = numbered(path, &aims[0])? {
         for settings in &aims {
