@@ -26,8 +26,8 @@ pub fn succeed(command: &mut Command) -> Outcome<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// A data directory with the load's tables, in a folder that has none yet.
-pub fn make_tables(folder: &Path, load: &Path) -> Outcome<()> {
+/// A data directory with the server's own tables, in a folder that has none yet.
+pub fn make_system_tables(folder: &Path) -> Outcome<()> {
     std::fs::create_dir(folder.join("data"))?;
     let mut statements = b"create database mysql;\nuse mysql;\n".to_vec();
     for file in SYSTEM_TABLES {
@@ -37,7 +37,13 @@ pub fn make_tables(folder: &Path, load: &Path) -> Outcome<()> {
     let words = mariadbd(folder);
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).arg("--bootstrap");
-    succeed(command.stdin(File::open(folder.join("statements"))?))?;
+    succeed(command.stdin(File::open(folder.join("statements"))?)).map(|_| ())
+}
+
+/// A data directory with the load's tables, in a folder that has none yet.
+pub fn make_tables(folder: &Path, load: &Path) -> Outcome<()> {
+    make_system_tables(folder)?;
+    let words = mariadbd(folder);
     let mut server = Command::new(&words[0]);
     server.args(&words[1..]).stdout(Stdio::null());
     let mut server = server.stderr(Stdio::null()).spawn()?;
