@@ -46,7 +46,7 @@ help:
 	@echo 'make bench-servers  times real servers as they are and with hops, and prints a table'
 	@echo 'make bench-utilisation  times threads that take locks, beside two models, and prints a table'
 	@echo 'make bench-verdicts  what auto says of redis with and without a gain, twenty times each'
-	@echo 'make bench-data-hops  times redis with 2, 4 and 8 sets beyond an L2, each at one core by hops'
+	@echo 'make bench-data-hops  times redis and mariadbd with 2, 4 and 8 sets or tables beyond an L2, at home by hops'
 	@echo 'make bench-delegation  times memcached with its allocator on another core'
 	@echo 'make bench-syscalls  system calls on another core and in batches: what one costs, and six servers'
 	@echo 'make bench-connections  throughput and misses over connections, simulated and real, and draws it'

@@ -193,6 +193,7 @@ impl Subject {
         let wanted = Search {
             cores,
             functions: cores,
+            families: &[],
             strategy,
             seed: 1,
             keep: 5,

@@ -16,6 +16,7 @@ use crate::scope::Scope;
 use clap::Args;
 use corehop_partitioner::candidates::{Called, CandidateRule, Candidates};
 use corehop_partitioner::delegated;
+use corehop_partitioner::kth_calls::at_calls;
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::requests::TrainTestSplit;
 use corehop_traces::{FunctionId, RequestId, Trace};
@@ -40,12 +41,12 @@ pub struct Arguments {
     #[arg(
         long,
         conflicts_with_all = ["requests", "all_requests", "seed", "max_calls", "group_within",
-            "delegate"]
+            "kth_calls", "delegate"]
     )]
     by_argument: bool,
     /// List the functions whose calls could be delegated, as `corehop partition --delegate` does:
     /// each is a group of its own, and threads must be able to go back from it.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "kth_calls")]
     delegate: bool,
     /// Print one JSON object instead of the table.
     #[arg(long)]
@@ -64,7 +65,7 @@ struct Listing<'a> {
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let scope = &arguments.scope;
-    let (trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
+    let (mut trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
     if arguments.by_argument {
         let min_share = scope.rule().min_share;
         let told = by_argument::told(&trace, &trace_name, min_share, arguments.json)?;
@@ -74,6 +75,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let learning: Vec<RequestId> = parts.training().collect();
     let bar = Bar::new();
     bar.begin("counting calls", None);
+    if scope.has_kth_calls() {
+        trace = at_calls(trace, &learning, &scope.rule())?;
+    }
     let (rule, candidates) = match arguments.delegate {
         false => (
             scope.rule(),

@@ -14,6 +14,9 @@ pub fn known(trace: &Trace) -> Vec<(FunctionId, String)> {
     let analyses: Vec<Option<Analysis>> = trace.modules().iter().map(analysis).collect();
     let functions = (0..).map(FunctionId).zip(trace.functions());
     let reasons = functions.filter_map(|(id, function)| {
+        if trace.call_meant(id).is_some() {
+            return Some((id, "it is one call of the function".into()));
+        }
         let analysis = analyses[function.module as usize].as_ref()?;
         Some((id, analysis.return_reason(function.offset)?))
     });

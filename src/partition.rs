@@ -6,48 +6,47 @@
 mod asked;
 mod backends;
 mod by_argument;
-mod by_call;
 mod calls;
 mod checks;
 mod choices;
 mod comparison;
 mod delegated;
+mod delivery;
 mod doubts;
 mod finished_search;
 mod identity;
 mod json;
 mod looked_for;
 mod named;
-mod one_call;
 mod returns;
 mod sweep;
 mod text;
 mod timed;
 
-use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
-use crate::line::Lines;
 use crate::machines;
 use crate::one_way;
 use crate::progress::Bar;
 use crate::scope::Scope;
 use crate::taken::Taken;
 use asked::Asked;
-use by_call::ByCall;
+use by_argument::ByArgument;
 use calls::{Beside, Calls};
 use checks::{check_functions, machines_of};
 use choices::{Aim, By, How, Points, Returns, seconds};
 use clap::Args;
-use corehop_outputs::{Output, PUBLIC};
+use corehop_outputs::Output;
 use corehop_partitioner::checkpoint::Checkpoint;
 use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::fewer::functions;
+use corehop_partitioner::kth_calls::for_search;
 use corehop_partitioner::plan::SearchResult;
 use corehop_partitioner::resamples::{Resample, resample};
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Settings, machine_list};
 use corehop_traces::{FunctionId, Trace};
+use delivery::Delivery;
 use finished_search::FinishedSearch;
 use identity::identity;
 use named::Named;
@@ -123,7 +122,7 @@ pub struct Arguments {
     #[command(flatten)]
     scope: Scope,
     #[command(flatten)]
-    by_call: ByCall,
+    by_argument: ByArgument,
     #[command(flatten)]
     named: Named,
     /// Where threads may change core: at entries of functions; or at any code block, which tells
@@ -164,7 +163,10 @@ impl Arguments {
     /// Whether what is asked has meaning at entries of functions only.
     fn has_use_for_entries(&self) -> bool {
         let goes_back = matches!(self.returns, Returns::Auto) || self.calls.are_asked();
-        goes_back || self.output.is_some() || self.checkpoint.is_some()
+        goes_back
+            || self.output.is_some()
+            || self.checkpoint.is_some()
+            || self.scope.has_kth_calls()
     }
 
     /// How hops back are looked at.
@@ -214,8 +216,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (mut trace, trace_name) = arguments
         .taken
         .open_or_bundled(arguments.trace.as_deref())?;
-    if arguments.by_call.is_asked() {
-        return by_call(arguments, (&trace, &trace_name), &machines, output.as_ref());
+    if arguments.by_argument.is_asked() {
+        return search_by_argument(arguments, (&trace, &trace_name), &machines, output.as_ref());
+    }
+    if arguments.scope.has_kth_calls() {
+        trace = for_search(trace, &settings(arguments, None), &Bar::new())?;
     }
     if arguments.points == Points::Blocks {
         trace = trace.with_a_function_at_every_block();
@@ -272,13 +277,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     delivered
 }
 
-fn by_call(
+fn search_by_argument(
     arguments: &Arguments,
     (trace, trace_name): (&Trace, &str),
     machines: &[Weighted],
     output: Option<&Output>,
 ) -> Result<(), Failure> {
-    arguments.by_call.run(&Asked {
+    by_argument::run(&Asked {
         trace,
         trace_name,
         machines,
@@ -340,29 +345,16 @@ fn deliver(
     let plan = search.plan();
     let is_forced = arguments.anyway || arguments.force;
     let against = doubts::against(search).filter(|_| asked.is_some() && !is_forced);
-    let output = asked.filter(|_| against.is_none());
-    let to_stdout = |output: Option<&Output>| output.is_some_and(Output::is_standard_output);
-    if let Some(output) = output.filter(|_| !to_stdout(output)) {
-        output.write(corehop_plans::render(&plan).as_bytes(), PUBLIC)?;
-    }
+    let delivery = Delivery {
+        plan: &plan,
+        asked,
+        against,
+    };
     let said = match arguments.json {
         true => json::render(search, &plan),
-        false => text::render(search, &plan, output.map(Output::path)),
+        false => text::render(search, &plan, delivery.output().map(Output::path)),
     };
-    match to_stdout(asked) {
-        true => console::tell(&said),
-        false => console::print(&said)?,
-    }
-    if to_stdout(output) {
-        console::print(&Lines::of_text(&corehop_plans::render(&plan)))?;
-    }
-    match against {
-        None => Ok(()),
-        Some((why, remedy)) => {
-            let message = format!("no plan was written: {why}");
-            Err(Failure::new(Exit::Refused, message).remedy(remedy))
-        }
-    }
+    delivery.make(&said)
 }
 
 fn check_machines(arguments: &Arguments) -> Result<(), Failure> {
@@ -377,7 +369,7 @@ fn check_machines(arguments: &Arguments) -> Result<(), Failure> {
         ),
         _ if arguments.points == Points::Blocks && arguments.has_use_for_entries() => usage(
             "--points blocks: in the middle of functions no code is patched, nor do calls begin",
-            "leave out --output, --delegate, --checkpoint and --returns auto",
+            "leave out --output, --delegate, --checkpoint, --kth-calls and --returns auto",
         ),
         (false, Returns::Auto) if arguments.machine.len() > 1 => usage(
             "--returns auto: hops back are chosen for one machine",

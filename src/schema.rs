@@ -33,7 +33,7 @@ macro_rules! files {
 }
 
 /// In the order of the commands.
-const NAMED: [(&str, &str); 27] = files![
+const NAMED: [(&str, &str); 26] = files![
     "optimize",
     "screen",
     "control",
@@ -51,7 +51,6 @@ const NAMED: [(&str, &str); 27] = files![
     "partition",
     "partition-sweep",
     "partition-by-argument",
-    "partition-one-call",
     "fleet-list-machines",
     "explain",
     "report",

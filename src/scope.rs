@@ -29,6 +29,10 @@ pub struct Scope {
     /// Treat functions always called within this many accesses of each other as one.
     #[arg(long, value_name = "ACCESSES", default_value_t = CandidateRule::default().group_within)]
     group_within: u64,
+    /// Consider also some calls of functions that requests call more often than --max-calls: the
+    /// first, second, fourth, eighth and so on, and quarters of what the middle request has.
+    #[arg(long)]
+    kth_calls: bool,
 }
 
 /// Seeds are kept in plans, and TOML integers are signed.
@@ -70,9 +74,17 @@ impl Scope {
     pub fn admitted(&self) -> String {
         let rule = self.rule();
         format!(
-            "--max-calls {} --min-share {} --group-within {}",
-            rule.max_calls, rule.min_share, rule.group_within
+            "--max-calls {} --min-share {} --group-within {}{}",
+            rule.max_calls,
+            rule.min_share,
+            rule.group_within,
+            if self.kth_calls { " --kth-calls" } else { "" }
         )
+    }
+
+    /// Whether single calls of functions are considered.
+    pub fn has_kth_calls(&self) -> bool {
+        self.kth_calls
     }
 
     /// What makes a function a candidate.

@@ -15,7 +15,7 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// A data directory with the load's tables, in a folder that has none yet.
 pub fn make_tables(folder: &Path, load: &Path) -> Outcome<()> {
-    data::make_data(folder, "")?;
+    make_data(folder, "")?;
     let words = mariadbd(folder);
     let mut server = Command::new(&words[0]);
     server.args(&words[1..]).stdout(Stdio::null());

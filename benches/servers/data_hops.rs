@@ -1,11 +1,12 @@
-//! redis with several sorted sets that exceed an L2 together, and each set at one core.
+//! redis with several sorted sets that exceed an L2 together, and each set at one core; mariadbd
+//! with tables (`tables.rs`) likewise.
 //!
 //! Every command is the same, a page deep in one of the sets (`redis.rs` says what that costs), and
 //! which set it is changes at random: no split by functions tells them apart. `ZRANGEBYSCORE` calls
 //! zslFirstInRange with the set's skip list and walks the list from what that gives, so a thread
 //! that goes there by the argument, and stays, does all of the walk where the list is. With 2 MiB
-//! of L2 the sets have 2500 KiB together: two of 1250, four of 625, eight of 312. The plan is
-//! written by hand, for two cores, and the original runs twice as in the rest of the bench.
+//! of L2 the sets have 2500 KiB together: two of 1250, four of 625, eight of 312. Plans are written
+//! by hand, for two cores, and the original runs twice as in the rest of the bench.
 
 use crate::Outcome;
 use crate::here::Here;
@@ -16,6 +17,7 @@ use crate::redis::{self, BYTES_A_MEMBER, LAST, add_set, launch};
 use crate::row::{self, Table};
 use crate::running::{self, Place, Running, Variant};
 use crate::server::{self, Launch, Load, Server};
+use crate::tables::{self, Tables};
 use corehop_patcher::Analysis;
 use corehop_plans::{Argument, Destination, Mode, Plan, PlannedFunction, VERSION_BY_ARGUMENT};
 use rand::SeedableRng;
@@ -130,25 +132,56 @@ impl Server for Sets {
     }
 }
 
+/// A server, and the function whose first argument is what it goes by.
+struct ByData {
+    server: Box<dyn Server>,
+    program: &'static str,
+    hooked: &'static str,
+}
+
+impl ByData {
+    fn of_sets(sets: Sets) -> ByData {
+        ByData {
+            server: Box::new(sets),
+            program: PROGRAM,
+            hooked: HOOKED,
+        }
+    }
+
+    fn of_tables(tables: Tables) -> ByData {
+        ByData {
+            server: Box::new(tables),
+            program: tables::PROGRAM,
+            hooked: tables::HOOKED,
+        }
+    }
+}
+
+fn all(l2_bytes: u64) -> Vec<ByData> {
+    let sets = [2, 4, 8].map(|sets| ByData::of_sets(Sets::of(sets, l2_bytes)));
+    let tables = [2, 4, 8].map(|tables| Tables::of(tables, SHARE_OF_L2, l2_bytes));
+    sets.into_iter()
+        .chain(tables.map(ByData::of_tables))
+        .collect()
+}
+
 /// Measures all, or a tiny one; prints a table, and one JSON object.
 pub fn measure(here: &Here, is_whole: bool) -> Outcome<()> {
     let (effort, all) = match is_whole {
         true => {
             let starts = std::env::var("COREHOP_STARTS").ok();
             let effort = Effort::whole(VARIANTS).with_starts(starts.as_deref())?;
-            (
-                effort,
-                [2, 4, 8].map(|sets| Sets::of(sets, here.l2_bytes)).into(),
-            )
+            (effort, all(here.l2_bytes))
         }
-        false => (Effort::tiny(VARIANTS), vec![Sets::tiny()]),
+        false => (Effort::tiny(VARIANTS), vec![ByData::of_sets(Sets::tiny())]),
     };
     let mut table = Table::of(VARIANTS);
-    for server in all {
-        table.add(match server::missing(&server, &[]) {
-            Some(reason) => row::nulls(&server, VARIANTS, &reason),
-            None => match measure_one(&server, &effort) {
-                Err(error) if is_whole => row::nulls(&server, VARIANTS, &error.to_string()),
+    for by_data in all {
+        let server = &*by_data.server;
+        table.add(match server::missing(server, &[]) {
+            Some(reason) => row::nulls(server, VARIANTS, &reason),
+            None => match measure_one(&by_data, &effort) {
+                Err(error) if is_whole => row::nulls(server, VARIANTS, &error.to_string()),
                 rows => rows?,
             },
         });
@@ -159,19 +192,23 @@ pub fn measure(here: &Here, is_whole: bool) -> Outcome<()> {
     Ok(())
 }
 
-fn measure_one(server: &Sets, effort: &Effort) -> Outcome<Vec<row::Row>> {
+fn measure_one(by_data: &ByData, effort: &Effort) -> Outcome<Vec<row::Row>> {
+    let (server, hooked) = (&*by_data.server, by_data.hooked);
     let folder = running::folder()?;
-    let plan = write_plan(folder.path())?;
-    let planned = Planned::by_hand(plan, vec![format!("{HOOKED} by argument 1")]);
+    let plan = write_plan(by_data, folder.path())?;
+    let planned = Planned::by_hand(plan, vec![format!("{hooked} by argument 1")]);
     eprintln!("{} {}: {planned}", server.name(), server.load_name());
     measuring::measure(server, effort, &planned, folder.path())
 }
 
-fn write_plan(folder: &Path) -> Outcome<PathBuf> {
-    let analysis = Analysis::of(Path::new(PROGRAM))?;
+fn write_plan(by_data: &ByData, folder: &Path) -> Outcome<PathBuf> {
+    let ByData {
+        program, hooked, ..
+    } = *by_data;
+    let analysis = Analysis::of(Path::new(program))?;
     let mut functions = analysis.functions().iter();
-    let hooked = functions.find(|function| function.symbol.as_deref() == Some(HOOKED));
-    let hooked = hooked.ok_or_else(|| format!("{PROGRAM} has no function {HOOKED}"))?;
+    let found = functions.find(|function| function.symbol.as_deref() == Some(hooked));
+    let found = found.ok_or_else(|| format!("{program} has no function {hooked}"))?;
     let plan = Plan {
         version: VERSION_BY_ARGUMENT,
         machine: "host".into(),
@@ -181,10 +218,13 @@ fn write_plan(folder: &Path) -> Outcome<PathBuf> {
         request: None,
         expected: None,
         functions: vec![PlannedFunction {
-            module: PROGRAM.into(),
-            build_id: analysis.build_id().ok_or("redis has no build id")?.into(),
-            offset: hooked.offset,
-            symbol: HOOKED.into(),
+            module: program.into(),
+            build_id: analysis
+                .build_id()
+                .ok_or_else(|| format!("{program} has no build id"))?
+                .into(),
+            offset: found.offset,
+            symbol: hooked.into(),
             to: Destination::By(Argument::ALL[0].into()),
             mode: Mode::Enter,
         }],

@@ -42,6 +42,7 @@ mod running;
 mod server;
 #[path = "../started/mod.rs"]
 mod started;
+mod tables;
 #[allow(dead_code)] // Misses and hops are for the table of connections.
 #[path = "../timed/mod.rs"]
 mod timed;

@@ -23,5 +23,4 @@ pub use choices::AFTER;
 pub use find::{MOST_CALLS, ObjectArguments, object_arguments};
 pub use object::ObjectArgument;
 pub use plan::plan_of;
-pub(crate) use search::judge;
 pub use search::{Found, MOST_TRIED, Sought, search};

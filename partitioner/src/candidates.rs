@@ -6,7 +6,7 @@
 //! once in `min_share` of them. Leaf functions count too: they can change the working set as well.
 //! What cannot be patched is left out here, before the search, with the reason.
 
-use corehop_traces::{Error, Function, FunctionId, RequestId, Trace};
+use corehop_traces::{Error, FunctionId, RequestId, Trace};
 use std::collections::HashMap;
 
 /// The rule that makes a function a candidate.
@@ -55,6 +55,8 @@ pub struct Candidate {
     pub called: Called,
     /// Index of the group it belongs to.
     pub group: u32,
+    /// Whether it is one call of a function that requests call again.
+    pub is_one_call: bool,
 }
 
 /// A function that the rule admits, but whose entry cannot be replaced by a jump.
@@ -125,7 +127,9 @@ impl Candidates {
         requests: &[RequestId],
         rule: &CandidateRule,
     ) -> Result<Candidates, Error> {
-        let may_be = |function: &Function| !function.is_import();
+        // Of some calls of such a function others speak, so that the rest is not all of it.
+        let is_whole = |of: FunctionId| !trace.has_numbered_calls(of);
+        let may_be = |of: FunctionId| !trace.functions()[of.index()].is_import() && is_whole(of);
         Candidates::among(trace, requests, rule, &may_be)
     }
 
@@ -145,7 +149,7 @@ impl Candidates {
         trace: &Trace,
         requests: &[RequestId],
         rule: &CandidateRule,
-        may_be: &dyn Fn(&Function) -> bool,
+        may_be: &dyn Fn(FunctionId) -> bool,
     ) -> Result<Candidates, Error> {
         let (calls, accesses) = count_calls(trace, requests)?;
         let mut candidates = Candidates {
@@ -154,10 +158,10 @@ impl Candidates {
             ..Candidates::default()
         };
         for (&function, seen) in &calls {
-            let of = &trace.functions()[function.index()];
-            if !may_be(of) {
+            if !may_be(function) {
                 continue;
             }
+            let of = &trace.functions()[function.index()];
             let called = called(seen, requests.len());
             if called.most > rule.max_calls {
                 candidates.called_too_often += 1;
@@ -177,6 +181,7 @@ impl Candidates {
                     function,
                     called,
                     group: 0,
+                    is_one_call: trace.call_meant(function).is_some(),
                 }),
             }
         }
@@ -189,10 +194,13 @@ impl Candidates {
         Ok(candidates)
     }
 
-    /// The first candidate of each group stands for it.
+    /// The first candidate of each group stands for it; of those before calls of functions the
+    /// first that goes as a whole, if there is one.
     pub fn representatives(&self) -> Vec<FunctionId> {
         let mut functions = vec![None; self.groups as usize];
-        for candidate in &self.chosen {
+        let is_whole = |one: &&Candidate| !one.is_one_call;
+        let calls = self.chosen.iter().filter(|one| one.is_one_call);
+        for candidate in self.chosen.iter().filter(is_whole).chain(calls) {
             functions[candidate.group as usize].get_or_insert(candidate.function);
         }
         functions.into_iter().flatten().collect()

@@ -6,8 +6,9 @@
 //! [`strategy`]). It replays the best few in full, shared L3 included, and evaluates the best of
 //! them on the held-out requests ([`held_out`]); where throughput counts, the best by a timed
 //! replay ([`finalists`]). Then it asks whether threads had better go back when calls return
-//! ([`mod@delegation`]). Calls that run on another core than their callers, at home or beside a
-//! split, are looked for in another way ([`delegated`]).
+//! ([`mod@delegation`]). Single calls of functions may be candidates too ([`kth_calls`]). Calls
+//! that run on another core than their callers, at home or beside a split, are looked for in
+//! another way ([`delegated`]).
 
 #![forbid(unsafe_code)]
 
@@ -25,11 +26,12 @@ pub mod fewer;
 pub mod finalists;
 pub mod held_out;
 pub mod hop_cost;
+pub mod kth_calls;
 pub mod machine_list;
 pub mod objective;
-pub mod one_call;
 pub mod plan;
 pub mod progress;
+mod request_function;
 pub mod requests;
 pub mod resamples;
 mod settings;
@@ -116,13 +118,13 @@ fn candidates_of(
     progress.begin("counting calls", None);
     let candidates = Candidates::of(trace, &training, &settings.rule)?;
     progress.end();
-    match candidates.groups < settings.functions {
+    let found = kth_calls::together(trace, &candidates.representatives());
+    match found < settings.functions as usize {
         false => Ok(candidates),
-        true => Err(Error::too_few(
-            &candidates,
-            settings.functions,
-            &settings.rule,
-        )),
+        true => {
+            let wanted = settings.functions;
+            Err(Error::too_few((&candidates, found), wanted, &settings.rule))
+        }
     }
 }
 
@@ -300,6 +302,7 @@ fn search_and_evaluate(
     let search = Search {
         cores: settings.cores,
         functions: settings.functions,
+        families: &kth_calls::families(trace, &functions),
         strategy: settings.strategy,
         seed: settings.seed,
         keep: settings.objective.replayed_in_full(),

@@ -3,13 +3,14 @@
 //! A search knows functions by their numbers in the trace. A plan has to outlive the trace, so it
 //! names each by its module's build id and the function's offset there.
 
+use crate::request_function::request;
 use crate::weights::Weighted;
 use crate::{Comparison, Outcome, Settings, machine_list};
-use corehop_plans::{Destination, Expected, Mode, Plan, PlannedFunction, Request, VERSION};
+use corehop_plans::{
+    Destination, Expected, KthCall, Mode, Plan, PlannedFunction, VERSION, VERSION_BY_ARGUMENT,
+};
 use corehop_simulator::CoreId;
-use corehop_traces::function_name::{ends_in, module_and_name};
-use corehop_traces::{Function, FunctionId, Trace};
-use std::path::Path;
+use corehop_traces::{FunctionId, Trace};
 
 /// What a search found, and what it was asked.
 pub struct SearchResult<'a> {
@@ -28,83 +29,68 @@ pub struct SearchResult<'a> {
 /// The plan that carries out the split.
 pub fn of(found: &SearchResult<'_>) -> Plan {
     let judged = &found.outcome.evaluated;
-    let expected = judged.held_out.as_ref().map(|held_out| Expected {
-        hops_per_request: held_out.hops as f64 / held_out.requests as f64,
-        searched: comparison(&judged.searched),
-        held_out: comparison(held_out),
-    });
+    let split = found.outcome.split.iter();
+    let functions: Vec<PlannedFunction> = split.map(|&placed| of_split(found, placed)).collect();
+    let is_older = functions
+        .iter()
+        .all(|function| function.to.core().is_some());
     Plan {
-        version: VERSION,
+        version: match is_older {
+            true => VERSION,
+            false => VERSION_BY_ARGUMENT,
+        },
         machine: machine_list::together(found.machines),
         trace: found.trace_name.into(),
         cores: found.settings.cores,
         seed: found.settings.seed,
         request: request(found.trace),
-        expected,
-        functions: found
-            .outcome
-            .split
-            .iter()
-            .map(|&placed| planned(found, placed))
-            .collect(),
+        expected: expected(&judged.searched, judged.held_out.as_ref()),
+        functions,
     }
 }
 
-/// The function at which the trace's requests begin, looked for as the recording did; `None` where
-/// something else told, or where no one function of the trace bears the name.
-pub(crate) fn request(trace: &Trace) -> Option<Request> {
-    let text = trace.header().request_at.as_str();
-    let modules = trace.modules();
-    let file_name = |path: &str| Path::new(path).file_name().map(ToOwned::to_owned);
-    let is_in = |function: &Function, module: Option<&str>| {
-        let path = &modules[function.module as usize].path;
-        module.is_none_or(|module| file_name(module) == file_name(path))
+fn of_split(found: &SearchResult<'_>, (id, CoreId(core)): (FunctionId, CoreId)) -> PlannedFunction {
+    let mode = match found.outcome.delegated.contains(&id) {
+        true => Mode::Call,
+        false => Mode::Enter,
     };
-    let only = |is_match: &dyn Fn(&Function) -> bool| {
-        let mut found = trace.functions().iter().filter(|f| is_match(f));
-        found.next().filter(|_| found.next().is_none())
-    };
-    let function = match text.rsplit_once("+0x") {
-        Some((module, offset)) => {
-            let offset = u64::from_str_radix(offset, 16).ok()?;
-            only(&|f| f.offset == offset && is_in(f, Some(module)))
+    match found.trace.call_meant(id) {
+        Some((function, call)) => {
+            let to = Destination::At(KthCall { core, call });
+            planned(found.trace, function, (to, mode))
         }
-        None => {
-            let (module, name) = match module_and_name(text) {
-                Some((module, name)) => (Some(module), name),
-                None => (None, text),
-            };
-            only(&|f| f.symbol == name && is_in(f, module))
-                .or_else(|| only(&|f| f.name == name && is_in(f, module)))
-                .or_else(|| only(&|f| ends_in(&f.name, name) && is_in(f, module)))
-        }
-    }?;
-    let module = &modules[function.module as usize];
-    Some(Request {
-        module: module.path.clone(),
-        build_id: module.build_id.clone(),
-        offset: function.offset,
-        symbol: function.symbol.clone(),
-    })
+        None => planned(found.trace, id, (Destination::Core(core), mode)),
+    }
 }
 
-fn planned(found: &SearchResult<'_>, (id, CoreId(core)): (FunctionId, CoreId)) -> PlannedFunction {
-    let function = &found.trace.functions()[id.index()];
-    let module = &found.trace.modules()[function.module as usize];
+/// A function of a trace as plans name it.
+pub(crate) fn planned(
+    trace: &Trace,
+    function: FunctionId,
+    (to, mode): (Destination, Mode),
+) -> PlannedFunction {
+    let function = &trace.functions()[function.index()];
+    let module = &trace.modules()[function.module as usize];
     PlannedFunction {
         module: module.path.clone(),
         build_id: module.build_id.clone(),
         offset: function.offset,
         symbol: function.symbol.clone(),
-        to: Destination::Core(core),
-        mode: match found.outcome.delegated.contains(&id) {
-            true => Mode::Call,
-            false => Mode::Enter,
-        },
+        to,
+        mode,
     }
 }
 
-pub(crate) fn comparison(comparison: &Comparison) -> corehop_plans::Comparison {
+/// What a plan lets expect that is judged on requests not searched, if there are any.
+pub(crate) fn expected(searched: &Comparison, held_out: Option<&Comparison>) -> Option<Expected> {
+    held_out.map(|held_out| Expected {
+        hops_per_request: held_out.hops as f64 / held_out.requests as f64,
+        searched: comparison(searched),
+        held_out: comparison(held_out),
+    })
+}
+
+fn comparison(comparison: &Comparison) -> corehop_plans::Comparison {
     let (before, after) = (&comparison.baseline.l2, &comparison.split.l2);
     corehop_plans::Comparison {
         requests: comparison.requests,

@@ -87,6 +87,7 @@ fn watched(
     let wanted = Search {
         cores,
         functions,
+        families: &[],
         strategy,
         seed: 1,
         keep: 3,
@@ -207,6 +208,7 @@ proptest! {
             let wanted = Search {
                 cores,
                 functions: cores,
+                families: &[],
                 strategy: Some(How::Bound),
                 seed: 1,
                 keep: 3,

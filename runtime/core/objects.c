@@ -22,12 +22,14 @@
  * follows from the sequence of arguments. Where threads race for a place, one of them tries again;
  * two may make an object known twice, in which case the first in its bucket counts.
  *
- * An object and its core, or the number of its calls before it gets one, are one word, changed by
- * compare-and-swap. A call that finds its object on a core writes nothing but, once an epoch, when
- * that was, so that cores do not take the table's lines from each other. Rejected: to tell time by
- * the clock, which a replay does not know; to hash objects to cores, which puts half of few objects
- * on one core too often; and to hop by how much a call will access, which no entry can tell, nor
- * how much the object's earlier calls did without a hook at their returns.
+ * An object and its core are one word, changed by compare-and-swap. A call that finds its object on
+ * a core writes nothing but, once an epoch, when that was, so that cores do not take the table's
+ * lines from each other. Calls before it has one are counted beside the word, by plain stores:
+ * where threads race some may not count, or count for the object that comes to the place next.
+ * Rejected: to count them in the word, with a locked instruction for each; to tell time by the
+ * clock, which a replay does not know; to hash objects to cores, which puts half of few objects on
+ * one core too often; and to hop by how much a call will access, which no entry can tell, nor how
+ * much the object's earlier calls did without a hook at their returns.
  */
 #include "objects.h"
 #include "offsets.h"
@@ -41,12 +43,13 @@
 #define LOWEST 0x10000ul
 #define HIGHEST ((1ul << 56) - 1)
 #define MOST_CORES 1024u
-#define STATE_BITS 12 /* a core, or from MOST_CORES on so many calls without one */
+#define STATE_BITS 12 /* a core, or MOST_CORES for none */
 #define STATES (1u << STATE_BITS)
 
 struct object {
     uint64_t word;  /* its address / 16 and its state, or 0 in a place that is free */
-    uint32_t named; /* the epoch */
+    uint16_t named; /* the epoch, of which no two that differ by 2^16 are in the table */
+    uint16_t calls; /* without a core */
     uint32_t hook;  /* at which it came */
 };
 
@@ -74,16 +77,16 @@ static bool replace(struct object *object, uint64_t from, uint64_t to)
     return true;
 }
 
-static uint32_t age_of(const struct object *object, uint32_t now)
+static uint16_t age_of(const struct object *object, uint16_t now)
 {
-    int32_t age = (int32_t)(now - __atomic_load_n(&object->named, __ATOMIC_RELAXED));
+    int16_t age = (int16_t)(now - __atomic_load_n(&object->named, __ATOMIC_RELAXED));
     /* Another thread may be an epoch further. */
-    return age > 0 ? (uint32_t)age : 0;
+    return age > 0 ? (uint16_t)age : 0;
 }
 
 static void begin_epoch(void)
 {
-    uint32_t now = __atomic_add_fetch(&epoch.number, 1, __ATOMIC_RELAXED);
+    uint16_t now = (uint16_t)__atomic_add_fetch(&epoch.number, 1, __ATOMIC_RELAXED);
     for (struct object *object = *objects; object < *objects + BUCKETS * WAYS; object++) {
         uint64_t word = __atomic_load_n(&object->word, __ATOMIC_RELAXED);
         if (word != 0 && age_of(object, now) >= LONG)
@@ -105,7 +108,7 @@ static uint32_t emptiest_core(void)
 }
 
 /* The first of them in the bucket that is named longest ago, of those without a core if any. */
-static struct object *oldest_in(struct object *bucket, uint32_t now)
+static struct object *oldest_in(struct object *bucket, uint16_t now)
 {
     struct object *oldest = NULL;
     bool is_placed = true;
@@ -120,16 +123,10 @@ static struct object *oldest_in(struct object *bucket, uint32_t now)
     return oldest;
 }
 
-/* What an object's state is at a call of a function that waits for `after` calls, of which there
- * were so many. */
-static uint32_t next_state(uint32_t calls, uint32_t after)
-{
-    return calls >= after ? emptiest_core() : MOST_CORES + calls + 1;
-}
-
-/* An object has no core yet, or is not in its bucket and comes; gives the state it then has. */
-static __attribute__((noinline)) uint32_t count_call(struct object *bucket, uint64_t granule,
-                                                     uint32_t now, uint32_t hook)
+/* An object may get its core at this call, or is not in its bucket and comes; gives the state that
+ * it then has. */
+static __attribute__((noinline)) uint32_t settle(struct object *bucket, uint64_t granule,
+                                                 uint16_t now, uint32_t hook)
 {
     uint32_t after = after_of(hook);
     for (;;) {
@@ -148,12 +145,13 @@ static __attribute__((noinline)) uint32_t count_call(struct object *bucket, uint
             replace(oldest, longest_ago, 0);
             continue;
         }
-        uint32_t state = next_state(known == NULL ? 0 : own % STATES - MOST_CORES, after);
         struct object *object = known == NULL ? place_free : known;
+        uint32_t state = known != NULL || after == 0 ? emptiest_core() : MOST_CORES;
         if (!replace(object, own, granule << STATE_BITS | state))
             continue;
         __atomic_store_n(&object->named, now, __ATOMIC_RELAXED);
         if (known == NULL) {
+            __atomic_store_n(&object->calls, 1, __ATOMIC_RELAXED);
             __atomic_store_n(&object->hook, hook, __ATOMIC_RELAXED);
             bump(&counters_of(hook)[CAME]);
         }
@@ -162,12 +160,16 @@ static __attribute__((noinline)) uint32_t count_call(struct object *bucket, uint
 }
 
 /* Counts a call that leaves its object without a core; false where it does not. */
-static inline bool stays_early(struct object *object, uint64_t word, uint32_t hook)
+static inline bool stays_early(struct object *object, uint32_t hook)
 {
-    return word % STATES - MOST_CORES < after_of(hook) && replace(object, word, word + 1);
+    uint16_t calls = __atomic_load_n(&object->calls, __ATOMIC_RELAXED);
+    if (calls >= after_of(hook))
+        return false;
+    __atomic_store_n(&object->calls, (uint16_t)(calls + 1), __ATOMIC_RELAXED);
+    return true;
 }
 
-/* The core of an object at a call of a function, or a state from MOST_CORES on. */
+/* The core of an object at a call of a function, or MOST_CORES. */
 static uint32_t state_of(uint32_t hook, uintptr_t address)
 {
     uint64_t granule = address >> GRANULE_LOG;
@@ -175,19 +177,18 @@ static uint32_t state_of(uint32_t hook, uintptr_t address)
     bump(&place.named);
     if (UNLIKELY(place.named % EPOCH == 0))
         begin_epoch();
-    uint32_t now = __atomic_load_n(&epoch.number, __ATOMIC_RELAXED);
+    uint16_t now = (uint16_t)__atomic_load_n(&epoch.number, __ATOMIC_RELAXED);
     for (int way = 0; way < WAYS; way++) {
         uint64_t word = __atomic_load_n(&bucket[way].word, __ATOMIC_RELAXED);
         if (word >> STATE_BITS != granule)
             continue;
-        bool is_early = UNLIKELY(!has_core(word));
-        if (is_early && !stays_early(&bucket[way], word, hook))
+        if (UNLIKELY(!has_core(word)) && !stays_early(&bucket[way], hook))
             break;
         if (UNLIKELY(__atomic_load_n(&bucket[way].named, __ATOMIC_RELAXED) != now))
             __atomic_store_n(&bucket[way].named, now, __ATOMIC_RELAXED);
-        return (word + is_early) % STATES;
+        return word % STATES;
     }
-    return count_call(bucket, granule, now, hook);
+    return settle(bucket, granule, now, hook);
 }
 
 /* Where enter.S has saved the register of each argument. */

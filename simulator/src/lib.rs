@@ -111,6 +111,5 @@ pub use report::observer::{CacheLevel, Cause, Observer};
 pub use report::replay::Replay;
 pub use report::tally::Tally;
 pub use sequential::Replayer;
-pub use threads::kth_calls::NumberedCalls;
 pub use threads::placed_thread::{CameBy, PlacedThread};
 pub use threads::split::Split;

@@ -2,9 +2,11 @@
 //!
 //! Each number of cores has a best split by L2 misses, which are what hops are for, and one by
 //! cycles, which also weigh what a hop costs here; they differ where the one hops more often than
-//! it gains. Where the trace tells arguments, so has going by one: the best function by L2 misses
-//! and the best by cycles. All are judged on requests that the search did not see, and the best by
-//! cycles come first. Several searches often find the same plan, which is kept once.
+//! it gains. Where requests begin at a function that can be hooked, each has two more that may go
+//! at single calls of functions. Where the trace tells arguments, so has going by one: the best
+//! function by L2 misses and the best by cycles. All are judged on requests that the search did not
+//! see, and the best by cycles come first. Several searches often find the same plan, which is kept
+//! once.
 
 use crate::failure::{Exit, Failure};
 use crate::machines;
@@ -13,8 +15,10 @@ use crate::progress::Bar;
 use corehop_measurer::machine::cpus::{can_carry, physical_cores};
 use corehop_partitioner::by_argument::{self, Sought};
 use corehop_partitioner::delegation::Delegate;
+use corehop_partitioner::kth_calls::for_search;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::requests::{Searched, complete};
+use corehop_partitioner::strategy::Strategy;
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Comparison, Error, Settings, partition, plan};
 use corehop_plans::{Destination, Mode, Plan};
@@ -106,46 +110,33 @@ pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Fou
     }];
     let trace_name = path.display().to_string();
     let searched = complete(trace.requests()).len().div_ceil(2).min(SEARCHED);
-    let bar = Bar::new();
     let mut found = Found {
         plans: Vec::new(),
         none: None,
     };
-    for (cores, (objective, delegate)) in asked(here.cores) {
-        let settings = Settings {
-            cores,
-            functions: cores,
-            searched: Searched::Sample(searched.max(1)),
-            objective,
-            delegate,
-            one_way: &one_way,
-            ..Settings::default()
-        };
-        let outcome = match partition(trace, &machines, &settings, &bar) {
-            Err(error @ Error::NonePatchable { .. }) => {
-                found.none.get_or_insert_with(|| error.to_string());
-                continue;
-            }
-            Err(Error::TooFewCandidates { found: few, .. }) => {
-                found.none.get_or_insert_with(|| {
-                    format!(
-                        "{few} groups of functions are called once in nearly every request, and a \
-                         plan needs {cores}: a function that each request enters once, as \
-                         --request-at, may show more"
-                    )
-                });
-                continue;
-            }
-            other => other?,
-        };
-        let plan = plan::of(&plan::SearchResult {
-            machines: &machines,
-            trace_name: &trace_name,
-            trace,
-            settings: &settings,
-            outcome: &outcome,
-        });
-        found.add(Predicted::new(plan, outcome.evaluated.verdict()));
+    let settings = |(cores, (objective, delegate)): (u32, Aim)| Settings {
+        cores,
+        functions: cores,
+        searched: Searched::Sample(searched.max(1)),
+        objective,
+        delegate,
+        one_way: &one_way,
+        ..Settings::default()
+    };
+    for asked in asked(here.cores, BY_FUNCTION) {
+        found.search((trace, &trace_name), &machines, &settings(asked))?;
+    }
+    // Of so many candidates a proof takes too long.
+    let local = |asked| Settings {
+        strategy: Some(Strategy::Local),
+        ..settings(asked)
+    };
+    let aims = asked(here.cores, AT_CALLS).map(local);
+    let aims: Vec<Settings<'_>> = aims.collect();
+    if let Some(numbered) = numbered(path, &aims[0])? {
+        for settings in &aims {
+            found.search((&numbered, &trace_name), &machines, settings)?;
+        }
     }
     let by_argument = by_argument(trace, &trace_name, &machines[0], (here.cores, searched))?;
     by_argument.into_iter().for_each(|plan| found.add(plan));
@@ -184,16 +175,69 @@ fn by_argument(
     Ok(found.iter().map(predicted).collect())
 }
 
+/// The trace with functions for single calls; none where requests begin at no function that can be
+/// hooked, from which calls are counted.
+fn numbered(path: &Path, settings: &Settings<'_>) -> Result<Option<Trace>, Failure> {
+    match for_search(Trace::open(path)?, settings, &Bar::new()) {
+        Err(Error::NoRequestFunction) => Ok(None),
+        numbered => Ok(Some(numbered?)),
+    }
+}
+
+/// What is to be small, and whether threads may go back.
+type Aim = (Objective, Delegate);
+
+const BY_FUNCTION: [Aim; 2] = [
+    (Objective::L2, Delegate::Never),
+    (Objective::Cycles, Delegate::Take),
+];
+const AT_CALLS: [Aim; 2] = [
+    (Objective::L2, Delegate::Never),
+    (Objective::Cycles, Delegate::Never),
+];
+
 /// What is searched for.
-fn asked(most_cores: u32) -> impl Iterator<Item = (u32, (Objective, Delegate))> {
-    let aims = [
-        (Objective::L2, Delegate::Never),
-        (Objective::Cycles, Delegate::Take),
-    ];
+fn asked(most_cores: u32, aims: [Aim; 2]) -> impl Iterator<Item = (u32, Aim)> {
     (2..=most_cores).flat_map(move |cores| aims.into_iter().map(move |aim| (cores, aim)))
 }
 
 impl Found {
+    /// Searches once, and adds the plan or why there is none.
+    fn search(
+        &mut self,
+        (trace, trace_name): (&Trace, &str),
+        machines: &[Weighted],
+        settings: &Settings<'_>,
+    ) -> Result<(), Failure> {
+        let cores = settings.cores;
+        let outcome = match partition(trace, machines, settings, &Bar::new()) {
+            Err(error @ Error::NonePatchable { .. }) => {
+                self.none.get_or_insert_with(|| error.to_string());
+                return Ok(());
+            }
+            Err(Error::TooFewCandidates { found: few, .. }) => {
+                self.none.get_or_insert_with(|| {
+                    format!(
+                        "{few} groups of functions are called once in nearly every request, and a \
+                         plan needs {cores}: a function that each request enters once, as \
+                         --request-at, may show more"
+                    )
+                });
+                return Ok(());
+            }
+            other => other?,
+        };
+        let plan = plan::of(&plan::SearchResult {
+            machines,
+            trace_name,
+            trace,
+            settings,
+            outcome: &outcome,
+        });
+        self.add(Predicted::new(plan, outcome.evaluated.verdict()));
+        Ok(())
+    }
+
     /// Adds a plan, unless one that does the same is there.
     fn add(&mut self, new: Predicted) {
         let hops = |of: &Predicted| -> Vec<(String, u64, Destination, Mode)> {

@@ -1,17 +1,13 @@
-//! What is asked of searches for hops that not every call of a function makes, and how their result
-//! is judged and delivered.
+//! What is asked of a search for hops by data, and how its result is judged.
 
-use crate::console;
-use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::scope::Scope;
 use corehop_explanations::remarks;
-use corehop_outputs::{Output, PUBLIC};
+use corehop_outputs::Output;
 use corehop_partitioner::Comparison;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::requests::TrainTestSplit;
 use corehop_partitioner::weights::Weighted;
-use corehop_plans::Plan;
 use corehop_traces::Trace;
 use corehop_wording::number::{change, counted};
 
@@ -31,48 +27,36 @@ pub struct Asked<'a> {
     pub json: bool,
 }
 
-/// The comparisons that a plan is judged by.
-pub struct Judged<'a> {
-    pub searched: &'a Comparison,
-    /// `None` where all requests were searched.
-    pub held_out: Option<&'a Comparison>,
-    /// What the plan does, as the subject of a sentence.
-    pub doing: &'a str,
-}
-
-impl Judged<'_> {
-    fn comparison(&self) -> &Comparison {
-        self.held_out.unwrap_or(self.searched)
-    }
-
-    pub fn verdict(&self, asked: &Asked<'_>, machine: &Weighted) -> String {
-        let judged = self.comparison();
-        let requests = counted(judged.requests, "request", "requests");
-        let searched = match self.held_out {
-            Some(_) => "not searched",
-            None => "searched",
-        };
-        let name = asked.objective.name();
-        let what = match judged.ratio(asked.objective) {
-            None => return format!("nothing to gain: no {name} on one core"),
-            Some(ratio) if ratio >= 1.0 => {
-                let (doing, change) = (self.doing, change(ratio));
-                return format!("{doing} does not pay here: {change} {name}");
-            }
-            Some(ratio) => format!("{} {name} on {requests} {searched}", change(ratio)),
-        };
-        match judged.break_even_cycles(&machine.machine) {
-            None => what,
-            Some(cycles) => format!("{what}; pays where a hop costs less than {cycles:.0} cycles"),
+/// What a plan does on requests not searched, `None` where there are none, else on those searched;
+/// and whether that is a gain.
+pub fn verdict(
+    asked: &Asked<'_>,
+    machine: &Weighted,
+    (searched, held_out): (&Comparison, Option<&Comparison>),
+) -> (String, bool) {
+    let judged = held_out.unwrap_or(searched);
+    let requests = counted(judged.requests, "request", "requests");
+    let searched = held_out.map_or("searched", |_| "not searched");
+    let name = asked.objective.name();
+    let (what, pays) = match judged.ratio(asked.objective) {
+        None => return (format!("nothing to gain: no {name} on one core"), false),
+        Some(ratio) if ratio >= 1.0 => {
+            let change = change(ratio);
+            return (
+                format!("going by data does not pay here: {change} {name}"),
+                false,
+            );
         }
-    }
-
-    /// Whether the plan is to be written.
-    pub fn output<'o>(&self, asked: &Asked<'o>) -> Option<&'o Output> {
-        let pays = self.comparison().ratio(asked.objective);
-        let pays = pays.is_some_and(|ratio| ratio < 1.0);
-        asked.output.filter(|_| pays || asked.is_forced)
-    }
+        Some(ratio) => (
+            format!("{} {name} on {requests} {searched}", change(ratio)),
+            true,
+        ),
+    };
+    let what = match judged.break_even_cycles(&machine.machine) {
+        None => what,
+        Some(cycles) => format!("{what}; pays where a hop costs less than {cycles:.0} cycles"),
+    };
+    (what, pays)
 }
 
 /// The first lines of what is told: what was searched.
@@ -95,32 +79,4 @@ pub fn heading(asked: &Asked<'_>, machine: &Weighted, parts: &TrainTestSplit) ->
     );
     say("requests", &drawn);
     lines
-}
-
-/// Writes the plan to the output that it is to have, and prints what is told.
-pub fn deliver(
-    asked: &Asked<'_>,
-    plan: &Plan,
-    output: Option<&Output>,
-    (said, verdict): (&Lines, &str),
-) -> Result<(), Failure> {
-    let is_stdout = |output: Option<&Output>| output.is_some_and(Output::is_standard_output);
-    if let Some(output) = output.filter(|_| !is_stdout(asked.output)) {
-        output.write(corehop_plans::render(plan).as_bytes(), PUBLIC)?;
-    }
-    match is_stdout(asked.output) {
-        true => console::tell(said),
-        false => console::print(said)?,
-    }
-    if is_stdout(output) {
-        console::print(&Lines::of_text(&corehop_plans::render(plan)))?;
-    }
-    match asked.output.is_some() && output.is_none() {
-        false => Ok(()),
-        true => {
-            let message = format!("no plan was written: {verdict}");
-            Err(Failure::new(Exit::Refused, message)
-                .remedy("--anyway writes it all the same; try other --cores or --machine"))
-        }
-    }
 }

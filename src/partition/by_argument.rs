@@ -1,11 +1,13 @@
 //! `corehop partition --by-argument`: finds the function whose calls go to the cores of the objects
 //! that they are about, and writes it as a plan.
 
-use super::asked::{Asked, Judged, deliver, heading};
+use super::asked::{Asked, heading, verdict};
+use super::delivery::Delivery;
 use super::{comparison, text};
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::progress::Bar;
+use clap::Args;
 use corehop_explanations::mark;
 use corehop_outputs::Output;
 use corehop_partitioner::by_argument::{Found, Sought, plan_of, search};
@@ -14,8 +16,32 @@ use corehop_plans::Plan;
 use corehop_wording::number::{counted, share};
 use serde_json::{Value, json};
 
+/// Whether it is asked for.
+#[derive(Args)]
+pub struct ByArgument {
+    /// Search for a function whose calls go to the core of the object that an argument points to,
+    /// on 2 to --cores cores.
+    #[arg(
+        long,
+        conflicts_with_all = ["functions", "fewer", "sweep", "backend", "repeat_connections",
+            "draws", "max_calls", "group_within", "kth_calls", "strategy", "returns",
+            "time_limit", "checkpoint", "delegate", "only", "points"]
+    )]
+    by_argument: bool,
+}
+
+impl ByArgument {
+    pub fn is_asked(&self) -> bool {
+        self.by_argument
+    }
+}
+
 /// Searches, tells, and keeps the plan unless it gains nothing.
-pub fn run(asked: &Asked<'_>, machine: &Weighted) -> Result<(), Failure> {
+pub fn run(asked: &Asked<'_>) -> Result<(), Failure> {
+    let [machine] = asked.machines else {
+        let message = "--by-argument searches for one machine";
+        return Err(Failure::new(Exit::Usage, message).remedy("name one --machine"));
+    };
     let sought = Sought {
         cores: asked.cores,
         searched: asked.scope.searched(),
@@ -34,17 +60,19 @@ pub fn run(asked: &Asked<'_>, machine: &Weighted) -> Result<(), Failure> {
     };
     let named = (&*machine.machine.name, asked.scope.seed);
     let plan = plan_of(&found, asked.trace, asked.trace_name, named);
-    let judged = Judged {
-        searched: &found.searched,
-        held_out: found.held_out.as_ref(),
-        doing: "going by data",
+    let (verdict, pays) = verdict(asked, machine, (&found.searched, found.held_out.as_ref()));
+    let is_refused = asked.output.is_some() && !pays && !asked.is_forced;
+    let remedy = "--anyway writes it all the same; try other --cores or --machine";
+    let delivery = Delivery {
+        plan: &plan,
+        asked: asked.output,
+        against: is_refused.then(|| (verdict.clone(), remedy)),
     };
-    let (verdict, output) = (judged.verdict(asked, machine), judged.output(asked));
     let said = match asked.json {
         true => Lines::of_json(&json_of(asked, machine, &found, (&plan, &verdict))),
-        false => text_of(asked, machine, &found, (output, &verdict)),
+        false => text_of(asked, machine, &found, (delivery.output(), &verdict)),
     };
-    deliver(asked, &plan, output, (&said, &verdict))
+    delivery.make(&said)
 }
 
 fn text_of(

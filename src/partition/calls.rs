@@ -15,7 +15,7 @@ pub struct Calls {
     /// Look for so many functions at most whose calls run on another core and come back; all else
     /// stays at home, or with --cores where the best split has it.
     #[arg(long, value_name = "FUNCTIONS", value_parser = clap::value_parser!(u32).range(1..=64),
-          conflicts_with_all = ["sweep", "fewer", "checkpoint"])]
+          conflicts_with_all = ["sweep", "fewer", "checkpoint", "kth_calls"])]
     delegate: Option<u32>,
     /// For --delegate: number of cores beside the one at home.
     #[arg(long, value_name = "CORES", default_value_t = 1, conflicts_with = "cores",

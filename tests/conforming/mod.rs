@@ -7,11 +7,10 @@ use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex};
 
 /// Options by which a command prints JSON of another schema.
-const KINDS: [(&str, &str); 11] = [
+const KINDS: [(&str, &str); 10] = [
     ("--timed", "replay-timed"),
     ("--system-calls", "replay-system-calls"),
     ("--pollute", "replay-pollute"),
-    ("--one-call", "partition-one-call"),
     ("--by-argument", "candidates-by-argument"),
     ("--by-argument", "partition-by-argument"),
     ("--perf-script", "characterize-perf-script"),

@@ -139,6 +139,15 @@ fn every_count_is_the_oracles_on_a_program_of_four_threads() {
     for seed in 1..=40 {
         subject.compare_hops(&subject.plan(4, &mut Random(seed)));
     }
+    for seed in 1..=12 {
+        let mut random = Random(seed);
+        let machine = Machine::random(&format!("seed-{seed}"), &mut random);
+        let plan = subject.plan_at_calls("serve", 2 + random.below(3), &mut random);
+        subject.compare(&machine, &plan, seed % 2 == 0);
+    }
+    for seed in 1..=60 {
+        subject.compare_hops(&subject.plan_at_calls("serve", 4, &mut Random(seed)));
+    }
 }
 
 #[test]

@@ -19,11 +19,32 @@ pub struct Function {
     pub address: u64,
 }
 
+impl Function {
+    fn to_toml(&self) -> String {
+        let Function {
+            module,
+            build_id,
+            offset,
+            symbol,
+            ..
+        } = self;
+        format!(
+            "module = {module:?}\nbuild_id = {build_id:?}\noffset = {offset}\n\
+             symbol = {symbol:?}\n"
+        )
+    }
+}
+
 /// Where entering it takes a thread.
 #[derive(Clone, Copy, Debug)]
 pub enum To {
     Core(usize),
     Object(ByObject),
+    /// A core at one call of each request.
+    AtCall {
+        core: usize,
+        call: u32,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -37,6 +58,8 @@ pub struct Planned {
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub cores: usize,
+    /// The function that each request enters, where a plan names it.
+    pub request: Option<Function>,
     pub functions: Vec<Planned>,
 }
 
@@ -46,23 +69,18 @@ impl Plan {
         let cores = self.cores;
         let mut text =
             format!("version = 2\nmachine = \"any\"\ntrace = \"any\"\ncores = {cores}\nseed = 1\n");
+        if let Some(request) = &self.request {
+            write!(text, "[request]\n{}", request.to_toml()).unwrap();
+        }
         for planned in &self.functions {
-            let function = &planned.function;
+            let function = planned.function.to_toml();
             let to = match planned.to {
                 To::Core(core) => format!("core = {core}"),
                 To::Object(by) => by.to_toml(),
+                To::AtCall { core, call } => format!("core = {core}\ncall = {call}"),
             };
-            write!(
-                text,
-                "[[function]]\nmodule = {:?}\nbuild_id = {:?}\noffset = {}\nsymbol = {:?}\n\
-                 {to}\nmode = {:?}\n",
-                function.module,
-                function.build_id,
-                function.offset,
-                function.symbol,
-                if planned.goes_back { "call" } else { "enter" },
-            )
-            .unwrap();
+            let mode = if planned.goes_back { "call" } else { "enter" };
+            write!(text, "[[function]]\n{function}{to}\nmode = {mode:?}\n").unwrap();
         }
         let path = folder.join("plan.toml");
         std::fs::write(&path, text).unwrap();
@@ -85,6 +103,8 @@ pub struct Walk<'a> {
     code: &'a Code,
     placement: Placement<'a>,
     by_address: HashMap<u64, &'a Planned>,
+    /// Where the function begins that each request enters.
+    request: Option<u64>,
     threads: Vec<Thread>,
     pub objects: Objects<'a>,
     /// Times that a thread moved to another core.
@@ -98,6 +118,8 @@ struct Thread {
     /// Its calls that have not returned, outermost first. The first one stands for what was open
     /// when the recording began: its return address is nowhere.
     open: Vec<Call>,
+    /// Once it has begun a request: by address, how often this request has entered functions.
+    calls: Option<HashMap<u64, u32>>,
 }
 
 #[derive(Default)]
@@ -110,14 +132,15 @@ struct Call {
 
 impl<'a> Walk<'a> {
     pub fn new(code: &'a Code, placement: Placement<'a>, told: &'a Told) -> Walk<'a> {
-        let (functions, cores) = match placement {
-            Placement::Plan(plan) => (plan.functions.as_slice(), plan.cores),
-            _ => (&[][..], 1),
+        let (functions, cores, request) = match placement {
+            Placement::Plan(plan) => (&plan.functions[..], plan.cores, plan.request.as_ref()),
+            _ => (&[][..], 1, None),
         };
         Walk {
             code,
             placement,
             by_address: functions.iter().map(|p| (p.function.address, p)).collect(),
+            request: request.map(|request| request.address),
             threads: Vec::new(),
             objects: Objects::new(told, cores),
             hops: 0,
@@ -135,6 +158,7 @@ impl<'a> Walk<'a> {
                 },
                 before: None,
                 open: vec![Call::default()],
+                calls: None,
             });
         }
         let thread = &mut self.threads[execution.thread];
@@ -145,8 +169,14 @@ impl<'a> Walk<'a> {
             Some(Transfer::Return(slot)) => thread.come_back(slot),
             None => {}
         }
+        if self.request == Some(execution.start) {
+            thread.calls = Some(HashMap::new());
+        }
         if let Some(planned) = self.by_address.get(&execution.start) {
             let core = match planned.to {
+                To::AtCall { core, call } => {
+                    (thread.number_of_call(execution.start) == Some(call)).then_some(core)
+                }
                 To::Core(core) => Some(core),
                 To::Object(by) => {
                     let symbol = &planned.function.symbol;
@@ -161,6 +191,13 @@ impl<'a> Walk<'a> {
 }
 
 impl Thread {
+    /// Which call of its request this one is, from 1; before its first request none.
+    fn number_of_call(&mut self, address: u64) -> Option<u32> {
+        let number = self.calls.as_mut()?.entry(address).or_default();
+        *number += 1;
+        Some(*number)
+    }
+
     fn enter(&mut self, planned: &Planned, core: Option<usize>) {
         if planned.goes_back {
             let call = self.open.last_mut().unwrap();

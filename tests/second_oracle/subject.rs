@@ -159,8 +159,26 @@ impl Subject {
         });
         Plan {
             cores,
+            request: None,
             functions: functions.collect(),
         }
+    }
+
+    /// A plan like [`Subject::plan`], in which some functions go at one call of each request;
+    /// requests enter the function of this name.
+    pub fn plan_at_calls(&self, request: &str, cores: usize, random: &mut Random) -> Plan {
+        let mut plan = self.plan(cores, random);
+        for planned in &mut plan.functions {
+            if let To::Core(core) = planned.to
+                && random.below(4) > 0
+            {
+                let call = 1 + random.below(4) as u32;
+                planned.to = To::AtCall { core, call };
+            }
+        }
+        let mut functions = self.functions.iter().map(|(function, _)| function);
+        plan.request = functions.find(|of| of.symbol == request).cloned();
+        plan
     }
 
     /// A plan like [`Subject::plan`], in which these functions go by one of these arguments.
@@ -201,6 +219,7 @@ impl Subject {
     pub fn delegating(&self, symbol: &str) -> Plan {
         let (function, _) = self.entered(symbol);
         Plan {
+            request: None,
             cores: 2,
             functions: vec![Planned {
                 function: function.clone(),

@@ -125,6 +125,7 @@ fn drawn(
     let wanted = Search {
         cores,
         functions: count,
+        families: &[],
         strategy: Some(if all {
             Strategy::Exhaustive
         } else {

@@ -20,7 +20,7 @@ pub struct KthCalls {
 
 /// All calls of some functions in requests, numbered.
 #[derive(Clone, Debug, Default)]
-pub struct NumberedCalls {
+pub(crate) struct NumberedCalls {
     /// Of each function, in the order of the trace.
     calls: HashMap<FunctionId, Vec<NumberedCall>>,
     threads: usize,

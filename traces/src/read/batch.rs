@@ -96,6 +96,11 @@ impl Batch {
         self.executions
     }
 
+    /// The function that its first execution enters, if it was begun for that.
+    pub fn entered(&self) -> Option<FunctionId> {
+        self.entered
+    }
+
     /// The references of the batch, its spans, and the place that the spans give the first
     /// reference.
     fn references(&self) -> (&[LineReference], &[Span], usize) {

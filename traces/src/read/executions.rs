@@ -105,13 +105,16 @@ impl<'t> Executions<'t> {
         self.next_played += 1;
         self.next_number += 1;
         self.next_access = accesses.end;
+        let entry = played.entry.checked_sub(1).map(FunctionId);
+        let numbered = &self.trace.numbered;
+        let entry = entry.map(|entry| numbered.entered(self.current, number, entry));
         Ok(Some(Execution {
             thread: self.current,
             stamp: self.stamp,
             request: self.cursors[self.current.index()].request,
             number,
             code_block: played.code_block,
-            entry: played.entry.checked_sub(1).map(FunctionId),
+            entry,
             accesses: &self.played.accesses[accesses],
         }))
     }

@@ -6,11 +6,13 @@
 //! [`open_calls`] which are open, and [`arguments`] what they were called with.
 
 pub(crate) mod arguments;
+mod at_calls;
 mod batch;
 pub(crate) mod calls;
 pub(crate) mod check;
 mod contents;
 pub(crate) mod executions;
+mod numbered;
 pub(crate) mod open_calls;
 pub(crate) mod order;
 pub(crate) mod player;

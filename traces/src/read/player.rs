@@ -6,7 +6,7 @@
 use crate::codec::trace_filter::TraceFilter;
 use crate::format::chunk::{Chunk, Decoder};
 use crate::model::error::Error;
-use crate::model::ids::{RequestId, ThreadId};
+use crate::model::ids::{FunctionId, RequestId, ThreadId};
 use crate::model::locator::Locator;
 use crate::model::reference::Listener;
 use crate::read::batch::Batch;
@@ -60,8 +60,10 @@ impl Trace {
 pub struct Player<'t> {
     trace: &'t Trace,
     wanted: Wanted,
-    /// By function: whether its entries begin a new slice.
+    /// By function: whether its entries are told.
     breaks: Vec<bool>,
+    /// Whether its entries have to be looked at.
+    looked_at: Vec<bool>,
     calls: Option<&'t Calls>,
     /// Places in the chunk before which calls end.
     call_ends: Vec<u32>,
@@ -86,6 +88,7 @@ impl<'t> Player<'t> {
             trace,
             wanted: Wanted::new(requests, trace.requests().len()),
             breaks: breaks.to_vec(),
+            looked_at: trace.numbered.recorded(breaks),
             calls: None,
             call_ends: Vec::new(),
             decoder: trace.decoder()?,
@@ -134,7 +137,7 @@ impl<'t> Player<'t> {
         let to = (&mut self.decoder, &mut self.chunk);
         self.trace.decode(place, to, &self.call_ends)?;
         let batch = &mut self.batch;
-        batch.begin_chunk(&self.trace.contents.templates, &self.chunk, &self.breaks);
+        batch.begin_chunk(&self.trace.contents.templates, &self.chunk, &self.looked_at);
         let requests = &self.trace.requests;
         let mut marks_passed = place.marks_before;
         let mut request = requests.after(chunk.thread, marks_passed);
@@ -165,10 +168,15 @@ impl<'t> Player<'t> {
                     let until = call_ends.peek().map_or(until, |&end| end.min(until));
                     execution += batch.fill(&self.chunk, execution..until);
                     if wanted {
+                        let numbered = &self.trace.numbered;
+                        let entered = batch.entered();
+                        let entered = entered.map(|of| numbered.entered(chunk.thread, number, of));
+                        let is_told = |of: &FunctionId| self.breaks.get(of.index()) == Some(&true);
                         let whence = Whence {
                             request,
                             number,
                             returned,
+                            entered: entered.filter(is_told),
                         };
                         batch.hand_out(whence, self.locator.as_mut(), listener);
                     }

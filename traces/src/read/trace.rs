@@ -16,6 +16,7 @@ use crate::model::requests::Requests;
 use crate::model::system_call::SystemCall;
 use crate::model::thread::Thread;
 use crate::read::contents::{ChunkLocation, Contents};
+use crate::read::numbered::Numbered;
 use crate::read::reading::{Stop, map, read};
 use crate::read::switches::Switches;
 use memmap2::Mmap;
@@ -42,6 +43,7 @@ pub struct Trace {
     pub(super) contents: Contents,
     pub(super) requests: Requests,
     pub(super) switches: Switches,
+    pub(super) numbered: Numbered,
     address_spaces: AddressSpaces,
     page_tables: PageTables,
     cpus: Cpus,
@@ -108,6 +110,7 @@ impl Trace {
             contents,
             requests,
             switches,
+            numbered: Numbered::default(),
             address_spaces,
             page_tables,
             cpus,

@@ -70,7 +70,7 @@ impl Split {
     /// # Errors
     /// [`Error::Trace`] for a trace that cannot be read.
     pub fn at_calls(
-        self,
+        mut self,
         trace: &Trace,
         functions: &[(FunctionId, KthCall, Mode)],
     ) -> Result<Self, Error> {
@@ -82,30 +82,18 @@ impl Split {
             .for_each(|function| goes_back[function.index()] = true);
         let named = functions.iter().map(|(function, ..)| *function);
         let calls = NumberedCalls::of(trace, named, &goes_back)?;
-        Ok(self.at_calls_of(&calls, functions))
-    }
-
-    /// The same, where all their calls are numbered already.
-    #[must_use]
-    pub fn at_calls_of(
-        mut self,
-        calls: &NumberedCalls,
-        functions: &[(FunctionId, KthCall, Mode)],
-    ) -> Self {
-        let mut delegated = self.delegated.clone();
-        for &(function, meant, mode) in functions {
+        for &(function, meant, _) in functions {
             self.cores = self.cores.max(meant.core + 1);
             self.place(function, Target::KthCall);
-            delegated.extend((mode == Mode::Call).then_some(function));
         }
-        let split = self.delegating(delegated);
+        let split = self.delegating(all);
         let meant = functions
             .iter()
             .map(|&(function, meant, _)| (function, meant));
         let meant: Vec<(FunctionId, KthCall)> = meant.collect();
-        Split {
-            kth_calls: Some(Arc::new(KthCalls::of(calls, &meant))),
+        Ok(Split {
+            kth_calls: Some(Arc::new(KthCalls::of(&calls, &meant))),
             ..split
-        }
+        })
     }
 }

@@ -7,7 +7,7 @@
 
 use super::Batch;
 use super::literals::ENOUGH;
-use crate::model::ids::RequestId;
+use crate::model::ids::{FunctionId, RequestId};
 use crate::model::locator::Locator;
 use crate::model::reference::{LineReference, Listener, Played};
 
@@ -19,6 +19,8 @@ pub struct Whence {
     pub number: u64,
     /// Whether a call has ended just before.
     pub returned: bool,
+    /// What its first execution enters that is to be told.
+    pub entered: Option<FunctionId>,
 }
 
 impl Batch {
@@ -35,7 +37,7 @@ impl Batch {
             request: whence.request,
             number: whence.number,
             returned: whence.returned,
-            entered: self.entered,
+            entered: whence.entered,
             executions: self.executions,
             references,
             counts: self.counts(),

@@ -1,0 +1,116 @@
+//! Functions that requests call more often than candidates may be: at which of their calls threads
+//! could change core.
+//!
+//! A function that requests call again and again is no candidate, for each call would be a hop. But
+//! at one of its calls a phase may end. So a few of its calls are candidates of their own: powers
+//! of two, and quarters of what the middle request has. A search sees each as a function that
+//! requests call once ([`Trace::with_functions_at_calls`]), so that all it knows of splits, bounds
+//! and proofs included, holds as it is. It takes one call of a function at most, as a plan does.
+
+use crate::Error;
+use crate::candidates::{CandidateRule, Candidates};
+use crate::progress::Progress;
+use crate::request_function::request;
+use crate::settings::Settings;
+use corehop_plans::LAST_CALL;
+use corehop_traces::{Function, FunctionId, RequestId, Trace};
+use std::collections::{BTreeSet, HashSet};
+
+/// The trace with a function for each such call, as this search counts candidates.
+///
+/// # Errors
+/// As [`at_calls`]; too few requests.
+pub fn for_search(
+    trace: Trace,
+    settings: &Settings<'_>,
+    progress: &dyn Progress,
+) -> Result<Trace, Error> {
+    let train_test = settings.train_test_split(&trace)?;
+    let training: Vec<RequestId> = train_test.training().collect();
+    progress.begin("numbering calls", None);
+    let numbered = at_calls(trace, &training, &settings.rule);
+    progress.end();
+    numbered
+}
+
+/// The trace with a function for each such call. Calls are counted over these requests.
+///
+/// # Errors
+/// [`Error::NoRequestFunction`] where requests do not begin at a function that can be hooked; what
+/// reading the trace says.
+pub fn at_calls(
+    trace: Trace,
+    requests: &[RequestId],
+    rule: &CandidateRule,
+) -> Result<Trace, Error> {
+    let begins = request_function(&trace).ok_or(Error::NoRequestFunction)?;
+    let called_often = CandidateRule {
+        max_calls: u32::MAX,
+        ..*rule
+    };
+    let candidates = Candidates::of(&trace, requests, &called_often)?.chosen;
+    let is_often = |called: u32| called > rule.max_calls;
+    let often = candidates.iter().filter(|one| is_often(one.called.most));
+    let calls = often.filter(|one| one.function != begins).flat_map(|one| {
+        let calls = calls_tried(one.called.median).into_iter();
+        calls.map(|call| (one.function, call))
+    });
+    let calls: Vec<(FunctionId, u32)> = calls.collect();
+    Ok(trace.with_functions_at_calls(&calls)?)
+}
+
+/// Which calls are tried of a function that the middle request calls so often.
+fn calls_tried(median: u32) -> BTreeSet<u32> {
+    let powers = (0..u32::BITS).map(|power| 1 << power);
+    let powers = powers.take_while(|&call| call <= median);
+    let quarters = (1..=4).map(|quarter| (u64::from(median) * quarter / 4) as u32);
+    let tried = powers.chain(quarters);
+    tried
+        .filter(|call| (1..=LAST_CALL).contains(call))
+        .collect()
+}
+
+/// By function of these, the one of which it is a call, or itself; nothing where each is itself.
+pub fn families(trace: &Trace, functions: &[FunctionId]) -> Vec<u32> {
+    if functions.iter().all(|&of| trace.call_meant(of).is_none()) {
+        return Vec::new();
+    }
+    let family = |&of: &FunctionId| trace.call_meant(of).map_or(of, |(function, _)| function).0;
+    functions.iter().map(family).collect()
+}
+
+/// How many of these functions can be in one split.
+pub(crate) fn together(trace: &Trace, functions: &[FunctionId]) -> usize {
+    match &families(trace, functions)[..] {
+        [] => functions.len(),
+        families => families.iter().collect::<HashSet<_>>().len(),
+    }
+}
+
+/// The function that each request enters, if it can be hooked.
+fn request_function(trace: &Trace) -> Option<FunctionId> {
+    let request = request(trace)?;
+    let is_it = |function: &Function| {
+        let module = &trace.modules()[function.module as usize];
+        let place = (&request.build_id, request.offset);
+        place == (&module.build_id, function.offset) && function.unpatchable.is_none()
+    };
+    let place = trace.functions().iter().position(is_it)?;
+    Some(FunctionId(place as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_two_and_quarters_of_the_median_are_tried() {
+        let tried = |median| calls_tried(median).into_iter().collect::<Vec<u32>>();
+        assert_eq!(tried(0), []);
+        assert_eq!(tried(1), [1]);
+        assert_eq!(tried(3), [1, 2, 3]);
+        assert_eq!(tried(12), [1, 2, 3, 4, 6, 8, 9, 12]);
+        assert_eq!(tried(1000), [1, 2, 4, 8, 16, 32, 64, 128]);
+        assert_eq!(tried(u32::MAX).len(), 8);
+    }
+}

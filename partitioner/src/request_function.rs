@@ -1,0 +1,47 @@
+//! The function that each request of a trace enters.
+
+use corehop_plans::Request;
+use corehop_traces::function_name::{ends_in, module_and_name};
+use corehop_traces::{Function, FunctionId, Trace};
+use std::path::Path;
+
+/// The function at which the trace's requests begin, looked for as the recording did; `None` where
+/// something else told, or where no one function of the trace bears the name.
+pub(crate) fn request(trace: &Trace) -> Option<Request> {
+    let text = trace.header().request_at.as_str();
+    let modules = trace.modules();
+    let file_name = |path: &str| Path::new(path).file_name().map(ToOwned::to_owned);
+    let is_in = |function: &Function, module: Option<&str>| {
+        let path = &modules[function.module as usize].path;
+        module.is_none_or(|module| file_name(module) == file_name(path))
+    };
+    let recorded = (0..).map(FunctionId).zip(trace.functions());
+    let recorded = recorded.filter(|(function, _)| trace.call_meant(*function).is_none());
+    let recorded: Vec<&Function> = recorded.map(|(_, function)| function).collect();
+    let only = |is_match: &dyn Fn(&Function) -> bool| {
+        let mut found = recorded.iter().copied().filter(|f| is_match(f));
+        found.next().filter(|_| found.next().is_none())
+    };
+    let function = match text.rsplit_once("+0x") {
+        Some((module, offset)) => {
+            let offset = u64::from_str_radix(offset, 16).ok()?;
+            only(&|f| f.offset == offset && is_in(f, Some(module)))
+        }
+        None => {
+            let (module, name) = match module_and_name(text) {
+                Some((module, name)) => (Some(module), name),
+                None => (None, text),
+            };
+            only(&|f| f.symbol == name && is_in(f, module))
+                .or_else(|| only(&|f| f.name == name && is_in(f, module)))
+                .or_else(|| only(&|f| ends_in(&f.name, name) && is_in(f, module)))
+        }
+    }?;
+    let module = &modules[function.module as usize];
+    Some(Request {
+        module: module.path.clone(),
+        build_id: module.build_id.clone(),
+        offset: function.offset,
+        symbol: function.symbol.clone(),
+    })
+}

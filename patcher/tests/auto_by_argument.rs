@@ -1,0 +1,96 @@
+//! `auto` tries hops by data as it tries others: it comes to an answer, whichever that is on this
+//! machine, and the statistics are by object.
+
+mod workshop;
+
+use corehop_plans::{Argument, Destination, Plan, Request, VERSION_BY_ARGUMENT};
+use std::path::Path;
+use std::process::Command;
+use workshop::{Statistics, build, patched, plan_of, run};
+
+const MOST_TRIES: usize = 5;
+const TABLES: u64 = 4;
+
+/// Walks go to the core of their table; requests are counted where they begin.
+fn plan(program: &Path) -> Plan {
+    let mut plan = plan_of(program, 2, &[("walk", 0)]);
+    plan.version = VERSION_BY_ARGUMENT;
+    plan.functions[0].to = Destination::By(Argument::ALL[0].into());
+    let request = plan_of(program, 2, &[("request", 0)]).functions.remove(0);
+    plan.request = Some(Request {
+        module: request.module,
+        build_id: request.build_id,
+        offset: request.offset,
+        symbol: request.symbol,
+    });
+    plan
+}
+
+/// Runs the program for some seconds: how many requests it had, and what was counted.
+fn tried(program: &Path, processors: &str) -> (u64, Statistics) {
+    let statistics = program.with_file_name("statistics");
+    let mut command = Command::new(program);
+    command
+        .args(["6", &TABLES.to_string()])
+        .env("COREHOP_BACKEND", "auto")
+        .env("COREHOP_STATS", &statistics)
+        .env("COREHOP_CPUS", processors)
+        // Whatever else the machine does.
+        .env("COREHOP_RUN_DELAY", "100")
+        .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+    let ran = run(&mut command);
+    assert!(ran.status.success(), "{}", ran.errors);
+    assert_eq!(ran.errors, "");
+    (
+        ran.output.trim().parse().unwrap(),
+        Statistics::read(&statistics),
+    )
+}
+
+#[test]
+fn auto_decides_on_hops_by_data_and_counts_them_by_object() {
+    let Some(processors) = workshop::two_of_its_own() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let plain = build(folder.path(), "tables", &["-std=c++20"], &["tables.cpp"]);
+    let program = patched(&plain, &plan(&plain), folder.path()).output;
+    let mut said = tried(&program, &processors);
+    for _ in 1..MOST_TRIES {
+        if said.1.0["auto"]["verdict"] != "none yet" {
+            break;
+        }
+        said = tried(&program, &processors);
+    }
+    let (requests, statistics) = said;
+    let auto = &statistics.0["auto"];
+    assert!(
+        auto["verdict"] == "gain" || auto["verdict"] == "no gain",
+        "{auto}"
+    );
+    let number = |key: &str| auto[key].as_u64().unwrap();
+    assert!(number("trials") > 0 && number("pairs") >= 4, "{auto}");
+    assert!(number("won") <= number("pairs") && number("gains") <= number("trials"));
+    assert_eq!(statistics.of("request"), (requests, 0));
+    // While hops rest, calls are not counted, and objects are not named.
+    let (calls, hops) = statistics.of("walk");
+    assert!(0 < hops && hops <= calls && calls <= requests);
+    let functions = statistics.0["functions"].as_array().unwrap();
+    let walk = functions.iter().find(|f| f["symbol"] == "walk").unwrap();
+    assert_eq!(
+        (&walk["by"], &walk["core"]),
+        (&"argument 1".into(), &serde_json::Value::Null)
+    );
+    assert_eq!(statistics.count("walk", "objects"), TABLES);
+    assert_eq!(statistics.count("walk", "forgotten"), 0);
+    let by_core = walk["calls_by_core"].as_array().unwrap();
+    let by_core: Vec<u64> = by_core
+        .iter()
+        .map(|calls| calls.as_u64().unwrap())
+        .collect();
+    assert!(
+        by_core.len() == 2 && by_core.iter().all(|&calls| calls > 0),
+        "{walk}"
+    );
+    assert!(by_core.iter().sum::<u64>() <= calls);
+}
