@@ -213,18 +213,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = output.map(|path| Output::at(path, arguments.force));
     let output = output.transpose()?;
     arguments.jobs.keep_to()?;
-    let (mut trace, trace_name) = arguments
+    let (trace, trace_name) = arguments
         .taken
         .open_or_bundled(arguments.trace.as_deref())?;
     if arguments.by_argument.is_asked() {
         return search_by_argument(arguments, (&trace, &trace_name), &machines, output.as_ref());
     }
-    if arguments.scope.has_kth_calls() {
-        trace = for_search(trace, &settings(arguments, None), &Bar::new())?;
-    }
-    if arguments.points == Points::Blocks {
-        trace = trace.with_a_function_at_every_block();
-    }
+    let trace = with_more_points(trace, arguments)?;
     let named = arguments.named.requests(&trace)?;
     let checkpoint = arguments.checkpoint(&trace, &machines)?;
     let looks_for_returns = arguments.returns().is_asked() || arguments.calls.are_asked();
@@ -275,6 +270,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let delivered = deliver(&search, arguments, output.as_ref());
     checkpoint.map_or(Ok(()), Checkpoint::finish)?;
     delivered
+}
+
+/// The trace with functions where the options let threads hop besides entries of functions.
+fn with_more_points(mut trace: Trace, arguments: &Arguments) -> Result<Trace, Failure> {
+    if arguments.scope.has_kth_calls() {
+        trace = for_search(trace, &settings(arguments, None), &Bar::new())?;
+    }
+    Ok(match arguments.points {
+        Points::Blocks => trace.with_a_function_at_every_block(),
+        _ => trace,
+    })
 }
 
 fn search_by_argument(

@@ -130,13 +130,16 @@ pub fn run(words: &[String]) -> Outcome<()> {
     let port = port.parse()?;
     let question = Question::of(server).ok_or("no such server")?;
     if connections == "fill" {
-        return fill(server, port);
+        return fill(server, port, &question);
     }
     let requests = rest.first().ok_or("how many REQUESTS?")?.parse()?;
     ask(&question, port, connections.parse()?, requests)
 }
 
-fn fill(server: &str, port: u16) -> Outcome<()> {
+fn fill(server: &str, port: u16, question: &Question) -> Outcome<()> {
+    if server == "bind9" {
+        return await_zone(question, port);
+    }
     if server == "memcached" {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
         write!(stream, "set key 0 0 100\r\n{}\r\n", "v".repeat(100))?;
@@ -147,6 +150,18 @@ fn fill(server: &str, port: u16) -> Outcome<()> {
         }
     }
     Ok(())
+}
+
+/// named answers before it has read its zone, that it cannot.
+fn await_zone(question: &Question, port: u16) -> Outcome<()> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let outcome = ask(question, port, 1, 1);
+        if outcome.is_ok() || Instant::now() > deadline {
+            return outcome;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 fn ask(question: &Question, port: u16, connections: usize, requests: usize) -> Outcome<()> {

@@ -1,0 +1,163 @@
+//! `corehop replay --pollute` of a placed, physically indexed or modelled replay: the figures
+//! without a buffer are those of the same replay without the option, and pages are the index's.
+
+mod conforming;
+#[path = "../traces/tests/definitions/mod.rs"]
+mod definitions;
+
+use corehop_traces::{EndReason, Kind, Page, WriterOptions};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+const CODE: u64 = 0x40_0000;
+const PAGE: u64 = 4096;
+
+/// Sixteen page colours of one way on each of two cores.
+const MACHINE: &str = "\
+name = \"coloured\"
+cores = 2
+line_size_bytes = 64
+memory_latency_cycles = 200
+hop_cost_cycles = 10
+l1i = { size_bytes = 64, ways = 1, latency_cycles = 1 }
+l1d = { size_bytes = 64, ways = 1, latency_cycles = 1 }
+l2 = { size_bytes = 65536, ways = 1, latency_cycles = 10, inclusion = \"non-inclusive\" }
+";
+
+const PLAN: &str = "\
+version = 1
+machine = \"coloured\"
+trace = \"t\"
+cores = 2
+seed = 1
+[[function]]
+module = \"/usr/bin/server\"
+build_id = \"0a1b\"
+offset = 64
+symbol = \"stream\"
+core = 1
+mode = \"enter\"
+";
+
+/// Pages that are used again, fifteen of the sixteen colours: 0 to 14.
+const HOT: std::ops::Range<u64> = 0x1000..0x100f;
+/// Pages of one pass.
+const STREAM: std::ops::Range<u64> = 0x2000..0x2020;
+/// From a page to the one of physical memory that it is on.
+const FRAMES: u64 = 0x8000;
+
+fn record(path: &Path) -> Result<(), corehop_traces::Error> {
+    let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "serve", CODE)?;
+    let blocks = [("serve", 0), ("stream", 64)]
+        .map(|named| definitions::function(&mut writer, (module, CODE), named, None));
+    let [serve, stream] = blocks;
+    let (serve, stream) = (serve?, stream?);
+    let pages: Vec<Page> = HOT.chain(STREAM).map(located).collect();
+    writer.pages(&pages)?;
+    let thread = writer.thread(1, 1)?;
+    writer.stamp(thread, 1)?;
+    for _ in 0..3 {
+        for (block, pages) in [(serve, HOT), (serve, HOT), (stream, STREAM)] {
+            for page in pages {
+                writer.execution(thread, block)?;
+                writer.data(thread, 0, Kind::Load, 8, page * PAGE + 0x80)?;
+            }
+        }
+        writer.system_call(thread, libc::SYS_read as i32, Some(0))?;
+    }
+    writer.finish(EndReason::ServerExited)?;
+    Ok(())
+}
+
+fn located(number: u64) -> Page {
+    Page {
+        process_id: 1,
+        since: 0,
+        number,
+        frame: number + FRAMES,
+    }
+}
+
+fn replay(folder: &Path, options: &[&str]) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .args(["replay", "t.trace", "--machine", "coloured.toml", "--json"])
+        .args(options)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{options:?}: {said}");
+    let kind = match options.contains(&"--pollute") {
+        true => &["replay", "--pollute"][..],
+        false => &["replay"],
+    };
+    conforming::read(kind, &output.stdout)
+}
+
+#[test]
+fn without_a_buffer_all_is_as_without_the_option_and_with_one_the_stream_pays() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("coloured.toml"), MACHINE).unwrap();
+    std::fs::write(folder.join("split.toml"), PLAN).unwrap();
+    record(&folder.join("t.trace")).unwrap();
+    let named = |first: u64| {
+        let pages = STREAM.map(|page| format!("{:#x}", (page + first) * PAGE));
+        pages.collect::<Vec<_>>().join(",")
+    };
+    let cases: [(&[&str], u64); 5] = [
+        (&[], 0),
+        (&["--baseline"], 0),
+        (&["--plan", "split.toml"], 0),
+        (&["--index", "physical"], FRAMES),
+        (&["--kernel-model", "soares"], 0),
+    ];
+    for (options, first) in cases {
+        let plain = replay(folder, options);
+        let pages = named(first);
+        let polluted = replay(folder, &[options, &["--pollute", &pages]].concat());
+        let (before, after) = (
+            &polluted["pollute"]["before"],
+            &polluted["pollute"]["after"],
+        );
+        assert_eq!(
+            before["counters"]["l2"], plain["counters"]["l2"],
+            "{options:?}"
+        );
+        for same in [
+            "accesses",
+            "hops",
+            "cores",
+            "placement",
+            "index",
+            "kernel_model",
+        ] {
+            assert_eq!(polluted[same], plain[same], "{options:?}: {same}");
+        }
+        let misses = |side: &Value| side["counters"]["l2"]["misses"].as_u64().unwrap();
+        // On a core of its own the stream takes nothing from the others.
+        match options.contains(&"--plan") {
+            true => assert_eq!(misses(after), misses(before)),
+            false => assert!(misses(after) < misses(before), "{options:?}"),
+        }
+    }
+}
+
+#[test]
+fn pages_of_the_other_index_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("coloured.toml"), MACHINE).unwrap();
+    record(&folder.path().join("t.trace")).unwrap();
+    let page = format!("{:#x}", STREAM.start * PAGE);
+    let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .args(["replay", "t.trace", "--machine", "coloured.toml"])
+        .args(["--index", "physical", "--pollute", &page])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    let expected = format!("t.trace: nothing that is replayed is on page {page}");
+    assert!(said.contains(&expected), "{said}");
+}
