@@ -136,6 +136,9 @@ fn the_symbolizer_of_the_checkout_runs_nothing_of_the_working_directory() {
 fn the_carried_symbolizer_runs_nothing_of_the_working_directory() {
     let elsewhere = tempfile::tempdir().unwrap();
     let corehop = elsewhere.path().join("corehop");
-    std::fs::copy(env!("CARGO_BIN_EXE_corehop"), &corehop).unwrap();
+    // By another process: no other test's child may hold a file open that is to be executed.
+    let mut copy = Command::new("cp");
+    copy.arg(env!("CARGO_BIN_EXE_corehop")).arg(&corehop);
+    assert!(copy.status().unwrap().success());
     nothing_is_run_from_there(&corehop);
 }

@@ -92,7 +92,7 @@ fn quiet_says_failures_alone_and_verbose_says_how_long_each_stage_took() {
     assert_eq!(said(&["info", "bank.trace"]), "");
     let detail = said(&["info", "bank.trace", "--verbose"]);
     assert!(
-        detail.starts_with("corehop: reading: ") && detail.ends_with(" s\n"),
+        detail.starts_with("corehop: code blocks read: ") && detail.ends_with(" s\n"),
         "{detail}"
     );
     let whole = std::fs::read(&trace).unwrap();

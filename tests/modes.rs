@@ -178,14 +178,14 @@ fn a_report_draws_both_modes() {
     };
     let misses = "\
 level,of,one core,split,change
-L1I,user code,3.00,2.00,-33.3 %
-L1I,the kernel,5.00,5.00,+0.0 %
-L1D,user code,2.00,1.00,-50.0 %
-L1D,the kernel,1.00,1.00,+0.0 %
-L2,user code,4.00,2.00,-50.0 %
-L2,the kernel,6.00,6.00,+0.0 %
-L3,user code,1.00,1.00,+0.0 %
-L3,the kernel,1.00,1.00,+0.0 %
+L1I,user code,3.00,2.00,-1.0
+L1I,the kernel,5.00,5.00,
+L1D,user code,2.00,1.00,-1.0
+L1D,the kernel,1.00,1.00,
+L2,user code,4.00,2.00,-2.0
+L2,the kernel,6.00,6.00,
+L3,user code,1.00,1.00,
+L3,the kernel,1.00,1.00,
 ";
     assert_eq!(read("numbers/misses-by-mode.csv"), misses);
     let lines = "\

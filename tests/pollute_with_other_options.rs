@@ -108,7 +108,7 @@ fn without_a_buffer_all_is_as_without_the_option_and_with_one_the_stream_pays() 
     };
     let cases: [(&[&str], u64); 5] = [
         (&[], 0),
-        (&["--baseline"], 0),
+        (&["--baseline", "thread-per-core"], 0),
         (&["--plan", "split.toml"], 0),
         (&["--index", "physical"], FRAMES),
         (&["--kernel-model", "soares"], 0),
