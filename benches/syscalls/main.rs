@@ -8,9 +8,9 @@
 //! servers as they are and with their calls posted, under 1 to 256 connections that each wait for
 //! their answers, beside what Soares found with FlexSC (thesis, Toronto 2012, chapters 5 and 6).
 //! The load is this program too, started with `--client`: it checks every answer. `COREHOP_PARTS`
-//! names parts, `COREHOP_BENCH` servers, `COREHOP_WAYS` ways, `COREHOP_ROUNDS` says how many rounds. The first two parts
-//! are drawn, in `target/syscalls.svg`. Without arguments, as under `cargo test`, a few calls show
-//! that it works.
+//! names parts, `COREHOP_BENCH` servers, `COREHOP_WAYS` ways, `COREHOP_ROUNDS` says how many
+//! rounds. The first two parts are drawn, in `target/syscalls.svg`. Without arguments, as under
+//! `cargo test`, a few calls show that it works.
 
 #[path = "../asked/mod.rs"]
 mod asked;

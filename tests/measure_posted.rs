@@ -1,0 +1,85 @@
+//! `corehop measure --system-calls` of redis-server and of a server that gives up root's rights:
+//! posted calls are counted, without a plan.
+
+mod conforming;
+
+use serde_json::Value;
+use std::process::{Command, Output};
+
+const SERVER: &str = "/usr/bin/redis-server";
+
+fn figures(output: &Output) -> Value {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.stdout.is_empty(), "{said}");
+    conforming::read(&["measure"], &output.stdout)
+}
+
+#[test]
+fn posted_calls_are_counted_under_load_without_a_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let load = "redis-cli -s socket -r 200 ping > /dev/null; echo p99 3.5";
+    for way in ["batch", "1"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+        command
+            .current_dir(folder.path())
+            .env("COREHOP_RUN_DELAY", "100")
+            .env("COREHOP_QUEUE", "0")
+            .args(["measure", "--system-calls", &format!("read,write@{way}")])
+            .args(["--load", load, "--latency", "p99 ([0-9.]+)"])
+            .args(["--rounds", "2", "--json", "--", SERVER])
+            .args(["--port", "0", "--unixsocket", "socket", "--save", ""]);
+        let output = command.output().unwrap();
+        let figures = figures(&output);
+        let calls = &figures["hops"]["system_calls"];
+        // A read and a write for each ping, and what redis-cli asks when it connects.
+        let counted = ["posted", "declined"].map(|key| calls[key].as_u64().unwrap());
+        assert!(counted.iter().sum::<u64>() >= 2 * 200 * 2, "{figures}");
+        assert!(counted[0] > 0, "{figures}");
+        assert_eq!(figures["plan"], Value::Null);
+        assert_eq!(figures["latency"]["patched"], serde_json::json!([3.5, 3.5]));
+        assert_eq!(figures["system_calls"], format!("read,write@{way}"));
+    }
+}
+
+/// As servers that root starts do: it becomes nobody, then answers.
+const BECOMES_NOBODY: &str = r#"
+    use Socket;
+    use POSIX;
+    POSIX::setgid(65534);
+    POSIX::setuid(65534);
+    socket(my $listener, PF_UNIX, SOCK_STREAM, 0);
+    bind($listener, pack_sockaddr_un("\0$ENV{NAME}"));
+    listen($listener, 5);
+    while (accept(my $asking, $listener)) {
+        while (sysread($asking, my $byte, 1)) { syswrite($asking, $byte) }
+    }"#;
+
+const ASKS: &str = r#"
+    use Socket;
+    socket(my $server, PF_UNIX, SOCK_STREAM, 0);
+    connect($server, pack_sockaddr_un("\0$ENV{NAME}")) or die;
+    for (1..100) { syswrite($server, "x"); sysread($server, my $byte, 1) }"#;
+
+#[test]
+fn a_server_that_becomes_another_user_is_counted_too() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("left out: only root can become another user");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("asks.pl"), ASKS).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .current_dir(folder.path())
+        .env("NAME", folder.path())
+        .args(["measure", "--system-calls", "read,write@yield"])
+        .args(["--load", "perl asks.pl", "--rounds", "2", "--json"])
+        .args(["--", "perl", "-e", BECOMES_NOBODY])
+        .output()
+        .unwrap();
+    let figures = figures(&output);
+    let posted = figures["hops"]["system_calls"]["posted"].as_u64();
+    assert!(
+        posted.is_some_and(|calls| calls >= 2 * 100 * 2),
+        "{figures}"
+    );
+}
