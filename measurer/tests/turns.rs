@@ -125,10 +125,10 @@ fn both_sides_take_turns_and_every_other_round_the_patched_one_goes_first() {
     let expected = "original patched original patched patched original";
     assert_eq!(order.lines().collect::<Vec<_>>().join(" "), expected);
     let expected = [
-        "warming up: 2",
+        "runs made to warm up: 2",
         "hooked",
         "end",
-        "original and patched in turn: 4",
+        "runs of original and patched made: 4",
         "hooked",
         "round 1: 10 and 20",
         "hooked",
