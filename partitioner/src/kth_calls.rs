@@ -10,10 +10,10 @@
 use crate::Error;
 use crate::candidates::{CandidateRule, Candidates};
 use crate::progress::Progress;
-use crate::request_function::request;
+use crate::request_function::request_function;
 use crate::settings::Settings;
 use corehop_plans::LAST_CALL;
-use corehop_traces::{Function, FunctionId, RequestId, Trace};
+use corehop_traces::{FunctionId, RequestId, Trace};
 use std::collections::{BTreeSet, HashSet};
 
 /// The trace with a function for each such call, as this search counts candidates.
@@ -43,7 +43,9 @@ pub fn at_calls(
     requests: &[RequestId],
     rule: &CandidateRule,
 ) -> Result<Trace, Error> {
-    let begins = request_function(&trace).ok_or(Error::NoRequestFunction)?;
+    let can_be_hooked = |of: &FunctionId| trace.functions()[of.index()].unpatchable.is_none();
+    let begins = request_function(&trace).filter(can_be_hooked);
+    let begins = begins.ok_or(Error::NoRequestFunction)?;
     let called_often = CandidateRule {
         max_calls: u32::MAX,
         ..*rule
@@ -85,18 +87,6 @@ pub(crate) fn together(trace: &Trace, functions: &[FunctionId]) -> usize {
         [] => functions.len(),
         families => families.iter().collect::<HashSet<_>>().len(),
     }
-}
-
-/// The function that each request enters, if it can be hooked.
-fn request_function(trace: &Trace) -> Option<FunctionId> {
-    let request = request(trace)?;
-    let is_it = |function: &Function| {
-        let module = &trace.modules()[function.module as usize];
-        let place = (&request.build_id, request.offset);
-        place == (&module.build_id, function.offset) && function.unpatchable.is_none()
-    };
-    let place = trace.functions().iter().position(is_it)?;
-    Some(FunctionId(place as u32))
 }
 
 #[cfg(test)]

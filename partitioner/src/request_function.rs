@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// The function at which the trace's requests begin, looked for as the recording did; `None` where
 /// something else told, or where no one function of the trace bears the name.
-pub(crate) fn request(trace: &Trace) -> Option<Request> {
+pub(crate) fn request_function(trace: &Trace) -> Option<FunctionId> {
     let text = trace.header().request_at.as_str();
     let modules = trace.modules();
     let file_name = |path: &str| Path::new(path).file_name().map(ToOwned::to_owned);
@@ -17,12 +17,13 @@ pub(crate) fn request(trace: &Trace) -> Option<Request> {
     };
     let recorded = (0..).map(FunctionId).zip(trace.functions());
     let recorded = recorded.filter(|(function, _)| trace.call_meant(*function).is_none());
-    let recorded: Vec<&Function> = recorded.map(|(_, function)| function).collect();
+    let recorded: Vec<(FunctionId, &Function)> = recorded.collect();
     let only = |is_match: &dyn Fn(&Function) -> bool| {
-        let mut found = recorded.iter().copied().filter(|f| is_match(f));
-        found.next().filter(|_| found.next().is_none())
+        let mut found = recorded.iter().filter(|(_, f)| is_match(f));
+        let (function, _) = found.next()?;
+        found.next().is_none().then_some(*function)
     };
-    let function = match text.rsplit_once("+0x") {
+    match text.rsplit_once("+0x") {
         Some((module, offset)) => {
             let offset = u64::from_str_radix(offset, 16).ok()?;
             only(&|f| f.offset == offset && is_in(f, Some(module)))
@@ -36,8 +37,13 @@ pub(crate) fn request(trace: &Trace) -> Option<Request> {
                 .or_else(|| only(&|f| f.name == name && is_in(f, module)))
                 .or_else(|| only(&|f| ends_in(&f.name, name) && is_in(f, module)))
         }
-    }?;
-    let module = &modules[function.module as usize];
+    }
+}
+
+/// The same, as a plan names it.
+pub(crate) fn request(trace: &Trace) -> Option<Request> {
+    let function = &trace.functions()[request_function(trace)?.index()];
+    let module = &trace.modules()[function.module as usize];
     Some(Request {
         module: module.path.clone(),
         build_id: module.build_id.clone(),
