@@ -29,6 +29,8 @@ mod measuring;
 #[allow(dead_code)] // Recording and searching are apart here.
 #[path = "../servers/planning.rs"]
 mod planning;
+#[path = "../servers/pristine.rs"]
+mod pristine;
 mod published;
 mod recordings;
 #[path = "../servers/row.rs"]

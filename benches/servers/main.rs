@@ -36,6 +36,7 @@ mod php;
 mod pipeline;
 mod planning;
 mod postgres;
+mod pristine;
 mod redis;
 mod row;
 mod running;

@@ -8,19 +8,18 @@
 //! is mariadb's own, a process that gets a batch of queries at once and asks them one by one.
 
 use crate::Outcome;
-use crate::mariadb::{self, SYSTEM_TABLES, copy_tables, make_data, mariadbd};
+use crate::mariadb::{self, SYSTEM_TABLES, make_data};
+use crate::pristine::Pristine;
 use crate::running::{Place, Running};
 use crate::server::{Answered, Launch, Load, Server};
 use rand::SeedableRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand_chacha::ChaCha8Rng;
-use std::cell::OnceCell;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
-use tempfile::TempDir;
 
 pub const PROGRAM: &str = "/usr/sbin/mariadbd";
 const CLIENT: &str = "/usr/bin/mariadb";
@@ -39,7 +38,7 @@ pub struct Tables {
     tables: usize,
     rows: usize,
     size_of_l2: f64,
-    pristine: OnceCell<TempDir>,
+    pristine: Pristine,
 }
 
 impl Tables {
@@ -50,7 +49,7 @@ impl Tables {
             tables,
             rows: (bytes / BYTES_A_ROW) as usize,
             size_of_l2,
-            pristine: OnceCell::new(),
+            pristine: Pristine::default(),
         }
     }
 
@@ -117,17 +116,8 @@ impl Server for Tables {
     }
 
     fn lay_out(&self, place: &Place) -> Outcome<Launch> {
-        if self.pristine.get().is_none() {
-            let pristine = crate::running::folder()?;
-            make_data(pristine.path(), "")?;
-            let _ = self.pristine.set(pristine);
-        }
-        let pristine = self.pristine.get().ok_or("no tables")?.path();
-        copy_tables(pristine, &place.folder)?;
-        Ok(Launch {
-            command: mariadbd(&place.folder),
-            ..Launch::default()
-        })
+        let make = |folder: &Path| Ok(make_data(folder, "")?);
+        self.pristine.launch(place, make)
     }
 
     fn fill(&self, running: &mut Running) -> Outcome<()> {

@@ -7,14 +7,13 @@
 //! Where connections' threads are to be pinned, the load does it, before its first transaction.
 
 use crate::Outcome;
-use crate::mariadb::{self, SYSTEM_TABLES, copy_tables, make_tables, mariadbd, succeed, tpcc};
+use crate::mariadb::{self, SYSTEM_TABLES, make_tables, succeed, tpcc};
+use crate::pristine::Pristine;
 use crate::running::{Place, Running};
 use crate::server::{Answered, Launch, Load, Server};
 use rustix::thread::{CpuSet, sched_getaffinity};
-use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tempfile::TempDir;
 
 /// Of each connection, in a batch.
 const TRANSACTIONS: u64 = 20;
@@ -22,7 +21,7 @@ const TRANSACTIONS: u64 = 20;
 /// mariadbd, and tables that nobody has changed since they were loaded.
 pub struct Mariadb {
     connections: &'static [u32],
-    pristine: OnceCell<TempDir>,
+    pristine: Pristine,
 }
 
 impl Mariadb {
@@ -30,7 +29,7 @@ impl Mariadb {
     pub fn on(connections: &'static [u32]) -> Mariadb {
         Mariadb {
             connections,
-            pristine: OnceCell::new(),
+            pristine: Pristine::default(),
         }
     }
 }
@@ -72,15 +71,7 @@ impl Server for Mariadb {
     }
 
     fn lay_out(&self, place: &Place) -> Outcome<Launch> {
-        if self.pristine.get().is_none() {
-            let _ = self.pristine.set(tables()?);
-        }
-        let pristine = self.pristine.get().ok_or("no tables")?.path();
-        copy_tables(pristine, &place.folder)?;
-        Ok(Launch {
-            command: mariadbd(&place.folder),
-            ..Launch::default()
-        })
+        self.pristine.launch(place, make)
     }
 
     fn fill(&self, running: &mut Running) -> Outcome<()> {
@@ -141,12 +132,10 @@ fn answered(said: &[u8]) -> Outcome<Answered> {
     })
 }
 
-/// Makes the tables.
-fn tables() -> Outcome<TempDir> {
+/// Makes the tables in a folder.
+fn make(folder: &Path) -> Outcome<()> {
     build_load()?;
-    let pristine = crate::running::folder()?;
-    make_tables(pristine.path(), &load())?;
-    Ok(pristine)
+    make_tables(folder, &load())
 }
 
 /// The load's command, which is built beside corehop.

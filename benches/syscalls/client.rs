@@ -30,11 +30,12 @@ impl Question {
     /// Of a server that the bench knows.
     fn of(server: &str) -> Option<Question> {
         let page = b"GET /page.txt HTTP/1.1\r\nHost: localhost\r\n\r\n".as_slice();
-        let (asked, begins, ends): (&[u8], &[u8], &[u8]) = match server {
+        let row = mariadb_session::statement("select text from bench.pages where id = 500");
+        let (asked, begins, ends): (&[u8], &'static [u8], &'static [u8]) = match server {
             "memcached" => (b"get key\r\n", b"VALUE key 0 100\r\n", b"\r\nEND\r\n"),
             "nginx" | "apache2" => (page, b"HTTP/1.1 200 OK\r\n", b"the end\n"),
             "mariadbd" => (
-                b"",
+                &row,
                 b"\x01\0\0\x01\x01",
                 b"the end\x05\0\0\x05\xfe\0\0\x02\0",
             ),
@@ -48,13 +49,9 @@ impl Question {
             ),
             _ => return None,
         };
-        let is_mariadb = server == "mariadbd";
         Some(Question {
-            asked: match is_mariadb {
-                true => mariadb_session::statement("select text from bench.pages where id = 500"),
-                false => asked.into(),
-            },
-            opening: is_mariadb.then_some(mariadb_session::open),
+            asked: asked.into(),
+            opening: (server == "mariadbd").then_some(mariadb_session::open),
             begins,
             ends,
             by_datagrams: server == "bind9",
