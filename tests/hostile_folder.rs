@@ -1,6 +1,7 @@
 //! What lies in the working directory is never run, whoever asks for a server's functions there.
 
 mod conforming;
+mod copied;
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -136,9 +137,6 @@ fn the_symbolizer_of_the_checkout_runs_nothing_of_the_working_directory() {
 fn the_carried_symbolizer_runs_nothing_of_the_working_directory() {
     let elsewhere = tempfile::tempdir().unwrap();
     let corehop = elsewhere.path().join("corehop");
-    // By another process: no other test's child may hold a file open that is to be executed.
-    let mut copy = Command::new("cp");
-    copy.arg(env!("CARGO_BIN_EXE_corehop")).arg(&corehop);
-    assert!(copy.status().unwrap().success());
+    copied::corehop(&corehop);
     nothing_is_run_from_there(&corehop);
 }

@@ -1,6 +1,7 @@
 //! What subcommands do where an output's name is no free one: devices and pipes are written
 //! through, files give way to --force, and all else is refused as it was found.
 
+mod copied;
 mod server;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -211,10 +212,7 @@ fn as_nobody(folder: &TempDir, arguments: &[&str]) -> Output {
     let open = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(folder.path(), open.clone()).unwrap();
     let program = folder.path().join("corehop");
-    // By another process: no other test's child may hold a file open that is to be executed.
-    let mut copy = Command::new("cp");
-    copy.arg(env!("CARGO_BIN_EXE_corehop")).arg(&program);
-    assert!(copy.status().unwrap().success());
+    copied::corehop(&program);
     let trace = folder.path().join("bank.trace");
     std::fs::set_permissions(trace, open).unwrap();
     let mut command = match rustix::process::geteuid().is_root() {

@@ -1,9 +1,11 @@
 //! `corehop replay --pollute` on a small trace: what it says and writes, and what it refuses.
 
+mod coloured;
 mod conforming;
 #[path = "../traces/tests/definitions/mod.rs"]
 mod definitions;
 
+use coloured::{HOT, PAGE, STREAM, machine};
 use corehop_traces::{EndReason, Kind, WriterOptions};
 use serde_json::Value;
 use std::path::Path;
@@ -11,31 +13,16 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 const CODE: u64 = 0x40_0000;
-const PAGE: u64 = 4096;
-
-/// Sixteen page colours of one way.
-const MACHINE: &str = "\
-name = \"coloured\"
-cores = 1
-line_size_bytes = 64
-memory_latency_cycles = 200
-hop_cost_cycles = 10
-l1i = { size_bytes = 64, ways = 1, latency_cycles = 1 }
-l1d = { size_bytes = 64, ways = 1, latency_cycles = 1 }
-l2 = { size_bytes = 65536, ways = 1, latency_cycles = 10, inclusion = \"non-inclusive\" }
-";
-
-/// Pages that are used again, fifteen of the sixteen colours: 0 to 14.
-const HOT: std::ops::Range<u64> = 0x1000..0x100f;
-/// Pages of one pass.
-const STREAM: std::ops::Range<u64> = 0x2000..0x2020;
 
 /// A folder with the machine and a trace: twice around `HOT` and once around `STREAM`, all of it
 /// three times, a line of each page.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let flat = MACHINE.replace("coloured", "flat").replace("65536", "4096");
-    for (file, machine) in [("coloured.toml", MACHINE), ("flat.toml", &flat)] {
+    let coloured = machine(1);
+    let flat = coloured
+        .replace("coloured", "flat")
+        .replace("65536", "4096");
+    for (file, machine) in [("coloured.toml", &coloured), ("flat.toml", &flat)] {
         std::fs::write(folder.path().join(file), machine).unwrap();
     }
     record(&folder.path().join("loop.trace")).unwrap();

@@ -1,29 +1,18 @@
 //! `corehop replay --pollute` of a placed, physically indexed or modelled replay: the figures
 //! without a buffer are those of the same replay without the option, and pages are the index's.
 
+mod coloured;
 mod conforming;
 #[path = "../traces/tests/definitions/mod.rs"]
 mod definitions;
 
+use coloured::{HOT, PAGE, STREAM, machine};
 use corehop_traces::{EndReason, Kind, Page, WriterOptions};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
 const CODE: u64 = 0x40_0000;
-const PAGE: u64 = 4096;
-
-/// Sixteen page colours of one way on each of two cores.
-const MACHINE: &str = "\
-name = \"coloured\"
-cores = 2
-line_size_bytes = 64
-memory_latency_cycles = 200
-hop_cost_cycles = 10
-l1i = { size_bytes = 64, ways = 1, latency_cycles = 1 }
-l1d = { size_bytes = 64, ways = 1, latency_cycles = 1 }
-l2 = { size_bytes = 65536, ways = 1, latency_cycles = 10, inclusion = \"non-inclusive\" }
-";
 
 const PLAN: &str = "\
 version = 1
@@ -47,10 +36,6 @@ core = 1
 mode = \"enter\"
 ";
 
-/// Pages that are used again, fifteen of the sixteen colours: 0 to 14.
-const HOT: std::ops::Range<u64> = 0x1000..0x100f;
-/// Pages of one pass.
-const STREAM: std::ops::Range<u64> = 0x2000..0x2020;
 /// From a page to the one of physical memory that it is on.
 const FRAMES: u64 = 0x8000;
 /// What tells a physical address from others.
@@ -108,7 +93,7 @@ fn replay(folder: &Path, options: &[&str]) -> Value {
 fn without_a_buffer_all_is_as_without_the_option() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    std::fs::write(folder.join("coloured.toml"), MACHINE).unwrap();
+    std::fs::write(folder.join("coloured.toml"), machine(2)).unwrap();
     std::fs::write(folder.join("split.toml"), PLAN).unwrap();
     record(&folder.join("t.trace")).unwrap();
     let named = |first: u64| {
@@ -158,7 +143,7 @@ fn without_a_buffer_all_is_as_without_the_option() {
 #[test]
 fn pages_of_the_other_index_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("coloured.toml"), MACHINE).unwrap();
+    std::fs::write(folder.path().join("coloured.toml"), machine(2)).unwrap();
     record(&folder.path().join("t.trace")).unwrap();
     let page = format!("{:#x}", STREAM.start * PAGE);
     let output = Command::new(env!("CARGO_BIN_EXE_corehop"))

@@ -2,12 +2,11 @@
 
 mod workshop;
 
-use corehop_plans::Request;
 use serde_json::Value;
 use std::cmp::Ordering;
 use std::path::PathBuf;
 use std::process::Command;
-use workshop::{Statistics, build, patched, plan_of, run, start};
+use workshop::{Statistics, build, patched, plan_of, request_at, run, start};
 
 const MOST_TRIES: usize = 5;
 
@@ -26,12 +25,7 @@ fn prefers() -> Option<Prefers> {
     let plain = build(folder.path(), "prefers", &["-std=c++20"], &["prefers.cpp"]);
     let mut plan = plan_of(&plain, 2, &[("first_phase", 0), ("second_phase", 1)]);
     let request = plan_of(&plain, 2, &[("request", 0)]).functions.remove(0);
-    plan.request = Some(Request {
-        module: request.module,
-        build_id: request.build_id,
-        offset: request.offset,
-        symbol: request.symbol,
-    });
+    plan.request = Some(request_at(&request));
     Some(Prefers {
         program: patched(&plain, &plan, folder.path()).output,
         folder,

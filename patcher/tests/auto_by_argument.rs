@@ -3,10 +3,10 @@
 
 mod workshop;
 
-use corehop_plans::{Argument, Destination, Plan, Request, VERSION_BY_ARGUMENT};
+use corehop_plans::{Argument, Destination, Plan, VERSION_BY_ARGUMENT};
 use std::path::Path;
 use std::process::Command;
-use workshop::{Statistics, build, patched, plan_of, run};
+use workshop::{Statistics, build, patched, plan_of, request_at, run};
 
 const MOST_TRIES: usize = 5;
 const TABLES: u64 = 4;
@@ -17,12 +17,7 @@ fn plan(program: &Path) -> Plan {
     plan.version = VERSION_BY_ARGUMENT;
     plan.functions[0].to = Destination::By(Argument::ALL[0].into());
     let request = plan_of(program, 2, &[("request", 0)]).functions.remove(0);
-    plan.request = Some(Request {
-        module: request.module,
-        build_id: request.build_id,
-        offset: request.offset,
-        symbol: request.symbol,
-    });
+    plan.request = Some(request_at(&request));
     plan
 }
 

@@ -2,12 +2,12 @@
 
 mod workshop;
 
-use corehop_plans::{Destination, KthCall, Mode, Plan, Request, VERSION_BY_ARGUMENT};
+use corehop_plans::{Destination, KthCall, Mode, Plan, VERSION_BY_ARGUMENT};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
-use workshop::{Statistics, build, patched, plan_of, run};
+use workshop::{Statistics, build, patched, plan_of, request_at, run};
 
 const BACKENDS: [&str; 3] = ["count", "affinity", "carrier"];
 
@@ -22,12 +22,7 @@ static PLAIN: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
 fn plan(call: u32, mode: Mode) -> Plan {
     let mut plan = plan_of(&PLAIN.1, 2, &[("serve", 0), ("step", 1)]);
     let serve = plan.functions.iter().find(|f| f.symbol == "serve").unwrap();
-    plan.request = Some(Request {
-        module: serve.module.clone(),
-        build_id: serve.build_id.clone(),
-        offset: serve.offset,
-        symbol: serve.symbol.clone(),
-    });
+    plan.request = Some(request_at(serve));
     let step = plan.functions.iter_mut().find(|f| f.symbol == "step");
     let step = step.unwrap();
     step.to = Destination::At(KthCall { core: 1, call });

@@ -3,24 +3,15 @@
 mod workshop;
 
 use corehop_patcher::Analysis;
-use corehop_plans::{Mode, Plan, PlannedFunction, Request};
+use corehop_plans::{Mode, Plan};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workshop::{Statistics, build, joined, patched, patched_all, plan_of, run};
+use workshop::{Statistics, build, joined, patched, patched_all, plan_of, request_at, run};
 
 struct Bench {
     folder: tempfile::TempDir,
     binary: PathBuf,
     plan: Plan,
-}
-
-fn request(function: &PlannedFunction) -> Request {
-    Request {
-        module: function.module.clone(),
-        build_id: function.build_id.clone(),
-        offset: function.offset,
-        symbol: function.symbol.clone(),
-    }
 }
 
 /// A program that calls `main` once and hops a thousand times, and a plan that counts `counted`.
@@ -34,7 +25,7 @@ fn bench(counted: &str) -> Bench {
     );
     let mut plan = plan_of(&binary, 2, &[("doubled", 0), ("catches", 1)]);
     let found = plan_of(&binary, 2, &[(counted, 0)]);
-    plan.request = Some(request(&found.functions[0]));
+    plan.request = Some(request_at(&found.functions[0]));
     Bench {
         folder,
         binary,
@@ -133,7 +124,7 @@ fn it_may_lie_in_any_of_the_plans_files_but_no_other_is_changed_for_it() {
     );
     let all = [&program, &library].map(|file| workshop::plan_of_all(file, 2));
     let [mut of_program, mut of_library] = all;
-    let counted = request(&of_library.functions.pop().unwrap());
+    let counted = request_at(&of_library.functions.pop().unwrap());
     of_program.functions.truncate(2);
     of_library.functions.truncate(2);
     of_program.request = Some(counted);

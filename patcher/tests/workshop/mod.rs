@@ -1,13 +1,16 @@
 //! What the tests of patched programs share: building fixtures, plans that hook everything, and
 //! running programs so that none outlives its test.
 
-#![allow(dead_code)] // each test file is a crate of its own and uses a part of this
+#![allow(dead_code, unused_imports)] // each test file is a crate of its own and uses a part of this
 
 pub mod busy;
 pub mod objects;
+mod statistics;
+
+pub use statistics::Statistics;
 
 use corehop_patcher::{Analysis, Function, Patched, patch};
-use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
+use corehop_plans::{Destination, Mode, Plan, PlannedFunction, Request};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -145,6 +148,16 @@ pub fn plan_of(binary: &Path, cores: u32, named: &[(&str, u32)]) -> Plan {
     });
     assert_eq!(plan.functions.len(), named.len(), "{named:?}");
     plan
+}
+
+/// Requests begin where this function is entered.
+pub fn request_at(function: &PlannedFunction) -> Request {
+    Request {
+        module: function.module.clone(),
+        build_id: function.build_id.clone(),
+        offset: function.offset,
+        symbol: function.symbol.clone(),
+    }
 }
 
 /// Patches `binary` into `folder` and has the result verified against it.
@@ -301,76 +314,6 @@ impl Drop for Running {
         // Whatever is left of the group; nothing is, when all went well.
         let _ = kill_process_group(self.id(), Signal::KILL);
         let _ = self.child.wait();
-    }
-}
-
-/// Statistics as the runtime wrote them.
-pub struct Statistics(pub serde_json::Value);
-
-impl Statistics {
-    pub fn read(path: &Path) -> Statistics {
-        let text = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        Statistics(serde_json::from_slice(&text).unwrap())
-    }
-
-    pub fn total(&self, key: &str) -> u64 {
-        self.0[key].as_u64().unwrap()
-    }
-
-    fn entry(&self, symbol: &str) -> &serde_json::Value {
-        let functions = self.0["functions"].as_array().unwrap();
-        let found = functions.iter().find(|f| f["symbol"] == symbol);
-        found.unwrap_or_else(|| panic!("no {symbol} in the statistics"))
-    }
-
-    /// Name of the file that holds a function.
-    pub fn module_of(&self, symbol: &str) -> &str {
-        self.entry(symbol)["module"].as_str().unwrap()
-    }
-
-    /// Calls and hops of a function.
-    pub fn of(&self, symbol: &str) -> (u64, u64) {
-        let number = |key: &str| self.entry(symbol)[key].as_u64().unwrap();
-        (number("calls"), number("hops"))
-    }
-
-    /// One of a function's counts.
-    pub fn count(&self, symbol: &str, key: &str) -> u64 {
-        let functions = self.0["functions"].as_array().unwrap();
-        let found = functions.iter().find(|f| f["symbol"] == symbol);
-        let found = found.unwrap_or_else(|| panic!("no {symbol} in the statistics"));
-        found[key]
-            .as_u64()
-            .unwrap_or_else(|| panic!("no {key} of {symbol}"))
-    }
-
-    /// Sums of a count over the functions at the end of whose calls threads go back.
-    pub fn of_calls(&self, key: &str) -> u64 {
-        let functions = self.0["functions"].as_array().unwrap();
-        let calls = functions.iter().filter(|f| f.get("returned").is_some());
-        calls.map(|f| f[key].as_u64().unwrap()).sum()
-    }
-
-    /// Fails unless every call that began has ended or is open.
-    pub fn check_balance(&self) {
-        self.check_balance_within(0);
-    }
-
-    /// The same of a program with so many threads that go on while its counters are read.
-    pub fn check_balance_within(&self, threads: u64) {
-        let ends = ["returned", "unwound", "continued", "stayed", "open"];
-        let ended: u64 = ends.iter().map(|key| self.of_calls(key)).sum();
-        let calls = self.of_calls("calls");
-        assert!(
-            calls.abs_diff(ended) <= threads,
-            "{calls} calls, {ended} ended"
-        );
-    }
-
-    /// Number of functions that were called at all.
-    pub fn called(&self) -> usize {
-        let functions = self.0["functions"].as_array().unwrap();
-        functions.iter().filter(|f| f["calls"] != 0).count()
     }
 }
 
