@@ -8,7 +8,8 @@
  * backends share it: all of them leave a thread alone that is where it should be.
  *
  * A function that goes by an argument has a core in its hook where no thread is, and so takes the
- * long way, in which objects.c reads the argument from where its register was saved.
+ * long way, in which objects.c reads the argument from where its register was saved, and first looks
+ * whether the thread is where the object is.
  *
  * Where a plan has functions at the end of whose calls threads go back, enter_call() stands in for
  * enter(): it keeps the thread's open calls. leave_call() runs before each return that can end one.
@@ -169,7 +170,7 @@ slowly:
         pop %rdi
         pop %rsi
         .endm
-        call_slowly enter_slowly ENTRY_SAVED
+        call_slowly enter_elsewhere ENTRY_SAVED
         jmp 1b
         .cfi_endproc
         .size enter, . - enter

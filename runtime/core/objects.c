@@ -59,6 +59,16 @@ static struct {
     uint32_t number;
 } __attribute__((aligned(64))) epoch; /* on a line of its own, which is seldom written */
 
+static inline struct object *bucket_of(uint64_t granule)
+{
+    return objects[granule * 0x9e3779b97f4a7c15ul >> (64 - BUCKETS_LOG)];
+}
+
+static inline uint16_t current_epoch(void)
+{
+    return (uint16_t)__atomic_load_n(&epoch.number, __ATOMIC_RELAXED);
+}
+
 static inline bool has_core(uint64_t word)
 {
     return word % STATES < MOST_CORES;
@@ -173,11 +183,11 @@ static inline bool stays_early(struct object *object, uint32_t hook)
 static uint32_t state_of(uint32_t hook, uintptr_t address)
 {
     uint64_t granule = address >> GRANULE_LOG;
-    struct object *bucket = objects[granule * 0x9e3779b97f4a7c15ul >> (64 - BUCKETS_LOG)];
+    struct object *bucket = bucket_of(granule);
     bump(&place.named);
     if (UNLIKELY(place.named % EPOCH == 0))
         begin_epoch();
-    uint16_t now = (uint16_t)__atomic_load_n(&epoch.number, __ATOMIC_RELAXED);
+    uint16_t now = current_epoch();
     for (int way = 0; way < WAYS; way++) {
         uint64_t word = __atomic_load_n(&bucket[way].word, __ATOMIC_RELAXED);
         if (word >> STATE_BITS != granule)
@@ -194,17 +204,60 @@ static uint32_t state_of(uint32_t hook, uintptr_t address)
 /* Where enter.S has saved the register of each argument. */
 static const uint16_t saved[] = {SAVED_RDI, SAVED_RSI, SAVED_RDX, SAVED_RCX, SAVED_R8, SAVED_R9};
 
+static inline uintptr_t argument_of(uint32_t number, uintptr_t at)
+{
+    return *(const uintptr_t *)(at - saved[number - 1]);
+}
+
+static inline bool is_object(uintptr_t address)
+{
+    return address >= LOWEST && address <= HIGHEST;
+}
+
 int32_t core_by_argument(uint32_t hook, uintptr_t at)
 {
     uint32_t number = program.hooks[hook].argument;
     if (number > LAST_ARGUMENT)
         return core_at_call(hook);
-    uintptr_t address = *(const uintptr_t *)(at - saved[number - 1]);
-    if (UNLIKELY(address < LOWEST || address > HIGHEST))
+    uintptr_t address = argument_of(number, at);
+    if (UNLIKELY(!is_object(address)))
         return -1;
     uint32_t state = state_of(hook, address);
     bump(&counters_of(hook)[state < MOST_CORES ? BY_CORE + state : EARLY]);
     return state < MOST_CORES ? (int32_t)state : -1;
+}
+
+/* Counts a call about an object on whose core the thread is already; false, with nothing counted,
+ * where it may be another call. It calls no function, so that all it needs is in registers that
+ * enter.S has saved. */
+static inline bool stays_with_object(uint32_t hook, uintptr_t at)
+{
+    uint32_t number = program.hooks[hook].argument;
+    const struct backend *backend = __atomic_load_n(&program.backend, __ATOMIC_RELAXED);
+    if (number - 1 >= LAST_ARGUMENT || program.goes_back || place.backend != backend)
+        return false;
+    uintptr_t address = argument_of(number, at);
+    uint64_t named = place.named + 1;
+    if (UNLIKELY(!is_object(address) || named % EPOCH == 0))
+        return false;
+    uint64_t granule = address >> GRANULE_LOG;
+    uint64_t here = granule << STATE_BITS | (uint32_t)place.core;
+    const struct object *object = bucket_of(granule), *end = object + WAYS;
+    while (__atomic_load_n(&object->word, __ATOMIC_RELAXED) != here)
+        if (++object == end)
+            return false;
+    if (UNLIKELY(__atomic_load_n(&object->named, __ATOMIC_RELAXED) != current_epoch()))
+        return false;
+    __atomic_store_n(&place.named, named, __ATOMIC_RELAXED);
+    bump(&place.tallies[hook].calls);
+    bump(&counters_of(hook)[BY_CORE + (uint32_t)place.core]);
+    return true;
+}
+
+void enter_elsewhere(uint32_t hook, uintptr_t at)
+{
+    if (!stays_with_object(hook, at))
+        enter_slowly(hook, at);
 }
 
 size_t size_of_objects(void)
