@@ -1,8 +1,8 @@
 //! Real servers that hop on their request path while clients come and go and check every answer.
 //!
 //! `make soak` gives each server and backend SOAK_SECONDS, ten minutes unless told otherwise, and
-//! expects a million hops in that time (of `auto`, which hops in its trials, ten thousand);
-//! `make test` runs the same for a moment. With `count` every entry that may be patched is hooked,
+//! expects a hop for each request at least (of `auto`, which hops in its trials, one); `make test`
+//! runs the same for a moment. With `count` every entry that may be patched is hooked,
 //! with the others two functions that each request calls, so that it goes there and back; and then
 //! the same two, the first of which goes to the core of the object that it is called about. Of that
 //! one hop is expected, since objects may be where requests are. With `carrier` there are cohorts,
