@@ -194,11 +194,11 @@ static uint32_t state_of(uint32_t hook, uintptr_t address)
 /* Where enter.S has saved the register of each argument. */
 static const uint16_t saved[] = {SAVED_RDI, SAVED_RSI, SAVED_RDX, SAVED_RCX, SAVED_R8, SAVED_R9};
 
-int32_t core_by_argument(uint32_t hook, uintptr_t at)
+int32_t core_by_argument(uint32_t *entered, uintptr_t at)
 {
-    uint32_t number = program.hooks[hook].argument;
+    uint32_t hook = *entered, number = program.hooks[hook].argument;
     if (number > LAST_ARGUMENT)
-        return core_at_call(hook);
+        return core_at_call(entered);
     uintptr_t address = *(const uintptr_t *)(at - saved[number - 1]);
     if (UNLIKELY(address < LOWEST || address > HIGHEST))
         return -1;
