@@ -87,7 +87,6 @@ fn watched(
     let wanted = Search {
         cores,
         functions,
-        families: &[],
         strategy,
         seed: 1,
         keep: 3,
@@ -208,7 +207,6 @@ proptest! {
             let wanted = Search {
                 cores,
                 functions: cores,
-                families: &[],
                 strategy: Some(How::Bound),
                 seed: 1,
                 keep: 3,
