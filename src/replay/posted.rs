@@ -14,7 +14,7 @@ use crate::line::Lines;
 use crate::progress::Bar;
 use clap::Args;
 use corehop_partitioner::progress::Progress;
-use corehop_simulator::detail::{Mode, Posting, replay_posted, system_calls};
+use corehop_simulator::detail::{Mode, Posting, SystemCalls};
 use corehop_simulator::{CoreId, Machine};
 use corehop_traces::Trace;
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,7 +115,8 @@ pub fn run(arguments: &PostedArguments, others: &OtherOptions<'_>) -> Result<(),
     let failed = |error| about(Some(others.trace), error);
     let executions = options.requests.is_none().then(|| trace.execution_count());
     bar.begin("code blocks searched for system calls", executions);
-    let made = system_calls(&trace, &options).map_err(failed)?;
+    let calls = SystemCalls::of(&trace, &options).map_err(failed)?;
+    let made = calls.made();
     let mut ways = vec![(None, Posting::default())];
     for asked in &arguments.system_calls {
         for posting in asked.postings(&made, &arguments.batch, others.trace)? {
@@ -126,7 +127,7 @@ pub fn run(arguments: &PostedArguments, others: &OtherOptions<'_>) -> Result<(),
     for (asked, posting) in ways {
         let name = asked.map_or("in place", |asked| &asked.text);
         bar.begin("code blocks replayed", executions);
-        let posted = replay_posted(&trace, (&machine, &split), &options, &posting);
+        let posted = calls.replay_posted(&trace, (&machine, &split), &options, &posting);
         told.push(Way {
             name: name.into(),
             batch: posting.batch.map(NonZeroUsize::get),
