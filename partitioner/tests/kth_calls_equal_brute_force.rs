@@ -9,10 +9,10 @@
 mod definitions;
 #[path = "../../simulator/tests/random/mod.rs"]
 mod random;
+mod searching;
 
 use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement, Term, cores_of};
-use corehop_partitioner::progress::Silent;
-use corehop_partitioner::strategy::{Search, Strategy as How, search};
+use corehop_partitioner::strategy::{Strategy as How, search};
 use corehop_plans::{KthCall, Mode};
 use corehop_simulator::{CoreId, Machine, Prepared, PrivateReplay, ReplayOptions, Replayer, Split};
 use corehop_traces::{EndReason, FunctionId, Kind, ThreadId, Trace, WriterOptions};
@@ -20,6 +20,7 @@ use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use random::{equal, machines};
+use searching::{all_splits, alone, cases, wanted};
 use std::path::Path;
 
 const FUNCTIONS: u32 = 5;
@@ -68,18 +69,6 @@ fn record(steps: &[Step], executions_per_chunk: usize, path: &Path) -> Trace {
     Trace::open(path).unwrap()
 }
 
-/// Without the L3, and with no shared level: what the ranking knows.
-fn alone(machine: Machine) -> Machine {
-    let mut machine = Machine {
-        cores: 8,
-        l3: None,
-        ..machine
-    };
-    let levels = [&mut machine.l1i, &mut machine.l1d, &mut machine.l2];
-    levels.into_iter().for_each(|level| level.shared_by = 1);
-    machine
-}
-
 /// L2 misses of a split, access by access, by the trace as it was recorded.
 fn naive(trace: &Trace, machine: &Machine, split: &[((u32, Option<u32>), u32)]) -> u64 {
     let whole = split.iter().filter(|((_, call), _)| call.is_none());
@@ -101,39 +90,8 @@ fn naive(trace: &Trace, machine: &Machine, split: &[((u32, Option<u32>), u32)]) 
     replayer.finish().counters.l2.misses()
 }
 
-/// Every choice of so many of these functions on so many cores, in its one form.
-fn all_splits(functions: u32, chosen: u32, cores: u32) -> Vec<IndexedPlacement> {
-    let masks = (0..1u32 << functions).filter(|mask| mask.count_ones() == chosen);
-    masks
-        .flat_map(|mask| {
-            let places = (0..functions).filter(move |place| mask >> place & 1 == 1);
-            let growing = growing(chosen, cores).into_iter();
-            growing.map(move |placed| places.clone().zip(placed).collect())
-        })
-        .collect()
-}
-
-/// The cores of so many functions: each on one that an earlier one has, or on the next; all of them
-/// are used.
-fn growing(functions: u32, cores: u32) -> Vec<Vec<u32>> {
-    let mut all = vec![Vec::new()];
-    for _ in 0..functions {
-        let longer = |placed: Vec<u32>| {
-            let used = placed.iter().max().map_or(0, |most| most + 1);
-            let next = 0..cores.min(used + 1);
-            next.map(move |core| [&placed[..], &[core]].concat())
-        };
-        all = all.into_iter().flat_map(longer).collect();
-    }
-    let uses_all = |placed: &Vec<u32>| placed.iter().max() == Some(&(cores - 1));
-    all.into_iter().filter(uses_all).collect()
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(300)
-    })]
+    #![proptest_config(cases(300))]
 
     #[test]
     fn what_is_said_to_be_optimal_is_what_brute_force_finds(
@@ -141,7 +99,9 @@ proptest! {
         cores in 1u32..4, shared in 0u32..2,
     ) {
         let functions = cores + shared;
-        found_as_by_brute_force(&steps, &calls, &alone(machine), chunk, (functions, cores))?;
+        // What the ranking knows.
+        let machine = Machine { l3: None, ..alone(machine) };
+        found_as_by_brute_force(&steps, &calls, &machine, chunk, (functions, cores))?;
     }
 }
 
@@ -194,16 +154,7 @@ fn found_as_by_brute_force(
         Some(How::Random),
     ];
     for strategy in strategies {
-        let wanted = Search {
-            cores,
-            functions: chosen,
-            strategy,
-            seed: 1,
-            keep: 3,
-            until: None,
-            progress: &Silent,
-        };
-        let ranking = search(&mut evaluator, &wanted);
+        let ranking = search(&mut evaluator, &wanted((chosen, cores), strategy));
         // More functions than cores leave no bound: then branch and bound is a local search.
         let is_local = strategy == Some(How::Bound) && chosen > cores;
         if is_local || matches!(strategy, Some(How::Local | How::Random)) {
