@@ -193,7 +193,6 @@ impl Subject {
         let wanted = Search {
             cores,
             functions: cores,
-            families: &[],
             strategy,
             seed: 1,
             keep: 5,

@@ -143,10 +143,10 @@ fn command(files: &[Patched]) -> String {
 fn patched(files: &[Patched], command: &str) -> Lines {
     let mut text = Lines::new();
     for file in files {
-        let (hooks, cores) = (
-            counted(file.hooks.len() as u64, "function", "functions"),
-            file.cores,
-        );
+        // Of one function several calls may be hooked, one behind the other.
+        let functions = file.hooks.chunk_by(|one, next| one.offset == next.offset);
+        let functions = functions.count() as u64;
+        let (hooks, cores) = (counted(functions, "function", "functions"), file.cores);
         let returns = match file.returns {
             0 => String::new(),
             count => format!(

@@ -9,6 +9,7 @@ mod counted;
 mod detail;
 mod json;
 mod modes;
+mod other_options;
 mod pollute;
 mod posted;
 mod table;
@@ -33,6 +34,7 @@ use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Setting, Split, r
 use corehop_traces::Trace;
 use counted::{Baseline, Counted, Report};
 use detail::{DetailArguments, Told};
+use other_options::OtherOptions;
 use pollute::PolluteArguments;
 use posted::PostedArguments;
 use std::path::PathBuf;
@@ -96,13 +98,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.timed.timed {
         return arguments.timed();
     }
-    if !arguments.posted.system_calls.is_empty() {
-        return arguments.posted();
-    }
     let warm_up = arguments.warm_up.unwrap_or(0);
     machines::tell_host(arguments.machine.iter().map(String::as_str));
+    if !arguments.posted.system_calls.is_empty() {
+        return posted::run(&arguments.posted, &arguments.other_options());
+    }
     if let Some(list) = &arguments.pollute.pollute {
-        return pollute(arguments, list);
+        return pollute::run(&arguments.pollute, list, &arguments.other_options());
     }
     let machines = arguments
         .machine
@@ -165,37 +167,18 @@ impl Arguments {
         timed::run(&self.timed, &asked)
     }
 
-    fn posted(&self) -> Result<(), Failure> {
-        let setting = posted::Setting {
+    fn other_options(&self) -> OtherOptions<'_> {
+        OtherOptions {
             trace: &self.trace,
             taken: &self.taken,
             machine: &self.machine[0],
             plan: self.plan.as_deref(),
+            baseline: self.baseline,
             requests: self.requests.as_ref(),
             warm_up: self.warm_up.unwrap_or(0),
             json: self.json,
-        };
-        posted::run(&self.posted, &setting)
+        }
     }
-}
-
-/// With pages confined to a part of each L2.
-fn pollute(arguments: &Arguments, list: &pollute::PageList) -> Result<(), Failure> {
-    let requests = |trace: &Trace| {
-        let requests = arguments.requests.as_ref();
-        requests.map(|list| list.of(trace.requests().len()))
-    };
-    let asked = pollute::Asked {
-        trace: &arguments.trace,
-        taken: &arguments.taken,
-        machine: &arguments.machine[0],
-        plan: arguments.plan.as_deref(),
-        baseline: arguments.baseline,
-        requests: &requests,
-        warm_up: arguments.warm_up.unwrap_or(0),
-        json: arguments.json,
-    };
-    pollute::run(&arguments.pollute, list, &asked)
 }
 
 fn say(

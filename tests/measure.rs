@@ -4,13 +4,13 @@
 //! numbers that were written down before.
 
 mod conforming;
+mod figures;
 mod interrupting;
 
 use corehop_patcher::Analysis;
 use interrupting::interrupt;
-use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 const SERVER: &str = "/usr/bin/redis-server";
 
@@ -63,12 +63,6 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-fn figures(output: &Output) -> Value {
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.stdout.is_empty(), "{said}");
-    conforming::read(&["measure"], &output.stdout)
-}
-
 /// Prints the next of these numbers each time that it is run.
 fn recorded(folder: &Path, numbers: &str) -> String {
     std::fs::write(folder.join("numbers"), numbers.replace(' ', "\n")).unwrap();
@@ -89,7 +83,7 @@ fn requests_and_hops_under_load_are_counted_to_the_last() {
         "--json",
     ];
     let output = measure(folder.path(), &wanted).output().unwrap();
-    let figures = figures(&output);
+    let figures = figures::of("measure", &output);
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(figures["hops"]["backend"], "count");
     // Of a request to each function, in two loads of 200 that count; those to warm up do not.
@@ -182,7 +176,7 @@ fn a_program_that_ends_by_itself_is_its_own_load_and_no_difference_is_said() {
         .args(arguments)
         .args(["--require-gain", "0", "--", SERVER, "--version"]);
     let output = command.output().unwrap();
-    let figures = figures(&output);
+    let figures = figures::of("measure", &output);
     assert_eq!(figures["original"], figures["patched"]);
     assert_eq!(figures["interval"], serde_json::json!([1.0, 1.0]));
     assert_eq!(figures["verdict"], "no-difference");
@@ -312,7 +306,7 @@ fn cohorts_are_counted_under_load() {
         .env("COREHOP_BACKEND", "carrier")
         .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
         .env("COREHOP_RUN_DELAY", "100");
-    let figures = figures(&command.output().unwrap());
+    let figures = figures::of("measure", &command.output().unwrap());
     assert_eq!(figures["cohort"], 4);
     let hops = &figures["hops"];
     let taken = hops["cohorts"]["taken"].as_u64().unwrap();

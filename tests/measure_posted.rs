@@ -2,17 +2,12 @@
 //! posted calls are counted, without a plan.
 
 mod conforming;
+mod figures;
 
 use serde_json::Value;
-use std::process::{Command, Output};
+use std::process::Command;
 
 const SERVER: &str = "/usr/bin/redis-server";
-
-fn figures(output: &Output) -> Value {
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.stdout.is_empty(), "{said}");
-    conforming::read(&["measure"], &output.stdout)
-}
 
 #[test]
 fn posted_calls_are_counted_under_load_without_a_plan() {
@@ -29,7 +24,7 @@ fn posted_calls_are_counted_under_load_without_a_plan() {
             .args(["--rounds", "2", "--json", "--", SERVER])
             .args(["--port", "0", "--unixsocket", "socket", "--save", ""]);
         let output = command.output().unwrap();
-        let figures = figures(&output);
+        let figures = figures::of("measure", &output);
         let calls = &figures["hops"]["system_calls"];
         // A read and a write for each ping, and what redis-cli asks when it connects.
         let counted = ["posted", "declined"].map(|key| calls[key].as_u64().unwrap());
@@ -76,7 +71,7 @@ fn a_server_that_becomes_another_user_is_counted_too() {
         .args(["--", "perl", "-e", BECOMES_NOBODY])
         .output()
         .unwrap();
-    let figures = figures(&output);
+    let figures = figures::of("measure", &output);
     let posted = figures["hops"]["system_calls"]["posted"].as_u64();
     assert!(
         posted.is_some_and(|calls| calls >= 2 * 100 * 2),

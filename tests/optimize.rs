@@ -5,6 +5,7 @@
 //! `qemu-x86_64`, `redis-server` and the symbolizer, as those of `corehop record` do.
 
 mod conforming;
+mod figures;
 mod interrupting;
 
 use interrupting::interrupt;
@@ -42,11 +43,6 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-fn figures(output: &Output) -> Value {
-    assert!(!output.stdout.is_empty(), "{}", said(output));
-    conforming::read(&["optimize"], &output.stdout)
-}
-
 /// Whether no server listens at the socket in `folder`.
 fn is_alone(folder: &Path) -> bool {
     std::os::unix::net::UnixStream::connect(folder.join("socket")).is_err()
@@ -60,7 +56,7 @@ fn trace() -> &'static Path {
         let arguments = ["--load", LOAD, "--requests", "12", "--json"];
         let output = optimize(folder.path(), &arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-        let figures = figures(&output);
+        let figures = figures::of("optimize", &output);
         assert_eq!(figures["gain"], false);
         for key in ["plan", "report", "command", "ratio", "interval"] {
             assert_eq!(figures[key], Value::Null, "{key}");
@@ -145,7 +141,7 @@ fn a_plan_that_pays_is_kept_with_its_report_and_the_command_that_uses_it() {
     let numbers = "100 150 151 100 101 150 150 100 100 152";
     let output = measure(folder.path(), numbers, &["--plans", "1", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    let figures = figures(&output);
+    let figures = figures::of("optimize", &output);
     assert_eq!(figures["gain"], true);
     let ratio = figures["ratio"].as_f64().unwrap();
     assert!((1.49..1.52).contains(&ratio), "{figures}");
@@ -192,7 +188,7 @@ fn the_best_of_the_screening_is_judged_on_rounds_of_its_own() {
     let numbers = "100 110 120 120 110 100 100 90 90 100";
     let more = ["--plans", "2", "--max-rounds", "2", "--json"];
     let output = measure(folder.path(), numbers, &more);
-    let figures = figures(&output);
+    let figures = figures::of("optimize", &output);
     let tried = figures["tried"].as_array().unwrap();
     let screened: Vec<f64> = tried
         .iter()
@@ -261,7 +257,7 @@ fn functions_that_go_by_an_argument_are_tried_too() {
     // Whether it pays is this machine's to say.
     let code = output.status.code();
     assert!(matches!(code, Some(0 | 1)), "{}", said(&output));
-    let figures = figures(&output);
+    let figures = figures::of("optimize", &output);
     let [tried] = &figures["tried"].as_array().unwrap()[..] else {
         panic!("{figures}");
     };

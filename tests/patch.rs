@@ -3,6 +3,7 @@
 mod conforming;
 mod memcached;
 
+use corehop_plans::{Destination, KthCall, Request, VERSION_BY_ARGUMENT};
 use memcached::SERVER;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,47 @@ impl Bench {
     fn files(&self) -> usize {
         std::fs::read_dir(self.folder.path()).unwrap().count()
     }
+}
+
+#[test]
+fn several_calls_of_a_function_are_one_function_to_hook() {
+    let bench = bench();
+    let mut plan = corehop_plans::read(&bench.plan).unwrap();
+    let [begins, called, _] = &plan.functions[..] else {
+        panic!("three functions");
+    };
+    plan.request = Some(Request {
+        module: begins.module.clone(),
+        build_id: begins.build_id.clone(),
+        offset: begins.offset,
+        symbol: begins.symbol.clone(),
+    });
+    let calls = [(1, 64), (0, 1)].map(|(core, call)| {
+        let mut function = called.clone();
+        function.to = Destination::At(KthCall { core, call });
+        function
+    });
+    plan.functions = [std::slice::from_ref(begins), &calls[..]].concat();
+    plan.version = VERSION_BY_ARGUMENT;
+    corehop_plans::write(&plan, &bench.plan).unwrap();
+    let report = json(&bench.patch(&["--json"]));
+    let hooks = report["files"][0]["hooks"].as_array().unwrap();
+    let calls: Vec<(&Value, &Value)> = hooks.iter().map(|h| (&h["core"], &h["call"])).collect();
+    let expected = [(0, Value::Null), (0, 1.into()), (1, 64.into())];
+    let expected = expected.map(|(core, call)| (Value::from(core), call));
+    assert_eq!(calls, expected.each_ref().map(|(core, call)| (core, call)));
+    let told = bench.patch(&["--force"]);
+    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(
+        told.contains("patched: 2 functions hooked, for 2 cores"),
+        "{told}"
+    );
+    assert!(told.contains("core 1 at call 64  f1"), "{told}");
+    let verified = verification(&corehop(&["--verify", &bench.output(), "--json"]));
+    assert_eq!(
+        (&verified["sound"], &verified["hooks"]),
+        (&true.into(), &3.into())
+    );
 }
 
 #[test]

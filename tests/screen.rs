@@ -4,6 +4,7 @@
 //! The machines are bundled ones, so that no verdict hangs on the caches here.
 
 mod conforming;
+mod figures;
 mod interrupting;
 
 use interrupting::interrupt;
@@ -35,11 +36,6 @@ fn screened(seconds: &str, command: &[&str]) -> Output {
     screen(&arguments, command).output().unwrap()
 }
 
-fn figures(output: &Output) -> Value {
-    assert!(!output.stdout.is_empty(), "{}", said(output));
-    conforming::read(&["screen"], &output.stdout)
-}
-
 fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -55,7 +51,7 @@ fn longest(figures: &Value, key: &str) -> u64 {
 fn a_server_that_fits_one_l2_is_not_worth_recording() {
     let output = screened("3", &SMALL);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    let figures = figures(&output);
+    let figures = figures::of("screen", &output);
     assert_eq!(figures["verdict"], "fits");
     assert_eq!(figures["l2_bytes"], 2 << 20);
     assert_eq!(figures["windows"][0]["milliseconds"], 10);
@@ -68,7 +64,7 @@ fn a_server_that_fits_one_l2_is_not_worth_recording() {
 fn a_server_that_touches_more_than_an_l2_is_worth_recording() {
     let output = screened("4", &["python3", "-c", WALK]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    let figures = figures(&output);
+    let figures = figures::of("screen", &output);
     assert_eq!(figures["verdict"], "worth recording");
     assert!(longest(&figures, "data_bytes") >= WALKED_BYTES);
     assert!(longest(&figures, "data_bytes") < 2 * WALKED_BYTES);
@@ -98,7 +94,7 @@ fn what_a_running_process_has_started_is_looked_at_too() {
     let output = output.unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     // Its memory may be in huge pages.
-    assert!(longest(&figures(&output), "data_bytes") >= WALKED_BYTES);
+    assert!(longest(&figures::of("screen", &output), "data_bytes") >= WALKED_BYTES);
 }
 
 #[test]

@@ -7,7 +7,9 @@ use crate::remarks::mark;
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_simulator::Replay;
 use corehop_simulator::detail::{CoreUse, Modes, Spread, WorkingSet};
+use corehop_traces::FunctionId;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 
 /// One object; of each core's code and of the movers, the first `top`.
 pub fn render(explained: &Explanation<'_>, top: usize) -> Value {
@@ -89,12 +91,15 @@ fn of_core(explained: &Explanation<'_>, core: usize, used: &CoreUse, top: usize)
     let by_argument = explained.by_argument().map(|of| of.function);
     let at_calls = explained.split.kth_calls().iter();
     let at_calls = at_calls.filter(|(_, meant)| meant.core as usize == core);
-    let entered: Vec<&str> = entered
+    let mut entered: Vec<FunctionId> = entered
         .map(|placed| placed.function)
         .chain(by_argument)
         .chain(at_calls.map(|(function, _)| *function))
-        .map(|function| explained.name(function))
         .collect();
+    // Several calls of one function may go here.
+    let mut named = HashSet::new();
+    entered.retain(|of| named.insert(*of));
+    let entered: Vec<&str> = entered.iter().map(|&of| explained.name(of)).collect();
     let code =
         used.code.iter().take(top).map(
             |code| json!({ "name": code.owner.name(explained.trace), "accesses": code.accesses }),

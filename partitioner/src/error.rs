@@ -75,20 +75,15 @@ pub enum Error {
 }
 
 impl Error {
-    /// Of candidates of which `found` can be in one split, fewer than `wanted`: which of the two it
-    /// is.
-    pub(crate) fn too_few(
-        (candidates, found): (&Candidates, usize),
-        wanted: u32,
-        rule: &CandidateRule,
-    ) -> Error {
+    /// Of candidates that are fewer than `wanted`: which of the two it is.
+    pub(crate) fn too_few(candidates: &Candidates, wanted: u32, rule: &CandidateRule) -> Error {
         match (candidates.groups, candidates.unpatchable.first()) {
             (0, Some(first)) => Error::NonePatchable {
                 functions: candidates.unpatchable.len(),
                 reason: first.reason.clone(),
             },
             _ => Error::TooFewCandidates {
-                found,
+                found: candidates.groups as usize,
                 wanted,
                 min_share: rule.min_share,
                 max_calls: rule.max_calls,
@@ -122,7 +117,7 @@ mod tests {
             unpatchable: vec![unpatchable("statically linked"), unpatchable("too short")],
             ..Candidates::default()
         };
-        let said = |of: &Candidates| Error::too_few((of, of.groups as usize), 2, &rule).to_string();
+        let said = |of: &Candidates| Error::too_few(of, 2, &rule).to_string();
         let expected = "of 2 candidate functions none can be patched: statically linked (so the \
                         first of them; `corehop candidates` lists all)";
         assert_eq!(said(&candidates), expected);

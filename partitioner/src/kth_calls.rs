@@ -5,7 +5,8 @@
 //! at one of its calls a phase may end. So a few of its calls are candidates of their own: powers
 //! of two, and quarters of what the middle request has. A search sees each as a function that
 //! requests call once ([`Trace::with_functions_at_calls`]), so that all it knows of splits, bounds
-//! and proofs included, holds as it is. It takes one call of a function at most, as a plan does.
+//! and proofs included, holds as it is. Of one function it may take several: a loop of calls is
+//! then split by its rounds.
 
 use crate::Error;
 use crate::candidates::{CandidateRule, Candidates};
@@ -14,7 +15,7 @@ use crate::request_function::request_function;
 use crate::settings::Settings;
 use corehop_plans::LAST_CALL;
 use corehop_traces::{FunctionId, RequestId, Trace};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 /// The trace with a function for each such call, as this search counts candidates.
 ///
@@ -70,23 +71,6 @@ fn calls_tried(median: u32) -> BTreeSet<u32> {
     tried
         .filter(|call| (1..=LAST_CALL).contains(call))
         .collect()
-}
-
-/// By function of these, the one of which it is a call, or itself; nothing where each is itself.
-pub fn families(trace: &Trace, functions: &[FunctionId]) -> Vec<u32> {
-    if functions.iter().all(|&of| trace.call_meant(of).is_none()) {
-        return Vec::new();
-    }
-    let family = |&of: &FunctionId| trace.call_meant(of).map_or(of, |(function, _)| function).0;
-    functions.iter().map(family).collect()
-}
-
-/// How many of these functions can be in one split.
-pub(crate) fn together(trace: &Trace, functions: &[FunctionId]) -> usize {
-    match &families(trace, functions)[..] {
-        [] => functions.len(),
-        families => families.iter().collect::<HashSet<_>>().len(),
-    }
 }
 
 #[cfg(test)]

@@ -118,13 +118,13 @@ fn candidates_of(
     progress.begin("counting calls", None);
     let candidates = Candidates::of(trace, &training, &settings.rule)?;
     progress.end();
-    let found = kth_calls::together(trace, &candidates.representatives());
-    match found < settings.functions as usize {
+    match candidates.groups < settings.functions {
         false => Ok(candidates),
-        true => {
-            let wanted = settings.functions;
-            Err(Error::too_few((&candidates, found), wanted, &settings.rule))
-        }
+        true => Err(Error::too_few(
+            &candidates,
+            settings.functions,
+            &settings.rule,
+        )),
     }
 }
 
@@ -302,7 +302,6 @@ fn search_and_evaluate(
     let search = Search {
         cores: settings.cores,
         functions: settings.functions,
-        families: &kth_calls::families(trace, &functions),
         strategy: settings.strategy,
         seed: settings.seed,
         keep: settings.objective.replayed_in_full(),

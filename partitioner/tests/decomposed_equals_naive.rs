@@ -12,9 +12,10 @@ mod entered;
 #[path = "../../simulator/tests/random/mod.rs"]
 mod random;
 mod searched;
+mod searching;
 
 use corehop_partitioner::checkpoint::{Checkpoint, Subject};
-use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement, cores_of};
+use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::{Progress, Silent};
 use corehop_partitioner::strategy::{Ranking, Search, Strategy as How, search};
@@ -25,38 +26,9 @@ use proptest::prelude::*;
 use random::{equal, machines};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use searched::{Aim, FUNCTIONS, ROUNDS, l2, large, programs, with_evaluator};
+use searching::{Patience, all_splits, cases, wanted};
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
-
-/// Every split at `chosen` functions over `cores` cores, each once: functions by counting in
-/// binary, cores by counting to their base, those that number cores by their first functions kept.
-fn all_splits(chosen: u32, cores: u32) -> Vec<IndexedPlacement> {
-    let functions = |mask: u32| (0..FUNCTIONS).filter(move |f| mask >> f & 1 == 1);
-    let masks = (0..1u32 << FUNCTIONS).filter(|mask| mask.count_ones() == chosen);
-    let numbers = 0..cores.pow(chosen);
-    let placed = masks.flat_map(|mask| {
-        let placed = move |number: u32| -> IndexedPlacement {
-            let core = move |place: u32| number / cores.pow(place) % cores;
-            functions(mask).zip((0..).map(core)).collect()
-        };
-        numbers.clone().map(placed)
-    });
-    placed
-        .filter(|split| cores_of(split) as u32 == cores && is_numbered(split))
-        .collect()
-}
-
-/// Whether each core's first function comes after those of all lower cores.
-fn is_numbered(split: &IndexedPlacement) -> bool {
-    let is_next = |place: usize| split[place].1 as usize <= used(&split[..place]);
-    (0..split.len()).all(is_next)
-}
-
-fn used(split: &[(u32, u32)]) -> usize {
-    let cores: std::collections::BTreeSet<u32> = split.iter().map(|&(_, core)| core).collect();
-    cores.len()
-}
 
 /// What falls apart into a sum over cores.
 fn objectives() -> impl Strategy<Value = Objective> {
@@ -80,33 +52,15 @@ fn ranking(evaluator: &mut Evaluator<'_>, cores: (u32, u32), strategy: Option<Ho
 
 fn watched(
     evaluator: &mut Evaluator<'_>,
-    (functions, cores): (u32, u32),
+    cores: (u32, u32),
     strategy: Option<How>,
     progress: &dyn Progress,
 ) -> Ranking {
     let wanted = Search {
-        cores,
-        functions,
-        families: &[],
-        strategy,
-        seed: 1,
-        keep: 3,
-        until: None,
         progress,
+        ..wanted(cores, strategy)
     };
     search(evaluator, &wanted)
-}
-
-/// Wants the search to end after it was asked so often.
-struct Patience(AtomicI64);
-
-impl Progress for Patience {
-    fn begin(&self, _: &str, _: Option<u64>) {}
-    fn advance(&self, _: u64) {}
-    fn end(&self) {}
-    fn is_stopped(&self) -> bool {
-        self.0.fetch_sub(1, Ordering::Relaxed) <= 0
-    }
 }
 
 static POOLS: LazyLock<[ThreadPool; 3]> = LazyLock::new(|| {
@@ -115,13 +69,6 @@ static POOLS: LazyLock<[ThreadPool; 3]> = LazyLock::new(|| {
         pool.build().unwrap()
     })
 });
-
-fn cases(count: u32) -> ProptestConfig {
-    ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(count)
-    }
-}
 
 proptest! {
     #![proptest_config(cases(400))]
@@ -133,7 +80,7 @@ proptest! {
     ) {
         let machines: Vec<Machine> = machines.into_iter().map(|m| large(m, is_alone)).collect();
         with_evaluator(&steps, &Aim(objective, &machines), |evaluator, naive| {
-            let splits = all_splits(FUNCTIONS.min(cores + shared), cores);
+            let splits = all_splits(FUNCTIONS, FUNCTIONS.min(cores + shared), cores);
             for (split, misses) in splits.iter().zip(evaluator.evaluate(&splits)) {
                 equal(misses, naive(split))?;
             }
@@ -149,7 +96,8 @@ proptest! {
         let machines: Vec<Machine> = machines.into_iter().map(|m| large(m, true)).collect();
         with_evaluator(&steps, &Aim(objective, &machines), |evaluator, naive| {
             let of = |split: IndexedPlacement| (naive(&split), split);
-            let mut brute: Vec<_> = all_splits(cores, cores).into_iter().map(of).collect();
+            let splits = all_splits(FUNCTIONS, cores, cores);
+            let mut brute: Vec<_> = splits.into_iter().map(of).collect();
             brute.sort();
             brute.truncate(3);
             for strategy in [None, Some(How::Exhaustive), Some(How::Bound)] {
@@ -178,7 +126,8 @@ proptest! {
         let functions = cores + more;
         with_evaluator(&steps, &l2(&machine), |evaluator, naive| {
             let of = |split: IndexedPlacement| (naive(&split), split);
-            let mut brute: Vec<_> = all_splits(functions, cores).into_iter().map(of).collect();
+            let splits = all_splits(FUNCTIONS, functions, cores);
+            let mut brute: Vec<_> = splits.iter().cloned().map(of).collect();
             brute.sort();
             brute.truncate(3);
             for strategy in [None, Some(How::Exhaustive)] {
@@ -189,7 +138,7 @@ proptest! {
             for strategy in [How::Bound, How::Local, How::Random] {
                 let ranking = ranking(evaluator, (functions, cores), Some(strategy));
                 prop_assert!(ranking.lower_bound <= brute[0].0 && brute[0].0 <= ranking.best[0].0);
-                prop_assert!(all_splits(functions, cores).contains(&ranking.best[0].1));
+                prop_assert!(splits.contains(&ranking.best[0].1));
                 prop_assert!(ranking.strategy != How::Bound, "{}", ranking.why);
             }
             Ok(())
@@ -203,17 +152,11 @@ proptest! {
     ) {
         let machines: Vec<Machine> = machines.into_iter().map(|m| large(m, true)).collect();
         with_evaluator(&steps, &Aim(objective, &machines), |evaluator, naive| {
-            let splits = all_splits(cores, cores);
+            let splits = all_splits(FUNCTIONS, cores, cores);
             let least = splits.iter().map(naive).min().unwrap();
             let wanted = Search {
-                cores,
-                functions: cores,
-                families: &[],
-                strategy: Some(How::Bound),
-                seed: 1,
-                keep: 3,
                 until: Some(Instant::now() + Duration::from_micros(microseconds)),
-                progress: &Silent,
+                ..wanted((cores, cores), Some(How::Bound))
             };
             let ranking = search(evaluator, &wanted);
             prop_assert!(ranking.lower_bound <= least && least <= ranking.best[0].0);

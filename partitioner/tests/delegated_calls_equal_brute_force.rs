@@ -8,23 +8,23 @@
 mod definitions;
 #[path = "../../simulator/tests/random/mod.rs"]
 mod random;
+mod searching;
 
 use corehop_partitioner::candidates::CandidateRule;
 use corehop_partitioner::delegated::Wanted;
 use corehop_partitioner::objective::Objective;
-use corehop_partitioner::progress::{Progress, Silent};
 use corehop_partitioner::requests::Searched;
 use corehop_partitioner::strategy::Strategy as How;
-use corehop_partitioner::{Outcome, Settings, partition};
+use corehop_partitioner::{Settings, partition};
 use corehop_simulator::{CoreId, Machine, ReplayOptions, Split, replay};
 use corehop_traces::{CodeBlock, EndReason, FunctionId, Kind, RequestId, ThreadId, Trace, Writer};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use random::{equal, machines};
 use rayon::ThreadPoolBuilder;
+use searching::{Patience, alone, cases, found};
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 const CODE: u64 = 0x40_0000;
 const DATA: u64 = 0x1000_0000;
@@ -135,13 +135,6 @@ fn play(
     }
 }
 
-fn machine(random: Machine) -> Machine {
-    let mut machine = Machine { cores: 8, ..random };
-    let levels = [&mut machine.l1i, &mut machine.l1d, &mut machine.l2];
-    levels.into_iter().for_each(|level| level.shared_by = 1);
-    machine
-}
-
 fn settings(most: u32, elsewhere: u32, strategy: Option<How>) -> Settings<'static> {
     Settings {
         cores: elsewhere + 1,
@@ -158,10 +151,6 @@ fn settings(most: u32, elsewhere: u32, strategy: Option<How>) -> Settings<'stati
         }),
         ..Settings::default()
     }
-}
-
-fn search(trace: &Trace, machine: &Machine, settings: &Settings<'_>) -> Outcome {
-    partition(trace, &[machine.clone().into()], settings, &Silent).unwrap()
 }
 
 /// What the best set of at most so many calls costs, each on any of so many other cores.
@@ -198,13 +187,6 @@ fn brute_force(
     sets.iter().map(value).min().unwrap()
 }
 
-fn cases(count: u32) -> ProptestConfig {
-    ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(count)
-    }
-}
-
 proptest! {
     #![proptest_config(cases(60))]
 
@@ -214,11 +196,11 @@ proptest! {
     ) {
         let folder = tempfile::tempdir().unwrap();
         let trace = record(&steps, &folder.path().join("calls.trace"));
-        let machine = machine(random);
+        let machine = alone(random);
         let objective = if cycles { Objective::Cycles } else { Objective::L2 };
         let best = brute_force(&trace, (&machine, objective), (1, 1));
         let settings = Settings { objective, ..settings(1, 1, None) };
-        let found = search(&trace, &machine, &settings);
+        let found = found(&trace, &[machine.clone().into()], &settings);
         let ranking = &found.ranking;
         equal((ranking.best[0].0, ranking.is_optimal()), (best, true))?;
         equal(objective.of_cores(&found.evaluated.searched.split, &[]), best)?;
@@ -231,29 +213,19 @@ proptest! {
     ) {
         let folder = tempfile::tempdir().unwrap();
         let trace = record(&steps, &folder.path().join("calls.trace"));
-        let machine = machine(random);
+        let machine = alone(random);
         let best = brute_force(&trace, (&machine, Objective::L2), (most as usize, elsewhere));
         for strategy in [None, Some(How::Exhaustive), Some(How::Bound)] {
-            let ranking = search(&trace, &machine, &settings(most, elsewhere, strategy)).ranking;
+            let settings = settings(most, elsewhere, strategy);
+            let ranking = found(&trace, &[machine.clone().into()], &settings).ranking;
             prop_assert!(ranking.lower_bound <= best && best <= ranking.best[0].0);
             if strategy != Some(How::Bound) || elsewhere == 1 {
                 equal((ranking.best[0].0, ranking.lower_bound), (best, best))?;
             }
         }
-        let ranking = search(&trace, &machine, &settings(most, elsewhere, Some(How::Local)));
-        prop_assert!(ranking.ranking.lower_bound <= best && best <= ranking.ranking.best[0].0);
-    }
-}
-
-/// Wants the search to end after it was asked so often.
-struct Patience(AtomicI64);
-
-impl Progress for Patience {
-    fn begin(&self, _: &str, _: Option<u64>) {}
-    fn advance(&self, _: u64) {}
-    fn end(&self) {}
-    fn is_stopped(&self) -> bool {
-        self.0.fetch_sub(1, Ordering::Relaxed) <= 0
+        let settings = settings(most, elsewhere, Some(How::Local));
+        let ranking = found(&trace, &[machine.clone().into()], &settings).ranking;
+        prop_assert!(ranking.lower_bound <= best && best <= ranking.best[0].0);
     }
 }
 
@@ -264,12 +236,12 @@ proptest! {
     fn the_number_of_host_threads_changes_nothing(steps in steps(), random in machines()) {
         let folder = tempfile::tempdir().unwrap();
         let trace = record(&steps, &folder.path().join("calls.trace"));
-        let machine = machine(random);
+        let machine = alone(random);
         for strategy in [How::Exhaustive, How::Bound, How::Local] {
             let on = |threads: usize| {
                 let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 let settings = settings(2, 1, Some(strategy));
-                let found = pool.install(|| search(&trace, &machine, &settings));
+                let found = pool.install(|| found(&trace, &[machine.clone().into()], &settings));
                 format!("{:?} {:?}", found.ranking, found.split)
             };
             equal(on(1), on(3))?;
@@ -282,7 +254,7 @@ proptest! {
     ) {
         let folder = tempfile::tempdir().unwrap();
         let trace = record(&steps, &folder.path().join("calls.trace"));
-        let machine = machine(random);
+        let machine = alone(random);
         let best = brute_force(&trace, (&machine, Objective::L2), (2, 1));
         let strategy = [How::Exhaustive, How::Bound, How::Local][which];
         let patience = Patience(patience.into());

@@ -3,12 +3,13 @@
 
 #[path = "../../traces/tests/definitions/mod.rs"]
 mod definitions;
+mod searching;
 
 use corehop_partitioner::delegation::Delegate;
-use corehop_partitioner::progress::Silent;
-use corehop_partitioner::{Outcome, Settings, partition};
+use corehop_partitioner::{Outcome, Settings};
 use corehop_simulator::{CoreId, Machine};
 use corehop_traces::{CodeBlock, EndReason, FunctionId, Kind, Trace, Writer, WriterOptions};
+use searching::found;
 use std::path::Path;
 
 const CODE: u64 = 0x40_0000;
@@ -71,7 +72,7 @@ fn search_with(delegate: Delegate, one_way: &[FunctionId]) -> Outcome {
         ..Settings::default()
     };
     let trace = trace(&folder.path().join("lookups.trace"));
-    partition(&trace, &[machine.into()], &settings, &Silent).unwrap()
+    found(&trace, &[machine.into()], &settings)
 }
 
 #[test]

@@ -9,11 +9,10 @@
 mod definitions;
 #[path = "../../simulator/tests/random/mod.rs"]
 mod random;
+mod searching;
 
 use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement, Term, cores_of};
-use corehop_partitioner::kth_calls::families;
-use corehop_partitioner::progress::Silent;
-use corehop_partitioner::strategy::{Search, Strategy as How, search};
+use corehop_partitioner::strategy::{Strategy as How, search};
 use corehop_plans::{KthCall, Mode};
 use corehop_simulator::{CoreId, Machine, Prepared, PrivateReplay, ReplayOptions, Replayer, Split};
 use corehop_traces::{EndReason, FunctionId, Kind, ThreadId, Trace, WriterOptions};
@@ -21,6 +20,7 @@ use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use random::{equal, machines};
+use searching::{all_splits, alone, cases, wanted};
 use std::path::Path;
 
 const FUNCTIONS: u32 = 5;
@@ -69,18 +69,6 @@ fn record(steps: &[Step], executions_per_chunk: usize, path: &Path) -> Trace {
     Trace::open(path).unwrap()
 }
 
-/// Without the L3, and with no shared level: what the ranking knows.
-fn alone(machine: Machine) -> Machine {
-    let mut machine = Machine {
-        cores: 8,
-        l3: None,
-        ..machine
-    };
-    let levels = [&mut machine.l1i, &mut machine.l1d, &mut machine.l2];
-    levels.into_iter().for_each(|level| level.shared_by = 1);
-    machine
-}
-
 /// L2 misses of a split, access by access, by the trace as it was recorded.
 fn naive(trace: &Trace, machine: &Machine, split: &[((u32, Option<u32>), u32)]) -> u64 {
     let whole = split.iter().filter(|((_, call), _)| call.is_none());
@@ -102,31 +90,18 @@ fn naive(trace: &Trace, machine: &Machine, split: &[((u32, Option<u32>), u32)]) 
     replayer.finish().counters.l2.misses()
 }
 
-/// Every choice of so many of these, one of a family at most, a core each.
-fn all_splits(families: &[u32], chosen: u32) -> Vec<IndexedPlacement> {
-    let places = |mask: u32| (0..families.len() as u32).filter(move |place| mask >> place & 1 == 1);
-    let masks = (0..1u32 << families.len()).filter(|mask| mask.count_ones() == chosen);
-    let apart = masks.filter(|&mask| {
-        let mut own: Vec<u32> = places(mask).map(|place| families[place as usize]).collect();
-        own.sort_unstable();
-        own.dedup();
-        own.len() as u32 == chosen
-    });
-    apart.map(|mask| places(mask).zip(0..).collect()).collect()
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(300)
-    })]
+    #![proptest_config(cases(300))]
 
     #[test]
     fn what_is_said_to_be_optimal_is_what_brute_force_finds(
         steps in programs(), calls in some_calls(), machine in machines(), chunk in 1usize..30,
-        cores in 1u32..5,
+        cores in 1u32..4, shared in 0u32..2,
     ) {
-        found_as_by_brute_force(&steps, &calls, &alone(machine), (chunk, cores))?;
+        let functions = cores + shared;
+        // What the ranking knows.
+        let machine = Machine { l3: None, ..alone(machine) };
+        found_as_by_brute_force(&steps, &calls, &machine, chunk, (functions, cores))?;
     }
 }
 
@@ -134,7 +109,8 @@ fn found_as_by_brute_force(
     steps: &[Step],
     calls: &[(u32, u32)],
     machine: &Machine,
-    (chunk, cores): (usize, u32),
+    chunk: usize,
+    (chosen, cores): (u32, u32),
 ) -> TestCaseResult {
     let folder = tempfile::tempdir().unwrap();
     let recorded = record(steps, chunk, &folder.path().join("recorded.trace"));
@@ -146,7 +122,6 @@ fn found_as_by_brute_force(
     let trace = trace.with_functions_at_calls(&numbered).unwrap();
     let all = (0..trace.functions().len() as u32).map(FunctionId);
     let functions: Vec<FunctionId> = all.filter(|&of| !trace.has_numbered_calls(of)).collect();
-    let families = families(&trace, &functions);
     let meant = |&of: &FunctionId| match trace.call_meant(of) {
         Some((function, call)) => (function.0, Some(call)),
         None => (of.0, None),
@@ -164,7 +139,8 @@ fn found_as_by_brute_force(
             .map(|&(place, core)| (meant[place as usize], core));
         (naive(&recorded, machine, &named.collect::<Vec<_>>()), split)
     };
-    let mut brute: Vec<_> = all_splits(&families, cores).into_iter().map(of).collect();
+    let all = all_splits(functions.len() as u32, chosen, cores);
+    let mut brute: Vec<_> = all.clone().into_iter().map(of).collect();
     brute.sort();
     let Some(best) = brute.first().map(|best| best.0) else {
         return Ok(());
@@ -178,20 +154,12 @@ fn found_as_by_brute_force(
         Some(How::Random),
     ];
     for strategy in strategies {
-        let wanted = Search {
-            cores,
-            functions: cores,
-            families: &families,
-            strategy,
-            seed: 1,
-            keep: 3,
-            until: None,
-            progress: &Silent,
-        };
-        let ranking = search(&mut evaluator, &wanted);
-        if matches!(strategy, Some(How::Local | How::Random)) {
+        let ranking = search(&mut evaluator, &wanted((chosen, cores), strategy));
+        // More functions than cores leave no bound: then branch and bound is a local search.
+        let is_local = strategy == Some(How::Bound) && chosen > cores;
+        if is_local || matches!(strategy, Some(How::Local | How::Random)) {
             prop_assert!(ranking.lower_bound <= best && best <= ranking.best[0].0);
-            prop_assert!(all_splits(&families, cores).contains(&ranking.best[0].1));
+            prop_assert!(all.contains(&ranking.best[0].1));
             equal(cores_of(&ranking.best[0].1) as u32, cores)?;
         } else {
             equal(&ranking.best, &brute)?;

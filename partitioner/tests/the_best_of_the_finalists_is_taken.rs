@@ -6,6 +6,7 @@
 
 #[path = "../../traces/tests/definitions/mod.rs"]
 mod definitions;
+mod searching;
 #[path = "../../simulator/tests/steps/mod.rs"]
 mod steps;
 
@@ -13,13 +14,13 @@ use corehop_core_model::InOrder;
 use corehop_partitioner::candidates::CandidateRule;
 use corehop_partitioner::finalists::Finals;
 use corehop_partitioner::objective::Objective;
-use corehop_partitioner::progress::Silent;
 use corehop_partitioner::requests::Searched;
 use corehop_partitioner::weights::Weighted;
-use corehop_partitioner::{Outcome, Settings, partition};
+use corehop_partitioner::{Outcome, Settings};
 use corehop_simulator::{CoreId, Machine, Split};
 use corehop_timed::{Load, PrefetcherName, QUANTUM_CYCLES, Setting, Streams, simulate};
 use corehop_traces::{FunctionId, RequestId, Trace, WriterOptions, copy};
+use searching::found;
 use std::collections::BTreeSet;
 use std::path::Path;
 use steps::Step;
@@ -140,7 +141,7 @@ fn no_other_split_serves_more_and_formulas_would_often_take_another() {
         let trace = server(folder.path(), seed);
         let machine = machine(20 + 40 * (seed % 3), 512 << (seed % 2));
         let machines = [Weighted::from(machine.clone())];
-        let outcome = partition(&trace, &machines, &settings(3), &Silent).unwrap();
+        let outcome = found(&trace, &machines, &settings(3));
         let unjudged = unjudged(&trace, &outcome, folder.path());
         let evaluated = &outcome.evaluated;
         let splits: BTreeSet<_> = evaluated.ranked.iter().map(|r| r.split.clone()).collect();
@@ -179,7 +180,7 @@ fn of_several_machines_the_mean_share_of_what_goes_without_a_split_counts() {
     let weighted = machines
         .clone()
         .map(|(machine, weight)| Weighted { machine, weight });
-    let outcome = partition(&trace, &weighted, &settings(3), &Silent).unwrap();
+    let outcome = found(&trace, &weighted, &settings(3));
     let unjudged = unjudged(&trace, &outcome, folder.path());
     let share = |split: &[(FunctionId, CoreId)]| {
         let split = Split::new(split.iter().copied());
@@ -202,11 +203,7 @@ fn connections_repeat_only_where_that_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let trace = server(folder.path(), 1);
     let machines = [Weighted::from(machine(20, 512))];
-    let of = |settings| {
-        partition(&trace, &machines, &settings, &Silent)
-            .unwrap()
-            .evaluated
-    };
+    let of = |settings| found(&trace, &machines, &settings).evaluated;
     let by_formulas = of(settings(4));
     assert_eq!(
         by_formulas.finals,
@@ -247,7 +244,7 @@ fn the_number_of_host_threads_changes_nothing() {
     let machines = [Weighted::from(machine(20, 512))];
     let on = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-        let search = || partition(&trace, &machines, &settings(3), &Silent).unwrap();
+        let search = || found(&trace, &machines, &settings(3));
         format!("{:?}", pool.build().unwrap().install(search))
     };
     assert_eq!(on(1), on(3));

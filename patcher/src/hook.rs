@@ -1,6 +1,7 @@
 //! A hook names a function of a file, and says where its threads go.
 
 use corehop_plans::{Destination, Mode};
+use std::collections::HashMap;
 
 /// A function to hook.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -14,4 +15,28 @@ pub struct Hook {
     pub to: Destination,
     /// Whether the thread goes back when the call returns.
     pub mode: Mode,
+}
+
+/// Whether the hook at this index is of another call of the function that the one before it is of:
+/// it needs no place of its own, since one entry counts the calls for both.
+pub(crate) fn goes_on(hooks: &[Hook], index: usize) -> bool {
+    let call = |hook: &Hook| matches!(hook.to, Destination::At(_)).then_some(hook.offset);
+    let before = index.checked_sub(1).and_then(|before| call(&hooks[before]));
+    before.is_some() && before == call(&hooks[index])
+}
+
+/// The same hooks, those of one function's calls beside each other, in the order of these calls.
+pub(crate) fn together(mut hooks: Vec<Hook>) -> Vec<Hook> {
+    let mut first = HashMap::new();
+    for (place, hook) in hooks.iter().enumerate() {
+        first.entry(hook.offset).or_insert(place);
+    }
+    hooks.sort_by_key(|hook| {
+        let call = match hook.to {
+            Destination::At(meant) => meant.call,
+            Destination::Core(_) | Destination::By(_) => 0,
+        };
+        (first[&hook.offset], call)
+    });
+    hooks
 }

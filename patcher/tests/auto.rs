@@ -6,9 +6,7 @@ use serde_json::Value;
 use std::cmp::Ordering;
 use std::path::PathBuf;
 use std::process::Command;
-use workshop::{Statistics, build, patched, plan_of, request_at, run, start};
-
-const MOST_TRIES: usize = 5;
+use workshop::{Statistics, build, patched, plan_of, request_at, run, start, tried};
 
 /// A program whose phases are fast on one CPU each, patched to hop to core 0 and core 1 for them.
 struct Prefers {
@@ -60,14 +58,8 @@ impl Prefers {
     /// What auto says in the end, and the program; anew if that is not what is expected, as it may
     /// be where something else takes the CPUs in the midst of a trial.
     fn judged(&self, command: &mut Command, expected: &str) -> (Value, Vec<u64>) {
-        let mut judged = self.judged_once(command);
-        for _ in 1..MOST_TRIES {
-            if judged.0["verdict"] == expected {
-                break;
-            }
-            judged = self.judged_once(command);
-        }
-        judged
+        let is_expected = |judged: &(Value, Vec<u64>)| judged.0["verdict"] == expected;
+        tried(|| self.judged_once(command), is_expected)
     }
 
     fn judged_once(&self, command: &mut Command) -> (Value, Vec<u64>) {
@@ -116,9 +108,9 @@ fn a_load_that_comes_late_is_not_taken_for_a_slow_one() {
 fn while_hops_rest_no_other_thread_runs_and_a_new_load_is_looked_at() {
     let Some(prefers) = prefers() else { return };
     // Anew where something else takes the CPUs in the midst of a trial.
-    let mut tries = (0..MOST_TRIES).map(|_| rests_and_looks_anew(&prefers));
     let expected = ("gain".into(), 2.into(), 1.into());
-    assert!(tries.any(|told| told == expected));
+    let told = tried(|| rests_and_looks_anew(&prefers), |told| *told == expected);
+    assert_eq!(told, expected);
 }
 
 /// Its phases change places on the way: what is said in the end, of how many trials and gains.

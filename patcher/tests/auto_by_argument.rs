@@ -6,9 +6,8 @@ mod workshop;
 use corehop_plans::{Argument, Destination, Plan, VERSION_BY_ARGUMENT};
 use std::path::Path;
 use std::process::Command;
-use workshop::{Statistics, build, patched, plan_of, request_at, run};
+use workshop::{Statistics, build, patched, plan_of, request_at, run, tried};
 
-const MOST_TRIES: usize = 5;
 const TABLES: u64 = 4;
 
 /// Walks go to the core of their table; requests are counted where they begin.
@@ -22,7 +21,7 @@ fn plan(program: &Path) -> Plan {
 }
 
 /// Runs the program for some seconds: how many requests it had, and what was counted.
-fn tried(program: &Path, processors: &str) -> (u64, Statistics) {
+fn counted(program: &Path, processors: &str) -> (u64, Statistics) {
     let statistics = program.with_file_name("statistics");
     let mut command = Command::new(program);
     command
@@ -50,14 +49,8 @@ fn auto_decides_on_hops_by_data_and_counts_them_by_object() {
     let folder = tempfile::tempdir().unwrap();
     let plain = build(folder.path(), "tables", &["-std=c++20"], &["tables.cpp"]);
     let program = patched(&plain, &plan(&plain), folder.path()).output;
-    let mut said = tried(&program, &processors);
-    for _ in 1..MOST_TRIES {
-        if said.1.0["auto"]["verdict"] != "none yet" {
-            break;
-        }
-        said = tried(&program, &processors);
-    }
-    let (requests, statistics) = said;
+    let has_answer = |said: &(u64, Statistics)| said.1.0["auto"]["verdict"] != "none yet";
+    let (requests, statistics) = tried(|| counted(&program, &processors), has_answer);
     let auto = &statistics.0["auto"];
     assert!(
         auto["verdict"] == "gain" || auto["verdict"] == "no gain",

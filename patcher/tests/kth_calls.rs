@@ -1,9 +1,10 @@
-//! Functions that go to a core at one call of each request: the other calls stay where they are.
+//! Functions that go to a core at single calls of each request: other calls stay where they are.
 
 mod workshop;
 
-use corehop_plans::{Destination, KthCall, Mode, Plan, VERSION_BY_ARGUMENT};
+use corehop_plans::{Destination, KthCall, Mode, Plan, PlannedFunction, VERSION_BY_ARGUMENT};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -14,20 +15,36 @@ const BACKENDS: [&str; 3] = ["count", "affinity", "carrier"];
 static PLAIN: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     // Then there is room at the return.
-    let plain = build(folder.path(), "requests", &["-O0"], &["requests.cpp"]);
+    let plain = build(
+        folder.path(),
+        "requests",
+        &["-O0", "-falign-functions=64"],
+        &["requests.cpp"],
+    );
     (folder, plain)
 });
 
-/// `serve`, which begins a request, goes to core 0, and `step` to core 1 at one of its calls.
-fn plan(call: u32, mode: Mode) -> Plan {
-    let mut plan = plan_of(&PLAIN.1, 2, &[("serve", 0), ("step", 1)]);
-    let serve = plan.functions.iter().find(|f| f.symbol == "serve").unwrap();
-    plan.request = Some(request_at(serve));
-    let step = plan.functions.iter_mut().find(|f| f.symbol == "step");
-    let step = step.unwrap();
-    step.to = Destination::At(KthCall { core: 1, call });
-    step.mode = mode;
+/// By call, the core that it goes to.
+type Calls = BTreeMap<u64, u64>;
+
+/// `serve`, which begins a request, goes to core 0, and the function to these cores at its calls.
+fn plan(symbol: &str, calls: &Calls, mode: Mode) -> Plan {
+    let mut plan = plan_of(&PLAIN.1, 2, &[("serve", 0), (symbol, 1)]);
+    let of = |symbol: &str| plan.functions.iter().find(|f| f.symbol == symbol).unwrap();
+    let (serve, called) = (of("serve").clone(), of(symbol).clone());
+    plan.request = Some(request_at(&serve));
     plan.version = VERSION_BY_ARGUMENT;
+    // In another order than that of the calls, and with another function between them.
+    let calls = calls.iter().rev().map(|(&call, &core)| PlannedFunction {
+        to: Destination::At(KthCall {
+            core: core as u32,
+            call: call as u32,
+        }),
+        mode,
+        ..called.clone()
+    });
+    plan.functions = calls.collect();
+    plan.functions.insert(1, serve);
     plan
 }
 
@@ -48,74 +65,189 @@ fn counted(program: &Path, folder: &Path, backend: &str, words: &[&str]) -> Stat
     Statistics::read(&statistics)
 }
 
-/// Calls of `step`, those meant, and hops at `serve` and at `step`, of threads one after another.
-fn expected(digits: &[u8], threads: u64, call: u64) -> [u64; 4] {
-    let (mut calls, mut reached, mut hops) = (3, 0, [0, 0]);
-    let mut on = 0;
-    for digit in digits {
-        hops[0] += u64::from(on != 0);
-        on = 0;
-        calls += u64::from(digit - b'0');
-        if u64::from(digit - b'0') >= call {
-            reached += 1;
-            hops[1] += 1;
-            on = 1;
-        }
-    }
-    [calls, reached, hops[0], hops[1]].map(|count| count * (1 + threads))
+/// What is to be counted of requests, on one thread after another.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Counts {
+    calls: u64,
+    /// By call: how often it came, and its hops.
+    at_calls: BTreeMap<u64, (u64, u64)>,
+    hops_at_serve: u64,
+    hops_back: u64,
 }
 
-fn check(digits: &str, threads: u64, call: u32, backends: &[&str]) {
+impl Counts {
+    fn of(told: &Statistics, symbol: &str, calls: &Calls) -> Counts {
+        let (function, hops) = told.of(symbol);
+        let at_calls = told.at_calls(symbol);
+        let cores: Calls = at_calls.iter().map(|at| (at["call"], at["core"])).collect();
+        assert_eq!(&cores, calls);
+        let hops_there: u64 = at_calls.iter().map(|at| at["hops"]).sum();
+        assert_eq!(hops_there, hops);
+        let counts = at_calls
+            .iter()
+            .map(|at| (at["call"], (at["reached"], at["hops"])));
+        Counts {
+            calls: function,
+            at_calls: counts.collect(),
+            hops_at_serve: told.of("serve").1,
+            hops_back: told.of_calls("hops_back"),
+        }
+    }
+
+    fn go(&mut self, call: u64, calls: &Calls, on: &mut u64) {
+        self.calls += 1;
+        let Some(&core) = calls.get(&call) else {
+            return;
+        };
+        let (reached, hops) = self.at_calls.get_mut(&call).unwrap();
+        *reached += 1;
+        *hops += u64::from(*on != core);
+        *on = core;
+    }
+
+    /// One request has this many calls, `nested` or one after another.
+    fn serve(&mut self, left: u64, calls: &Calls, on: &mut u64, nested: Option<Mode>) {
+        self.hops_at_serve += u64::from(*on != 0);
+        *on = 0;
+        match nested {
+            None => (1..=left).for_each(|call| self.go(call, calls, on)),
+            Some(mode) => {
+                let mut came_from = Vec::new();
+                for call in 1..=left {
+                    came_from.push(*on);
+                    self.go(call, calls, on);
+                }
+                for core in came_from.into_iter().rev().filter(|_| mode == Mode::Call) {
+                    self.hops_back += u64::from(*on != core);
+                    *on = core;
+                }
+            }
+        }
+    }
+
+    /// As of `1 + threads` threads.
+    fn times(mut self, threads: u64) -> Counts {
+        let all = |count: &mut u64| *count *= 1 + threads;
+        for (reached, hops) in self.at_calls.values_mut() {
+            all(reached);
+            all(hops);
+        }
+        all(&mut self.calls);
+        all(&mut self.hops_at_serve);
+        all(&mut self.hops_back);
+        self
+    }
+}
+
+fn digits(text: &str) -> impl Iterator<Item = u64> {
+    text.bytes().map(|digit| u64::from(digit - b'0'))
+}
+
+fn begun(calls: &Calls) -> Counts {
+    Counts {
+        at_calls: calls.keys().map(|&call| (call, (0, 0))).collect(),
+        ..Counts::default()
+    }
+}
+
+fn check_steps(text: &str, threads: u64, calls: &[(u64, u64)], backends: &[&str]) {
+    let calls = Calls::from_iter(calls.iter().copied());
     let folder = tempfile::tempdir().unwrap();
-    let program = patched(&PLAIN.1, &plan(call, Mode::Enter), folder.path()).output;
-    let words = [digits, &threads.to_string()];
+    let plan = plan("step", &calls, Mode::Enter);
+    let program = patched(&PLAIN.1, &plan, folder.path()).output;
+    let (mut expected, mut on) = (begun(&calls), 0);
+    // Before the first request.
+    expected.calls = 3;
+    digits(text).for_each(|count| expected.serve(count, &calls, &mut on, None));
+    let expected = expected.times(threads);
     for backend in backends {
-        let told = counted(&program, folder.path(), backend, &words);
-        let (calls, at_step) = told.of("step");
-        let counts = [
-            calls,
-            told.count("step", "reached"),
-            told.of("serve").1,
-            at_step,
-        ];
-        let expected = expected(digits.as_bytes(), threads, call.into());
-        assert_eq!(counts, expected, "{backend} {digits} {threads} {call}");
-        assert_eq!(told.count("step", "call"), u64::from(call));
-        assert_eq!(told.count("step", "core"), 1);
+        let told = counted(
+            &program,
+            folder.path(),
+            backend,
+            &[text, &threads.to_string()],
+        );
+        let counts = Counts::of(&told, "step", &calls);
+        assert_eq!(counts, expected, "{backend} {text} {threads}");
+    }
+}
+
+/// Calls within calls.
+fn check_dives(text: &str, calls: &[(u64, u64)], mode: Mode, backends: &[&str]) {
+    let calls = Calls::from_iter(calls.iter().copied());
+    let folder = tempfile::tempdir().unwrap();
+    let program = patched(&PLAIN.1, &plan("dive", &calls, mode), folder.path()).output;
+    let (mut expected, mut on) = (begun(&calls), 0);
+    for depth in digits(text) {
+        let left = depth + u64::from(depth > 0);
+        expected.serve(left, &calls, &mut on, Some(mode));
+    }
+    for backend in backends {
+        let told = counted(&program, folder.path(), backend, &[text]);
+        let counts = Counts::of(&told, "dive", &calls);
+        assert_eq!(counts, expected, "{backend} {text} {mode:?}");
+        told.check_balance();
     }
 }
 
 #[test]
 fn one_call_of_each_request_hops_and_hops_are_exact() {
-    check("35140923", 0, 3, &BACKENDS);
-    check("35140923", 4, 1, &BACKENDS);
-    check("35140923", 3, 200, &BACKENDS);
+    check_steps("35140923", 0, &[(3, 1)], &BACKENDS);
+    check_steps("35140923", 4, &[(1, 1)], &BACKENDS);
+    check_steps("35140923", 3, &[(200, 1)], &BACKENDS);
+}
+
+#[test]
+fn several_calls_of_each_request_do_and_each_goes_to_its_core() {
+    check_steps(
+        "35140923",
+        3,
+        &[(1, 1), (2, 0), (4, 1), (5, 1), (200, 0)],
+        &BACKENDS,
+    );
+    check_steps("99", 0, &[(1, 0), (4, 1), (7, 0)], &BACKENDS);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
     #[test]
-    fn any_call_of_any_requests_does(digits in "[0-9]{1,30}", threads in 0..3u64, call in 1..9u32) {
-        check(&digits, threads, call, &["count"]);
+    fn any_calls_of_any_requests_do(
+        digits in "[0-9]{1,30}", threads in 0..3u64,
+        calls in prop::collection::btree_map(1..9u64, 0..2u64, 1..5),
+    ) {
+        let calls: Vec<(u64, u64)> = calls.into_iter().collect();
+        check_steps(&digits, threads, &calls, &["count"]);
+    }
+
+    #[test]
+    fn so_do_calls_within_calls(
+        digits in "[0-9]{1,20}", goes_back: bool,
+        calls in prop::collection::btree_map(1..9u64, 0..2u64, 1..5),
+    ) {
+        let calls: Vec<(u64, u64)> = calls.into_iter().collect();
+        let mode = if goes_back { Mode::Call } else { Mode::Enter };
+        check_dives(&digits, &calls, mode, &["count"]);
     }
 }
 
 #[test]
-fn a_thread_may_go_back_when_that_call_ends() {
+fn a_thread_goes_back_when_one_of_these_calls_ends() {
     let folder = tempfile::tempdir().unwrap();
-    let program = patched(&PLAIN.1, &plan(2, Mode::Call), folder.path()).output;
+    let calls = Calls::from([(2, 1), (4, 1)]);
+    let program = patched(&PLAIN.1, &plan("step", &calls, Mode::Call), folder.path()).output;
     for backend in BACKENDS {
         let told = counted(&program, folder.path(), backend, &["31245"]);
-        assert_eq!(told.of("step"), (3 + 15, 4), "{backend}");
-        assert_eq!(told.count("step", "hops_back"), 4, "{backend}");
+        assert_eq!(told.of("step"), (3 + 15, 4 + 2), "{backend}");
+        assert_eq!(told.count("step", "hops_back"), 4 + 2, "{backend}");
         assert_eq!(told.of("serve"), (5, 0), "{backend}");
     }
+    check_dives("31245", &[(2, 1), (3, 0), (5, 1)], Mode::Call, &BACKENDS);
 }
 
 #[test]
 fn a_plan_whose_requests_nobody_sees_begin_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let mut plan = plan(2, Mode::Enter);
+    let mut plan = plan("step", &Calls::from([(2, 1)]), Mode::Enter);
     plan.request.as_mut().unwrap().build_id = "0a1b".into();
     let refused = corehop_patcher::patch(&PLAIN.1, &plan, &folder.path().join("patched"), false);
     let said = refused.unwrap_err().to_string();

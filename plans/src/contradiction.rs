@@ -49,6 +49,17 @@ pub enum Contradiction {
     /// Two entries of one function.
     #[error("{name}: listed twice: keep one of the entries")]
     Twice { name: String },
+    /// Two entries of one call of a function.
+    #[error("{name}: call = {call} is listed twice: keep one of the entries")]
+    CallTwice { name: String, call: u32 },
+    /// A function of which single calls are listed, and all of them.
+    #[error(
+        "{name}: listed with `call` and without: keep the entries with `call`, or the one without"
+    )]
+    CallsAndAll { name: String },
+    /// A function that goes back when some of the calls listed end, and not when others do.
+    #[error("{name}: its calls have mode \"enter\" and \"call\": give all of them one mode")]
+    Modes { name: String },
     /// A build id that none can be.
     #[error("{name}: build_id '{build_id}' is not hexadecimal: copy it from `file {module}`")]
     BuildId {

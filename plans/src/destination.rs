@@ -26,8 +26,8 @@ pub enum Destination {
     At(KthCall),
 }
 
-/// One of the calls of a function in each request, and where it takes the thread; the others move
-/// nobody.
+/// One of the calls of a function in each request, and where it takes the thread. Those that a plan
+/// does not list move nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KthCall {
     /// A plan core, from 0.

@@ -23,11 +23,17 @@ pub enum Error {
         place: String,
     },
     /// The plan is well-formed but contradicts itself.
-    #[error("{path}: {problem}")]
+    #[error("{path}: {}{problem}", at(*.line))]
     Invalid {
         /// The plan's path.
         path: PathBuf,
+        /// Where the entry begins that breaks the rule, if one does: a function may have several.
+        line: Option<usize>,
         /// Which rule is broken, by which entry, and what to do.
         problem: Contradiction,
     },
+}
+
+fn at(line: Option<usize>) -> String {
+    line.map_or(String::new(), |line| format!("line {line}: "))
 }

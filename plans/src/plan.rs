@@ -30,7 +30,7 @@ pub struct Plan {
     /// How the search judged its plan; absent in a plan written by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<Expected>,
-    /// The functions that move a thread.
+    /// The functions that move a thread; several entries of one are of different calls.
     #[serde(default, rename = "function")]
     pub functions: Vec<PlannedFunction>,
 }
@@ -78,7 +78,7 @@ pub struct Comparison {
     pub split_data_misses: u64,
 }
 
-/// One function whose entry moves the thread.
+/// One function whose entry moves the thread; or one of its calls, of which several may be listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct PlannedFunction {

@@ -6,8 +6,8 @@
 use crate::contradiction::Contradiction;
 use crate::destination::{By, Destination, KthCall, LAST_CALL, MOST_AFTER};
 use crate::error::Error;
-use crate::plan::{Mode, Plan, VERSION, VERSION_BY_ARGUMENT};
-use std::collections::HashSet;
+use crate::plan::{Mode, Plan, PlannedFunction, VERSION, VERSION_BY_ARGUMENT};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Reads and checks the plan at `path`.
@@ -27,8 +27,9 @@ pub fn read(path: &Path) -> Result<Plan, Error> {
 /// # Errors
 /// [`Error::Syntax`] for text that is not a plan, [`Error::Invalid`] for one that breaks a rule.
 pub fn parse(text: &str, path: &Path) -> Result<Plan, Error> {
-    let invalid = |problem| Error::Invalid {
+    let invalid = |problem, line| Error::Invalid {
         path: path.into(),
+        line,
         problem,
     };
     let syntax = |error: toml::de::Error| Error::Syntax {
@@ -40,11 +41,23 @@ pub fn parse(text: &str, path: &Path) -> Result<Plan, Error> {
         .map(u64::from)
         .contains(&version)
     {
-        return Err(invalid(Contradiction::Version { version }));
+        return Err(invalid(Contradiction::Version { version }, None));
     }
     let plan: Plan = toml::from_str(text).map_err(syntax)?;
-    check(&plan).map_err(invalid)?;
+    check(&plan)
+        .map_err(|(problem, entry)| invalid(problem, entry.and_then(|at| line_of(text, at))))?;
     Ok(plan)
+}
+
+/// The line, from 1, at which the entry of this function begins.
+fn line_of(text: &str, entry: usize) -> Option<usize> {
+    #[derive(serde::Deserialize)]
+    struct FunctionsOnly {
+        function: Vec<toml::Spanned<toml::Value>>,
+    }
+    let plan: FunctionsOnly = toml::from_str(text).ok()?;
+    let before = text.get(..plan.function.get(entry)?.span().start)?;
+    Some(1 + before.matches('\n').count())
 }
 
 /// Reads the version alone, so that a newer plan is named as such and not as a syntax error.
@@ -56,30 +69,72 @@ fn version_of(text: &str) -> Result<u64, toml::de::Error> {
     toml::from_str::<VersionOnly>(text).map(|plan| plan.version)
 }
 
-/// The rules a plan keeps beyond its types.
-pub(crate) fn check(plan: &Plan) -> Result<(), Contradiction> {
+/// The rules a plan keeps beyond its types; with which function's entry breaks one, if one does.
+pub(crate) fn check(plan: &Plan) -> Result<(), (Contradiction, Option<usize>)> {
+    check_whole(plan).map_err(|problem| (problem, None))?;
+    let mut seen = HashMap::new();
+    for (entry, function) in plan.functions.iter().enumerate() {
+        check_function(plan, function)
+            .and_then(|()| check_beside(&mut seen, function))
+            .map_err(|problem| (problem, Some(entry)))?;
+    }
+    Ok(())
+}
+
+fn check_whole(plan: &Plan) -> Result<(), Contradiction> {
     if plan.cores == 0 {
         return Err(Contradiction::NoCores);
     }
     if i64::try_from(plan.seed).is_err() {
         return Err(Contradiction::Seed { seed: plan.seed });
     }
-    if let Some(request) = &plan.request {
-        let name = format!("request {} in {}", request.symbol, request.module);
-        check_place(&name, &request.module, &request.build_id, request.offset)?;
+    let Some(request) = &plan.request else {
+        return Ok(());
+    };
+    let name = format!("request {} in {}", request.symbol, request.module);
+    check_place(&name, &request.module, &request.build_id, request.offset)
+}
+
+fn name_of(function: &PlannedFunction) -> String {
+    format!("function {} in {}", function.symbol, function.module)
+}
+
+fn check_function(plan: &Plan, function: &PlannedFunction) -> Result<(), Contradiction> {
+    let name = name_of(function);
+    if function.mode == Mode::Count {
+        return Err(Contradiction::OnlyCounted { name });
     }
-    let mut seen = HashSet::new();
-    for function in &plan.functions {
-        let name = format!("function {} in {}", function.symbol, function.module);
-        if function.mode == Mode::Count {
-            return Err(Contradiction::OnlyCounted { name });
-        }
-        check_destination(&name, function.to, plan)?;
-        check_place(&name, &function.module, &function.build_id, function.offset)?;
-        if !seen.insert((&function.build_id, function.offset)) {
-            return Err(Contradiction::Twice { name });
+    check_destination(&name, function.to, plan)?;
+    check_place(&name, &function.module, &function.build_id, function.offset)
+}
+
+/// By function, the entries that came before.
+type Seen<'p> = HashMap<(String, u64), Vec<&'p PlannedFunction>>;
+
+/// Whether an entry may stand beside those of the same function: each is of another call, and of
+/// the same mode.
+fn check_beside<'p>(
+    seen: &mut Seen<'p>,
+    function: &'p PlannedFunction,
+) -> Result<(), Contradiction> {
+    let place = (function.build_id.to_ascii_lowercase(), function.offset);
+    let others = seen.entry(place).or_default();
+    for other in &*others {
+        let name = name_of(function);
+        match (function.to, other.to) {
+            (Destination::At(own), Destination::At(other)) if own.call == other.call => {
+                let call = own.call;
+                return Err(Contradiction::CallTwice { name, call });
+            }
+            (Destination::At(_), Destination::At(_)) if function.mode == other.mode => {}
+            (Destination::At(_), Destination::At(_)) => return Err(Contradiction::Modes { name }),
+            (Destination::At(_), _) | (_, Destination::At(_)) => {
+                return Err(Contradiction::CallsAndAll { name });
+            }
+            _ => return Err(Contradiction::Twice { name }),
         }
     }
+    others.push(function);
     Ok(())
 }
 

@@ -13,7 +13,7 @@ use toml_edit::{DocumentMut, Item, Table, Value};
 /// # Panics
 /// When the plan breaks a rule that [`crate::parse`] checks: that is a mistake of the caller.
 pub fn render(plan: &Plan) -> String {
-    if let Err(problem) = check(plan) {
+    if let Err((problem, _)) = check(plan) {
         panic!("a plan that breaks its own rules: {problem}");
     }
     let mut document: DocumentMut =
@@ -72,7 +72,7 @@ const BY_ARGUMENT: &str = "\
 
 const AT_A_CALL: &str = "\
 # A function that has `call` moves the thread at that call of it in a request alone, counted from 1
-# when the request begins.
+# when the request begins. Of one function several calls may be listed, each in an entry of its own.
 
 ";
 

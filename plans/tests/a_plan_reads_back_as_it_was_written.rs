@@ -98,7 +98,7 @@ fn no_name_acts_on_who_reads_the_file() {
 #[test]
 fn a_core_beyond_the_last_is_refused() {
     let text = render(&example()).replace("core = 1", "core = 2");
-    let expected = "p.toml: function f600000 in /usr/sbin/mariadbd: \
+    let expected = "p.toml: line 44: function f600000 in /usr/sbin/mariadbd: \
                     core 2, but cores run from 0 to 1";
     assert_eq!(refusal(&text), expected);
 }
@@ -106,7 +106,7 @@ fn a_core_beyond_the_last_is_refused() {
 #[test]
 fn a_function_listed_twice_is_refused() {
     let text = render(&example()).replace("0x600000", "0x5f3a10");
-    let expected = "p.toml: function f600000 in /usr/sbin/mariadbd: \
+    let expected = "p.toml: line 44: function f600000 in /usr/sbin/mariadbd: \
                     listed twice: keep one of the entries";
     assert_eq!(refusal(&text), expected);
 }
@@ -118,8 +118,8 @@ fn a_request_is_where_a_file_may_have_a_function() {
                     not hexadecimal: copy it from `file /usr/sbin/mariadbd`";
     assert_eq!(refusal(&text), expected);
     let text = render(&example()).replace("mode = \"call\"", "mode = \"count\"");
-    let expected = "p.toml: function f600000 in /usr/sbin/mariadbd: mode \"count\" moves nobody: \
-                    name the function in [request] instead";
+    let expected = "p.toml: line 44: function f600000 in /usr/sbin/mariadbd: \
+                    mode \"count\" moves nobody: name the function in [request] instead";
     assert_eq!(refusal(&text), expected);
 }
 
@@ -216,12 +216,65 @@ fn a_function_may_go_at_one_call_of_a_request() {
     assert!(said.contains(expected), "{said}");
 }
 
+/// The example at calls 1 and 64 of its first function, of which each is on another core.
+fn at_two_calls() -> Plan {
+    let mut plan = by_argument();
+    plan.functions[1] = plan.functions[0].clone();
+    for (function, (core, call)) in plan.functions.iter_mut().zip([(0, 1), (1, 64)]) {
+        function.to = Destination::At(KthCall { core, call });
+    }
+    plan
+}
+
+#[test]
+fn a_function_may_go_at_several_calls_of_a_request() {
+    let plan = at_two_calls();
+    let text = render(&plan);
+    assert!(text.contains("core = 0\ncall = 1\nmode"), "{text}");
+    assert!(text.contains("core = 1\ncall = 64\nmode"), "{text}");
+    assert_eq!(parse(&text, Path::new("p.toml")).unwrap(), plan);
+    // The second entry, as an editor shows it.
+    let lines = text.lines().zip(1..).filter(|(l, _)| *l == "[[function]]");
+    let line = lines.last().unwrap().1;
+    let wrong = |from: &str, to: &str, rule: &str| {
+        let text = text.replace(from, to);
+        // One line less may be before it.
+        let line = line - usize::from(to.is_empty() && from == "call = 1\n");
+        let said = refusal(&text);
+        let expected =
+            format!("p.toml: line {line}: function f5f3a10 in /usr/sbin/mariadbd: {rule}");
+        assert_eq!(said, expected);
+    };
+    wrong(
+        "call = 64",
+        "call = 1",
+        "call = 1 is listed twice: keep one of the entries",
+    );
+    let both = "listed with `call` and without: keep the entries with `call`, or the one without";
+    wrong("call = 64\n", "", both);
+    wrong("core = 1\ncall = 64\n", "by = \"argument 1\"\n", both);
+    wrong("call = 1\n", "", both);
+    wrong(
+        "call = 64\nmode = \"enter\"",
+        "call = 64\nmode = \"call\"",
+        "its calls have mode \"enter\" and \"call\": give all of them one mode",
+    );
+}
+
+#[test]
+fn the_case_of_a_build_id_makes_no_other_function() {
+    let text = render(&at_two_calls()).replace("call = 64", "call = 1");
+    let last = text.rfind("0a1b").unwrap();
+    let said = refusal(&format!("{}0A1B{}", &text[..last], &text[last + 4..]));
+    assert!(said.contains("call = 1 is listed twice"), "{said}");
+}
+
 #[test]
 fn a_plan_that_an_older_corehop_would_read_has_no_function_by_argument() {
     let text = render(&by_argument()).replace("version = 2", "version = 1");
-    let expected = "p.toml: function f600000 in /usr/sbin/mariadbd: `by` is of plan version 2: \
-                    begin the plan with `version = 2`, by which a corehop that does not know it \
-                    refuses the plan";
+    let expected = "p.toml: line 48: function f600000 in /usr/sbin/mariadbd: \
+                    `by` is of plan version 2: begin the plan with `version = 2`, by which a \
+                    corehop that does not know it refuses the plan";
     assert!(text.contains("version = 1\n"), "{text}");
     assert_eq!(refusal(&text), expected);
 }
@@ -266,13 +319,19 @@ proptest! {
         counts in any::<bool>(),
         by_argument in 0usize..9,
         after in 0u32..=3000,
+        calls in proptest::collection::btree_set(1u32..=200, 0..5),
     ) {
         let mut functions: Vec<_> =
             offsets.iter().map(|&o| function(o, o as u32 % cores)).collect();
         for (function, argument) in functions.iter_mut().skip(by_argument).zip(Argument::ALL) {
             function.to = Destination::By(By { argument, after });
         }
-        let request = example().request.filter(|_| counts);
+        let at_calls = calls.iter().map(|&call| PlannedFunction {
+            to: Destination::At(KthCall { core: call % cores, call }),
+            ..function(1 << 47, 0)
+        });
+        functions.extend(at_calls);
+        let request = example().request.filter(|_| counts || !calls.is_empty());
         let plan =
             Plan { version: 2, cores, seed, machine, request, functions, ..example() };
         prop_assert_eq!(parse(&render(&plan), Path::new("p.toml")).unwrap(), plan);

@@ -1,5 +1,9 @@
 /*
- * Functions that go to a core at one call of each request, the k-th; their other calls stay.
+ * Functions that go to a core at single calls of each request, the k-th; their other calls stay.
+ *
+ * Each such call has a hook. Those of one function stand behind each other, in the order of the
+ * calls, and threads come by the first: it counts the calls, and remembers which of the hooks is
+ * next. So a call that stays costs the same however many hop.
  *
  * A request begins where the function is entered that counts requests, so how many requests a
  * thread has begun is how often it was there. Calls are counted thread by thread, anew once that
@@ -28,20 +32,39 @@ void begin_counting_calls(void)
         if (is_at_call(hook)) {
             counters_of(hook)[REQUEST] = requests_begun();
             counters_of(hook)[CALLS] = UINT32_MAX;
+            counters_of(hook)[NEXT] = 0;
         }
 }
 
-int32_t core_at_call(uint32_t hook)
+bool stays_between_calls(uint32_t hook)
 {
-    uint64_t *own = counters_of(hook), request = requests_begun();
+    const struct backend *backend = __atomic_load_n(&program.backend, __ATOMIC_RELAXED);
+    if (!is_at_call(hook) || program.goes_back || place.backend != backend || place.core < 0)
+        return false;
+    uint64_t *own = counters_of(hook), calls = own[CALLS] + 1;
+    if (own[REQUEST] != requests_begun() || hook + 1 == program.request ||
+        calls == program.hooks[hook + own[NEXT]].argument - LAST_ARGUMENT)
+        return false;
+    own[CALLS] = calls;
+    bump(&place.tallies[hook].calls);
+    return true;
+}
+
+int32_t core_at_call(uint32_t *hook)
+{
+    uint64_t *own = counters_of(*hook), request = requests_begun();
     if (own[REQUEST] != request) {
         own[REQUEST] = request;
         own[CALLS] = 0;
+        own[NEXT] = 0;
     }
-    if (++own[CALLS] != program.hooks[hook].argument - LAST_ARGUMENT)
+    uint32_t next = *hook + (uint32_t)own[NEXT];
+    if (++own[CALLS] != program.hooks[next].argument - LAST_ARGUMENT)
         return -1;
-    bump(&own[REACHED]);
-    return (int32_t)(program.hooks[hook].core - NO_CORE);
+    own[NEXT] += has_another_call(next);
+    bump(&counters_of(next)[REACHED]);
+    *hook = next;
+    return (int32_t)(program.hooks[next].core - NO_CORE);
 }
 
 uint64_t calls_reached(uint32_t hook)

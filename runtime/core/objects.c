@@ -214,11 +214,11 @@ static inline bool is_object(uintptr_t address)
     return address >= LOWEST && address <= HIGHEST;
 }
 
-int32_t core_by_argument(uint32_t hook, uintptr_t at)
+int32_t core_by_argument(uint32_t *entered, uintptr_t at)
 {
-    uint32_t number = program.hooks[hook].argument;
+    uint32_t hook = *entered, number = program.hooks[hook].argument;
     if (number > LAST_ARGUMENT)
-        return core_at_call(hook);
+        return core_at_call(entered);
     uintptr_t address = argument_of(number, at);
     if (UNLIKELY(!is_object(address)))
         return -1;
@@ -256,7 +256,7 @@ static inline bool stays_with_object(uint32_t hook, uintptr_t at)
 
 void enter_elsewhere(uint32_t hook, uintptr_t at)
 {
-    if (!stays_with_object(hook, at))
+    if (!stays_with_object(hook, at) && !stays_between_calls(hook))
         enter_slowly(hook, at);
 }
 

@@ -37,7 +37,7 @@ struct note {
     uint32_t own;       /* this file's among them */
     uint32_t calls;     /* functions of the plan at the end of whose calls threads go back */
     uint32_t request;   /* the hook that counts requests, plus one; 0 if none does */
-    uint32_t arguments; /* functions of the plan that go by an argument, or at a call */
+    uint32_t arguments; /* hooks of functions that go by an argument, or at single calls */
     uint32_t unused;
 };
 
@@ -52,7 +52,7 @@ struct planned {
 struct hook {
     uint64_t offset;  /* of the function in the ELF file */
     uint16_t core;    /* plan core; from NO_CORE on where no thread ever is, if it has none */
-    uint8_t mode;     /* STAYS, GOES_BACK or IS_COUNTED */
+    uint8_t mode;     /* STAYS, GOES_BACK or IS_COUNTED; or as objects.h has it */
     uint8_t argument; /* objects.h: what says the core; or 0 */
     uint32_t name;    /* distance of its symbol from note.names */
 };
@@ -161,7 +161,7 @@ struct program {
     uintptr_t minus_count;         /* 0 - &count_backend, */
     uintptr_t minus_request;       /* and 0 - the hook that counts requests, for enter_resting() */
     bool goes_back;                /* at the end of some function's calls */
-    bool by_argument;              /* some function goes, or at one call of a request */
+    bool by_argument;              /* some function goes, or at single calls of a request */
     uint32_t request;              /* as the note has it */
     uint32_t teams;                /* once CPUs are chosen */
 };

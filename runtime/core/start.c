@@ -160,7 +160,7 @@ void enter_slowly(uint32_t hook, uintptr_t at)
         return;
     if (program.goes_back && !begin_call(hook, at))
         return;
-    int32_t core = entered->argument == 0 ? entered->core : core_by_argument(hook, at);
+    int32_t core = entered->argument == 0 ? entered->core : core_by_argument(&hook, at);
     if (core < 0 || (place.core == core && place.backend == backend))
         return;
     backend->hop(&tallies[hook].hops, core);

@@ -115,12 +115,28 @@ static void write_ending(struct sheet *sheet, uint64_t calls, struct ending endi
         calls > others ? calls - others : 0, ending.hops);
 }
 
-/* Of a function that goes by an argument, or at one call of a request. */
+/* Of a function that goes at single calls of a request. */
+static void write_calls(struct sheet *sheet, uint32_t hook)
+{
+    const char *before = ",\"at_calls\":[";
+    bool goes_on;
+    do {
+        const struct hook *one = &program.hooks[hook];
+        PUT(sheet, "%s{\"call\":%u,\"core\":%u,\"reached\":%lu,\"hops\":%lu}", before,
+            one->argument - LAST_ARGUMENT, one->core - NO_CORE, calls_reached(hook),
+            total_of(hook).hops);
+        before = ",";
+        goes_on = has_another_call(hook++);
+    } while (goes_on);
+    PUT(sheet, "]");
+}
+
+/* Of a function that goes by an argument, or at single calls of a request. */
 static void write_objects(struct sheet *sheet, uint32_t hook)
 {
     uint32_t argument = program.hooks[hook].argument;
     if (argument > LAST_ARGUMENT) {
-        PUT(sheet, ",\"call\":%u,\"reached\":%lu", argument - LAST_ARGUMENT, calls_reached(hook));
+        write_calls(sheet, hook);
         return;
     }
     uint64_t known = objects_known(hook), seen = objects_seen(hook);
@@ -133,21 +149,31 @@ static void write_objects(struct sheet *sheet, uint32_t hook)
     PUT(sheet, "]");
 }
 
+/* Of a function; all its calls come by the first of its hooks. */
+static struct tally total_of_function(uint32_t hook)
+{
+    struct tally total = total_of(hook);
+    for (; has_another_call(hook); hook++)
+        total.hops += total_of(hook + 1).hops;
+    return total;
+}
+
 /* Its functions; none of a file that was never loaded. */
 static void write_module(struct sheet *sheet, const struct module *module, bool *is_first)
 {
     for (uint32_t i = 0; module->names != NULL && i < module->hooks; i++) {
         const struct hook *hook = &program.hooks[module->first + i];
-        struct tally total = total_of(module->first + i);
+        if (hook->mode == ANOTHER_CALL)
+            continue;
+        struct tally total = total_of_function(module->first + i);
         PUT(sheet, "%s\n{\"module\":", *is_first ? "" : ",");
         *is_first = false;
         write_text(sheet, module->name);
         PUT(sheet, ",\"symbol\":");
         write_text(sheet, module->names + hook->name);
         PUT(sheet, ",\"offset\":%lu,\"core\":", hook->offset);
-        bool is_at_call = hook->argument > LAST_ARGUMENT;
-        bool has_core = hook->mode != IS_COUNTED && (hook->argument == 0 || is_at_call);
-        PUT(sheet, has_core ? "%u" : "null", hook->core % NO_CORE);
+        bool has_core = hook->mode != IS_COUNTED && hook->argument == 0;
+        PUT(sheet, has_core ? "%u" : "null", hook->core);
         PUT(sheet, ",\"calls\":%lu,\"hops\":%lu", total.calls, total.hops);
         if (hook->mode == GOES_BACK)
             write_ending(sheet, total.calls, ending_of(module->first + i));

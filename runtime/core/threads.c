@@ -122,7 +122,7 @@ void forget_threads(void)
     for (int i = 0; i < LENGTHS; i++)
         shared->lengths[i] = 0;
     for (uint32_t i = 0; i < program.hook_count; i++)
-        if (shared->tallies[i].calls != 0)
+        if (shared->tallies[i].calls != 0 || shared->tallies[i].hops != 0)
             shared->tallies[i] = (struct tally){0};
     for (uint32_t i = 0; i < program.hook_count && shared->endings != NULL; i++)
         shared->endings[i] = (struct ending){0};

@@ -19,12 +19,13 @@ use corehop_simulator::{
 };
 use corehop_traces::{Calls, FunctionId, Index, Mapping, Page, RequestId, Trace};
 use naive::{Placed, naive};
-use proptest::collection::vec;
+use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 use random::{equal, holds, machines};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use recording::{FUNCTIONS, mappings, pages, programs, record, record_processes};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::LazyLock;
 use steps::Step;
@@ -67,8 +68,8 @@ struct Case {
     by_argument: Vec<u32>,
     /// By function: the calls that an object's core waits for.
     after: Vec<u32>,
-    /// Those that go to a core at one call of a request, if any: which call, by function.
-    at_calls: Vec<u32>,
+    /// By function: its calls of a request that go to a core, where not all do.
+    at_calls: Vec<BTreeSet<u32>>,
     delegated: Vec<u32>,
     every_other: bool,
     warm_up: usize,
@@ -79,9 +80,10 @@ fn cases() -> impl Strategy<Value = Case> {
     let functions = || subsequence((0..FUNCTIONS).collect::<Vec<_>>(), 0..=6);
     let some = || prop_oneof![Just(Vec::new()), functions()];
     let (by_argument, delegated) = (some(), some());
-    let none = || Just(vec![0; FUNCTIONS as usize]);
-    let few = || prop_oneof![none(), vec(0..4u32, FUNCTIONS as usize)];
-    let (after, at_calls) = (few(), few());
+    let none = Just(vec![0; FUNCTIONS as usize]);
+    let after = prop_oneof![none, vec(0..4u32, FUNCTIONS as usize)];
+    let none = Just(vec![BTreeSet::new(); FUNCTIONS as usize]);
+    let at_calls = prop_oneof![none, vec(btree_set(1..6u32, 0..4), FUNCTIONS as usize)];
     let replays = (
         ((functions(), at_calls), (by_argument, after), delegated),
         any::<bool>(),
@@ -134,17 +136,19 @@ static POOLS: LazyLock<[ThreadPool; 3]> = LazyLock::new(|| {
 impl Case {
     /// Those that go to a core at each call.
     fn functions(&self) -> Vec<(u32, u32)> {
-        let fixed = |(function, _): &(u32, u32)| self.at_calls[*function as usize] == 0;
+        let fixed = |(function, _): &(u32, u32)| self.at_calls[*function as usize].is_empty();
         self.to_cores().into_iter().filter(fixed).collect()
     }
 
     fn at_calls(&self) -> Vec<(u32, u32, u32)> {
+        let cores = self.machine.cores.min(self.other.cores);
         let to_cores = self.to_cores().into_iter();
-        let called = to_cores.map(|(function, core)| {
-            let call = self.at_calls[function as usize];
-            (function, core, call)
+        let called = to_cores.flat_map(|(function, core)| {
+            let calls = (0..).zip(&self.at_calls[function as usize]);
+            // Neighbouring calls go to neighbouring cores.
+            calls.map(move |(place, &call)| (function, (core + place) % cores, call))
         });
-        called.filter(|(.., call)| *call > 0).collect()
+        called.collect()
     }
 
     fn to_cores(&self) -> Vec<(u32, u32)> {

@@ -5,7 +5,7 @@ mod modelled;
 mod oracle;
 mod random;
 
-use corehop_simulator::detail::{Posting, replay_by_mode, replay_posted, system_calls};
+use corehop_simulator::detail::{Posting, SystemCalls, replay_by_mode};
 use corehop_simulator::{CoreId, Counters, Error, Machine, ReplayOptions, Split};
 use corehop_traces::Kind;
 use modelled::{CODE, Step, modelled, naive_references, row};
@@ -93,7 +93,8 @@ fn every_core_counts_what_the_oracle_counts() {
             };
             let options = ReplayOptions::default();
             let on = (&machine, &Split::default());
-            let counted = replay_posted(&trace, on, &options, &posting).unwrap();
+            let calls = SystemCalls::of(&trace, &options).unwrap();
+            let counted = calls.replay_posted(&trace, on, &options, &posting).unwrap();
             let numbers: Vec<i32> = posted.iter().map(|(number, _)| *number).collect();
             let at = (core as usize, batch);
             let (expected, batches) = naive(&steps, &machine, &numbers, at);
@@ -121,7 +122,9 @@ fn without_posted_calls_the_modes_count_what_they_count() {
             let modes = replay_by_mode(&trace, &machine, &split, &options);
             let modes = modes.unwrap().unwrap();
             let posting = Posting::default();
-            let counted = replay_posted(&trace, (&machine, &split), &options, &posting).unwrap();
+            let calls = SystemCalls::of(&trace, &options).unwrap();
+            let on = (&machine, &split);
+            let counted = calls.replay_posted(&trace, on, &options, &posting).unwrap();
             equal(counted.cores[0].user, modes.user.counters)?;
             equal(counted.cores[0].kernel, modes.kernel.counters)
         },
@@ -131,8 +134,8 @@ fn without_posted_calls_the_modes_count_what_they_count() {
 #[test]
 fn calls_are_counted_by_name() {
     let trace = modelled(&[(0, vec![1], vec![0, 18]), (1, vec![], vec![0])]);
-    let made = system_calls(&trace, &ReplayOptions::default()).unwrap();
-    let made: Vec<(String, u64)> = made.into_iter().collect();
+    let calls = SystemCalls::of(&trace, &ReplayOptions::default()).unwrap();
+    let made: Vec<(String, u64)> = calls.made().into_iter().collect();
     assert_eq!(made, [("pwrite64".into(), 1), ("read".into(), 2)]);
 }
 
@@ -145,6 +148,8 @@ fn a_core_that_the_machine_has_not_is_refused() {
         ..Posting::default()
     };
     let on = (&machine, &Split::default());
-    let refused = replay_posted(&trace, on, &ReplayOptions::default(), &posting);
+    let options = ReplayOptions::default();
+    let calls = SystemCalls::of(&trace, &options).unwrap();
+    let refused = calls.replay_posted(&trace, on, &options, &posting);
     assert!(matches!(refused, Err(Error::TooManyCores { .. })));
 }

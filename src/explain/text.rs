@@ -351,7 +351,7 @@ fn hops(text: &mut Lines, explained: &Explanation<'_>) {
     );
 }
 
-/// The functions of which one call of each request goes to this core.
+/// The calls of each request that go to this core of functions not all of whose calls do.
 fn at_calls(explained: &Explanation<'_>, core: usize) -> Vec<String> {
     let calls = explained.split.kth_calls().iter();
     let here = calls.filter(|(_, meant)| meant.core as usize == core);

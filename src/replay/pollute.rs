@@ -11,12 +11,11 @@ mod text;
 mod told;
 
 use super::at_fault::about;
-use super::counted::Baseline;
+use super::other_options::{Opened, OtherOptions};
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::Lines;
 use crate::progress::Bar;
-use crate::taken::Taken;
 use clap::{Args, ValueEnum};
 use corehop_explanations::remarks;
 use corehop_outputs::{Output, PRIVATE};
@@ -26,7 +25,7 @@ use corehop_simulator::{
     Colours, Machine, PAGE_BYTES, PolluteBuffer, Prepared, ReplayOptions, Setting, Split,
     replay_with_buffers,
 };
-use corehop_traces::{RequestId, Trace};
+use corehop_traces::Trace;
 use pages::page_list;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -75,21 +74,9 @@ enum By {
     Cycles,
 }
 
-/// What of the other options such a replay goes by.
-pub struct Asked<'a> {
-    pub trace: &'a Path,
-    pub taken: &'a Taken,
-    pub machine: &'a str,
-    pub plan: Option<&'a Path>,
-    pub baseline: Baseline,
-    pub requests: &'a dyn Fn(&Trace) -> Option<Vec<RequestId>>,
-    pub warm_up: usize,
-    pub json: bool,
-}
-
 /// What is replayed.
 struct Subject<'a> {
-    asked: &'a Asked<'a>,
+    asked: &'a OtherOptions<'a>,
     trace: &'a Trace,
     machine: &'a Machine,
     split: &'a Split,
@@ -104,7 +91,7 @@ type Replayed = (Side, Side, PolluteBuffer, Option<SearchTold>);
 pub fn run(
     arguments: &PolluteArguments,
     list: &PageList,
-    asked: &Asked<'_>,
+    asked: &OtherOptions<'_>,
 ) -> Result<(), Failure> {
     check(arguments, list)?;
     let output = arguments.output.as_deref();
@@ -113,19 +100,10 @@ pub fn run(
     let machine = Machine::named_or_path(asked.machine)?;
     Colours::of(&machine)?;
     let named = named(list)?;
-    let plan = asked.plan.map(corehop_plans::read).transpose()?;
-    let trace = asked.taken.open(asked.trace)?;
-    let split = match &plan {
-        Some(plan) => Split::of_plan(plan, &trace).map_err(|error| about(asked.plan, error))?,
-        None => asked.baseline.split(&trace, &machine, None),
-    };
+    let Opened { plan, trace, split } = asked.open(&machine)?;
     let bar = Bar::new();
     let progress = |executions| bar.advance(executions);
-    let options = ReplayOptions {
-        requests: (asked.requests)(&trace),
-        warm_up_requests: asked.warm_up,
-        progress: Some(&progress),
-    };
+    let options = asked.of_requests(&trace, &progress);
     let subject = Subject {
         asked,
         trace: &trace,

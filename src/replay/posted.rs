@@ -7,17 +7,15 @@
 mod told;
 
 use super::at_fault::about;
+use super::other_options::{Opened, OtherOptions};
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::Lines;
-use crate::machines;
 use crate::progress::Bar;
-use crate::requests::RequestList;
-use crate::taken::Taken;
 use clap::Args;
 use corehop_partitioner::progress::Progress;
-use corehop_simulator::detail::{Mode, Posting, replay_posted, system_calls};
-use corehop_simulator::{CoreId, Machine, ReplayOptions, Split};
+use corehop_simulator::detail::{Mode, Posting, SystemCalls};
+use corehop_simulator::{CoreId, Machine};
 use corehop_traces::Trace;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -106,43 +104,22 @@ fn in_the_kernel(name: &str) -> &[&str] {
     }
 }
 
-/// What of the other options such a replay goes by.
-pub struct Setting<'a> {
-    pub trace: &'a Path,
-    pub taken: &'a Taken,
-    pub machine: &'a str,
-    pub plan: Option<&'a Path>,
-    pub requests: Option<&'a RequestList>,
-    pub warm_up: usize,
-    pub json: bool,
-}
-
 /// Replays every way and prints what they tell.
-pub fn run(arguments: &PostedArguments, setting: &Setting<'_>) -> Result<(), Failure> {
-    machines::tell_host([setting.machine]);
-    let machine = Machine::named_or_path(setting.machine)?;
-    let plan = setting.plan.map(corehop_plans::read).transpose()?;
-    let trace = setting.taken.open(setting.trace)?;
-    with_kernel(&trace, setting.trace)?;
-    let split = match &plan {
-        Some(plan) => Split::of_plan(plan, &trace).map_err(|error| about(setting.plan, error))?,
-        None => Split::default(),
-    };
+pub fn run(arguments: &PostedArguments, others: &OtherOptions<'_>) -> Result<(), Failure> {
+    let machine = Machine::named_or_path(others.machine)?;
+    let Opened { trace, split, .. } = others.open(&machine)?;
+    with_kernel(&trace, others.trace)?;
     let bar = Bar::new();
     let progress = |executions| bar.advance(executions);
-    let requests = setting.requests;
-    let options = ReplayOptions {
-        requests: requests.map(|list| list.of(trace.requests().len())),
-        warm_up_requests: setting.warm_up,
-        progress: Some(&progress),
-    };
-    let failed = |error| about(Some(setting.trace), error);
-    let executions = requests.is_none().then(|| trace.execution_count());
+    let options = others.of_requests(&trace, &progress);
+    let failed = |error| about(Some(others.trace), error);
+    let executions = options.requests.is_none().then(|| trace.execution_count());
     bar.begin("code blocks searched for system calls", executions);
-    let made = system_calls(&trace, &options).map_err(failed)?;
+    let calls = SystemCalls::of(&trace, &options).map_err(failed)?;
+    let made = calls.made();
     let mut ways = vec![(None, Posting::default())];
     for asked in &arguments.system_calls {
-        for posting in asked.postings(&made, &arguments.batch, setting.trace)? {
+        for posting in asked.postings(&made, &arguments.batch, others.trace)? {
             ways.push((Some(asked), posting));
         }
     }
@@ -150,7 +127,7 @@ pub fn run(arguments: &PostedArguments, setting: &Setting<'_>) -> Result<(), Fai
     for (asked, posting) in ways {
         let name = asked.map_or("in place", |asked| &asked.text);
         bar.begin("code blocks replayed", executions);
-        let posted = replay_posted(&trace, (&machine, &split), &options, &posting);
+        let posted = calls.replay_posted(&trace, (&machine, &split), &options, &posting);
         told.push(Way {
             name: name.into(),
             batch: posting.batch.map(NonZeroUsize::get),
@@ -159,13 +136,13 @@ pub fn run(arguments: &PostedArguments, setting: &Setting<'_>) -> Result<(), Fai
     }
     bar.end();
     let report = Report {
-        trace_name: setting.trace,
+        trace_name: others.trace,
         trace: &trace,
         machine: &machine,
         made,
         ways: told,
     };
-    match setting.json {
+    match others.json {
         true => console::print(&Lines::of_json(&told::value(&report))),
         false => console::print(&told::text(&report)),
     }

@@ -1,12 +1,13 @@
-//! Hops at one call of each request, found in a recording and replayed.
+//! Hops at single calls of each request, found in a recording and replayed.
 
 use crate::conforming::read;
 use crate::recording::Recording;
 use corehop_plans::{Destination, KthCall};
 use serde_json::Value;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Requests that take twelve steps: the first five on one half of the data, from the sixth on the
+/// Requests that take twelve steps, the middle ones on one half of the data, the others on the
 /// other. Each half fits an L2, both together do not.
 const SOURCE: &str = r#"
 enum { STEPS = 12, LINES = 700, REQUESTS = 60 };
@@ -14,7 +15,7 @@ static struct { long cells[LINES * 8]; } halves[2];
 static volatile long sum;
 #define ENTRY __attribute__((noinline, noclone))
 ENTRY void step(int number) {
-    long all = 0, *cells = halves[number >= 5].cells;
+    long all = 0, *cells = halves[number >= FIRST && number < END].cells;
     for (int line = 0; line < LINES; line++) all += cells[line * 8];
     sum += all;
 }
@@ -34,48 +35,89 @@ const MACHINE: &str = "name = \"tiny\"\ncores = 4\nline_size_bytes = 64\n\
     l1d = { size_bytes = 8192, ways = 8, latency_cycles = 4 }\n\
     l2 = { size_bytes = 65536, ways = 16, latency_cycles = 12 }\n";
 
-#[test]
-fn the_search_finds_the_call_at_which_requests_take_up_other_data() {
-    let mut recording = Recording::of(SOURCE);
-    let requests = recording.trace().requests().len();
+/// A recorded program whose steps from the first to before the last of these work on other data,
+/// and its folder, which has the machine's file.
+fn recorded(first: u32, end: u32) -> (Recording, PathBuf) {
+    let source = format!("enum {{ FIRST = {first}, END = {end} }};\n{SOURCE}");
+    let recording = Recording::of(&source);
     let folder = recording.folder().to_owned();
     std::fs::write(folder.join("tiny.toml"), MACHINE).unwrap();
-    let corehop = |words: &[&str]| -> Value {
-        let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
-            .args(words)
-            .arg(recording.path())
-            .current_dir(&folder)
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{output:?}");
-        read(words, &output.stdout)
-    };
+    (recording, folder)
+}
+
+/// What corehop says of it, as JSON.
+fn corehop(recording: &Recording, words: &[&str]) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .args(words)
+        .arg(recording.path())
+        .current_dir(recording.folder())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    read(words, &output.stdout)
+}
+
+const WITH_PLAN: [&str; 5] = ["--machine", "tiny.toml", "--plan", "plan.toml", "--json"];
+
+/// Where the functions of the plan go that was found.
+fn planned(folder: &Path) -> Vec<Destination> {
+    let plan = corehop_plans::read(&folder.join("plan.toml")).unwrap();
+    assert_eq!(plan.request.unwrap().symbol, "serve");
+    plan.functions.iter().map(|function| function.to).collect()
+}
+
+#[test]
+fn the_search_finds_the_call_at_which_requests_take_up_other_data() {
+    let (mut recording, folder) = recorded(5, 12);
+    let requests = recording.trace().requests().len();
     let search = |plan: &str, jobs: &str| {
         let words = ["partition", "--kth-calls", "--cores", "2", "--json"];
         let more = ["--jobs", jobs, "--machine", "tiny.toml", "-o", plan];
-        let mut said = corehop(&[&words[..], &more[..]].concat());
+        let mut said = corehop(&recording, &[&words[..], &more[..]].concat());
         said["seconds"] = 0.into();
         said
     };
     let (said, again) = (search("plan.toml", "1"), search("again.toml", "3"));
     assert_eq!(said, again);
     assert_eq!(said["proven_optimal"], true);
-    let words = ["candidates", "--kth-calls", "--json"];
-    let candidates = corehop(&words);
+    let candidates = corehop(&recording, &["candidates", "--kth-calls", "--json"]);
     let named = candidates["candidates"].as_array().unwrap().iter();
     let named: Vec<&str> = named.map(|of| of["name"].as_str().unwrap()).collect();
     let calls = [1, 2, 3, 4, 6, 8, 9, 12].map(|call| format!("step at call {call}"));
     assert!(named.contains(&"serve") && calls.iter().all(|call| named.contains(&&**call)));
-    let plan = corehop_plans::read(&folder.join("plan.toml")).unwrap();
-    let to: Vec<Destination> = plan.functions.iter().map(|function| function.to).collect();
     let at = Destination::At(KthCall { core: 1, call: 6 });
-    assert_eq!(to, [Destination::Core(0), at]);
-    assert_eq!(plan.request.unwrap().symbol, "serve");
-    let with_plan = ["--machine", "tiny.toml", "--plan", "plan.toml", "--json"];
-    let replayed = corehop(&[&["replay"][..], &with_plan].concat());
+    assert_eq!(planned(&folder), [Destination::Core(0), at]);
+    let replayed = corehop(&recording, &[&["replay"][..], &WITH_PLAN].concat());
     // Each request goes there, and the next one comes back.
     assert_eq!(replayed["hops"], 2 * requests - 1);
-    let explained = corehop(&[&["explain"][..], &with_plan].concat());
+    let explained = corehop(&recording, &[&["explain"][..], &WITH_PLAN].concat());
     assert_eq!(explained["cores"][0]["entering"][0], "serve");
     assert_eq!(explained["cores"][1]["entering"][0], "step");
+}
+
+#[test]
+fn a_loop_is_split_by_several_calls_of_one_function() {
+    let (mut recording, folder) = recorded(5, 8);
+    let requests = recording.trace().requests().len();
+    let words = ["partition", "--kth-calls", "--cores", "2", "--json"];
+    let more = [
+        "--functions",
+        "3",
+        "--machine",
+        "tiny.toml",
+        "-o",
+        "plan.toml",
+    ];
+    let said = corehop(&recording, &[&words[..], &more[..]].concat());
+    assert_eq!(said["proven_optimal"], true);
+    let there = Destination::At(KthCall { core: 1, call: 6 });
+    let back = Destination::At(KthCall { core: 0, call: 9 });
+    assert_eq!(planned(&folder)[1..], [there, back]);
+    let replayed = corehop(&recording, &[&["replay"][..], &WITH_PLAN].concat());
+    assert_eq!(replayed["hops"], 2 * requests);
+    let explained = corehop(&recording, &[&["explain"][..], &WITH_PLAN].concat());
+    assert_eq!(
+        explained["cores"][1]["entering"],
+        serde_json::json!(["step"])
+    );
 }

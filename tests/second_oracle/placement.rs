@@ -40,7 +40,7 @@ impl Function {
 pub enum To {
     Core(usize),
     Object(ByObject),
-    /// A core at one call of each request.
+    /// A core at one call of each request; a plan may list several calls of a function.
     AtCall {
         core: usize,
         call: u32,
@@ -102,7 +102,7 @@ pub enum Placement<'a> {
 pub struct Walk<'a> {
     code: &'a Code,
     placement: Placement<'a>,
-    by_address: HashMap<u64, &'a Planned>,
+    by_address: HashMap<u64, Vec<&'a Planned>>,
     /// Where the function begins that each request enters.
     request: Option<u64>,
     threads: Vec<Thread>,
@@ -136,10 +136,15 @@ impl<'a> Walk<'a> {
             Placement::Plan(plan) => (&plan.functions[..], plan.cores, plan.request.as_ref()),
             _ => (&[][..], 1, None),
         };
+        let mut by_address: HashMap<u64, Vec<&Planned>> = HashMap::new();
+        for planned in functions {
+            let entries = by_address.entry(planned.function.address).or_default();
+            entries.push(planned);
+        }
         Walk {
             code,
             placement,
-            by_address: functions.iter().map(|p| (p.function.address, p)).collect(),
+            by_address,
             request: request.map(|request| request.address),
             threads: Vec::new(),
             objects: Objects::new(told, cores),
@@ -172,18 +177,18 @@ impl<'a> Walk<'a> {
         if self.request == Some(execution.start) {
             thread.calls = Some(HashMap::new());
         }
-        if let Some(planned) = self.by_address.get(&execution.start) {
-            let core = match planned.to {
-                To::AtCall { core, call } => {
-                    (thread.number_of_call(execution.start) == Some(call)).then_some(core)
-                }
+        if let Some(entries) = self.by_address.get(&execution.start) {
+            let number = thread.number_of_call(execution.start);
+            let core = entries.iter().find_map(|planned| match planned.to {
+                To::AtCall { core, call } => (number == Some(call)).then_some(core),
                 To::Core(core) => Some(core),
                 To::Object(by) => {
                     let symbol = &planned.function.symbol;
                     self.objects.core_of(execution.thread, symbol, by)
                 }
-            };
-            thread.enter(planned, core);
+            });
+            // All entries of one function are of one mode.
+            thread.enter(entries[0], core);
         }
         self.hops += u64::from(thread.core != was_on);
         thread.core

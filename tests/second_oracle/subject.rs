@@ -10,7 +10,7 @@ use crate::objects::{ByObject, Told};
 use crate::placement::{Function, Placement, Plan, Planned, To, Walk};
 use crate::random::Random;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -164,18 +164,25 @@ impl Subject {
         }
     }
 
-    /// A plan like [`Subject::plan`], in which some functions go at one call of each request;
+    /// A plan like [`Subject::plan`], in which some functions go at some calls of each request;
     /// requests enter the function of this name.
     pub fn plan_at_calls(&self, request: &str, cores: usize, random: &mut Random) -> Plan {
         let mut plan = self.plan(cores, random);
-        for planned in &mut plan.functions {
-            if let To::Core(core) = planned.to
-                && random.below(4) > 0
-            {
-                let call = 1 + random.below(4) as u32;
-                planned.to = To::AtCall { core, call };
+        let mut functions = Vec::new();
+        for planned in plan.functions {
+            if random.below(4) == 0 {
+                functions.push(planned);
+                continue;
+            }
+            let calls = (0..1 + random.below(3)).map(|_| 1 + random.below(4) as u32);
+            for call in calls.collect::<BTreeSet<u32>>() {
+                let core = random.below(cores);
+                let to = To::AtCall { core, call };
+                let planned = planned.clone();
+                functions.push(Planned { to, ..planned });
             }
         }
+        plan.functions = functions;
         let mut functions = self.functions.iter().map(|(function, _)| function);
         plan.request = functions.find(|of| of.symbol == request).cloned();
         plan

@@ -172,7 +172,7 @@ impl CallsWanted<'_> {
         found.groups = found.chosen.len() as u32;
         match found.chosen.is_empty() && self.base.is_empty() {
             false => Ok(found),
-            true => Err(Error::too_few((&found, 0), 1, rule)),
+            true => Err(Error::too_few(&found, 1, rule)),
         }
     }
 }

@@ -77,7 +77,7 @@ impl Graph {
             if states.len() > MOST_STATES || is_crowded && run.is_over() {
                 return Err(bound);
             }
-            let children = expand(outlook, &states, function, &run.space);
+            let children = expand(outlook, &states, function, &run.space.fits());
             states = graph.add(children, most, run);
             if states.len() > CROWD && !graph.prune(&mut states, most, run) {
                 return Err(bound);

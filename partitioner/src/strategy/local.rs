@@ -67,7 +67,6 @@ pub(super) fn greedy(run: &mut Run<'_, '_>) -> IndexedPlacement {
                 canonical(greedy.iter().copied().chain([(function, core)]).collect())
             })
         });
-        let longer = longer.filter(|longer| run.space.allows(longer));
         let longer: Vec<IndexedPlacement> = longer.collect();
         let misses = run.evaluator.evaluate_until(&longer, &|| search.is_over());
         // Of those that time was too short for, the first: some split there must be.

@@ -9,7 +9,6 @@
 
 mod bound;
 mod exhaustive;
-mod families;
 mod graph;
 mod local;
 mod outlook;
@@ -44,7 +43,6 @@ pub fn search(evaluator: &mut Evaluator<'_>, search: &Search<'_>) -> Ranking {
         candidates: evaluator.functions() as u32,
         functions: search.functions,
         cores: search.cores,
-        families: search.families,
     };
     let (candidates, functions, cores) = (space.candidates, space.functions, space.cores);
     assert!(

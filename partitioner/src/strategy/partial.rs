@@ -5,12 +5,11 @@
 //! misses are *settled* as soon as every list of its function ([`super::outlook`]) has its first
 //! chosen function before its first undecided one: no later decision changes what runs there. What
 //! is not settled depends on earlier decisions only through the first chosen functions of the lists
-//! still open, and on what may still be chosen: of a family, one function. Partial splits that
-//! agree in those, and in their number of functions, have the same completions at the same further
-//! cost. So they are one state, and what lies ahead of it is looked at once (Bellman's principle).
+//! still open. Partial splits that agree in those, and in their number of functions, have the same
+//! completions at the same further cost. So they are one state, and what lies ahead of it is looked
+//! at once (Bellman's principle).
 
 use super::outlook::{ABSENT, Outlook};
-use super::space::Space;
 use crate::evaluate::IndexedPlacement;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -25,8 +24,6 @@ pub(super) struct State {
     open: Vec<u32>,
     /// By list, where the first chosen function stands, as far as it still matters.
     firsts: Vec<u16>,
-    /// Families of which one function is chosen and others are not decided, ascending.
-    taken: Vec<u32>,
 }
 
 /// A state, and the functions whose cores have just been settled.
@@ -39,6 +36,10 @@ pub(super) struct Child {
     pub settled: Vec<u32>,
 }
 
+/// Whether a split of so many functions can be completed: how many are chosen, and how many are
+/// not decided yet.
+pub(super) type Fits<'f> = &'f dyn Fn(u32, u32) -> bool;
+
 impl State {
     /// Nothing is decided.
     pub fn empty(outlook: &Outlook) -> State {
@@ -47,13 +48,7 @@ impl State {
             lower_bound: 0,
             open: Vec::new(),
             firsts: vec![ABSENT; outlook.lists.len()],
-            taken: Vec::new(),
         }
-    }
-
-    /// Whether it has another function of this family.
-    fn has_of(&self, family: Option<u32>) -> bool {
-        family.is_some_and(|family| self.taken.contains(&family))
     }
 }
 
@@ -71,21 +66,15 @@ pub(super) fn expand(
     outlook: &Outlook,
     states: &[State],
     function: u32,
-    space: &Space<'_>,
+    fits: Fits<'_>,
 ) -> Vec<Child> {
     let left = outlook.of_functions.len() as u32 - function - 1;
-    let (family, goes_on) = (space.family(function), space.family_goes_on(function));
     let mut children = Vec::new();
     for (parent, state) in states.iter().enumerate() {
         let chosen = state.split.len() as u32;
         for is_in in [false, true] {
-            let excluded = is_in && state.has_of(family);
-            if space.fits(chosen + u32::from(is_in), left) && !excluded {
-                let is_taken = is_in || state.has_of(family);
-                let (mut state, settled) = decided(outlook, state, function, is_in);
-                state.taken.retain(|&taken| Some(taken) != family);
-                state.taken.extend(family.filter(|_| is_taken && goes_on));
-                state.taken.sort_unstable();
+            if fits(chosen + u32::from(is_in), left) {
+                let (state, settled) = decided(outlook, state, function, is_in);
                 children.push(Child {
                     parent,
                     is_in,
@@ -145,7 +134,6 @@ fn decided(outlook: &Outlook, state: &State, function: u32, is_in: bool) -> (Sta
         lower_bound: state.lower_bound,
         open,
         firsts,
-        taken: state.taken.clone(),
     };
     (state, settled)
 }
@@ -153,10 +141,9 @@ fn decided(outlook: &Outlook, state: &State, function: u32, is_in: bool) -> (Sta
 /// One state for all with the same future; and for each given its place among them.
 pub(super) fn merge(states: impl Iterator<Item = State>) -> (Vec<State>, Vec<usize>) {
     let mut merged: Vec<State> = Vec::new();
-    let mut index_of: HashMap<_, usize> = HashMap::new();
+    let mut index_of: HashMap<(usize, Vec<u32>, Vec<u16>), usize> = HashMap::new();
     let place = |state: State| {
-        let chosen = (state.split.len(), state.taken.clone());
-        let future = (chosen, state.open.clone(), state.firsts.clone());
+        let future = (state.split.len(), state.open.clone(), state.firsts.clone());
         match index_of.entry(future) {
             Entry::Occupied(entry) => {
                 let lower_bound = &mut merged[*entry.get()].lower_bound;

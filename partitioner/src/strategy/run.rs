@@ -20,9 +20,6 @@ pub struct Search<'a> {
     pub cores: u32,
     /// Number of functions of a split.
     pub functions: u32,
-    /// By function of the evaluator, its family, of which a split has one function at most; empty
-    /// where each may be beside any.
-    pub families: &'a [u32],
     /// `None`: the cheapest strategy that proves its result.
     pub strategy: Option<Strategy>,
     /// Where random choices start.
@@ -51,7 +48,7 @@ pub(super) trait Explore {
 /// A search under way.
 pub(super) struct Run<'r, 'e> {
     pub(super) evaluator: &'r mut Evaluator<'e>,
-    pub(super) space: Space<'r>,
+    pub(super) space: Space,
     pub(super) search: &'r Search<'r>,
     pub(super) best: BTreeSet<(u64, IndexedPlacement)>,
     pub(super) evaluated: u64,

@@ -5,7 +5,6 @@
 //! core 0, and each other one on a core that an earlier one has, or on the next. With a core for
 //! each function there is one such string, 0 1 2 and so on.
 
-use super::families;
 use crate::evaluate::{IndexedPlacement, cores_of};
 use rand::Rng;
 use rand::RngExt;
@@ -14,79 +13,32 @@ use std::collections::BTreeSet;
 
 /// Which splits there are.
 #[derive(Clone, Copy)]
-pub(super) struct Space<'f> {
+pub(super) struct Space {
     /// Functions to choose from.
     pub candidates: u32,
     /// Functions chosen.
     pub functions: u32,
     /// Cores, no more than functions chosen.
     pub cores: u32,
-    /// By candidate, its family, of which a split has one at most; empty where each may be beside
-    /// any.
-    pub families: &'f [u32],
 }
 
-impl Space<'_> {
+impl Space {
     /// Number of splits, saturating.
     pub fn count(&self) -> u128 {
-        let chosen = match self.families {
-            [] => combinations(self.candidates.into(), self.functions.into()),
-            families => families::choices(families, self.functions),
-        };
-        chosen.saturating_mul(partitions(self.functions, self.cores))
-    }
-
-    /// The family of a candidate; none where each may be beside any.
-    pub fn family(&self, candidate: u32) -> Option<u32> {
-        self.families.get(candidate as usize).copied()
-    }
-
-    /// Whether a later candidate is of the family of this one.
-    pub fn family_goes_on(&self, candidate: u32) -> bool {
-        let later = self.families.get(candidate as usize + 1..);
-        let family = self.family(candidate);
-        family.is_some_and(|family| later.is_some_and(|later| later.contains(&family)))
-    }
-
-    /// Whether no two functions of a split are of one family.
-    pub fn allows(&self, split: &IndexedPlacement) -> bool {
-        self.conflict(split).is_none()
-    }
-
-    /// The first place of a function that is of the family of one before it.
-    fn conflict(&self, split: &IndexedPlacement) -> Option<usize> {
-        let family = |place: usize| self.family(split[place].0);
-        let is_again = |&place: &usize| {
-            let own = family(place);
-            own.is_some() && (0..place).any(|before| family(before) == own)
-        };
-        (1..split.len()).find(is_again)
+        let partitions = partitions(self.functions, self.cores);
+        combinations(self.candidates.into(), self.functions.into()).saturating_mul(partitions)
     }
 
     /// Whether a split can be completed of which so many functions are chosen and so many not
     /// decided yet; with a core for each function.
-    pub fn fits(&self, chosen: u32, left: u32) -> bool {
-        chosen <= self.cores && chosen + left >= self.cores
+    pub fn fits(&self) -> impl Fn(u32, u32) -> bool + use<> {
+        let cores = self.cores;
+        move |chosen, left| chosen <= cores && chosen + left >= cores
     }
 
     /// The first split in the order of [`Space::successor`].
-    ///
-    /// # Panics
-    /// When there is none.
     pub fn first(&self) -> IndexedPlacement {
-        let first = self.allowed_from(Some(self.placed(0..self.functions)));
-        first.expect("as many families as functions of a split")
-    }
-
-    /// This split or the next ones' first that is allowed.
-    fn allowed_from(&self, mut split: Option<IndexedPlacement>) -> Option<IndexedPlacement> {
-        while let Some(found) = &split {
-            let Some(place) = self.conflict(found) else {
-                break;
-            };
-            split = self.other_functions(found, place);
-        }
-        split
+        self.placed(0..self.functions)
     }
 
     /// These functions, the first ones together.
@@ -99,9 +51,8 @@ impl Space<'_> {
     /// The next split: the same functions on other cores, else the next functions in lexicographic
     /// order.
     pub fn successor(&self, split: &IndexedPlacement) -> Option<IndexedPlacement> {
-        let other = || self.other_functions(split, split.len() - 1);
         self.other_cores(split)
-            .or_else(|| self.allowed_from(other()))
+            .or_else(|| self.other_functions(split))
     }
 
     fn other_cores(&self, split: &IndexedPlacement) -> Option<IndexedPlacement> {
@@ -126,10 +77,9 @@ impl Space<'_> {
         None
     }
 
-    /// The next functions that differ at a place up to `last`.
-    fn other_functions(&self, split: &IndexedPlacement, last: usize) -> Option<IndexedPlacement> {
+    fn other_functions(&self, split: &IndexedPlacement) -> Option<IndexedPlacement> {
         let limit = |place: usize| self.candidates - self.functions + place as u32;
-        let mut places = (0..=last).rev();
+        let mut places = (0..split.len()).rev();
         let place = places.find(|&place| split[place].0 < limit(place))?;
         let kept = split[..place].iter().map(|&(function, _)| function);
         Some(self.placed(kept.chain(split[place].0 + 1..).take(split.len())))
@@ -137,14 +87,8 @@ impl Space<'_> {
 
     /// A split drawn evenly from all.
     pub fn drawn(&self, random: &mut impl Rng) -> IndexedPlacement {
-        let mut functions = match self.families {
-            [] => {
-                let all = self.candidates as usize;
-                let functions = sample(random, all, self.functions as usize);
-                functions.iter().map(|function| function as u32).collect()
-            }
-            families => families::drawn(families, self.functions, random),
-        };
+        let functions = sample(random, self.candidates as usize, self.functions as usize);
+        let mut functions: Vec<u32> = functions.iter().map(|function| function as u32).collect();
         functions.sort_unstable();
         // The last of m functions in n blocks is alone in one of S(m - 1, n - 1) of S(m, n) cases,
         // and else in any of the n blocks of the others; so is the last of those.
@@ -178,8 +122,7 @@ impl Space<'_> {
             }
         }
         neighbours.remove(split);
-        let has_all = |neighbour: &IndexedPlacement| cores_of(neighbour) as u32 == self.cores;
-        neighbours.retain(|neighbour| has_all(neighbour) && self.allows(neighbour));
+        neighbours.retain(|neighbour| cores_of(neighbour) as u32 == self.cores);
         neighbours.into_iter().collect()
     }
 }
@@ -237,14 +180,13 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use std::collections::BTreeMap;
 
-    const SPACE: Space<'_> = Space {
+    const SPACE: Space = Space {
         candidates: 6,
         functions: 4,
         cores: 2,
-        families: &[],
     };
 
-    fn all(space: &Space<'_>) -> Vec<IndexedPlacement> {
+    fn all(space: &Space) -> Vec<IndexedPlacement> {
         let first = Some(space.first());
         std::iter::successors(first, |split| space.successor(split)).collect()
     }
@@ -272,7 +214,6 @@ mod tests {
             functions: 3,
             cores: 3,
             candidates: 7,
-            families: &[],
         };
         let visited = all(&space);
         assert_eq!(visited.len(), 35);
@@ -304,7 +245,6 @@ mod tests {
             functions: 2,
             cores: 2,
             candidates: 5,
-            families: &[],
         };
         assert_eq!(space.neighbours(&vec![(1, 0), (3, 1)]).len(), 6);
         // Of 1 and 2 on core 0 and 4 on core 1: three functions to exchange for the other three,
@@ -314,7 +254,6 @@ mod tests {
             functions: 3,
             cores: 2,
             candidates: 6,
-            families: &[],
         };
         assert_eq!(space.neighbours(&split).len(), 11);
     }

@@ -4,6 +4,7 @@
 //! access by access and knows nothing of terms, set partitions or sums over cores.
 
 use crate::entered::{Step, record};
+use crate::searching::alone;
 use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::weights::{Factors, Weighted};
@@ -42,16 +43,15 @@ pub fn programs() -> impl Strategy<Value = Vec<Step>> {
 
 /// A random machine of 8 cores, without the L3, which the ranking leaves out.
 pub fn large(machine: Machine, is_alone: bool) -> Machine {
-    let mut machine = Machine {
+    let machine = Machine {
         cores: 8,
         l3: None,
         ..machine
     };
-    if is_alone {
-        let levels = [&mut machine.l1i, &mut machine.l1d, &mut machine.l2];
-        levels.into_iter().for_each(|level| level.shared_by = 1);
+    match is_alone {
+        true => alone(machine),
+        false => machine,
     }
-    machine
 }
 
 /// A plain replay, access by access.

@@ -9,13 +9,14 @@ use super::analysis::leads_back;
 use super::displaced::{Displaced, JUMP_SIZE};
 use super::obstacle::Obstacle;
 use crate::Hook;
+use crate::hook::goes_on;
 use corehop_plans::Mode;
 use std::collections::BTreeMap;
 
 /// A place to be changed into a jump.
 pub(crate) struct Site {
     pub displaced: Displaced,
-    /// The hook, by its place among all, whose function is entered here.
+    /// The hook, by its place among all, whose function is entered here; the first of several.
     pub hook: Option<usize>,
     /// Whether a return among the displaced instructions may end a call.
     pub ends_calls: bool,
@@ -23,7 +24,8 @@ pub(crate) struct Site {
     pub through: Option<u64>,
 }
 
-/// The sites of all `hooks`, in their order, and behind them those of returns alone, by address.
+/// The sites of all `hooks`, in their order, one for those of a function's calls together, and
+/// behind them those of returns alone, by address.
 ///
 /// # Errors
 /// The reason why one of them cannot be changed, with the function's name.
@@ -48,6 +50,9 @@ pub(crate) fn sites(analysis: &Analysis, hooks: &[Hook]) -> Result<Vec<Site>, Ob
     }
     let mut sites = Vec::with_capacity(hooks.len() + returns.len());
     for (index, hook) in hooks.iter().enumerate() {
+        if goes_on(hooks, index) {
+            continue;
+        }
         let displaced = analysis.displaced(hook.offset)?;
         sites.push(Site {
             ends_calls: returns.remove(&displaced.site).is_some(),

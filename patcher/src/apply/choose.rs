@@ -6,6 +6,7 @@
 use crate::analyse::{Analysis, Refusal, sites};
 use crate::elf::{PlannedModule, Whole};
 use crate::emit::number;
+use crate::hook::{goes_on, together};
 use crate::{Error, Hook, Unhookable};
 use corehop_plans::{Destination, KthCall, Mode, Plan, PlannedFunction, Request};
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ pub(super) struct Chosen {
     request: u32,
 }
 
-/// One of them, and its hooks in order of the plan.
+/// One of them, and its hooks in order of the plan, those of one function beside each other.
 pub(super) struct ChosenFile {
     pub analysis: Analysis,
     pub hooks: Vec<Hook>,
@@ -227,8 +228,10 @@ fn hooks(analysis: &Analysis, plan: &Plan) -> Result<Vec<Hook>, Error> {
     }
     let own = analysis.build_id().unwrap_or_default();
     let is_own = |f: &&PlannedFunction| same(&f.build_id, own);
-    let hooks: Vec<Hook> = plan.functions.iter().filter(is_own).map(hook).collect();
-    let functions = hooks.iter().filter_map(|hook| unhookable(analysis, hook));
+    let hooks = plan.functions.iter().filter(is_own).map(hook);
+    let hooks = together(hooks.collect());
+    let entered = (0..hooks.len()).filter(|&index| !goes_on(&hooks, index));
+    let functions = entered.filter_map(|index| unhookable(analysis, &hooks[index]));
     let functions: Vec<Unhookable> = functions.collect();
     match functions.is_empty() {
         true => Ok(hooks),

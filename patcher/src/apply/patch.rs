@@ -32,7 +32,7 @@ pub struct Patched {
     pub is_library: bool,
     /// Cores of the plan.
     pub cores: u32,
-    /// The hooks, in order of the plan.
+    /// The hooks, in order of the plan, those of one function beside each other.
     pub hooks: Vec<Hook>,
     /// Number of returns hooked beside them, so that threads go back when calls end.
     pub returns: usize,

@@ -247,9 +247,9 @@ fn check_sites(image: &Image, before: &Analysis, manifest: &Manifest) -> Vec<Fin
         Ok(sites) => sites,
         Err(obstacle) => return vec![obstacle.into()],
     };
-    let hooks = manifest.hooks.iter().map(|h| (h.site, h.trampoline));
     let returns = manifest.returns.iter().map(|r| (r.site, r.trampoline));
-    let (named, asked) = (manifest.returns.len() + manifest.hooks.len(), sites.len());
+    let places: Vec<(u64, u64)> = elf::entries(&manifest.hooks).chain(returns).collect();
+    let (named, asked) = (places.len(), sites.len());
     if named != asked {
         return vec![Finding::Places { named, asked }];
     }
@@ -265,11 +265,7 @@ fn check_sites(image: &Image, before: &Analysis, manifest: &Manifest) -> Vec<Fin
             None => Finding::Return { at, finding },
         })
     };
-    sites
-        .iter()
-        .zip(hooks.chain(returns))
-        .filter_map(problem)
-        .collect()
+    sites.iter().zip(places).filter_map(problem).collect()
 }
 
 fn check_site(

@@ -88,7 +88,8 @@ pub(crate) struct PatchedHook {
     pub to: Destination,
     pub mode: Mode,
     pub symbol: String,
-    /// Where the jump stands: the entry, or behind its `endbr64`.
+    /// Where the jump stands: the entry, or behind its `endbr64`. Hooks of several calls of one
+    /// function, one behind the other, have one.
     pub site: u64,
     pub trampoline: u64,
 }
@@ -103,6 +104,12 @@ impl PatchedHook {
             mode: self.mode,
         }
     }
+}
+
+/// The jumps at entries, each once, and where they lead.
+pub(crate) fn entries(hooks: &[PatchedHook]) -> impl Iterator<Item = (u64, u64)> {
+    let apart = hooks.chunk_by(|one, next| one.site == next.site);
+    apart.map(|hooks| (hooks[0].site, hooks[0].trampoline))
 }
 
 /// One return, by virtual addresses.

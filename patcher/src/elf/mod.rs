@@ -15,6 +15,7 @@ pub(crate) use image::{Image, Section, Segment};
 pub(crate) use imports::{Stub, stubs};
 pub(crate) use manifest::{
     Change, Manifest, Original, PatchedHook, PatchedReturn, PlannedModule, Stubs, VERSION, Whole,
+    entries,
 };
 pub(crate) use note::{RuntimeNote, is_patched, manifest, render};
 pub(crate) use relocations::{pointers, resolvers};

@@ -8,7 +8,8 @@ use super::trampoline;
 use super::unfit::Unfit;
 use crate::Hook;
 use crate::analyse::{Analysis, Site, sites};
-use crate::elf::{PatchedHook, PatchedReturn, Stubs};
+use crate::elf::{PatchedHook, PatchedReturn, Stubs, entries};
+use crate::hook::goes_on;
 
 const ALIGNMENT: usize = 16;
 const POINTER_SIZE: u64 = 8;
@@ -64,26 +65,28 @@ impl Code {
 
     fn add(&mut self, site: &Site, hooks: &[Hook], trampoline: u64) {
         let at = site.displaced.site;
-        match site.hook.map(|index| &hooks[index]) {
-            Some(hook) => self.hooks.push(PatchedHook {
-                offset: hook.offset,
-                to: hook.to,
-                mode: hook.mode,
-                symbol: hook.symbol.clone(),
+        let Some(first) = site.hook else {
+            self.returns.push(PatchedReturn {
                 site: at,
                 trampoline,
-            }),
-            None => self.returns.push(PatchedReturn {
-                site: at,
-                trampoline,
-            }),
-        }
+            });
+            return;
+        };
+        let others = (first + 1..hooks.len()).take_while(|&index| goes_on(hooks, index));
+        let here = hooks[first..=others.last().unwrap_or(first)].iter();
+        self.hooks.extend(here.map(|hook| PatchedHook {
+            offset: hook.offset,
+            to: hook.to,
+            mode: hook.mode,
+            symbol: hook.symbol.clone(),
+            site: at,
+            trampoline,
+        }));
     }
 
     /// The places to be changed into jumps, and where each of these leads.
     pub fn jumps(&self) -> impl Iterator<Item = (u64, u64)> {
-        let entries = self.hooks.iter().map(|hook| (hook.site, hook.trampoline));
         let returns = self.returns.iter().map(|r| (r.site, r.trampoline));
-        entries.chain(returns)
+        entries(&self.hooks).chain(returns)
     }
 }

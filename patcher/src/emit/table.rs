@@ -4,6 +4,7 @@
 
 use crate::Hook;
 use crate::elf::{RuntimeNote, Whole};
+use crate::hook::goes_on;
 use corehop_plans::{Argument, Destination, KthCall, Mode};
 
 /// In the core's place: where no thread ever is. A function by argument adds the calls before an
@@ -12,6 +13,9 @@ const NO_CORE: u16 = 0x8000;
 
 /// In the argument's place: behind these come calls of a request.
 const ARGUMENTS: u8 = Argument::ALL.len() as u8;
+
+/// In the mode's place: another call of the function that the hook before it is of.
+const ANOTHER_CALL: u8 = 3;
 
 /// As `runtime/core/runtime.h` numbers modes.
 pub(crate) fn number(mode: Mode) -> u8 {
@@ -42,7 +46,7 @@ impl Table {
             names.push(0);
             place
         };
-        for hook in hooks {
+        for (index, hook) in hooks.iter().enumerate() {
             bytes.extend(hook.offset.to_le_bytes());
             let (core, argument) = match (hook.mode, hook.to) {
                 (Mode::Count, _) => (NO_CORE, 0),
@@ -55,7 +59,11 @@ impl Table {
                 }
             };
             bytes.extend(core.to_le_bytes());
-            bytes.extend([number(hook.mode), argument]);
+            let mode = match goes_on(hooks, index) {
+                true => ANOTHER_CALL,
+                false => number(hook.mode),
+            };
+            bytes.extend([mode, argument]);
             bytes.extend(place_of(&hook.symbol).to_le_bytes());
         }
         let modules = address + bytes.len() as u64;

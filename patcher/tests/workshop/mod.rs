@@ -6,8 +6,10 @@
 pub mod busy;
 pub mod objects;
 mod statistics;
+mod tries;
 
 pub use statistics::Statistics;
+pub use tries::tried;
 
 use corehop_patcher::{Analysis, Function, Patched, patch};
 use corehop_plans::{Destination, Mode, Plan, PlannedFunction, Request};

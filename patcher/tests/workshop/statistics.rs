@@ -1,5 +1,6 @@
 //! What a hooked program wrote of its hops.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Statistics as the runtime wrote them.
@@ -40,6 +41,11 @@ impl Statistics {
         found[key]
             .as_u64()
             .unwrap_or_else(|| panic!("no {key} of {symbol}"))
+    }
+
+    /// What is said of each call at which a function goes to a core.
+    pub fn at_calls(&self, symbol: &str) -> Vec<BTreeMap<String, u64>> {
+        serde_json::from_value(self.entry(symbol)["at_calls"].clone()).unwrap()
     }
 
     /// Sums of a count over the functions at the end of whose calls threads go back.

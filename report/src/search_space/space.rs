@@ -125,7 +125,6 @@ fn drawn(
     let wanted = Search {
         cores,
         functions: count,
-        families: &[],
         strategy: Some(if all {
             Strategy::Exhaustive
         } else {

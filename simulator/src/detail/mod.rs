@@ -3,7 +3,7 @@
 //! [`replay_in_detail`] makes one sequential pass and feeds all parts. Each part is a file of its
 //! own that knows lines by number and nothing of caches. [`replay_by_mode`] makes another, which
 //! tells user code and the kernel apart; [`Visits`] takes what the kernel does apart once more, and
-//! [`replay_posted`] has it done on another core, or in batches.
+//! [`SystemCalls::replay_posted`] has it done on another core, or in batches.
 
 mod attribution;
 mod cores;
@@ -28,7 +28,7 @@ pub use interference::{Interference, Interfering, Losses};
 pub use mode::Mode;
 pub use modes::{ModeUse, Modes, Replaced, Replacements, replay_by_mode};
 pub use pass::{Cost, Detail, FunctionCost, replay_in_detail};
-pub use posted::{Posted, PostedCore, Posting, replay_posted, system_calls};
+pub use posted::{Posted, PostedCore, Posting, SystemCalls};
 pub use reuse_distance::{Distances, LruStack, ReuseDistances};
 pub use segments::{START, Segments};
 pub use visited::{Footprint, ReplacedBy, VisitKind};

@@ -59,70 +59,80 @@ pub struct PostedCore {
     pub kernel: Counters,
 }
 
-/// How often each system call was made, by name; calls whose handler the trace does not name are
-/// not in it.
-///
-/// # Errors
-/// Those of [`crate::replay()`].
-pub fn system_calls(
-    trace: &Trace,
-    options: &ReplayOptions<'_>,
-) -> Result<BTreeMap<String, u64>, Error> {
-    let mut made = BTreeMap::new();
-    for visit in visits_of(trace, options)? {
-        if visit.reason == Reason::SystemCall && !visit.name.is_empty() {
-            *made.entry(visit.name).or_default() += 1;
-        }
+/// The system calls of a trace's requests, by name. A call's name is known only once its handler
+/// runs, so one pass finds them before any is posted.
+#[derive(Clone, Debug)]
+pub struct SystemCalls {
+    /// Every visit of the kernel, in the order of the trace.
+    visits: Vec<Visit>,
+}
+
+impl SystemCalls {
+    /// Those of the requests that are replayed with these options.
+    ///
+    /// # Errors
+    /// Those of [`crate::replay()`].
+    pub fn of(trace: &Trace, options: &ReplayOptions<'_>) -> Result<SystemCalls, Error> {
+        let mut visits = Visits::of(trace);
+        steps(trace, options, |step| {
+            if let Step::Execution(execution) = step {
+                visits.execution(&execution);
+            }
+        })?;
+        Ok(SystemCalls {
+            visits: visits.all().to_vec(),
+        })
     }
-    Ok(made)
-}
 
-/// Replays `trace` with calls posted, as [`super::replay_by_mode`] does without.
-///
-/// # Errors
-/// Those of [`crate::replay()`]; [`Error::TooManyCores`] also when the machine has not the core
-/// that makes calls.
-pub fn replay_posted(
-    trace: &Trace,
-    (machine, split): (&Machine, &Split),
-    options: &ReplayOptions<'_>,
-    posting: &Posting,
-) -> Result<Posted, Error> {
-    // The name of a call is known only once its handler runs.
-    let visits = visits_of(trace, options)?;
-    let is_posted =
-        |visit: &Visit| visit.reason == Reason::SystemCall && posting.calls.contains(&visit.name);
-    let calls = delegated_calls(trace, [split])?;
-    let wanted = posting.core.map_or(0, |core| core.0 + 1);
-    let cores = split.cores().max(wanted);
-    let mut replay = Replaying {
-        posting,
-        posted: visits.iter().map(is_posted).collect(),
-        visits: Visits::of(trace),
-        replayer: Replayer::on_cores(machine, split, cores)?.with_calls(calls.as_ref()),
-        collector: Collector::on(cores as usize),
-        open: vec![None; trace.threads().len()],
-        waiting: vec![Vec::new(); cores as usize],
-        is_counting: options.warm_up_requests == 0,
-    };
-    steps(trace, options, |step| match step {
-        Step::StartCounting => {
-            replay.collector = Collector::on(cores as usize);
-            replay.is_counting = true;
+    /// How often each was made, by name; calls whose handler the trace does not name are not in it.
+    pub fn made(&self) -> BTreeMap<String, u64> {
+        let mut made = BTreeMap::new();
+        let is_named =
+            |visit: &&Visit| visit.reason == Reason::SystemCall && !visit.name.is_empty();
+        for visit in self.visits.iter().filter(is_named) {
+            *made.entry(visit.name.clone()).or_default() += 1;
         }
-        Step::Execution(execution) => replay.take(trace, &execution),
-    })?;
-    Ok(replay.finish(machine))
-}
+        made
+    }
 
-fn visits_of(trace: &Trace, options: &ReplayOptions<'_>) -> Result<Vec<Visit>, Error> {
-    let mut visits = Visits::of(trace);
-    steps(trace, options, |step| {
-        if let Step::Execution(execution) = step {
-            visits.execution(&execution);
-        }
-    })?;
-    Ok(visits.all().to_vec())
+    /// Replays their trace, with the same options, with calls posted; as
+    /// [`super::replay_by_mode`] does without.
+    ///
+    /// # Errors
+    /// Those of [`crate::replay()`]; [`Error::TooManyCores`] also when the machine has not the core
+    /// that makes calls.
+    pub fn replay_posted(
+        &self,
+        trace: &Trace,
+        (machine, split): (&Machine, &Split),
+        options: &ReplayOptions<'_>,
+        posting: &Posting,
+    ) -> Result<Posted, Error> {
+        let is_posted = |visit: &Visit| {
+            visit.reason == Reason::SystemCall && posting.calls.contains(&visit.name)
+        };
+        let calls = delegated_calls(trace, [split])?;
+        let wanted = posting.core.map_or(0, |core| core.0 + 1);
+        let cores = split.cores().max(wanted);
+        let mut replay = Replaying {
+            posting,
+            posted: self.visits.iter().map(is_posted).collect(),
+            visits: Visits::of(trace),
+            replayer: Replayer::on_cores(machine, split, cores)?.with_calls(calls.as_ref()),
+            collector: Collector::on(cores as usize),
+            open: vec![None; trace.threads().len()],
+            waiting: vec![Vec::new(); cores as usize],
+            is_counting: options.warm_up_requests == 0,
+        };
+        steps(trace, options, |step| match step {
+            Step::StartCounting => {
+                replay.collector = Collector::on(cores as usize);
+                replay.is_counting = true;
+            }
+            Step::Execution(execution) => replay.take(trace, &execution),
+        })?;
+        Ok(replay.finish(machine))
+    }
 }
 
 /// A call that was posted and is not made yet.

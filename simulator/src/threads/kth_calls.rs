@@ -1,4 +1,4 @@
-//! Functions of which one call of each request moves its thread: which call that is.
+//! Functions of which single calls of each request move their thread: which calls these are.
 //!
 //! Calls are numbered thread by thread, from 1 when the thread begins a request. So before a replay
 //! one pass over the trace finds the executions that enter the calls meant, and the replay looks
@@ -96,7 +96,8 @@ impl NumberedCalls {
 }
 
 impl KthCalls {
-    /// Those of these functions, of which each is named once; all their calls are numbered.
+    /// Those of these functions, of which each may be named with several calls; all their calls are
+    /// numbered.
     pub(crate) fn of(calls: &NumberedCalls, functions: &[(FunctionId, KthCall)]) -> KthCalls {
         let mut homes = vec![Vec::new(); calls.threads];
         for (function, meant) in functions {
@@ -112,7 +113,7 @@ impl KthCalls {
         }
     }
 
-    /// The functions, each with the call meant.
+    /// The functions, each with a call meant.
     pub fn functions(&self) -> &[(FunctionId, KthCall)] {
         &self.functions
     }

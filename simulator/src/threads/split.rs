@@ -27,7 +27,7 @@ pub struct Split {
     start_cores: u32,
     /// Where calls of functions go that go by an argument, if there are any.
     objects: Option<Arc<Objects>>,
-    /// Which calls of functions move a thread of which only one in a request does, if any.
+    /// Which calls of functions move a thread of which only some in a request do, if any.
     kth_calls: Option<Arc<KthCalls>>,
 }
 
@@ -37,7 +37,7 @@ enum Target {
     Core(CoreId),
     /// To that of the object which its call is about.
     Object,
-    /// To one at one call of a request.
+    /// To one at single calls of a request.
     KthCall,
 }
 
@@ -237,7 +237,7 @@ impl Split {
         self.objects.is_none() && self.kth_calls.is_none()
     }
 
-    /// The functions of which one call of each request moves a thread, and which.
+    /// The functions of which single calls of each request move a thread, and each of these calls.
     pub fn kth_calls(&self) -> &[(FunctionId, KthCall)] {
         let calls = self.kth_calls.as_deref();
         calls.map_or(&[], KthCalls::functions)

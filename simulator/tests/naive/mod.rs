@@ -24,7 +24,7 @@ pub struct Placed {
     /// Functions that go by argument 1, how many cores their objects have, and after how many
     /// calls each function gives an object one.
     pub by_argument: (Vec<u32>, u32, Vec<u32>),
-    /// Functions that go to a core at one call of a request: which they are, the core, the call.
+    /// Calls of a request at which functions go to a core: which these are, the core, the call.
     pub at_calls: Vec<(u32, u32, u32)>,
     pub delegated: Vec<u32>,
     pub start_cores: Option<u32>,
@@ -180,18 +180,19 @@ fn homes(steps: &[Step], placed: &Placed, cores: u64) -> Vec<Option<usize>> {
     steps.iter().enumerate().map(home).collect()
 }
 
-/// By step: the core of a function of which this is the call that goes there.
+/// By step: the core of a function of which this is a call that goes there.
 fn meant(steps: &[Step], placed: &Placed) -> Vec<Option<usize>> {
     let requests = requests_of(steps);
     let meant = |(place, step): (usize, &Step)| {
-        let mut functions = placed.at_calls.iter();
-        let &(_, core, call) = functions.find(|(function, ..)| *function == step.block)?;
         let request = requests[place]?;
         let so_far = (0..=place).filter(|&other| {
             let thread = steps[other].thread == step.thread;
             thread && steps[other].block == step.block && requests[other] == Some(request)
         });
-        (so_far.count() == call as usize).then_some(core as usize)
+        let own = (step.block, so_far.count());
+        let mut calls = placed.at_calls.iter();
+        let found = calls.find(|&&(function, _, call)| (function, call as usize) == own)?;
+        Some(found.1 as usize)
     };
     steps.iter().enumerate().map(meant).collect()
 }

@@ -1,5 +1,5 @@
 //! Functions not all of whose calls go to one core: to that of the object that a call is about, or
-//! to a core at one call of a request.
+//! to a core at single calls of a request.
 //!
 //! Where each call goes is found before the replay, which looks it up by the execution that enters
 //! it.
@@ -64,8 +64,8 @@ impl Split {
         })
     }
 
-    /// The same split, in which only one call of a request of each of these functions of `trace`
-    /// moves its thread. None of them goes by an argument.
+    /// The same split, in which only these calls of a request of these functions of `trace` move
+    /// their thread. None of the functions goes by an argument, and each has one mode.
     ///
     /// # Errors
     /// [`Error::Trace`] for a trace that cannot be read.
