@@ -19,6 +19,7 @@ use corehop_partitioner::progress::Progress;
 use corehop_simulator::detail::{Mode, Posting, replay_posted, system_calls};
 use corehop_simulator::{CoreId, Machine, ReplayOptions, Split};
 use corehop_traces::Trace;
+use corehop_wording::system_call::is_made_by;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -84,26 +85,6 @@ fn asked(text: &str) -> Result<Asked, String> {
         in_batches,
         core,
     })
-}
-
-/// What the kernel may call what libc has under this name.
-fn in_the_kernel(name: &str) -> &[&str] {
-    match name {
-        "accept" => &["accept", "accept4"],
-        "epoll_wait" => &["epoll_wait", "epoll_pwait"],
-        "fstat" => &["fstat", "newfstatat"],
-        "fstatat" => &["newfstatat"],
-        "lstat" => &["lstat", "newfstatat"],
-        "open" => &["open", "openat"],
-        "poll" => &["poll", "ppoll"],
-        "pread" => &["pread64"],
-        "pwrite" => &["pwrite64"],
-        "recv" => &["recvfrom"],
-        "select" => &["select", "pselect6"],
-        "send" => &["sendto"],
-        "stat" => &["stat", "newfstatat"],
-        _ => &[],
-    }
 }
 
 /// What of the other options such a replay goes by.
@@ -182,7 +163,7 @@ impl Asked {
             let calls = self.calls.as_ref();
             calls.is_none_or(|calls| {
                 let mut calls = calls.iter();
-                calls.any(|call| call == name || in_the_kernel(call).contains(&name))
+                calls.any(|call| is_made_by(name, call))
             })
         };
         let calls = made.keys().filter(|name| is_asked(name));
