@@ -36,6 +36,7 @@ mod open;
 mod optimize;
 mod partition;
 mod patch;
+mod posted_calls;
 mod progress;
 mod record;
 mod recording;

@@ -1,21 +1,27 @@
-//! `corehop optimize`: from a server and a load to a plan that makes it faster, or to the answer
-//! that none does.
+//! `corehop optimize`: from a server and a load to what makes it faster, a plan or posted system
+//! calls, or to the answer that nothing does.
 //!
 //! The stages are those of the other subcommands, in turn: record under load, search for this
 //! machine, measure on it. Its word is the measured one: a replay only says which few plans are
 //! worth measuring. The best of several is chosen in a screening, and judged on fresh rounds that
-//! had no part in the choice; the luckiest of several measurements is no measurement of a plan.
+//! had no part in the choice; the luckiest of several measurements is no measurement of it.
 //! Rejected: to take the plan that is predicted best. A replay knows neither prefetchers nor what a
-//! hop costs a pipeline, and with few plans left the real machine is soon asked.
+//! hop costs a pipeline, and with few candidates left the real machine is soon asked.
 //!
-//! Reading order: `recording` and `search` are the first two stages, and the crate
-//! `corehop-measurer` is the third; `folder` is what is left of them, `outcome` is what is said.
+//! Reading order: `recording` and `search` are the first two stages, `system_calls` what else is
+//! tried, and the crate `corehop-measurer` is the third; `candidate` is what goes from the one to
+//! the other, `folder` is what is left of them, `outcome` is what came of it, and `told` says it.
 
 mod arguments;
+mod candidate;
 mod folder;
+mod json;
 mod outcome;
 mod recording;
 mod search;
+mod start;
+mod system_calls;
+mod told;
 
 pub use arguments::Arguments;
 
@@ -24,15 +30,16 @@ use crate::interrupt;
 use crate::measuring::Shown;
 use crate::open;
 use crate::progress::Bar;
+use candidate::{Candidates, Contested};
 use corehop_measurer::Setup;
-use corehop_measurer::rounds::{Contest, Limits, Measured};
+use corehop_measurer::rounds::{Contest, Limits};
 use corehop_measurer::server::{Backend, UnderLoad};
 use corehop_patcher::InMemory;
 use corehop_processes::find;
 use corehop_report::{Options, Outputs};
 use folder::Folder;
 use outcome::Outcome;
-use search::{Found, Here};
+use search::Here;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
@@ -40,6 +47,7 @@ use std::time::Duration;
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let here = Here::look(&arguments.machine, arguments.cores)?;
+    arguments.system_calls.check(&here)?;
     can_be_hooked(arguments)?;
     let folder = Folder::new(arguments)?;
     let under = arguments.under.under_load();
@@ -49,27 +57,31 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => recording::record(arguments, &under, &folder)?,
     };
     let left = format!("the trace is {}", trace_path.display());
-    let found = interrupt::at_once(&left, || -> Result<Found, Failure> {
+    let candidates = interrupt::at_once(&left, || -> Result<Candidates, Failure> {
         let trace = open::open(&trace_path)?;
-        search::plans(&trace, &trace_path, &here, arguments.plans as usize)
+        let posting = arguments.system_calls.posting(&trace, under.load.is_some());
+        let found = search::plans(trace, &trace_path, &here, arguments.plans as usize)?;
+        Ok(Candidates::new(found, posting))
     })??;
-    folder.keep_tried(&found)?;
-    let is_worth_it = found.is_promising() || arguments.anyway;
-    let measured = match is_worth_it && !found.plans.is_empty() {
-        true => Some(measure(arguments, &under, &found, &left)?),
-        false => None,
+    folder.keep_tried(candidates.plans())?;
+    let entrants = candidates.worth_it(arguments.anyway);
+    let contested = match entrants.is_empty() {
+        true => None,
+        false => Some(measure(arguments, &under, &candidates, (entrants, &left))?),
     };
     let outcome = Outcome {
         arguments,
         folder: &folder,
         trace: &trace_path,
         here: &here,
-        found: &found,
-        measured,
+        candidates: &candidates,
+        contested,
     };
-    outcome.keep()?;
-    interrupt::at_once(&outcome.left(), || write_report(&outcome, &trace_path))??;
-    outcome.tell()
+    told::keep(&outcome)?;
+    interrupt::at_once(&told::left(&outcome), || {
+        write_report(&outcome, &trace_path)
+    })??;
+    told::tell(&outcome)
 }
 
 /// Refuses a program that nothing can bring hooks into, before minutes are spent on it.
@@ -82,13 +94,14 @@ fn can_be_hooked(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The third stage: original and plans in turn on the real machine; `left` is what a signal leaves.
+/// The third stage: the original and what is worth it in turn on the real machine; `left` is what a
+/// signal leaves.
 fn measure(
     arguments: &Arguments,
     under: &UnderLoad,
-    found: &Found,
-    left: &str,
-) -> Result<Measured, Failure> {
+    candidates: &Candidates,
+    (entrants, left): (Vec<usize>, &str),
+) -> Result<Contested, Failure> {
     let command: Vec<OsString> = arguments.command.iter().map(OsString::from).collect();
     let observer = Shown::new();
     let setup = Setup {
@@ -108,19 +121,20 @@ fn measure(
         within_percent: arguments.within,
         time: arguments.time_limit.map(Duration::from_secs),
     };
-    let plans = found.plans.iter().map(|found| &found.plan);
-    let measured = Contest::new(setup, plans)?.hold(&limits);
-    match interrupt::is_asked() {
-        true => Err(interrupt::failure(&format!(
-            "every server was ended; {left}"
-        ))),
-        false => Ok(measured?),
+    let contestants = candidates.contestants(&entrants);
+    let measured = Contest::new(setup, contestants)?.hold(&limits);
+    if interrupt::is_asked() {
+        let left = format!("every server was ended; {left}");
+        return Err(interrupt::failure(&left));
     }
+    let measured = measured?;
+    Ok(Contested { entrants, measured })
 }
 
-/// The page of the plan that was chosen, or of the best predicted one; nothing where there is none.
+/// The page of the plan that was chosen, or of the best that does not pay; nothing where there is
+/// none, or where posted calls are what pays.
 fn write_report(outcome: &Outcome<'_>, trace: &Path) -> Result<(), Failure> {
-    let Some(index) = outcome.shown() else {
+    let Some(index) = outcome.page() else {
         return Ok(());
     };
     let plan = match outcome.gain() {

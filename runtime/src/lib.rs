@@ -7,6 +7,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod calls;
+
 /// The shared object.
 pub const LIBRARY: &[u8] = include_bytes!(env!("COREHOP_RUNTIME"));
 

@@ -1,6 +1,7 @@
 //! The command line of `corehop measure`.
 
 use crate::load_options::{LoadOptions, width};
+use crate::posted_calls::checked;
 use clap::Args;
 use corehop_measurer::rounds::Limits;
 use std::ffi::OsString;
@@ -32,7 +33,7 @@ pub struct Arguments {
     pub(super) plan: Option<PathBuf>,
     /// Have the patched server post these calls of libc, as `corehop run --system-calls` does: with
     /// a plan, or without one
-    #[arg(long, value_name = "CALLS@WHERE")]
+    #[arg(long, value_name = "CALLS@WHERE", value_parser = checked)]
     pub(super) system_calls: Option<String>,
     /// Have cores of the patched server take up to so many threads of one hook in turn, as `corehop
     /// run --cohort` does

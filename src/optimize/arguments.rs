@@ -1,15 +1,17 @@
 //! The command line of `corehop optimize`.
 
+use super::system_calls::{Wanted, wanted};
 use crate::load_options::{LoadOptions, width};
 use clap::Args;
 use std::path::PathBuf;
 
-/// Do the whole job: record a server, search for a plan, measure; make it faster if it can be
+/// Do the whole job: record a server, find what may help, measure; make it faster if it can be
 ///
-/// COMMAND is started under QEMU and recorded while --load drives it, searched for the best plans
-/// for this machine's caches, and then measured as it is and with each of the best plans' hops put
-/// in place in memory, in turn. The best plan is kept with a report, and the one command that
-/// starts the server with it is printed; or it is said that nothing pays here, and by which figure.
+/// COMMAND is started under QEMU and recorded while --load drives it, and searched for the best
+/// plans for this machine's caches. Then it is measured as it is, with each of the best plans' hops
+/// put in place in memory, and, where threads each serve a connection, with its system calls made
+/// many at a time, in turn. What is best is kept, and the one command that starts the server so is
+/// printed; or it is said that nothing pays here, and by which figure.
 ///
 /// --load is run as a shell command when the server is ready, as often as it takes, and must not
 /// mind a server that is 10 to 70 times slower than usual. Without --load, COMMAND must end by
@@ -53,6 +55,12 @@ pub struct Arguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 3,
           value_parser = clap::value_parser!(u32).range(1..=20))]
     pub(super) plans: u32,
+    /// Try system calls that are posted, beside plans: `auto` those that the requests make, in
+    /// batches, where not one thread serves all connections; `none`; or these, as `corehop run`
+    /// takes them (docs/reference/system-calls.md)
+    #[arg(long, value_name = "auto|none|CALLS@WHERE", default_value = "auto",
+          value_parser = wanted)]
+    pub(super) system_calls: Wanted,
     /// Measure the best plans also where none is predicted to pay
     #[arg(long)]
     pub(super) anyway: bool,
@@ -60,14 +68,14 @@ pub struct Arguments {
     #[arg(long, visible_alias = "precision", value_name = "PERCENT", default_value_t = 2.0,
           value_parser = width)]
     pub(super) within: f64,
-    /// Measure the best plan in no more rounds than this, even if the interval is wider then
+    /// Measure what does best in no more rounds than this, even if the interval is wider then
     #[arg(long, value_name = "NUMBER", default_value_t = 20,
           value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(super) max_rounds: u32,
     /// Begin no more rounds after so many seconds of measuring; two are made in any case
     #[arg(long, value_name = "SECONDS")]
     pub(super) time_limit: Option<u64>,
-    /// The folder for the trace, the plan, the report and the result
+    /// The folder for the trace, the plan, the report, the result and what starts the server
     #[arg(short, long, value_name = "FOLDER", default_value = "corehop-optimize")]
     pub(super) output: PathBuf,
     /// Replace what an earlier run has left in that folder

@@ -1,11 +1,12 @@
 //! The folder that all results of one run are in, under names that never change.
 //!
 //! A plan has the name of a good plan, `plan.toml`, only once it was measured to pay; what was
-//! tried has numbers. So whoever finds that name may use the plan, and a run that finds no gain, or
-//! is interrupted, first takes away the good plan of an earlier one.
+//! tried has numbers. `start.sh` starts the server with what pays, plan or posted system calls. So
+//! whoever finds these names may use them, and a run that finds no gain, or is interrupted, first
+//! takes away those of an earlier one.
 
 use super::arguments::Arguments;
-use super::search::Found;
+use super::search::Predicted;
 use crate::failure::{Exit, Failure};
 use corehop_outputs::{Output, PUBLIC};
 use corehop_plans::Plan;
@@ -75,7 +76,7 @@ impl Folder {
 
     fn results(&self) -> Vec<PathBuf> {
         let tried = (0..MOST_TRIED).map(|index| self.tried(index));
-        let named = [self.plan(), self.report(), self.result()];
+        let named = [self.plan(), self.start(), self.report(), self.result()];
         named.into_iter().chain(tried).collect()
     }
 
@@ -94,6 +95,11 @@ impl Folder {
         self.path.join("plan.toml")
     }
 
+    /// What starts the server with what pays.
+    pub fn start(&self) -> PathBuf {
+        self.path.join("start.sh")
+    }
+
     /// One of those tried, from 0 on, the best predicted first.
     pub fn tried(&self, index: usize) -> PathBuf {
         self.path.join(format!("tried-{}.toml", index + 1))
@@ -110,23 +116,35 @@ impl Folder {
     }
 
     /// Keeps the plans found.
-    pub fn keep_tried(&self, found: &Found) -> Result<(), Failure> {
-        let mut tried = found.plans.iter().enumerate();
-        tried.try_for_each(|(index, tried)| keep(&self.tried(index), &tried.plan))
+    pub fn keep_tried<'a>(
+        &self,
+        plans: impl Iterator<Item = &'a Predicted>,
+    ) -> Result<(), Failure> {
+        let mut tried = plans.enumerate();
+        tried.try_for_each(|(index, tried)| keep_plan(&self.tried(index), &tried.plan))
     }
 
     /// Keeps the plan that pays.
     pub fn keep_plan(&self, plan: &Plan) -> Result<(), Failure> {
-        keep(&self.plan(), plan)
+        keep_plan(&self.plan(), plan)
+    }
+
+    /// Keeps what starts the server with what pays.
+    pub fn keep_start(&self, script: &str) -> Result<(), Failure> {
+        keep(&self.start(), script)
     }
 
     /// Keeps the result.
     pub fn keep_result(&self, text: &str) -> Result<(), Failure> {
-        Ok(Output::file_at(&self.result(), true)?.write(text.as_bytes(), PUBLIC)?)
+        keep(&self.result(), text)
     }
 }
 
-fn keep(path: &Path, plan: &Plan) -> Result<(), Failure> {
+fn keep_plan(path: &Path, plan: &Plan) -> Result<(), Failure> {
+    keep(path, &corehop_plans::render(plan))
+}
+
+fn keep(path: &Path, text: &str) -> Result<(), Failure> {
     let output = Output::file_at(path, true)?;
-    Ok(output.write(corehop_plans::render(plan).as_bytes(), PUBLIC)?)
+    Ok(output.write(text.as_bytes(), PUBLIC)?)
 }

@@ -8,7 +8,7 @@
 //! see, and the best by cycles come first. Several searches often find the same plan, which is kept
 //! once.
 
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use crate::machines;
 use crate::one_way;
 use crate::progress::Bar;
@@ -50,13 +50,12 @@ impl Here {
         }
         let physical = physical_cores() as u32;
         let cores = physical.min(machine.cores).min(most_cores).min(MOST_CORES);
-        if cores < 2 {
-            let message = format!("{physical} physical core to run on: none to hop to");
-            return Err(Failure::new(Exit::Missing, message).remedy(
-                "widen the mask (taskset, the container's CPUs), or use a machine with more cores",
-            ));
-        }
         Ok(Here { machine, cores })
+    }
+
+    /// Why no plan can be used here, if none can.
+    pub fn why_no_hops(&self) -> Option<&'static str> {
+        (self.cores < 2).then_some("there is one physical core to run on, and none to hop to")
     }
 }
 
@@ -81,7 +80,7 @@ impl Predicted {
     }
 
     /// Whether a replay speaks for it.
-    fn is_promising(&self) -> bool {
+    pub fn is_promising(&self) -> bool {
         self.l2_misses_ratio < 1.0 || self.cycles_ratio < 1.0
     }
 }
@@ -94,16 +93,15 @@ pub struct Found {
     pub none: Option<String>,
 }
 
-impl Found {
-    /// Whether a replay speaks for any of them.
-    pub fn is_promising(&self) -> bool {
-        self.plans.iter().any(Predicted::is_promising)
-    }
-}
-
 /// The best plans for a recorded server, `most` of them.
-pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Found, Failure> {
-    let one_way: Vec<FunctionId> = one_way::known(trace).into_iter().map(|of| of.0).collect();
+pub fn plans(trace: Trace, path: &Path, here: &Here, most: usize) -> Result<Found, Failure> {
+    if let Some(why) = here.why_no_hops() {
+        return Ok(Found {
+            plans: Vec::new(),
+            none: Some(why.into()),
+        });
+    }
+    let one_way: Vec<FunctionId> = one_way::known(&trace).into_iter().map(|of| of.0).collect();
     let machines = [Weighted {
         machine: here.machine.clone(),
         weight: 1.0,
@@ -124,8 +122,10 @@ pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Fou
         ..Settings::default()
     };
     for asked in asked(here.cores, BY_FUNCTION) {
-        found.search((trace, &trace_name), &machines, &settings(asked))?;
+        found.search((&trace, &trace_name), &machines, &settings(asked))?;
     }
+    let by_argument = by_argument(&trace, &trace_name, &machines[0], (here.cores, searched))?;
+    by_argument.into_iter().for_each(|plan| found.add(plan));
     // Of so many candidates a proof takes too long.
     let local = |asked| Settings {
         strategy: Some(Strategy::Local),
@@ -133,13 +133,11 @@ pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Fou
     };
     let aims = asked(here.cores, AT_CALLS).map(local);
     let aims: Vec<Settings<'_>> = aims.collect();
-    if let Some(numbered) = numbered(path, &aims[0])? {
+    if let Some(numbered) = numbered(trace, &aims[0])? {
         for settings in &aims {
             found.search((&numbered, &trace_name), &machines, settings)?;
         }
     }
-    let by_argument = by_argument(trace, &trace_name, &machines[0], (here.cores, searched))?;
-    by_argument.into_iter().for_each(|plan| found.add(plan));
     found
         .plans
         .sort_by(|one, other| one.cycles_ratio.total_cmp(&other.cycles_ratio));
@@ -177,8 +175,8 @@ fn by_argument(
 
 /// The trace with functions for single calls; none where requests begin at no function that can be
 /// hooked, from which calls are counted.
-fn numbered(path: &Path, settings: &Settings<'_>) -> Result<Option<Trace>, Failure> {
-    match for_search(Trace::open(path)?, settings, &Bar::new()) {
+fn numbered(trace: Trace, settings: &Settings<'_>) -> Result<Option<Trace>, Failure> {
+    match for_search(trace, settings, &Bar::new()) {
         Err(Error::NoRequestFunction) => Ok(None),
         numbered => Ok(Some(numbered?)),
     }

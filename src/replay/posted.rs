@@ -17,6 +17,7 @@ use corehop_partitioner::progress::Progress;
 use corehop_simulator::detail::{Mode, Posting, SystemCalls};
 use corehop_simulator::{CoreId, Machine};
 use corehop_traces::Trace;
+use corehop_wording::system_call::is_made_by;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -84,26 +85,6 @@ fn asked(text: &str) -> Result<Asked, String> {
     })
 }
 
-/// What the kernel may call what libc has under this name.
-fn in_the_kernel(name: &str) -> &[&str] {
-    match name {
-        "accept" => &["accept", "accept4"],
-        "epoll_wait" => &["epoll_wait", "epoll_pwait"],
-        "fstat" => &["fstat", "newfstatat"],
-        "fstatat" => &["newfstatat"],
-        "lstat" => &["lstat", "newfstatat"],
-        "open" => &["open", "openat"],
-        "poll" => &["poll", "ppoll"],
-        "pread" => &["pread64"],
-        "pwrite" => &["pwrite64"],
-        "recv" => &["recvfrom"],
-        "select" => &["select", "pselect6"],
-        "send" => &["sendto"],
-        "stat" => &["stat", "newfstatat"],
-        _ => &[],
-    }
-}
-
 /// Replays every way and prints what they tell.
 pub fn run(arguments: &PostedArguments, others: &OtherOptions<'_>) -> Result<(), Failure> {
     let machine = Machine::named_or_path(others.machine)?;
@@ -159,7 +140,7 @@ impl Asked {
             let calls = self.calls.as_ref();
             calls.is_none_or(|calls| {
                 let mut calls = calls.iter();
-                calls.any(|call| call == name || in_the_kernel(call).contains(&name))
+                calls.any(|call| is_made_by(name, call))
             })
         };
         let calls = made.keys().filter(|name| is_asked(name));

@@ -1,4 +1,4 @@
-//! Names of Linux's system calls, by number, as x86-64 has them.
+//! Names of Linux's system calls, by number, as x86-64 has them, and as libc calls them.
 
 use std::borrow::Cow;
 use syscalls::Sysno;
@@ -12,9 +12,39 @@ pub fn name(number: i32) -> Cow<'static, str> {
     )
 }
 
+/// Whether libc's function `libc` may make the system call `kernel`.
+#[must_use]
+pub fn is_made_by(kernel: &str, libc: &str) -> bool {
+    libc == kernel || others_of(libc).contains(&kernel)
+}
+
+/// What the kernel may call what libc has under this name.
+fn others_of(libc: &str) -> &'static [&'static str] {
+    match libc {
+        "accept" => &["accept4"],
+        "epoll_wait" => &["epoll_pwait"],
+        "fstat" | "lstat" | "stat" | "fstatat" => &["newfstatat"],
+        "open" => &["openat"],
+        "poll" => &["ppoll"],
+        "pread" => &["pread64"],
+        "pwrite" => &["pwrite64"],
+        "recv" => &["recvfrom"],
+        "select" => &["pselect6"],
+        "send" => &["sendto"],
+        _ => &[],
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::name;
+    use super::{is_made_by, name};
+
+    #[test]
+    fn libc_and_the_kernel_may_have_other_names_for_a_call() {
+        assert!(is_made_by("recvfrom", "recv") && is_made_by("recvfrom", "recvfrom"));
+        assert!(!is_made_by("recv", "recvfrom") && !is_made_by("read", "recv"));
+        assert!(is_made_by("newfstatat", "stat") && is_made_by("accept", "accept"));
+    }
 
     #[test]
     fn system_calls_have_their_names_of_x86_64() {

@@ -2,3 +2,4 @@
 
 pub mod counters;
 pub mod cpus;
+pub mod rings;

@@ -1,8 +1,9 @@
-//! Original and several plans in turn: which plan does best, and by how much.
+//! The original and several contestants in turn: which does best, and by how much.
 //!
-//! First a screening of all plans, a few rounds, in each of which the original runs once and every
-//! plan once. Then the plan that did best, against the original, in rounds of its own until its
-//! interval is narrow. What the screening measured has no part in that interval: the best of
+//! A contestant is the server with a plan's hops, or with its system calls posted. First a
+//! screening of all of them, a few rounds, in each of which the original runs once and every
+//! contestant once. Then the one that did best, against the original, in rounds of its own until
+//! its interval is narrow. What the screening measured has no part in that interval: the best of
 //! several was in luck there more often than not. Rejected: the screening's rounds counted in with
 //! a correction for the choice, which is as wide as what the few more rounds cost.
 
@@ -12,28 +13,55 @@ use crate::server::Hops;
 use crate::{Error, Sample, Setup, Side, Trials};
 use corehop_plans::Plan;
 
-/// Rounds of the screening: two say which of several plans is far better, and it does little harm
-/// to take the second best of two that are not.
+/// Rounds of the screening: two say which of several is far better, and it does little harm to take
+/// the second best of two that are not.
 const SCREENED_ROUNDS: usize = 2;
+
+/// What may make the server faster.
+#[derive(Clone, Copy)]
+pub enum Contestant<'a> {
+    /// The hops of a plan.
+    Plan(&'a Plan),
+    /// Calls of libc that are posted, as `COREHOP_SYSCALLS` names them.
+    SystemCalls(&'a str),
+}
+
+impl<'a> Contestant<'a> {
+    fn trials(self, setup: Setup<'a>) -> Result<Trials<'a>, Error> {
+        match self {
+            Contestant::Plan(plan) => Trials::new(setup, Some(plan)),
+            Contestant::SystemCalls(calls) => {
+                let system_calls = Some(calls);
+                Trials::new(
+                    Setup {
+                        system_calls,
+                        ..setup
+                    },
+                    None,
+                )
+            }
+        }
+    }
+}
 
 /// What was measured.
 pub struct Measured {
-    /// Of the plans tried, the one that did best.
+    /// Of the contestants, the one that did best.
     pub best: usize,
-    /// Of each plan in the screening; empty where there was but one.
+    /// Of each contestant in the screening; empty where there was but one.
     pub screened: Vec<Comparison>,
-    /// The best plan's rounds.
+    /// The best one's rounds.
     pub rounds: Rounds,
     /// Of those rounds.
     pub comparison: Comparison,
-    /// What the patched servers told of their hops in them, all together.
+    /// What its servers told of their hops in them, all together.
     pub hops: Option<Hops>,
 }
 
 impl Measured {
-    /// Whether the server told that it did not hop.
+    /// Whether the server told that it neither hopped nor posted a call.
     pub fn is_still(&self) -> bool {
-        self.hops.as_ref().is_some_and(|told| told.hops == 0)
+        self.hops.as_ref().is_some_and(|told| !told.is_any())
     }
 
     /// What moved threads, as far as the server told.
@@ -42,41 +70,41 @@ impl Measured {
     }
 }
 
-/// All plans at the start.
+/// All of them at the start.
 pub struct Contest<'a> {
     setup: Setup<'a>,
-    plans: Vec<Trials<'a>>,
+    contestants: Vec<Trials<'a>>,
 }
 
 impl<'a> Contest<'a> {
-    /// Makes the hooks of all plans; there must be one at least.
+    /// Makes the hooks of all contestants; there must be one at least.
     ///
     /// # Errors
     /// Those of [`Trials::new`].
-    pub fn new<'p>(
+    pub fn new(
         setup: Setup<'a>,
-        plans: impl Iterator<Item = &'p Plan>,
+        contestants: impl Iterator<Item = Contestant<'a>>,
     ) -> Result<Contest<'a>, Error> {
-        let plans = plans.map(|plan| Trials::new(setup, Some(plan)));
+        let contestants = contestants.map(|contestant| contestant.trials(setup));
         Ok(Contest {
             setup,
-            plans: plans.collect::<Result<_, _>>()?,
+            contestants: contestants.collect::<Result<_, _>>()?,
         })
     }
 
-    /// Measures; the limits are those of the best plan's rounds, and their time is that of all.
+    /// Measures; the limits are those of the best one's rounds, and their time is that of all.
     ///
     /// # Errors
     /// Those of [`Trials::sample`].
     pub fn hold(&self, limits: &Limits) -> Result<Measured, Error> {
         let deadline = limits.deadline();
         self.warm_up()?;
-        let screened = match self.plans.len() {
+        let screened = match self.contestants.len() {
             1 => Vec::new(),
             _ => self.screen()?,
         };
         let best = best(&screened);
-        let rounds = warm_turns(&self.plans[best], limits, deadline)?;
+        let rounds = warm_turns(&self.contestants[best], limits, deadline)?;
         Ok(Measured {
             best,
             screened,
@@ -91,22 +119,20 @@ impl<'a> Contest<'a> {
         if self.setup.under.load.is_some() {
             return Ok(());
         }
-        let all: Vec<usize> = (0..self.plans.len()).collect();
         for _ in 0..self.setup.under.warm_up {
-            self.round(&all, false)?;
+            self.round(false)?;
         }
         Ok(())
     }
 
-    /// What each plan does in a few rounds.
+    /// What each contestant does in a few rounds.
     fn screen(&self) -> Result<Vec<Comparison>, Error> {
-        let all: Vec<usize> = (0..self.plans.len()).collect();
-        let mut rounds = vec![Vec::new(); all.len()];
+        let mut rounds = vec![Vec::new(); self.contestants.len()];
         let observer = self.setup.observer;
         let screened = Some(SCREENED_ROUNDS as u64);
-        observer.begin("rounds of the original and all plans made", screened);
+        observer.begin("rounds of the original and all contestants made", screened);
         for round in 0..SCREENED_ROUNDS {
-            let samples = self.round(&all, round % 2 == 1)?;
+            let samples = self.round(round % 2 == 1)?;
             for (rounds, patched) in rounds.iter_mut().zip(&samples[1..]) {
                 rounds.push((samples[0].throughput, patched.throughput));
             }
@@ -116,11 +142,11 @@ impl<'a> Contest<'a> {
         Ok(rounds.iter().map(|rounds| Comparison::of(rounds)).collect())
     }
 
-    /// The original and these plans, each once, perhaps in the opposite order; the original's
+    /// The original and all contestants, each once, perhaps in the opposite order; the original's
     /// sample is the first of those given back.
-    fn round(&self, plans: &[usize], is_backwards: bool) -> Result<Vec<Sample>, Error> {
-        let original = (&self.plans[0], Side::Original);
-        let patched = plans.iter().map(|&plan| (&self.plans[plan], Side::Patched));
+    fn round(&self, is_backwards: bool) -> Result<Vec<Sample>, Error> {
+        let original = (&self.contestants[0], Side::Original);
+        let patched = self.contestants.iter().map(|one| (one, Side::Patched));
         let mut turns: Vec<_> = [original].into_iter().chain(patched).collect();
         if is_backwards {
             turns.reverse();
@@ -134,7 +160,7 @@ impl<'a> Contest<'a> {
     }
 }
 
-/// The plan that did best; the first where none was compared.
+/// The one that did best; the first where none was compared.
 fn best(screened: &[Comparison]) -> usize {
     let ratios = screened.iter().map(|comparison| comparison.ratio);
     let best = ratios
@@ -148,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_screened_plan_goes_on_and_the_only_one_unscreened() {
+    fn the_best_of_the_screening_goes_on_and_the_only_one_unscreened() {
         let of = |ratio: f64| Comparison {
             ratio,
             low: ratio / 2.0,

@@ -5,7 +5,7 @@ mod interval;
 mod settled;
 mod turns;
 
-pub use contest::{Contest, Measured};
+pub use contest::{Contest, Contestant, Measured};
 pub use interval::{CONFIDENCE, Comparison, TELLING_PERCENT, Verdict};
 pub use turns::{Limits, Round, Rounds, take_turns};
 

@@ -1,0 +1,30 @@
+//! Whether the kernel opens io_uring to programs here, and one that the runtime can use.
+
+/// `struct io_uring_params` in 32-bit words, and which of them tells features.
+const WORDS: usize = 30;
+const FEATURES: usize = 5;
+
+/// What the runtime needs (runtime/posted/ring_memory.c): one mapping, no lost results, submissions
+/// that stay, fast polls, and threads of the kernel that take any file.
+const NEEDED: u32 = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7;
+
+/// Why system calls cannot be made in batches here; nothing where they can.
+pub fn why_no_rings() -> Option<&'static str> {
+    let mut order = [0u32; WORDS];
+    let call = (libc::SYS_io_uring_setup, 1);
+    // SAFETY: the kernel reads and writes one such structure, and gives a new descriptor or -1.
+    let file = unsafe { libc::syscall(call.0, call.1, order.as_mut_ptr()) };
+    if file < 0 {
+        let error = std::io::Error::last_os_error();
+        return Some(match error.raw_os_error() {
+            Some(libc::EPERM) => {
+                "programs may not use io_uring here (kernel.io_uring_disabled, or a seccomp filter)"
+            }
+            _ => "this kernel opens no io_uring",
+        });
+    }
+    // SAFETY: the descriptor was opened above, and nothing else knows it.
+    unsafe { libc::close(file as i32) };
+    let is_new = order[FEATURES] & NEEDED == NEEDED;
+    (!is_new).then_some("this kernel's io_uring is too old (Linux 5.11 is needed)")
+}

@@ -1,0 +1,77 @@
+//! What starts the server with what pays: one command for a shell, and a script of it.
+//!
+//! The command for a plan leaves to the runtime whether to hop (`auto`), because a load other than
+//! the measured one may not pay; where only the kernel moves threads, it says so instead. Posted
+//! calls need no such word: `corehop run` gives the server what carriers need.
+
+use super::candidate::Candidate;
+use std::path::Path;
+
+/// The command; `tunables` are those of libc that were measured with, and `backend` is what moved
+/// threads.
+pub fn command(
+    pays: &Candidate,
+    plan: &Path,
+    (backend, tunables): (&str, &str),
+    server: &[String],
+) -> String {
+    let plan = plan.display().to_string();
+    let (environment, option) = match pays {
+        Candidate::SystemCalls(calls) => (Vec::new(), ["--system-calls", calls]),
+        Candidate::Plan(_) => {
+            let environment = match backend {
+                "affinity" => vec!["COREHOP_BACKEND=affinity".into()],
+                _ => vec![
+                    format!("GLIBC_TUNABLES={}", quoted(tunables)),
+                    "COREHOP_BACKEND=auto".into(),
+                ],
+            };
+            (environment, ["--plan", &plan])
+        }
+    };
+    let words = ["corehop", "run"].into_iter().chain(option).chain(["--"]);
+    let words = words.chain(server.iter().map(String::as_str)).map(quoted);
+    let all: Vec<String> = environment.into_iter().chain(words).collect();
+    all.join(" ")
+}
+
+/// A script that becomes the server.
+pub fn script(command: &str) -> String {
+    format!("#!/bin/sh\nexec env {command}\n")
+}
+
+/// A word as a shell takes it, quoted only where it must be; none that was given on a command line
+/// holds a NUL, which no shell takes.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-+=:,/@%".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.into();
+    }
+    shlex::try_quote(word).map_or_else(|_| word.into(), Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_as_shells_read_them() {
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted(""), "''");
+        assert_eq!(quoted("--save=~"), "'--save=~'");
+        assert_eq!(quoted("glibc.pthread.rseq=0"), "glibc.pthread.rseq=0");
+    }
+
+    #[test]
+    fn posted_calls_are_started_without_a_plan() {
+        let calls = Candidate::SystemCalls("recv,poll@batch".into());
+        let server = ["./a server".to_owned(), "-X".to_owned()];
+        let command = command(&calls, Path::new("plan.toml"), ("carrier", ""), &server);
+        let expected = "corehop run --system-calls recv,poll@batch -- './a server' -X";
+        assert_eq!(command, expected);
+        assert_eq!(
+            script(&command),
+            format!("#!/bin/sh\nexec env {expected}\n")
+        );
+    }
+}

@@ -1,0 +1,138 @@
+//! What came of it, kept in the folder and told to people.
+
+use super::candidate::Candidate;
+use super::json;
+use super::outcome::{Outcome, shown};
+use super::search::{Here, Predicted};
+use super::start;
+use crate::console;
+use crate::failure::{Exit, Failure};
+use crate::line::{Lines, line};
+use corehop_measurer::rounds::Measured;
+use corehop_wording::number::{change, counted, grouped};
+
+/// Keeps the result, and what pays where it is looked for. The page comes after it: of a large
+/// trace it takes longer than all else, and is not to hold up what was found.
+pub fn keep(outcome: &Outcome<'_>) -> Result<(), Failure> {
+    if let Some(contested) = &outcome.contested {
+        let speed = shown(&contested.measured.comparison);
+        let next = match outcome.page() {
+            Some(_) => "; writing the report",
+            None => "",
+        };
+        console::say(&format!("{speed} times as fast{next}"));
+    }
+    if let Some((Candidate::Plan(pays), _)) = outcome.gain() {
+        outcome.folder.keep_plan(&pays.plan)?;
+    }
+    if let Some(command) = outcome.command() {
+        outcome.folder.keep_start(&start::script(&command))?;
+    }
+    let object = Lines::of_json(&json::render(outcome));
+    outcome.folder.keep_result(object.as_str())
+}
+
+/// What there is before the page is written.
+pub fn left(outcome: &Outcome<'_>) -> String {
+    let result = outcome.folder.result();
+    format!("all but the report is done: {}", result.display())
+}
+
+/// Prints it, and fails where nothing pays.
+pub fn tell(outcome: &Outcome<'_>) -> Result<(), Failure> {
+    if outcome.arguments.json {
+        console::print(&Lines::of_json(&json::render(outcome)))?;
+    } else if let (Some((pays, measured)), Some(command)) = (outcome.gain(), outcome.command()) {
+        console::print(&text(outcome, (pays, measured), &command))?;
+    }
+    let Some(why) = outcome.why_not() else {
+        return Ok(());
+    };
+    let untried = match &outcome.candidates.untried {
+        Some(why) => format!("; posted system calls were not tried: {why}"),
+        None => String::new(),
+    };
+    let kept = match outcome.page() {
+        Some(_) => format!(", the report {}", outcome.folder.report().display()),
+        None => String::new(),
+    };
+    let trace = outcome.trace.display();
+    let message = format!("nothing pays here: {why}{untried}");
+    let failure = Failure::new(Exit::Findings, message);
+    let advice = match outcome.is_open() {
+        true => {
+            "the rounds differ too much to tell: measure again with --trace on a machine that does \
+             nothing else, in more --max-rounds"
+        }
+        false => "leave the server as it is",
+    };
+    Err(failure.remedy(format!("{advice}; the trace is {trace}{kept}")))
+}
+
+/// A gain.
+fn text(outcome: &Outcome<'_>, (pays, measured): (&Candidate, &Measured), command: &str) -> Lines {
+    let mut text = Lines::new();
+    let (program, folder) = (&outcome.arguments.command[0], outcome.folder);
+    let speed = shown(&measured.comparison);
+    let so = match pays {
+        Candidate::Plan(pays) => format!("on {} cores", pays.plan.cores),
+        Candidate::SystemCalls(_) => "with its system calls posted".into(),
+    };
+    line!(text, "{program}: {speed} times as fast {so}");
+    line!(text);
+    let rounds = counted(measured.rounds.all().len() as u64, "round", "rounds");
+    line!(
+        text,
+        "{:<12}{rounds} in turn, {}",
+        "measured",
+        means(pays, measured)
+    );
+    match pays {
+        Candidate::Plan(pays) => {
+            plan(&mut text, pays, outcome.here);
+            line!(text, "{:<12}{}", "plan", folder.plan().display());
+            line!(text, "{:<12}{}", "report", folder.report().display());
+        }
+        Candidate::SystemCalls(calls) => line!(text, "{:<12}{calls}", "calls"),
+    }
+    if let Some(why) = &outcome.candidates.untried {
+        line!(text, "{:<12}posted system calls: {why}", "not tried");
+    }
+    line!(text);
+    line!(
+        text,
+        "Start the server with {}, or with:",
+        folder.start().display()
+    );
+    line!(text);
+    line!(text, "    {command}");
+    text
+}
+
+/// By which means it was faster.
+fn means(pays: &Candidate, measured: &Measured) -> String {
+    let told = measured.hops.as_ref();
+    match (pays, told.and_then(|told| told.system_calls)) {
+        (Candidate::Plan(_), _) => format!("hops by {}", measured.backend()),
+        (Candidate::SystemCalls(_), None) => "calls posted".into(),
+        (Candidate::SystemCalls(_), Some(calls)) => {
+            let [posted, declined] = [calls.posted, calls.declined].map(grouped);
+            format!("{posted} calls posted, {declined} made where they are")
+        }
+    }
+}
+
+fn plan(text: &mut Lines, pays: &Predicted, here: &Here) {
+    line!(
+        text,
+        "{:<12}{} L2 misses, {:.1} hops a request ({})",
+        "predicted",
+        change(pays.l2_misses_ratio),
+        pays.hops_per_request,
+        here.machine.name
+    );
+    for function in &pays.plan.functions {
+        let to = function.to.to_string();
+        line!(text, "{to:<12}from {}", function.symbol);
+    }
+}

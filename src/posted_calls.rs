@@ -1,0 +1,94 @@
+//! What `--system-calls` asks for, checked before anything is started: else a server would say on
+//! standard error that it posts nothing, after minutes.
+
+use corehop_runtime::calls::{Call, postable};
+
+/// The most that a core's number may be (runtime/posted/post.c).
+const MOST_CORE: u32 = 63;
+
+/// The text asks for nothing that the runtime can do.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadCalls {
+    #[error("made where? as in recv,send,poll@batch or read,write@1")]
+    NoPlace,
+    #[error(
+        "'{0}' is no place: a core's number up to {MOST_CORE}, yield, batch, or batch: and a core"
+    )]
+    UnknownPlace(String),
+    #[error("'{name}' is no call that can be made there; these are: {can}")]
+    UnknownCall { name: String, can: String },
+}
+
+/// The same text, if it asks for calls that can be posted so.
+pub fn checked(text: &str) -> Result<String, BadCalls> {
+    let (calls, place) = text.rsplit_once('@').ok_or(BadCalls::NoPlace)?;
+    let is_core = |digits: &str| {
+        let is_number = digits.bytes().all(|digit| digit.is_ascii_digit());
+        is_number && digits.parse().is_ok_and(|core: u32| core <= MOST_CORE)
+    };
+    let in_batches = is_in_batches(text);
+    let core = place.strip_prefix("batch:").unwrap_or(place);
+    if !["batch", "yield"].contains(&place) && !is_core(core) {
+        return Err(BadCalls::UnknownPlace(place.into()));
+    }
+    let may = |call: &Call| match in_batches {
+        true => call.in_batches,
+        false => call.elsewhere,
+    };
+    let can = postable().into_iter().filter(may).map(|call| call.name);
+    let can: Vec<&str> = can.collect();
+    match calls.split(',').find(|name| !can.contains(name)) {
+        None => Ok(text.into()),
+        Some(name) => Err(BadCalls::UnknownCall {
+            name: name.into(),
+            can: can.join(", "),
+        }),
+    }
+}
+
+/// Whether calls that were [`checked`] are made many at a time.
+pub fn is_in_batches(text: &str) -> bool {
+    let place = text.rsplit_once('@').map_or("", |(_, place)| place);
+    place == "batch" || place.starts_with("batch:")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_and_places_are_those_of_the_runtime() {
+        for good in [
+            "read@1",
+            "open,read@63",
+            "read,write@yield",
+            "poll,recv@batch",
+        ] {
+            assert_eq!(checked(good), Ok(good.into()));
+            assert_eq!(is_in_batches(good), good.ends_with("batch"));
+        }
+        assert!(checked("send,epoll_wait@batch:3").is_ok_and(|text| is_in_batches(&text)));
+        for bad in [
+            "read",
+            "read@",
+            "read@64",
+            "read@+1",
+            "read@batch:",
+            "read@batched",
+        ] {
+            let why = checked(bad).unwrap_err();
+            assert!(!matches!(why, BadCalls::UnknownCall { .. }), "{bad}");
+        }
+        for bad in [
+            "@1",
+            "read,@1",
+            "poll@1",
+            "epoll_wait@yield",
+            "open@batch",
+            "fork@batch:1",
+        ] {
+            let why = checked(bad).unwrap_err();
+            assert!(matches!(why, BadCalls::UnknownCall { .. }), "{bad}");
+        }
+    }
+}
