@@ -52,6 +52,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let found = interrupt::at_once(&left, || -> Result<Found, Failure> {
         let trace = open::open(&trace_path)?;
         search::plans(&trace, &trace_path, &here, arguments.plans as usize)
+            .map_err(|failure| failure.of_trace(&trace_path.display().to_string()))
     })??;
     folder.keep_tried(&found)?;
     let is_worth_it = found.is_promising() || arguments.anyway;

@@ -115,9 +115,7 @@ fn candidates_of(
     progress: &dyn Progress,
 ) -> Result<Candidates, Error> {
     let training: Vec<RequestId> = train_test.training().collect();
-    progress.begin("counting calls", None);
-    let candidates = Candidates::of(trace, &training, &settings.rule)?;
-    progress.end();
+    let candidates = Candidates::of(trace, &training, &settings.rule, progress)?;
     let found = kth_calls::together(trace, &candidates.representatives());
     match found < settings.functions as usize {
         false => Ok(candidates),
