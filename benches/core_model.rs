@@ -267,10 +267,12 @@ fn simulated(work: &Work, members: usize, ghz: f64) -> Outcome<Simulated> {
 
 fn plugin(corehop: &Path) -> Outcome<PathBuf> {
     let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--quiet", "--locked", "-p", "corehop-qemu-plugin"]);
-    if !cfg!(debug_assertions) {
-        build.arg("--release");
-    }
+    build.args(["build", "--quiet", "--locked"]);
+    match cfg!(debug_assertions) {
+        // With the features that `cargo test --workspace` has built it with.
+        true => build.args(["--workspace", "--lib", "--bench", "core_model"]),
+        false => build.args(["--release", "-p", "corehop-qemu-plugin"]),
+    };
     build.current_dir(env!("CARGO_MANIFEST_DIR"));
     match build.status()?.success() {
         true => Ok(corehop.with_file_name("libcorehop_qemu_plugin.so")),

@@ -150,7 +150,7 @@ impl Subject {
             ..CandidateRule::default()
         };
         Ok(Subject {
-            functions: Candidates::of(&trace, &learning, &rule)?.representatives(),
+            functions: Candidates::of(&trace, &learning, &rule, &Silent)?.representatives(),
             machine: Machine::named_or_path("xeon-e5-2620-v4")?,
             requests: parts.searched,
             trace,

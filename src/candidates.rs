@@ -17,7 +17,6 @@ use clap::Args;
 use corehop_partitioner::candidates::{Called, CandidateRule, Candidates};
 use corehop_partitioner::delegated;
 use corehop_partitioner::kth_calls::at_calls;
-use corehop_partitioner::progress::Progress;
 use corehop_partitioner::requests::TrainTestSplit;
 use corehop_traces::{FunctionId, RequestId, Trace};
 use corehop_wording::name::shortened;
@@ -64,34 +63,36 @@ struct Listing<'a> {
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let (trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
+    list(arguments, trace, &trace_name).map_err(|failure| failure.of_trace(&trace_name))
+}
+
+fn list(arguments: &Arguments, mut trace: Trace, trace_name: &str) -> Result<(), Failure> {
     let scope = &arguments.scope;
-    let (mut trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
     if arguments.by_argument {
         let min_share = scope.rule().min_share;
-        let told = by_argument::told(&trace, &trace_name, min_share, arguments.json)?;
+        let told = by_argument::told(&trace, trace_name, min_share, arguments.json)?;
         return console::print(&told);
     }
     let parts = TrainTestSplit::of(trace.requests(), scope.searched(), scope.seed)?;
     let learning: Vec<RequestId> = parts.training().collect();
     let bar = Bar::new();
-    bar.begin("counting calls", None);
     if scope.has_kth_calls() {
-        trace = at_calls(trace, &learning, &scope.rule())?;
+        trace = at_calls(trace, &learning, &scope.rule(), &bar)?;
     }
     let (rule, candidates) = match arguments.delegate {
         false => (
             scope.rule(),
-            Candidates::of(&trace, &learning, &scope.rule()),
+            Candidates::of(&trace, &learning, &scope.rule(), &bar),
         ),
         true => (
             scope.rule_of_calls(),
-            that_go_back(&trace, &learning, &scope.rule_of_calls()),
+            that_go_back(&trace, &learning, &scope.rule_of_calls(), &bar),
         ),
     };
-    bar.end();
     let listing = Listing {
         trace: &trace,
-        trace_name: &trace_name,
+        trace_name,
         rule,
         seed: scope.seed,
         candidates: &candidates?,
@@ -107,10 +108,11 @@ fn that_go_back(
     trace: &Trace,
     learning: &[RequestId],
     rule: &CandidateRule,
+    bar: &Bar,
 ) -> Result<Candidates, corehop_traces::Error> {
     let one_way = one_way::known(trace);
     let never: Vec<FunctionId> = one_way.iter().map(|(function, _)| *function).collect();
-    let mut candidates = delegated::candidates(trace, learning, rule, &never)?;
+    let mut candidates = delegated::candidates(trace, learning, rule, &never, bar)?;
     for unpatchable in &mut candidates.unpatchable {
         let known = one_way.iter().find(|(of, _)| *of == unpatchable.function);
         let is_entry = trace.functions()[unpatchable.function.index()]

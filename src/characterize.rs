@@ -23,7 +23,6 @@ use corehop_characterisation::Subject;
 use corehop_characterisation::profile::{Profile, Wanted};
 use corehop_characterisation::sampled::DRAWS;
 use corehop_partitioner::candidates::Candidates;
-use corehop_partitioner::progress::Progress;
 use corehop_partitioner::requests::TrainTestSplit;
 use corehop_simulator::Machine;
 use corehop_traces::{FunctionId, RequestId, Trace};
@@ -83,16 +82,25 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (trace, trace_name) = arguments
         .taken
         .open_or_bundled(arguments.trace.as_deref())?;
+    let told = tell(arguments, &machine, (&trace, &trace_name));
+    told.map_err(|failure| failure.of_trace(&trace_name))
+}
+
+fn tell(
+    arguments: &Arguments,
+    machine: &Machine,
+    (trace, trace_name): (&Trace, &str),
+) -> Result<(), Failure> {
     let scope = &arguments.scope;
     let train_test = TrainTestSplit::of(trace.requests(), scope.searched(), scope.seed)?;
     let bar = Bar::new();
-    let functions = functions(arguments, &trace, &train_test, &bar)?;
+    let functions = functions(arguments, trace, &train_test, &bar)?;
     let top = match arguments.functions.is_empty() {
         true => arguments.top,
         false => functions.len(),
     };
     let wanted = Wanted {
-        machine: &machine,
+        machine,
         train_test: &train_test,
         gains: if arguments.correlate {
             functions.len()
@@ -100,7 +108,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             top
         },
     };
-    let profile = Profile::of(Subject::new(&trace, functions)?, &wanted, &bar)?;
+    let profile = Profile::of(Subject::new(trace, functions)?, &wanted, &bar)?;
     let sample = |every| -> Result<Draws, Failure> {
         let wanted = (every, scope.seed, DRAWS);
         let draws = profile.subject.sampled(wanted, &bar)?;
@@ -109,8 +117,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let sampled = arguments.sample.map(sample).transpose()?;
     let told = Told {
         sampled: sampled.as_ref(),
-        trace_name: &trace_name,
-        machine: &machine,
+        trace_name,
+        machine,
         profile: &profile,
         top,
         correlate: arguments.correlate,
@@ -133,9 +141,7 @@ fn functions(
         return Ok(Subject::named(trace, &arguments.functions)?);
     }
     let learning: Vec<RequestId> = train_test.training().collect();
-    bar.begin("counting calls", None);
-    let candidates = Candidates::of_calls(trace, &learning, &arguments.scope.rule());
-    bar.end();
-    let chosen = candidates?.chosen;
+    let rule = arguments.scope.rule();
+    let chosen = Candidates::of_calls(trace, &learning, &rule, bar)?.chosen;
     Ok(chosen.iter().map(|candidate| candidate.function).collect())
 }

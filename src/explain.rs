@@ -69,7 +69,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         neighbours: true,
         think_time_cycles: arguments.think_time,
     };
-    let explanation = question.answer(&Bar::new())?;
+    let explanation = question
+        .answer(&Bar::new())
+        .map_err(|error| Failure::from(error).of_trace(&trace_name))?;
     match arguments.json {
         true => console::print(&Lines::of_json(&json::render(&explanation, arguments.top)))?,
         false => console::print(&text::render(&explanation, arguments.top))?,

@@ -46,6 +46,8 @@ pub struct Failure {
     remedy: Option<String>,
     /// What the remedy speaks of, a line each.
     choices: Vec<String>,
+    /// Whether the message says of "the trace" what it lacks, whichever that is.
+    is_of_trace: bool,
 }
 
 /// What went wrong, without what to do about it.
@@ -57,6 +59,14 @@ impl Unexplained {
     pub fn below(self, lines: impl IntoIterator<Item = String>) -> Unexplained {
         Unexplained(Failure {
             below: lines.into_iter().collect(),
+            ..self.0
+        })
+    }
+
+    /// Leaves it to [`Failure::of_trace`] to name the trace.
+    fn of_some_trace(self) -> Unexplained {
+        Unexplained(Failure {
+            is_of_trace: true,
             ..self.0
         })
     }
@@ -86,6 +96,7 @@ impl Failure {
             below: Vec::new(),
             remedy: None,
             choices: Vec::new(),
+            is_of_trace: false,
         })
     }
 
@@ -101,6 +112,18 @@ impl Failure {
         Failure {
             choices: lines.into_iter().collect(),
             ..self
+        }
+    }
+
+    /// The same, with this trace's name where the message speaks of a trace and names none.
+    pub fn of_trace(self, name: &str) -> Failure {
+        match self.is_of_trace {
+            false => self,
+            true => Failure {
+                message: format!("{name}: {}", self.message),
+                is_of_trace: false,
+                ..self
+            },
         }
     }
 
@@ -364,6 +387,12 @@ impl From<corehop_partitioner::Error> for Failure {
             Error::Trace(error) => error.into(),
             Error::Replay(error) => error.into(),
             Error::Timed(corehop_timed::Error::Trace(error)) => error.into(),
+            Error::NoRequests
+            | Error::TooFewRequests { .. }
+            | Error::NoPointers
+            | Error::NoRequestFunction => {
+                Failure::new(Exit::Input, error).of_some_trace().explained()
+            }
             _ => Failure::new(Exit::Input, error).explained(),
         }
     }

@@ -15,7 +15,6 @@ use crate::progress::Bar;
 use crate::scope::share;
 use clap::Args;
 use corehop_partitioner::candidates::{Called, CandidateRule, Candidates};
-use corehop_partitioner::progress::Progress;
 use corehop_partitioner::requests::complete;
 use corehop_traces::{FunctionId, Trace};
 use corehop_wording::name::shortened;
@@ -81,18 +80,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (trace, trace_name) = bundled::open_or_bundled(Some(&arguments.trace))?;
     let requests = complete(trace.requests());
     if requests.is_empty() {
-        return Err(corehop_partitioner::Error::NoRequests.into());
+        let failure = Failure::from(corehop_partitioner::Error::NoRequests);
+        return Err(failure.of_trace(&trace_name));
     }
     let rule = CandidateRule {
         max_calls: 1,
         min_share: arguments.min_share,
         ..CandidateRule::default()
     };
-    let bar = Bar::new();
-    bar.begin("counting calls", None);
-    let counted = Candidates::of(&trace, &requests, &rule);
-    bar.end();
-    let counted = counted?;
+    let counted = Candidates::of(&trace, &requests, &rule, &Bar::new())?;
     let listing = Listing {
         trace: &trace,
         trace_name: &trace_name,

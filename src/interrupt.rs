@@ -1,14 +1,15 @@
 //! Ctrl-C and SIGTERM for commands that undo what they have begun: they look for it now and then.
 //!
-//! The signals' default action would end the process at once and leave files and servers behind. A
-//! search, which keeps what it has found, has its own answer (`progress`). Signals are counted: a
-//! second one hurries what the first has begun to end. Where nothing has been begun, only figures
-//! are computed, there is nothing to undo, and to look for signals all over them would be in vain:
-//! there a signal ends the process ([`at_once`]).
+//! The signals' default action would end the process at once and leave files and servers behind.
+//! Signals are counted: a second one hurries what the first has begun to end. Where nothing has
+//! been begun, only figures are computed, there is nothing to undo, and to look for signals all
+//! over them would be in vain: there a signal ends the process ([`at_once`]). A search that has
+//! found something ends with it ([`listen_for_search`]).
 
 use crate::console;
 use crate::failure::{Exit, Failure};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static SIGNALS: AtomicUsize = AtomicUsize::new(0);
@@ -16,16 +17,46 @@ static SIGNALS: AtomicUsize = AtomicUsize::new(0);
 /// What a signal is to end the process with.
 static AT_ONCE: Mutex<Option<Failure>> = Mutex::new(None);
 
+/// Whether a search listens, and whether it has something that it can end with.
+static IS_SEARCH: AtomicBool = AtomicBool::new(false);
+static HAS_FOUND: AtomicBool = AtomicBool::new(false);
+
 /// From here on, the signals only leave word.
 pub fn listen() -> Result<(), Failure> {
     let noticed = || {
-        SIGNALS.fetch_add(1, Ordering::Relaxed);
-        if let Some(failure) = &*said_at_once() {
+        let is_first = SIGNALS.fetch_add(1, Ordering::Relaxed) == 0;
+        if let Some(failure) = &*said_at_once()
+            && !(is_first && HAS_FOUND.load(Ordering::Relaxed))
+        {
             console::tell(&failure.lines());
             std::process::exit(Exit::Interrupted as i32);
         }
     };
     ctrlc::set_handler(noticed).map_err(|error| Failure::no_signals(&error))
+}
+
+/// From here on, the first signal ends a search with the best that it has. Before it has any, or
+/// where a second one comes, the process ends, and says that there is no result.
+pub fn listen_for_search(checkpoint: Option<&Path>) -> Result<(), Failure> {
+    let left = checkpoint.map_or("nothing was written".into(), |file| {
+        let file = file.display();
+        format!("no result was written: the same command goes on with what {file} holds")
+    });
+    IS_SEARCH.store(true, Ordering::Relaxed);
+    *said_at_once() = Some(failure(&left));
+    listen()
+}
+
+/// From here on, what was found is written, and signals wait for that.
+pub fn finish_search() {
+    *said_at_once() = None;
+}
+
+/// Whether a search that listens is to end. What asks has something to end with.
+pub fn ends_search() -> bool {
+    let is_search = IS_SEARCH.load(Ordering::Relaxed);
+    HAS_FOUND.fetch_or(is_search, Ordering::Relaxed);
+    is_search && is_asked()
 }
 
 fn said_at_once() -> MutexGuard<'static, Option<Failure>> {

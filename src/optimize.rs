@@ -60,7 +60,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let candidates = interrupt::at_once(&left, || -> Result<Candidates, Failure> {
         let trace = open::open(&trace_path)?;
         let posting = arguments.system_calls.posting(&trace, under.load.is_some());
-        let found = search::plans(trace, &trace_path, &here, arguments.plans as usize)?;
+        let found = search::plans(trace, &trace_path, &here, arguments.plans as usize)
+            .map_err(|failure| failure.of_trace(&trace_path.display().to_string()))?;
         Ok(Candidates::new(found, posting))
     })??;
     folder.keep_tried(candidates.plans())?;

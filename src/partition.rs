@@ -24,6 +24,7 @@ mod text;
 mod timed;
 
 use crate::failure::{Exit, Failure};
+use crate::interrupt;
 use crate::jobs::Jobs;
 use crate::machines;
 use crate::one_way;
@@ -213,15 +214,27 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = output.map(|path| Output::at(path, arguments.force));
     let output = output.transpose()?;
     arguments.jobs.keep_to()?;
+    interrupt::listen_for_search(arguments.checkpoint.as_deref())?;
     let (trace, trace_name) = arguments
         .taken
         .open_or_bundled(arguments.trace.as_deref())?;
+    let found = search(arguments, &machines, (trace, &trace_name), output.as_ref());
+    found.map_err(|failure| failure.of_trace(&trace_name))
+}
+
+/// Searches, and delivers what was found.
+fn search(
+    arguments: &Arguments,
+    machines: &[Weighted],
+    (trace, trace_name): (Trace, &str),
+    output: Option<&Output>,
+) -> Result<(), Failure> {
     if arguments.by_argument.is_asked() {
-        return search_by_argument(arguments, (&trace, &trace_name), &machines, output.as_ref());
+        return search_by_argument(arguments, (&trace, trace_name), machines, output);
     }
     let trace = with_more_points(trace, arguments)?;
     let named = arguments.named.requests(&trace)?;
-    let checkpoint = arguments.checkpoint(&trace, &machines)?;
+    let checkpoint = arguments.checkpoint(&trace, machines)?;
     let looks_for_returns = arguments.returns().is_asked() || arguments.calls.are_asked();
     let one_way = match looks_for_returns && !arguments.sweep {
         true => one_way::known(&trace),
@@ -231,12 +244,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut settings = settings(arguments, checkpoint.as_ref());
     settings.one_way = &never;
     settings.only = arguments.named.only(&named);
-    let bar = Bar::stopped_by_signals().map_err(|error| Failure::no_signals(&error))?;
+    let bar = Bar::new();
     if arguments.sweep {
         let sweep = MachineSweep {
-            machines: &machines,
+            machines,
             trace: &trace,
-            trace_name: &trace_name,
+            trace_name,
             settings: &settings,
             functions: arguments.functions,
         };
@@ -244,18 +257,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return checkpoint.map_or(Ok(()), |checkpoint| Ok(checkpoint.finish()?));
     }
     let started = Instant::now();
-    let mut outcome = corehop_partitioner::partition(&trace, &machines, &settings, &bar)?;
+    let mut outcome = corehop_partitioner::partition(&trace, machines, &settings, &bar)?;
     if let Some(fewer) = outcome.as_good_with_fewer(settings.objective)
         && arguments.fewer
     {
         settings.functions = functions(fewer.cores, (settings.functions, settings.cores));
         settings.cores = fewer.cores;
-        outcome = corehop_partitioner::partition(&trace, &machines, &settings, &bar)?;
+        outcome = corehop_partitioner::partition(&trace, machines, &settings, &bar)?;
     }
     let seconds = started.elapsed().as_secs_f64();
     let result = SearchResult {
-        machines: &machines,
-        trace_name: &trace_name,
+        machines,
+        trace_name,
         trace: &trace,
         settings: &settings,
         outcome: &outcome,
@@ -267,7 +280,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         backend: arguments.backend.map(By::backend),
         seconds,
     };
-    let delivered = deliver(&search, arguments, output.as_ref());
+    let delivered = deliver(&search, arguments, output);
     checkpoint.map_or(Ok(()), Checkpoint::finish)?;
     delivered
 }

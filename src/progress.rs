@@ -5,18 +5,12 @@
 
 use crate::console;
 use crate::heartbeat;
+use crate::interrupt;
 use corehop_partitioner::progress::Progress;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use std::fmt::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-
-/// Whether a signal asked to stop.
-static STOPPED: AtomicBool = AtomicBool::new(false);
-
-/// The exit code of programs that SIGINT ends, as shells have it.
-const INTERRUPTED: i32 = 130;
 
 /// One bar per stage, which vanishes when its stage ends. Hidden unless standard error is a
 /// terminal.
@@ -30,16 +24,6 @@ impl Bar {
         Bar {
             current: Mutex::new(ProgressBar::hidden()),
         }
-    }
-
-    /// A bar whose search ends with the best it has at the first Ctrl-C; a second ends the program.
-    pub fn stopped_by_signals() -> Result<Self, ctrlc::Error> {
-        ctrlc::set_handler(|| {
-            if STOPPED.swap(true, Ordering::Relaxed) {
-                std::process::exit(INTERRUPTED);
-            }
-        })?;
-        Ok(Bar::new())
     }
 
     fn current(&self) -> ProgressBar {
@@ -92,6 +76,6 @@ impl Progress for Bar {
     }
 
     fn is_stopped(&self) -> bool {
-        STOPPED.load(Ordering::Relaxed)
+        interrupt::ends_search()
     }
 }

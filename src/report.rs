@@ -136,7 +136,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         sweep,
         outputs: &outputs,
     };
-    match corehop_report::write(options, &Bar::new())? {
+    let written = corehop_report::write(options, &Bar::new());
+    match written.map_err(|error| Failure::from(error).of_trace(&trace_name))? {
         Some(numbers) => console::print(&Lines::of_json(&numbers)),
         None => Ok(()),
     }

@@ -77,12 +77,25 @@ impl Tools {
     pub fn find() -> Outcome<Tools> {
         let corehop = PathBuf::from(env!("CARGO_BIN_EXE_corehop"));
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--locked", "-p", "corehop-tpcc"]);
-        build.args(["--bins", "-p", "corehop-qemu-plugin", "--example", "idle"]);
-        // A release build of the command carries the plugin.
+        build.args([
+            "build",
+            "--quiet",
+            "--locked",
+            "--bins",
+            "--example",
+            "idle",
+        ]);
         match cfg!(debug_assertions) {
-            true => build.arg("--lib"),
-            false => build.arg("--release"),
+            // With the features that `cargo test --workspace` has built them with.
+            true => build.args(["--workspace", "--lib", "--bench", "recording"]),
+            // A release build of the command carries the plugin.
+            false => build.args([
+                "--release",
+                "-p",
+                "corehop-tpcc",
+                "-p",
+                "corehop-qemu-plugin",
+            ]),
         };
         build.current_dir(env!("CARGO_MANIFEST_DIR"));
         if !build.status()?.success() {

@@ -145,10 +145,12 @@ pub fn load() -> PathBuf {
 
 fn build_load() -> Outcome<()> {
     let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--quiet", "--locked", "-p", "corehop-tpcc"]);
-    if !cfg!(debug_assertions) {
-        build.arg("--release");
-    }
+    build.args(["build", "--quiet", "--locked", "--bins"]);
+    match cfg!(debug_assertions) {
+        // With the features that `cargo test --workspace` has built it with.
+        true => build.args(["--workspace", "--bench", "servers"]),
+        false => build.args(["--release", "-p", "corehop-tpcc"]),
+    };
     build.current_dir(env!("CARGO_MANIFEST_DIR"));
     succeed(&mut build)?;
     Ok(())

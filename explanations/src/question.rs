@@ -84,7 +84,8 @@ impl<'a> Question<'a> {
         let alternatives = match self.neighbours && split.is_by_function() {
             false => Vec::new(),
             true => {
-                let candidates = Candidates::of(trace, &complete, &CandidateRule::default())
+                let rule = CandidateRule::default();
+                let candidates = Candidates::of(trace, &complete, &rule, progress)
                     .map_err(corehop_partitioner::Error::from)?;
                 let others = others(&candidates, &placed);
                 alternatives(trace, machine, &placed, &others, &options, progress)?

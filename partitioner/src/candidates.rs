@@ -6,6 +6,7 @@
 //! once in `min_share` of them. Leaf functions count too: they can change the working set as well.
 //! What cannot be patched is left out here, before the search, with the reason.
 
+use crate::progress::Progress;
 use corehop_traces::{Error, FunctionId, RequestId, Trace};
 use std::collections::HashMap;
 
@@ -126,11 +127,12 @@ impl Candidates {
         trace: &Trace,
         requests: &[RequestId],
         rule: &CandidateRule,
+        progress: &dyn Progress,
     ) -> Result<Candidates, Error> {
         // Of some calls of such a function others speak, so that the rest is not all of it.
         let is_whole = |of: FunctionId| !trace.has_numbered_calls(of);
         let may_be = |of: FunctionId| !trace.functions()[of.index()].is_import() && is_whole(of);
-        Candidates::among(trace, requests, rule, &may_be)
+        Candidates::among((trace, requests), rule, &may_be, progress)
     }
 
     /// The same for functions whose calls end with a hop back, of which stubs are some.
@@ -141,17 +143,24 @@ impl Candidates {
         trace: &Trace,
         requests: &[RequestId],
         rule: &CandidateRule,
+        progress: &dyn Progress,
     ) -> Result<Candidates, Error> {
-        Candidates::among(trace, requests, rule, &|_| true)
+        Candidates::among((trace, requests), rule, &|_| true, progress)
     }
 
     fn among(
-        trace: &Trace,
-        requests: &[RequestId],
+        (trace, requests): (&Trace, &[RequestId]),
         rule: &CandidateRule,
         may_be: &dyn Fn(FunctionId) -> bool,
+        progress: &dyn Progress,
     ) -> Result<Candidates, Error> {
-        let (calls, accesses) = count_calls(trace, requests)?;
+        progress.begin(
+            "requests looked through for calls",
+            Some(requests.len() as u64),
+        );
+        let counted = count_calls(trace, requests, progress);
+        progress.end();
+        let (calls, accesses) = counted?;
         let mut candidates = Candidates {
             requests: requests.len(),
             accesses_per_request: accesses as f64 / requests.len().max(1) as f64,
@@ -240,14 +249,22 @@ impl Candidates {
 }
 
 /// The calls, and the accesses of all these requests.
-fn count_calls(trace: &Trace, requests: &[RequestId]) -> Result<(CallsByFunction, u64), Error> {
+fn count_calls(
+    trace: &Trace,
+    requests: &[RequestId],
+    progress: &dyn Progress,
+) -> Result<(CallsByFunction, u64), Error> {
     let mut calls = CallsByFunction::new();
     let mut accesses_before = vec![0; trace.requests().len()];
+    let mut is_met = vec![false; trace.requests().len()];
     let mut executions = trace.executions_of(requests);
     while let Some(execution) = executions.next()? {
         let Some(request) = execution.request else {
             continue;
         };
+        if !std::mem::replace(&mut is_met[request.index()], true) {
+            progress.advance(1);
+        }
         let position = &mut accesses_before[request.index()];
         if let Some(function) = execution.entry {
             let first = Calls {

@@ -28,10 +28,7 @@ pub fn for_search(
 ) -> Result<Trace, Error> {
     let train_test = settings.train_test_split(&trace)?;
     let training: Vec<RequestId> = train_test.training().collect();
-    progress.begin("numbering calls", None);
-    let numbered = at_calls(trace, &training, &settings.rule);
-    progress.end();
-    numbered
+    at_calls(trace, &training, &settings.rule, progress)
 }
 
 /// The trace with a function for each such call. Calls are counted over these requests.
@@ -43,6 +40,7 @@ pub fn at_calls(
     trace: Trace,
     requests: &[RequestId],
     rule: &CandidateRule,
+    progress: &dyn Progress,
 ) -> Result<Trace, Error> {
     let can_be_hooked = |of: &FunctionId| trace.functions()[of.index()].unpatchable.is_none();
     let begins = request_function(&trace).filter(can_be_hooked);
@@ -51,7 +49,7 @@ pub fn at_calls(
         max_calls: u32::MAX,
         ..*rule
     };
-    let candidates = Candidates::of(&trace, requests, &called_often)?.chosen;
+    let candidates = Candidates::of(&trace, requests, &called_often, progress)?.chosen;
     let is_often = |called: u32| called > rule.max_calls;
     let often = candidates.iter().filter(|one| is_often(one.called.most));
     let calls = often.filter(|one| one.function != begins).flat_map(|one| {
@@ -59,7 +57,10 @@ pub fn at_calls(
         calls.map(|call| (one.function, call))
     });
     let calls: Vec<(FunctionId, u32)> = calls.collect();
-    Ok(trace.with_functions_at_calls(&calls)?)
+    progress.begin("numbering calls", None);
+    let numbered = trace.with_functions_at_calls(&calls);
+    progress.end();
+    Ok(numbered?)
 }
 
 /// Which calls are tried of a function that the middle request calls so often.

@@ -115,9 +115,7 @@ fn candidates_of(
     progress: &dyn Progress,
 ) -> Result<Candidates, Error> {
     let training: Vec<RequestId> = train_test.training().collect();
-    progress.begin("counting calls", None);
-    let candidates = Candidates::of(trace, &training, &settings.rule)?;
-    progress.end();
+    let candidates = Candidates::of(trace, &training, &settings.rule, progress)?;
     match candidates.groups < settings.functions {
         false => Ok(candidates),
         true => Err(Error::too_few(

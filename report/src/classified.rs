@@ -55,10 +55,8 @@ impl Classification {
             max_calls: MAX_CALLS,
             ..CandidateRule::default()
         };
-        progress.begin("counting calls", None);
-        let found = delegated::candidates(explained.trace, &explained.requests, &rule, &planned);
-        progress.end();
-        let others = found?
+        let (trace, requests) = (explained.trace, &explained.requests);
+        let others = delegated::candidates(trace, requests, &rule, &planned, progress)?
             .chosen
             .into_iter()
             .map(|candidate| candidate.function);

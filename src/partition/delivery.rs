@@ -3,6 +3,7 @@
 
 use crate::console;
 use crate::failure::{Exit, Failure};
+use crate::interrupt;
 use crate::line::Lines;
 use corehop_outputs::{Output, PUBLIC};
 use corehop_plans::{Plan, render};
@@ -27,6 +28,7 @@ impl<'a> Delivery<'a> {
     /// # Errors
     /// [`Exit::Refused`] where something is against the plan; what cannot be written.
     pub fn make(self, said: &Lines) -> Result<(), Failure> {
+        interrupt::finish_search();
         let to_stdout = |output: Option<&Output>| output.is_some_and(Output::is_standard_output);
         let output = self.output();
         if let Some(output) = output.filter(|_| !to_stdout(output)) {

@@ -5,6 +5,7 @@
 
 use crate::console;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::line::{Lines, line};
 use crate::progress::Bar;
 use corehop_explanations::{mark, remarks};
@@ -50,6 +51,7 @@ impl<'a> MachineSweep<'a> {
     /// Searches, and prints what was found.
     pub fn print(&self, json: bool, bar: &Bar) -> Result<(), Failure> {
         let rows = self.run(bar)?;
+        interrupt::finish_search();
         console::print(&match json {
             true => self.as_json(&rows),
             false => self.as_text(&rows),
@@ -62,7 +64,7 @@ impl<'a> MachineSweep<'a> {
         for one in self.machines.chunks(1) {
             let machine = &one[0].machine;
             for cores in 2..=self.settings.cores {
-                if progress.is_stopped() && !rows.is_empty() {
+                if !rows.is_empty() && progress.is_stopped() {
                     break;
                 }
                 let settings = Settings {

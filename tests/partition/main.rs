@@ -4,6 +4,9 @@ mod backends;
 #[path = "../conforming/mod.rs"]
 mod conforming;
 mod delegated;
+mod interrupted;
+#[path = "../interrupting/mod.rs"]
+mod interrupting;
 mod points;
 mod report;
 mod space;

@@ -1,6 +1,6 @@
 //! What a search prints and keeps, and what it refuses.
 
-use crate::{SHORT, json, partition, refused};
+use crate::{SAMPLE, SHORT, json, partition, refused};
 use serde_json::Value;
 use std::path::Path;
 
@@ -142,7 +142,7 @@ fn what_is_missing_is_named_before_anything_is_searched() {
     let empty = folder.path().join("empty.trace");
     std::fs::write(&empty, "").unwrap();
     let empty = empty.to_str().unwrap();
-    let cases: [(&[&str], i32, &str); 5] = [
+    let cases: [(&[&str], i32, &str); 6] = [
         (&["--cores", "2", "nowhere.trace"], 3, "nowhere.trace"),
         (&["--cores", "2", empty], 3, "the file is empty"),
         (
@@ -158,7 +158,12 @@ fn what_is_missing_is_named_before_anything_is_searched() {
         (
             &["--cores", "2", "--requests", "100000"],
             3,
-            "100000 requests wanted",
+            "bundled sample (mariadb-tpcc): 100000 requests wanted",
+        ),
+        (
+            &["--cores", "2", "--requests", "100000", SAMPLE],
+            3,
+            "/mariadb-tpcc.trace: 100000 requests wanted",
         ),
     ];
     for (arguments, code, why) in cases {

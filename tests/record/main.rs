@@ -26,6 +26,8 @@ mod known_accesses;
 mod no_ops;
 mod one_call;
 mod open_calls;
+#[path = "../plugin/mod.rs"]
+mod plugin;
 mod postgres;
 mod qemu10;
 mod recording;

@@ -1,30 +1,16 @@
 //! Starts recordings, and ends them whatever happens.
 
+use crate::plugin::plugin;
 use corehop_traces::Trace;
 use std::fs::File;
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(300);
-
-/// The plugin of this checkout, as cargo builds it for tests.
-fn plugin() -> &'static Path {
-    static PLUGIN: OnceLock<PathBuf> = OnceLock::new();
-    PLUGIN.get_or_init(|| {
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--locked", "-p", "corehop-qemu-plugin"])
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .status();
-        assert!(built.expect("cargo runs").success());
-        let command = Path::new(env!("CARGO_BIN_EXE_corehop"));
-        command.with_file_name("libcorehop_qemu_plugin.so")
-    })
-}
 
 /// `corehop record`, ready for its arguments.
 pub fn record() -> Command {

@@ -22,6 +22,8 @@ mod machine;
 mod mixed;
 mod objects;
 mod placement;
+#[path = "../plugin/mod.rs"]
+mod plugin;
 mod random;
 mod recording;
 mod subject;

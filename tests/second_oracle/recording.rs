@@ -1,5 +1,6 @@
 //! Records programs, as their users do: with `corehop record`, in a folder of their own.
 
+use crate::plugin::plugin;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -11,17 +12,6 @@ use std::time::{Duration, Instant};
 pub const SAID: &str = "said";
 
 const PATIENCE: Duration = Duration::from_secs(120);
-
-/// The recorder's part that runs inside QEMU, as cargo builds it for tests.
-fn plugin() -> PathBuf {
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--locked", "-p", "corehop-qemu-plugin"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .status();
-    assert!(built.expect("cargo runs").success());
-    let command = Path::new(env!("CARGO_BIN_EXE_corehop"));
-    command.with_file_name("libcorehop_qemu_plugin.so")
-}
 
 /// A recording that runs; it is ended with this, if it has not ended by itself.
 struct Recording(Child);

@@ -68,8 +68,9 @@ pub fn candidates(
     requests: &[RequestId],
     rule: &CandidateRule,
     one_way: &[FunctionId],
+    progress: &dyn Progress,
 ) -> Result<Candidates, corehop_traces::Error> {
-    let mut candidates = Candidates::of_calls(trace, requests, rule)?;
+    let mut candidates = Candidates::of_calls(trace, requests, rule, progress)?;
     let chosen = std::mem::take(&mut candidates.chosen).into_iter();
     let goes_back = |candidate: &Candidate| !one_way.contains(&candidate.function);
     let (back, stay): (Vec<Candidate>, Vec<Candidate>) = chosen.partition(goes_back);
@@ -160,10 +161,7 @@ impl CallsWanted<'_> {
     fn candidates(&self) -> Result<Candidates, Error> {
         let training: Vec<RequestId> = self.train_test.training().collect();
         let rule = &self.wanted.rule;
-        self.progress.begin("counting calls", None);
-        let found = candidates(self.trace, &training, rule, self.one_way);
-        self.progress.end();
-        let mut found = found?;
+        let mut found = candidates(self.trace, &training, rule, self.one_way, self.progress)?;
         let moves = |function: FunctionId| self.base.iter().any(|placed| placed.0 == function);
         found.chosen.retain(|candidate| !moves(candidate.function));
         for (group, candidate) in (0..).zip(&mut found.chosen) {

@@ -44,9 +44,10 @@ sockets() {
 before=$(sockets)
 "#;
 
+/// For 30 seconds. Looking takes the machine longer than waiting, hence more seldom after a while.
 const WAIT: &str = r#"tries=0
-while [ "$(sockets)" = "$before" ] && [ $tries -lt 300 ]; do
-    $b sleep 0.1
+while [ "$(sockets)" = "$before" ] && [ $tries -lt 76 ]; do
+    [ $tries -lt 20 ] && $b sleep 0.1 || $b sleep 0.5
     tries=$((tries + 1))
 done
 report ready

@@ -102,7 +102,7 @@ fn drawn(
 ) -> Result<Drawn, Error> {
     let (trace, machine) = (explained.trace, explained.machine);
     let learning: Vec<RequestId> = parts.training().collect();
-    let candidates = Candidates::of(trace, &learning, &CandidateRule::default())?;
+    let candidates = Candidates::of(trace, &learning, &CandidateRule::default(), progress)?;
     let mut functions = others(&candidates, &explained.placed);
     functions.extend(explained.placed.iter().map(|placed| placed.function));
     functions.sort_unstable();

@@ -14,7 +14,7 @@ use std::io::Write;
 /// Random cases a property is tried on: `COREHOP_CASES`, or enough for every day.
 pub fn cases() -> u32 {
     let wanted = std::env::var("COREHOP_CASES");
-    wanted.map_or(4096, |cases| cases.parse().expect("a number of cases"))
+    wanted.map_or(1024, |cases| cases.parse().expect("a number of cases"))
 }
 
 /// Tries a property, and says on how many cases.

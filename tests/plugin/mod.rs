@@ -1,0 +1,22 @@
+//! QEMU's plugin of this checkout, as cargo builds it for tests.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Builds it, if it is not there as the sources are.
+pub fn plugin() -> &'static Path {
+    static PLUGIN: OnceLock<PathBuf> = OnceLock::new();
+    PLUGIN.get_or_init(|| {
+        // By itself, or without any test, its dependencies would have other features than in
+        // `cargo test --workspace`, and be compiled anew.
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--locked", "--workspace", "--lib"])
+            .args(["--test", "tidy"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status();
+        assert!(built.expect("cargo runs").success());
+        let command = Path::new(env!("CARGO_BIN_EXE_corehop"));
+        command.with_file_name("libcorehop_qemu_plugin.so")
+    })
+}
