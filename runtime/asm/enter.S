@@ -8,8 +8,8 @@
  * backends share it: all of them leave a thread alone that is where it should be.
  *
  * A function that goes by an argument has a core in its hook where no thread is, and so takes the
- * long way, in which objects.c reads the argument from where its register was saved, and first looks
- * whether the thread is where the object is.
+ * long way. There objects.c reads the argument from where its register was saved, and looks first
+ * whether the thread is where that object is.
  *
  * Where a plan has functions at the end of whose calls threads go back, enter_call() stands in for
  * enter(): it keeps the thread's open calls. leave_call() runs before each return that can end one.

@@ -56,6 +56,9 @@ void begin_counting_calls(void);
 uint64_t calls_reached(uint32_t hook);
 uint64_t sum_of(uint32_t hook, uint32_t counter);
 
+/* enter.S calls it where a thread may not be on a hook's core: most calls of these functions end
+ * here, and whatever else goes on to enter_slowly(). */
+void enter_elsewhere(uint32_t hook, uintptr_t at);
 /* The core of the object that a call is about; -1 if it is about none, or about one that has no
  * core yet. Or what core_at_call() says. */
 int32_t core_by_argument(uint32_t *hook, uintptr_t at);

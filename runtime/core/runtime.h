@@ -179,7 +179,6 @@ void enter_counting(void);
 void enter_resting(void);
 void leave_call(void);
 void call_through(void); /* calls a function of another file, and then is leave_call() */
-void enter_elsewhere(uint32_t hook, uintptr_t at); /* objects.c: a call about an object is short */
 void enter_slowly(uint32_t hook, uintptr_t at);
 void leave_slowly(uintptr_t at);
 
