@@ -9,7 +9,7 @@ PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/upstream ../scri
 FLEET := ../fleet/src ../fleet/tests ../fleet/bench
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 
-.PHONY: help demo figures test test-long qemu guest test-qemu10 bench-hop bench-record bench-staged \
+.PHONY: help demo figures test test-scripts test-fleet test-long qemu guest test-qemu10 bench-hop bench-record bench-staged \
 	bench-accesstest bench-messages bench-servers bench-utilisation bench-verdicts bench-connections \
 	bench-delegation bench-truth bench-replay bench-data-hops bench-search bench-core-model \
 	bench-fleet bench-system bench-syscalls bench-pollute build deb test-deb package sample fuzz \
@@ -78,7 +78,12 @@ test:
 	cargo test --workspace --locked --no-fail-fast
 	cd symbolizer && $(RUFF) check $(PYTHON) $(FLEET) && $(RUFF) format --check $(PYTHON) $(FLEET)
 	cd symbolizer && MYPYPATH=../scripts ../.venv/bin/mypy $(PYTHON) && ../.venv/bin/mypy $(FLEET)
+	$(MAKE) --no-print-directory --jobs=2 --output-sync test-scripts test-fleet
+
+test-scripts:
 	cd symbolizer && PYTHONPATH=../scripts ../.venv/bin/python -B -m pytest -q tests ../scripts/tests
+
+test-fleet:
 	cd fleet && ../.venv/bin/python -B -m pytest -q tests
 
 test-long:
