@@ -38,8 +38,7 @@ void begin_counting_calls(void)
 
 bool stays_between_calls(uint32_t hook)
 {
-    const struct backend *backend = __atomic_load_n(&program.backend, __ATOMIC_RELAXED);
-    if (!is_at_call(hook) || program.goes_back || place.backend != backend || place.core < 0)
+    if (!is_at_call(hook) || place.core < 0)
         return false;
     uint64_t *own = counters_of(hook), calls = own[CALLS] + 1;
     if (own[REQUEST] != requests_begun() || hook + 1 == program.request ||

@@ -233,8 +233,7 @@ int32_t core_by_argument(uint32_t *entered, uintptr_t at)
 static inline bool stays_with_object(uint32_t hook, uintptr_t at)
 {
     uint32_t number = program.hooks[hook].argument;
-    const struct backend *backend = __atomic_load_n(&program.backend, __ATOMIC_RELAXED);
-    if (number - 1 >= LAST_ARGUMENT || program.goes_back || place.backend != backend)
+    if (number - 1 >= LAST_ARGUMENT)
         return false;
     uintptr_t address = argument_of(number, at);
     uint64_t named = place.named + 1;
@@ -256,7 +255,9 @@ static inline bool stays_with_object(uint32_t hook, uintptr_t at)
 
 void enter_elsewhere(uint32_t hook, uintptr_t at)
 {
-    if (!stays_with_object(hook, at) && !stays_between_calls(hook))
+    const struct backend *backend = __atomic_load_n(&program.backend, __ATOMIC_RELAXED);
+    bool is_short = place.backend == backend && !program.goes_back;
+    if (!is_short || (!stays_with_object(hook, at) && !stays_between_calls(hook)))
         enter_slowly(hook, at);
 }
 

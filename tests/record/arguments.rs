@@ -165,13 +165,8 @@ fn a_plan_by_argument_hops_in_the_replay_as_the_rules_say() {
     let replayed = |by: &str| -> Value {
         let path = recording.folder().join("plan.toml");
         std::fs::write(&path, plan_by(&trace, by)).unwrap();
-        let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
-            .args(["replay", "--json", "--plan"])
-            .args([&path, &recording.path()])
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{output:?}");
-        read(&["replay"], &output.stdout)
+        let said = recording.told_by(&["replay", "--json", "--plan", "plan.toml"]);
+        read(&["replay"], said)
     };
     let said = replayed("argument 2");
     assert_eq!(said["hops"], hops_of(REQUESTS));
@@ -193,16 +188,7 @@ fn a_plan_by_argument_is_explained_and_reported() {
     let trace = recording.trace();
     let path = recording.folder().join("plan.toml");
     std::fs::write(&path, plan_by(&trace, "argument 2")).unwrap();
-    let corehop = |words: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
-            .args(words)
-            .arg(recording.path())
-            .current_dir(recording.folder())
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    };
+    let corehop = |words: &[&str]| recording.told_by(words);
     let explain = ["explain", "--plan", "plan.toml", "--warm-up", "0"];
     let said = corehop(&[&explain[..], &["--json"]].concat());
     let said = read(&["explain"], &said);

@@ -5,7 +5,6 @@ use crate::recording::Recording;
 use corehop_plans::{Destination, KthCall};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Requests that take twelve steps, the middle ones on one half of the data, the others on the
 /// other. Each half fits an L2, both together do not.
@@ -47,14 +46,7 @@ fn recorded(first: u32, end: u32) -> (Recording, PathBuf) {
 
 /// What corehop says of it, as JSON.
 fn corehop(recording: &Recording, words: &[&str]) -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
-        .args(words)
-        .arg(recording.path())
-        .current_dir(recording.folder())
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{output:?}");
-    read(words, &output.stdout)
+    read(words, recording.told_by(words))
 }
 
 const WITH_PLAN: [&str; 5] = ["--machine", "tiny.toml", "--plan", "plan.toml", "--json"];

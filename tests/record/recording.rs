@@ -37,6 +37,18 @@ impl Recording {
         Recording::start_in(folder, ["--request-at", "serve", "--", "./server"])
     }
 
+    /// What corehop prints of the trace, by these words and the trace's path.
+    pub fn told_by(&self, words: &[&str]) -> String {
+        let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+            .args(words)
+            .arg(self.path())
+            .current_dir(self.folder())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
     /// Starts `corehop record -o trace ARGUMENTS` in a folder that was prepared.
     pub fn start_in<'a>(
         folder: TempDir,
