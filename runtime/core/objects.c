@@ -133,6 +133,16 @@ static struct object *oldest_in(struct object *bucket, uint16_t now)
     return oldest;
 }
 
+/* Counts a call that leaves its object without a core; false where it does not. */
+static inline bool stays_early(struct object *object, uint32_t hook)
+{
+    uint16_t calls = __atomic_load_n(&object->calls, __ATOMIC_RELAXED);
+    if (calls >= after_of(hook))
+        return false;
+    __atomic_store_n(&object->calls, (uint16_t)(calls + 1), __ATOMIC_RELAXED);
+    return true;
+}
+
 /* An object may get its core at this call, or is not in its bucket and comes; gives the state that
  * it then has. */
 static __attribute__((noinline)) uint32_t settle(struct object *bucket, uint64_t granule,
@@ -149,7 +159,8 @@ static __attribute__((noinline)) uint32_t settle(struct object *bucket, uint64_t
             else if (word == 0 && place_free == NULL)
                 place_free = &bucket[way];
         }
-        if (known != NULL && has_core(own))
+        /* Another thread may have brought it meanwhile, and its calls count from there on. */
+        if (known != NULL && (has_core(own) || stays_early(known, hook)))
             return own % STATES;
         if (known == NULL && place_free == NULL) {
             replace(oldest, longest_ago, 0);
@@ -167,16 +178,6 @@ static __attribute__((noinline)) uint32_t settle(struct object *bucket, uint64_t
         }
         return state;
     }
-}
-
-/* Counts a call that leaves its object without a core; false where it does not. */
-static inline bool stays_early(struct object *object, uint32_t hook)
-{
-    uint16_t calls = __atomic_load_n(&object->calls, __ATOMIC_RELAXED);
-    if (calls >= after_of(hook))
-        return false;
-    __atomic_store_n(&object->calls, (uint16_t)(calls + 1), __ATOMIC_RELAXED);
-    return true;
 }
 
 /* The core of an object at a call of a function, or MOST_CORES. */
