@@ -12,11 +12,11 @@ use crate::interrupt;
 use crate::open::open;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
-use as_trace::{EXECUTIONS_PER_REPORT, UNDONE};
+use as_trace::UNDONE;
 use clap::{Args, ValueEnum};
 use corehop_exchange::{drmemtrace, lackey};
 use corehop_outputs::{Output, PRIVATE};
-use corehop_partitioner::progress::Progress;
+use corehop_partitioner::progress;
 use corehop_traces::{Chosen, Execution, RequestId, Trace};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -163,25 +163,20 @@ fn each(
     requests: Option<&[RequestId]>,
     mut write: impl FnMut(&Execution<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let bar = Bar::new();
-    let total = requests.is_none().then(|| trace.execution_count());
-    bar.begin("code blocks exported", total);
-    let mut executions = match requests {
-        Some(requests) => trace.executions_of(requests),
-        None => trace.executions(),
-    };
-    let mut passed: u64 = 0;
-    while let Some(execution) = executions.next()? {
-        let block = &trace.code_blocks()[execution.code_block as usize];
-        if !arguments.without_kernel || !block.is_kernels() {
-            write(&execution)?;
-        }
-        passed += 1;
-        if passed.is_multiple_of(EXECUTIONS_PER_REPORT) {
-            bar.advance(EXECUTIONS_PER_REPORT);
+    let stage = ("code blocks exported", trace.executions_read(requests));
+    progress::stage(&Bar::new(), stage, |tell| {
+        let executions = match requests {
+            Some(requests) => trace.executions_of(requests),
+            None => trace.executions(),
+        };
+        let mut executions = executions.telling(tell);
+        while let Some(execution) = executions.next()? {
+            let block = &trace.code_blocks()[execution.code_block as usize];
+            if !arguments.without_kernel || !block.is_kernels() {
+                write(&execution)?;
+            }
             interrupt::heed(UNDONE)?;
         }
-    }
-    bar.end();
-    interrupt::heed(UNDONE)
+        interrupt::heed(UNDONE)
+    })
 }

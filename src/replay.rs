@@ -120,7 +120,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let split = plan.as_ref().map(split).transpose()?;
     let requests = arguments.requests.as_ref();
     let requests = requests.map(|list| list.of(trace.requests().len()));
-    let executions = requests.is_none().then(|| trace.execution_count());
     let bar = Bar::new();
     let progress = |executions| bar.advance(executions);
     let options = ReplayOptions {
@@ -128,6 +127,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         warm_up_requests: warm_up,
         progress: Some(&progress),
     };
+    let executions = Some(options.executions(&trace));
     bar.begin("code blocks replayed", executions);
     let counted = count(&trace, &machines, split.as_ref(), &options, arguments);
     bar.end();

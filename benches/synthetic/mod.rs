@@ -25,7 +25,12 @@ pub const QUANTUM_CYCLES: u64 = 20;
 /// What the connections of a trace do, with what steps wait for.
 pub fn streams(trace: &Trace, split: &Split) -> Result<Streams, Error> {
     let sources = &mut AddressSources::new(trace);
-    Streams::annotated(trace, &[split], sources, PrefetcherName::None)
+    Streams::annotated(
+        (trace, trace.executions()),
+        &[split],
+        sources,
+        PrefetcherName::None,
+    )
 }
 
 /// Connections that never think, on cores that bring nothing before it is asked for.

@@ -10,7 +10,7 @@
 use crate::error::Error;
 use crate::subject::Subject;
 use corehop_partitioner::hop_cost::break_even_cycles;
-use corehop_partitioner::progress::Progress;
+use corehop_partitioner::progress::{self, Progress};
 use corehop_simulator::{CoreId, Machine, Prepared, Replay, ReplayOptions, Split};
 use corehop_traces::{FunctionId, ThreadId};
 use rayon::prelude::*;
@@ -102,9 +102,11 @@ pub fn gains(
     options: &ReplayOptions<'_>,
     progress: &dyn Progress,
 ) -> Result<Gains, Error> {
-    progress.begin("preparing the requests held out", None);
-    let prepared = Prepared::with_calls(subject.trace, &[machine], functions, options)?;
-    progress.end();
+    let total = options.executions(subject.trace);
+    let stage = ("code blocks of held-out requests prepared", total);
+    let prepared = progress::stage(progress, stage, |tell| {
+        Prepared::with_calls(subject.trace, &[machine], functions, &options.telling(tell))
+    })?;
     progress.begin("delegations replayed", Some(functions.len() as u64));
     let delegated = functions.par_iter().map(|&function| {
         let split = Split::new([(function, DELEGATED_TO)]).delegating([function]);

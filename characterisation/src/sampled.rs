@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::open_sets::OpenSets;
 use crate::subject::{Characterisation, Subject};
 use crate::touches::Touches;
-use corehop_partitioner::progress::Progress;
+use corehop_partitioner::progress::{self, Progress};
 use corehop_traces::Kind;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -119,21 +119,26 @@ impl Subject<'_> {
         let mut open = OpenSets::new(self.trace, &self.calls, &self.functions);
         let draw = |draw| (Sampler::new(every, seed, draw), Touches::default());
         let mut draws: Vec<(Sampler, Touches)> = (0..draws).map(draw).collect();
-        let mut executions = self.trace.executions_of(&self.requests);
-        progress.begin("drawing samples", None);
-        while let Some(execution) = executions.next()? {
-            let set = open.come(&execution);
-            let session = execution.request.and_then(|r| self.sessions.session(r));
-            let whose = (set, session.unwrap_or(0));
-            for access in execution.accesses {
-                for (sampler, touches) in &mut draws {
-                    if sampler.takes(access.kind) {
-                        touches.touch(*access.lines().start(), access.kind, whose);
+        let stage = (
+            "code blocks sampled",
+            self.trace.executions_read(Some(&self.requests)),
+        );
+        progress::stage(progress, stage, |tell| -> Result<(), Error> {
+            let mut executions = self.trace.executions_of(&self.requests).telling(tell);
+            while let Some(execution) = executions.next()? {
+                let set = open.come(&execution);
+                let session = execution.request.and_then(|r| self.sessions.session(r));
+                let whose = (set, session.unwrap_or(0));
+                for access in execution.accesses {
+                    for (sampler, touches) in &mut draws {
+                        if sampler.takes(access.kind) {
+                            touches.touch(*access.lines().start(), access.kind, whose);
+                        }
                     }
                 }
             }
-        }
-        progress.end();
+            Ok(())
+        })?;
         let of_draw = |(_, touches): (Sampler, Touches)| {
             let (totals, classes) = touches.classes(&open.sets, self.functions.len());
             Characterisation {

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::open_sets::{OpenSets, calls_of};
 use crate::session::Sessions;
 use crate::touches::Touches;
-use corehop_partitioner::progress::Progress;
+use corehop_partitioner::progress::{self, Progress};
 use corehop_partitioner::requests::complete;
 use corehop_traces::{Calls, FunctionId, RequestId, Trace};
 
@@ -32,9 +32,6 @@ pub struct Characterisation {
     /// Calls of each in the requests.
     pub calls: Vec<u64>,
 }
-
-/// How often the progress bar moves: some tens of times a second.
-const EXECUTIONS_PER_REPORT: u64 = 1 << 18;
 
 impl<'a> Subject<'a> {
     /// Finds the calls of these functions, in one pass over the trace.
@@ -90,24 +87,24 @@ impl<'a> Subject<'a> {
     pub fn characterise(&self, progress: &dyn Progress) -> Result<Characterisation, Error> {
         let mut open = OpenSets::new(self.trace, &self.calls, &self.functions);
         let mut touches = Touches::default();
-        let mut executions = self.trace.executions_of(&self.requests);
-        let mut passed: u64 = 0;
-        progress.begin("code blocks classified", None);
-        while let Some(execution) = executions.next()? {
-            let set = open.come(&execution);
-            let session = execution.request.and_then(|r| self.sessions.session(r));
-            let whose = (set, session.unwrap_or(0));
-            for access in execution.accesses {
-                for line in access.lines() {
-                    touches.touch(line, access.kind, whose);
+        let stage = (
+            "code blocks classified",
+            self.trace.executions_read(Some(&self.requests)),
+        );
+        progress::stage(progress, stage, |tell| -> Result<(), Error> {
+            let mut executions = self.trace.executions_of(&self.requests).telling(tell);
+            while let Some(execution) = executions.next()? {
+                let set = open.come(&execution);
+                let session = execution.request.and_then(|r| self.sessions.session(r));
+                let whose = (set, session.unwrap_or(0));
+                for access in execution.accesses {
+                    for line in access.lines() {
+                        touches.touch(line, access.kind, whose);
+                    }
                 }
             }
-            passed += 1;
-            if passed.is_multiple_of(EXECUTIONS_PER_REPORT) {
-                progress.advance(EXECUTIONS_PER_REPORT);
-            }
-        }
-        progress.end();
+            Ok(())
+        })?;
         let (totals, classes) = touches.classes(&open.sets, self.functions.len());
         Ok(Characterisation {
             totals,

@@ -8,7 +8,7 @@
 use crate::error::Error;
 use crate::open_sets::{OpenSets, Sets};
 use crate::subject::Subject;
-use corehop_partitioner::progress::Progress;
+use corehop_partitioner::progress::{self, Progress};
 use corehop_simulator::{
     CacheLevel, Cause, CoreId, LineId, Machine, Observer, ReplayOptions, Replayer, Split,
 };
@@ -100,18 +100,21 @@ impl Subject<'_> {
         let mut replayer = Replayer::new(machine, split)?;
         let mut by_set = BySet::default();
         let mut is_counting = false;
-        progress.begin("replaying what functions displace", None);
-        let mut executions = self.trace.executions_of(&requests);
-        while let Some(execution) = executions.next()? {
-            if !is_counting && execution.request >= first_counted {
-                is_counting = true;
-                by_set.sets.fill(Traffic::default());
+        let total = self.trace.executions_read(Some(&requests));
+        let stage = ("code blocks replayed for what functions displace", total);
+        progress::stage(progress, stage, |tell| -> Result<(), Error> {
+            let mut executions = self.trace.executions_of(&requests).telling(tell);
+            while let Some(execution) = executions.next()? {
+                if !is_counting && execution.request >= first_counted {
+                    is_counting = true;
+                    by_set.sets.fill(Traffic::default());
+                }
+                by_set.current = open.come(&execution) as usize;
+                by_set.sets.resize(open.sets.len(), Traffic::default());
+                replayer.execute_observed(&execution, &mut by_set);
             }
-            by_set.current = open.come(&execution) as usize;
-            by_set.sets.resize(open.sets.len(), Traffic::default());
-            replayer.execute_observed(&execution, &mut by_set);
-        }
-        progress.end();
+            Ok(())
+        })?;
         Ok(by_set.sums(&open.sets, self.functions.len()))
     }
 }

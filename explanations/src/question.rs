@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::explanation::{CONNECTIONS, Explanation};
 use corehop_partitioner::alternatives::{PlannedFunction, alternatives};
 use corehop_partitioner::candidates::{CandidateRule, Candidates};
-use corehop_partitioner::progress::Progress;
+use corehop_partitioner::progress::{self, Progress};
 use corehop_partitioner::requests::complete;
 use corehop_plans::Plan;
 use corehop_simulator::detail::{Modes, Segments, replay_by_mode, replay_in_detail};
@@ -58,7 +58,7 @@ impl<'a> Question<'a> {
             progress: None,
         };
         let placed = placed(&split);
-        let executions = 2 * trace.execution_count();
+        let executions = 2 * options.executions(trace);
         progress.begin("code blocks replayed in detail", Some(executions));
         let advance = |executions| progress.advance(executions);
         let watched = ReplayOptions {
@@ -134,14 +134,13 @@ fn demands(
     if all <= 1 {
         return Ok(vec![Demands::of((1, subject.cores), before, after)]);
     }
-    progress.begin("replaying fewer connections", None);
     let some = CONNECTIONS.iter().copied().filter(|&some| some < all);
-    let demands = some
-        .chain([all])
-        .map(|some| subject.demands(some))
-        .collect();
-    progress.end();
-    demands
+    let numbers: Vec<u32> = some.chain([all]).collect();
+    let stage = ("numbers of connections replayed", numbers.len() as u64);
+    progress::stage(progress, stage, |tell| {
+        let demands = |&some: &u32| subject.demands(some).inspect(|_| tell(1));
+        numbers.iter().map(demands).collect()
+    })
 }
 
 /// The functions of a split, by core.

@@ -12,7 +12,7 @@ use crate::Error;
 use crate::evaluate::Placement;
 use crate::held_out::{Comparison, Evaluated};
 use crate::objective::Objective;
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::requests::TrainTestSplit;
 use corehop_simulator::{Machine, Prepared, Replay, Split, replay};
 use corehop_traces::{FunctionId, Trace};
@@ -123,9 +123,14 @@ pub fn delegation(
     } = found;
     let rounds = train_test.rounds();
     let functions: Vec<FunctionId> = split.iter().map(|&(function, _)| function).collect();
-    progress.begin("trying hops back", None);
     let options = train_test.searched_options();
-    let prepared = Prepared::with_calls(trace, &[machine], &functions, &options)?;
+    let stage = (
+        "code blocks prepared for hops back",
+        options.executions(trace),
+    );
+    let prepared = progress::stage(progress, stage, |tell| {
+        Prepared::with_calls(trace, &[machine], &functions, &options.telling(tell))
+    })?;
     let delegated = |combination: &Combination| -> Vec<FunctionId> {
         let functions = functions.iter().zip(combination);
         functions
@@ -138,14 +143,19 @@ pub fn delegation(
     let mut tried = Tried {
         known: HashMap::new(),
         replay: &|combination| {
-            Ok(prepared.replay_rounds(machine, &split_of(combination), rounds)?)
+            let replay = prepared.replay_rounds(machine, &split_of(combination), rounds)?;
+            progress.advance(1);
+            Ok(replay)
         },
         objective,
     };
     let may: Vec<usize> = (0..functions.len())
         .filter(|&place| !one_way.contains(&functions[place]))
         .collect();
-    let best = tried.search(functions.len(), &may)?;
+    progress.begin("combinations of hops back tried", None);
+    let best = tried.search(functions.len(), &may);
+    progress.end();
+    let best = best?;
     let variant = |combination: Combination| Variant {
         delegated: delegated(&combination),
         replay: tried.known[&combination].clone(),
@@ -170,7 +180,6 @@ pub fn delegation(
             *held_out = held_out.with(&on_others);
         }
     }
-    progress.end();
     Ok(found)
 }
 

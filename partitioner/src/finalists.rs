@@ -12,14 +12,13 @@
 //! counted: those searched alone are so few that most connections would have one or none.
 
 use crate::Error;
-use crate::requests::TrainTestSplit;
 use crate::weights::{ONE, Weighted};
 use corehop_core_model::InOrder;
 use corehop_simulator::{CoreId, Machine, Split};
 use corehop_timed::{
     Load, MOST_CONNECTIONS, PrefetcherName, QUANTUM_CYCLES, Setting, Streams, simulate,
 };
-use corehop_traces::{FunctionId, RequestId, Trace};
+use corehop_traces::{Executions, FunctionId, Trace};
 use rayon::prelude::*;
 
 /// Most splits that are replayed with clocks.
@@ -73,7 +72,6 @@ pub(crate) struct TimedReplay<'a> {
 pub(crate) struct Wanted<'a> {
     pub trace: &'a Trace,
     pub machines: &'a [Weighted],
-    pub train_test: &'a TrainTestSplit,
     /// All functions at which a split may move threads.
     pub functions: &'a [FunctionId],
     pub connections: u32,
@@ -85,16 +83,18 @@ impl<'a> TimedReplay<'a> {
     ///
     /// # Errors
     /// What reading the trace says.
-    pub fn new(wanted: Wanted<'a>) -> Result<Result<TimedReplay<'a>, Finals>, Error> {
+    pub fn new(
+        executions: Executions<'_>,
+        wanted: Wanted<'a>,
+    ) -> Result<Result<TimedReplay<'a>, Finals>, Error> {
         let most = MOST_CONNECTIONS;
         let connections = wanted.connections as usize;
         if connections > most {
             return Ok(Err(Finals::TooManyConnections { most }));
         }
-        let requests: Vec<RequestId> = wanted.train_test.training().collect();
         let functions = wanted.functions.iter().copied();
         let anywhere = Split::new(functions.map(|function| (function, CoreId(0))));
-        let streams = Streams::of_requests(wanted.trace, &requests, &[&anywhere])?;
+        let streams = Streams::of_executions(wanted.trace, executions, &[&anywhere])?;
         let available = streams.connections();
         if connections > available && !wanted.repeat_connections {
             return Ok(Err(Finals::TooFewConnections { available }));

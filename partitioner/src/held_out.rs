@@ -12,7 +12,7 @@ use crate::evaluate::Placement;
 use crate::fewer::{Fewer, named};
 use crate::finalists::{Finals, MOST_FINALISTS, Timed, TimedReplay};
 use crate::objective::Objective;
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::requests::TrainTestSplit;
 use crate::strategy::Ranking;
 use crate::weights::{Factors, Weighted};
@@ -99,21 +99,16 @@ impl HeldOutEvaluation<'_> {
     /// When `ranked` is empty: a search ends with at least one split.
     pub fn evaluate(&self, ranked: Vec<(u64, Placement)>) -> Result<(Placement, Evaluated), Error> {
         let (ranked, order, finals) = self.in_full(ranked)?;
-        self.progress
-            .begin("replays of the best split made", Some(5));
         let split = ranked[order[0]].split.clone();
         let runner_up = order.get(1).map(|&index| &ranked[index].split[..]);
         let searched = self.on_searched_requests(&split)?;
-        self.progress.advance(2);
         let (mut held_out, mut runner_up_held_out) = (None, None);
         if !self.train_test.held_out.is_empty() {
             let splits = [&split[..]].into_iter().chain(runner_up);
             let mut compared = self.on_held_out_requests(splits)?.into_iter();
-            self.progress.advance(3);
             held_out = compared.next();
             runner_up_held_out = compared.next();
         }
-        self.progress.end();
         let evaluated = Evaluated {
             searched,
             held_out,
@@ -140,12 +135,10 @@ impl HeldOutEvaluation<'_> {
             Ok(ranked.swap_remove(order[0]).split)
         };
         let splits: Vec<Placement> = rankings.iter().map(best).collect::<Result<_, _>>()?;
-        self.progress.begin("judging splits over fewer cores", None);
         let evaluated = match splits.is_empty() {
             true => Vec::new(),
             false => self.on_held_out_requests(splits.iter().map(|split| &split[..]))?,
         };
-        self.progress.end();
         let fewer = rankings.into_iter().zip(splits).zip(evaluated);
         let fewer = fewer.map(|(((cores, _), split), held_out)| Fewer {
             cores,
@@ -237,7 +230,8 @@ impl HeldOutEvaluation<'_> {
         splits: impl Iterator<Item = &'s [(FunctionId, CoreId)]>,
     ) -> Result<Vec<Comparison>, Error> {
         let splits: Vec<Split> = splits.map(split_at).collect();
-        compare_on(self.trace, self.machines, self.train_test, &splits)
+        let of = (self.trace, self.machines, self.train_test);
+        compare_on(of, &splits, self.progress)
     }
 }
 
@@ -247,10 +241,9 @@ impl HeldOutEvaluation<'_> {
 /// # Errors
 /// What reading or replaying the trace says.
 pub(crate) fn compare_on(
-    trace: &Trace,
-    machines: &[Weighted],
-    train_test: &TrainTestSplit,
+    (trace, machines, train_test): (&Trace, &[Weighted], &TrainTestSplit),
     splits: &[Split],
+    progress: &dyn Progress,
 ) -> Result<Vec<Comparison>, Error> {
     let one_core = Split::default();
     let settings = machines.iter().flat_map(|of| {
@@ -259,7 +252,14 @@ pub(crate) fn compare_on(
         splits.map(move |split| Setting { machine, split })
     });
     let settings: Vec<Setting<'_>> = settings.collect();
-    let replays = replay_all(trace, &settings, &train_test.held_out_options())?;
+    let options = train_test.held_out_options();
+    let stage = (
+        "code blocks of held-out requests replayed",
+        options.executions(trace),
+    );
+    let replays = progress::stage(progress, stage, |tell| {
+        replay_all(trace, &settings, &options.telling(tell))
+    })?;
     let of_split = |split: usize| {
         let of_machines = machines.iter().zip(replays.chunks(splits.len() + 1));
         together(of_machines.map(|(of, replays)| (of.weight, &replays[0], &replays[split])))

@@ -10,7 +10,7 @@
 
 use crate::Error;
 use crate::candidates::{CandidateRule, Candidates};
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::request_function::request_function;
 use crate::settings::Settings;
 use corehop_plans::LAST_CALL;
@@ -57,9 +57,10 @@ pub fn at_calls(
         calls.map(|call| (one.function, call))
     });
     let calls: Vec<(FunctionId, u32)> = calls.collect();
-    progress.begin("numbering calls", None);
-    let numbered = trace.with_functions_at_calls(&calls);
-    progress.end();
+    let stage = ("code blocks read to number calls", trace.execution_count());
+    let numbered = progress::stage(progress, stage, |tell| {
+        trace.with_functions_at_calls(&calls, tell)
+    });
     Ok(numbered?)
 }
 

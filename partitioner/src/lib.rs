@@ -43,7 +43,7 @@ pub use held_out::{Comparison, Evaluated};
 pub use settings::Settings;
 
 use candidates::Candidates;
-use corehop_simulator::{Machine, Prepared, ReplayOptions, Split};
+use corehop_simulator::{Machine, Prepared, Split};
 use corehop_traces::{FunctionId, RequestId, Trace};
 use delegated::CallsWanted;
 use delegation::{Delegate, Delegation, FoundSplit, delegation};
@@ -238,17 +238,20 @@ fn timed_replay_of<'a>(
     let Objective::Throughput { connections } = settings.objective else {
         return Ok(Err(Finals::NotAsked));
     };
-    progress.begin("reading connections", None);
-    let replay = TimedReplay::new(Wanted {
-        trace,
-        machines,
-        train_test,
-        functions,
-        connections,
-        repeat_connections: settings.repeat_connections,
-    });
-    progress.end();
-    replay
+    let requests: Vec<RequestId> = train_test.training().collect();
+    let total = trace.executions_read(Some(&requests));
+    let stage = ("code blocks of connections read", total);
+    progress::stage(progress, stage, |tell| {
+        let executions = trace.executions_of(&requests).telling(tell);
+        let wanted = Wanted {
+            trace,
+            machines,
+            functions,
+            connections,
+            repeat_connections: settings.repeat_connections,
+        };
+        TimedReplay::new(executions, wanted)
+    })
 }
 
 /// What replays of the searched requests need.
@@ -259,13 +262,16 @@ fn prepared(
     functions: &[FunctionId],
     progress: &dyn Progress,
 ) -> Result<Prepared, Error> {
-    let advance = |executions| progress.advance(executions);
-    let options = ReplayOptions {
-        progress: Some(&advance),
-        ..train_test.searched_options()
-    };
+    let options = train_test.searched_options();
+    let stage = (
+        "code blocks prepared for the search",
+        options.executions(trace),
+    );
     let simulated: Vec<&Machine> = machines.iter().map(|of| &of.machine).collect();
-    Ok(Prepared::new(trace, &simulated, functions, &options)?)
+    let prepared = progress::stage(progress, stage, |tell| {
+        Prepared::new(trace, &simulated, functions, &options.telling(tell))
+    });
+    Ok(prepared?)
 }
 
 /// The best split, whose threads stay where calls take them.
@@ -282,13 +288,11 @@ fn search_and_evaluate(
     let train_test = settings.train_test_split(trace)?;
     let candidates = candidates_of(trace, &train_test, settings, progress)?;
     let functions = candidates.representatives();
-    progress.begin("code blocks prepared for the search", None);
     let prepared = prepared(trace, machines, &train_test, &functions, progress)?;
     let rounds = train_test.rounds();
     let factors = Factors::of(machines, settings.objective, &prepared, rounds)?;
     let is_sum = !train_test.last_counts;
     let terms = is_sum.then(|| factors.terms(&prepared, rounds)).flatten();
-    progress.end();
     let mut evaluator = match &terms {
         Some(terms) => Evaluator::new(terms, &functions),
         None => Evaluator::in_full(&prepared, &factors, &functions, rounds),

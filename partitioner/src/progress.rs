@@ -14,6 +14,18 @@ pub trait Progress: Sync {
     }
 }
 
+/// Does the work of a stage, of so many steps; `work` is given what to tell of them.
+pub fn stage<T>(
+    progress: &dyn Progress,
+    (name, total): (&str, u64),
+    work: impl FnOnce(&(dyn Fn(u64) + Sync)) -> T,
+) -> T {
+    progress.begin(name, Some(total));
+    let result = work(&|steps| progress.advance(steps));
+    progress.end();
+    result
+}
+
 /// Nobody watches.
 pub struct Silent;
 

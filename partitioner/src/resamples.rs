@@ -77,9 +77,7 @@ pub fn resample(
         let train_test = train_test.apart_from(&first.seen(), seed);
         let mut ratios = [None, None];
         if !train_test.held_out.is_empty() {
-            progress.begin("judging another draw", None);
-            let evaluated = compare_on(trace, machines, &train_test, &splits)?;
-            progress.end();
+            let evaluated = compare_on((trace, machines, &train_test), &splits, progress)?;
             for (ratio, evaluated) in ratios.iter_mut().zip(&evaluated) {
                 *ratio = evaluated.ratio(settings.objective);
             }

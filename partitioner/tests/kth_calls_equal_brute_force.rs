@@ -119,7 +119,7 @@ fn found_as_by_brute_force(
         .map(|&(of, call)| (FunctionId(of), call))
         .collect();
     let trace = record(steps, chunk, &folder.path().join("numbered.trace"));
-    let trace = trace.with_functions_at_calls(&numbered).unwrap();
+    let trace = trace.with_functions_at_calls(&numbered, &|_| ()).unwrap();
     let all = (0..trace.functions().len() as u32).map(FunctionId);
     let functions: Vec<FunctionId> = all.filter(|&of| !trace.has_numbered_calls(of)).collect();
     let meant = |&of: &FunctionId| match trace.call_meant(of) {

@@ -1,7 +1,7 @@
 //! What to replay of a trace: which requests, and from which of them on to count.
 
 use crate::error::Error;
-use corehop_traces::RequestId;
+use corehop_traces::{Executions, RequestId, Tell, Trace};
 
 /// What to replay of a trace; the default is all of it.
 #[derive(Clone, Default)]
@@ -11,12 +11,40 @@ pub struct ReplayOptions<'a> {
     pub requests: Option<Vec<RequestId>>,
     /// The first so many of them run uncounted: counting starts when the first of the others does.
     pub warm_up_requests: usize,
-    /// Told now and then how many executions were replayed since it was last told.
-    pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
+    /// Told now and then how many executions were read since it was last told; in all, as many as
+    /// [`ReplayOptions::executions`] says.
+    pub progress: Option<Tell<'a>>,
 }
 
-/// How often a sequential replay of a trace tells its progress: some hundred times a second.
-pub(crate) const EXECUTIONS_PER_REPORT: u64 = 1 << 16;
+impl ReplayOptions<'_> {
+    /// How many executions a pass over what is replayed reads: those of requests that were not
+    /// asked for count, too, where they stand in a chunk with others.
+    pub fn executions(&self, trace: &Trace) -> u64 {
+        trace.executions_read(self.requests.as_deref())
+    }
+
+    /// The same, with somebody told.
+    #[must_use]
+    pub fn telling<'t>(&self, tell: Tell<'t>) -> ReplayOptions<'t> {
+        ReplayOptions {
+            requests: self.requests.clone(),
+            warm_up_requests: self.warm_up_requests,
+            progress: Some(tell),
+        }
+    }
+
+    /// What is replayed, in its order.
+    pub(crate) fn played<'t>(&'t self, trace: &'t Trace) -> Executions<'t> {
+        let executions = match &self.requests {
+            Some(requests) => trace.executions_of(requests),
+            None => trace.executions(),
+        };
+        match self.progress {
+            Some(tell) => executions.telling(tell),
+            None => executions,
+        }
+    }
+}
 
 /// The requests to replay, in the trace's order, once it is sure that they make sense.
 pub(crate) fn chosen_requests(

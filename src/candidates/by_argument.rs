@@ -8,7 +8,6 @@ use corehop_explanations::called;
 use corehop_partitioner::by_argument::{
     MOST_CALLS, ObjectArgument, ObjectArguments, object_arguments,
 };
-use corehop_partitioner::progress::Progress;
 use corehop_traces::Trace;
 use corehop_wording::name::shortened;
 use corehop_wording::number::{counted, grouped, share};
@@ -17,10 +16,7 @@ use serde_json::{Value, json};
 /// What is printed of a trace.
 pub fn told(trace: &Trace, name: &str, min_share: f64, as_json: bool) -> Result<Lines, Failure> {
     let bar = Bar::new();
-    bar.begin("following arguments", None);
-    let found = object_arguments(trace, min_share);
-    bar.end();
-    let found = found?;
+    let found = object_arguments(trace, min_share, &bar)?;
     Ok(match as_json {
         true => Lines::of_json(&json_of(trace, name, min_share, &found)),
         false => text_of(trace, name, min_share, &found),

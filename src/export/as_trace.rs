@@ -4,15 +4,12 @@ use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::progress::Bar;
-use corehop_partitioner::progress::Progress;
+use corehop_partitioner::progress;
 use corehop_recorder::trace_file;
 use corehop_traces::{Chosen, Summary, Trace, WriterOptions, copy_chosen};
 use std::path::Path;
 
 pub const UNDONE: &str = "nothing was written";
-
-/// How often progress is told and an interrupt heeded: some tens of times a second.
-pub const EXECUTIONS_PER_REPORT: u64 = 1 << 16;
 
 /// Finds out whether a trace can be written there.
 pub fn check(output: &Path, force: bool) -> Result<(), Failure> {
@@ -48,19 +45,14 @@ pub fn write(
 }
 
 fn copied(output: &Path, trace: &Trace, chosen: &Chosen<'_>) -> Result<Summary, Failure> {
-    let bar = Bar::new();
-    let total = chosen.requests.is_none().then(|| trace.execution_count());
-    bar.begin("code blocks exported", total);
-    let mut passed: u64 = 0;
-    let mut goes_on = || {
-        passed += 1;
-        if passed.is_multiple_of(EXECUTIONS_PER_REPORT) {
-            bar.advance(EXECUTIONS_PER_REPORT);
-        }
-        !interrupt::is_asked()
-    };
+    let stage = (
+        "code blocks exported",
+        trace.executions_read(chosen.requests),
+    );
     let options = WriterOptions::default();
-    let copied = copy_chosen(trace, chosen, output, &options, &mut goes_on)?;
-    bar.end();
-    copied.ok_or_else(|| interrupt::failure(UNDONE))
+    let copied = progress::stage(&Bar::new(), stage, |tell| {
+        let goes_on = || !interrupt::is_asked();
+        copy_chosen(trace, chosen, output, &options, (tell, &goes_on))
+    });
+    copied?.ok_or_else(|| interrupt::failure(UNDONE))
 }

@@ -3,12 +3,9 @@
 use super::kernel_visits::KernelVisits;
 use super::system_calls::SystemCalls;
 use crate::progress::Bar;
-use corehop_partitioner::progress::Progress;
-use corehop_traces::{Kind, PAGE_SHIFT, Trace, physical_address};
+use corehop_partitioner::progress;
+use corehop_traces::{Kind, PAGE_SHIFT, Tell, Trace, physical_address};
 use std::collections::{BTreeMap, HashSet};
-
-/// How often the progress bar moves: some tens of times a second.
-const EXECUTIONS_PER_REPORT: u64 = 1 << 20;
 
 /// What the executions of a trace add up to.
 pub struct Activity<'t> {
@@ -30,16 +27,18 @@ pub struct Activity<'t> {
 impl<'t> Activity<'t> {
     /// The trace is to be indexed by physical addresses.
     pub fn of(trace: &'t Trace) -> Result<Activity<'t>, corehop_traces::Error> {
-        let bar = Bar::new();
-        bar.begin("code blocks read", Some(trace.execution_count()));
+        let stage = ("code blocks read", trace.execution_count());
+        progress::stage(&Bar::new(), stage, |tell| Activity::told(trace, tell))
+    }
+
+    fn told(trace: &'t Trace, tell: Tell<'_>) -> Result<Activity<'t>, corehop_traces::Error> {
         let (mut by_kind, mut of_kernel) = ([0; 3], [0; 3]);
         let (mut physical, mut frames) = (0, HashSet::new());
         let mut by_cpu = BTreeMap::new();
         let mut by_request = vec![0; trace.requests().len()];
         let mut system_calls = SystemCalls::of(trace);
         let mut kernel_visits = KernelVisits::of(trace);
-        let mut executions = trace.executions();
-        let mut passed: u64 = 0;
+        let mut executions = trace.executions().telling(tell);
         while let Some(execution) = executions.next()? {
             for access in execution.accesses {
                 by_kind[access.kind as usize] += 1;
@@ -57,12 +56,7 @@ impl<'t> Activity<'t> {
             if let Some(request) = execution.request {
                 by_request[request.index()] += execution.accesses.len() as u64;
             }
-            passed += 1;
-            if passed.is_multiple_of(EXECUTIONS_PER_REPORT) {
-                bar.advance(EXECUTIONS_PER_REPORT);
-            }
         }
-        bar.end();
         let requests = trace.requests().iter().zip(by_request);
         let complete = requests.filter(|(request, _)| request.complete);
         let mut per_request: Vec<u64> = complete.map(|(_, accesses)| accesses).collect();

@@ -177,8 +177,7 @@ impl Subject<'_> {
     }
 
     fn executions(&self) -> Option<u64> {
-        let all = self.options.requests.is_none();
-        all.then(|| self.trace.execution_count())
+        Some(self.options.executions(self.trace))
     }
 
     fn buffer(&self, pages: Vec<u64>) -> Result<PolluteBuffer, Failure> {

@@ -94,7 +94,7 @@ pub fn run(arguments: &PostedArguments, others: &OtherOptions<'_>) -> Result<(),
     let progress = |executions| bar.advance(executions);
     let options = others.of_requests(&trace, &progress);
     let failed = |error| about(Some(others.trace), error);
-    let executions = options.requests.is_none().then(|| trace.execution_count());
+    let executions = Some(options.executions(&trace));
     bar.begin("code blocks searched for system calls", executions);
     let calls = SystemCalls::of(&trace, &options).map_err(failed)?;
     let made = calls.made();

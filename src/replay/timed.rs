@@ -18,7 +18,7 @@ use crate::taken::Taken;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use core_model::ModelName;
-use corehop_partitioner::progress::Progress;
+use corehop_partitioner::progress;
 use corehop_simulator::{Machine, Split};
 use corehop_timed::{
     Choice, Error, Load, PREFETCHERS, PrefetcherName, QUANTUM_CYCLES, Setting, Streams,
@@ -132,17 +132,19 @@ pub fn run(arguments: &TimedArguments, asked: &Asked<'_>) -> Result<(), Failure>
     let split = split.transpose()?;
     let failed = |error| failure(error, asked);
     let bar = Bar::new();
-    bar.begin("reading connections", None);
     let splits: Vec<&Split> = split.iter().collect();
     let model = arguments.core_model;
-    let streams = model.streams(&trace, &splits, arguments.prefetcher);
-    let streams = streams.map_err(failed);
-    bar.end();
-    let streams = streams?;
+    let stage = ("code blocks read", trace.execution_count());
+    let streams = progress::stage(&bar, stage, |tell| {
+        model.streams(&trace, &splits, arguments.prefetcher, tell)
+    });
+    let streams = streams.map_err(failed)?;
     let settings = arguments.settings(&machine, split.as_ref(), &streams, asked.warm_up);
-    bar.begin("simulating", None);
-    let outcomes = model.simulate(&streams, &settings).map_err(failed);
-    bar.end();
+    let stage = ("settings simulated", settings.len() as u64);
+    let outcomes = progress::stage(&bar, stage, |tell| {
+        model.simulate(&streams, &settings, tell)
+    });
+    let outcomes = outcomes.map_err(failed);
     let report = Report {
         trace_name: asked.trace,
         trace: &trace,

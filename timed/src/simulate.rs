@@ -19,6 +19,7 @@ use crate::setting::Setting;
 use crate::streams::connections::Streams;
 use corehop_core_model::CoreModel;
 use corehop_simulator::{Geometry, Hierarchy, Machine, Split};
+use corehop_traces::Tell;
 use rayon::prelude::*;
 
 /// Simulates one setting, with cores that `core` makes.
@@ -98,9 +99,10 @@ pub fn simulate_all<M: CoreModel>(
     streams: &Streams,
     settings: &[Setting<'_>],
     core: impl Fn(&Machine) -> M + Sync,
+    tell: Tell<'_>,
 ) -> Result<Vec<Outcome>, Error> {
     let settings = settings.par_iter();
-    let outcomes = settings.map(|setting| simulate(streams, setting, &core));
+    let outcomes = settings.map(|setting| simulate(streams, setting, &core).inspect(|_| tell(1)));
     let outcomes: Vec<Result<Outcome, Error>> = outcomes.collect();
     outcomes.into_iter().collect()
 }

@@ -256,7 +256,13 @@ impl Annotate for MadeUp {
 #[test]
 fn a_core_model_is_told_of_instructions_before_their_references_and_of_addresses() {
     let (machine, split, trace) = (machine(), split(), server(1, 1));
-    let streams = Streams::annotated(&trace, &[&split], &mut MadeUp, PrefetcherName::None).unwrap();
+    let streams = Streams::annotated(
+        (&trace, trace.executions()),
+        &[&split],
+        &mut MadeUp,
+        PrefetcherName::None,
+    )
+    .unwrap();
     let diary = Rc::new(RefCell::new(Vec::new()));
     let setting = Setting {
         requests: 1,

@@ -69,7 +69,9 @@ fn trace(lines: &[Line]) -> Trace {
 /// A request of each connection, each on a core of its own.
 fn simulated(prefetcher: PrefetcherName, l2_size_bytes: u64, lines: &[Line]) -> Outcome {
     let machine = machine(l2_size_bytes);
-    let streams = Streams::annotated(&trace(lines), &[], &mut Unknown, prefetcher).unwrap();
+    let trace = trace(lines);
+    let executions = trace.executions();
+    let streams = Streams::annotated((&trace, executions), &[], &mut Unknown, prefetcher).unwrap();
     let connections = streams.connections();
     let setting = setting(&machine, connections, prefetcher);
     simulate(&streams, &setting, InOrder::new).unwrap()

@@ -216,7 +216,7 @@ fn a_copy_without_the_kernel_holds_what_user_code_does_in_the_same_requests() {
         requests: None,
         without_kernel: true,
     };
-    let summary = copy_chosen(&both, &chosen, &user, &options(), &mut || true).unwrap();
+    let summary = copy_chosen(&both, &chosen, &user, &options(), (&|_| (), &|| true)).unwrap();
     assert_eq!(summary.unwrap().accesses, 3 * 2 * 2);
     let user = Trace::open(&user).unwrap();
     let mut executions = user.executions();
@@ -228,6 +228,6 @@ fn a_copy_without_the_kernel_holds_what_user_code_does_in_the_same_requests() {
     assert_eq!(requests, [0, 0, 1, 1, 2, 2]);
     assert_eq!(user.requests().len(), both.requests().len());
     let stopped = folder.path().join("stopped.trace");
-    let stopped = copy_chosen(&both, &chosen, &stopped, &options(), &mut || false).unwrap();
+    let stopped = copy_chosen(&both, &chosen, &stopped, &options(), (&|_| (), &|| false)).unwrap();
     assert!(stopped.is_none());
 }

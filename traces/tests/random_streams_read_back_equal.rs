@@ -7,6 +7,7 @@ mod streams;
 use corehop_traces::{Access, CodeBlock, Index, Kind, Page, RequestId, ThreadId, Trace};
 use located::{located, physical};
 use proptest::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
 use streams::{
     Data, Step, THREADS, code_blocks, entered, fit, mappings, pages, process_of, steps, write,
     write_machine,
@@ -159,14 +160,23 @@ proptest! {
             prop_assert_eq!(request.connection.unwrap_or(0), number % 3);
         }
 
-        let mut chosen = trace.executions_of(&wanted);
+        let (told, mut played) = (AtomicU64::new(0), 0);
+        let tell = |executions| {
+            told.fetch_add(executions, Ordering::Relaxed);
+        };
+        let mut chosen = trace.executions_of(&wanted).telling(&tell);
         let of_wanted = |seen: &&Seen| seen.2.is_some_and(|request| wanted.contains(&request));
         for (_, thread, request, _, accesses) in expected.iter().filter(of_wanted) {
             let seen = chosen.next().unwrap().unwrap();
             prop_assert_eq!((seen.thread, seen.request), (*thread, *request));
             prop_assert_eq!(seen.accesses, accesses);
+            played += 1;
         }
         prop_assert!(chosen.next().unwrap().is_none());
+        let read = trace.executions_read(Some(&wanted));
+        prop_assert_eq!(told.into_inner(), read);
+        prop_assert!((played..=expected.len() as u64).contains(&read));
+        prop_assert_eq!(trace.executions_read(None), expected.len() as u64);
     }
 }
 

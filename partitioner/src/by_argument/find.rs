@@ -4,8 +4,9 @@
 use super::lines;
 use super::object::{Object, ObjectArgument, objects_of};
 use crate::error::Error;
+use crate::progress::{self, Progress};
 use corehop_plans::Argument;
-use corehop_traces::{ARGUMENTS, Arguments, EnteredCall, FunctionId, ThreadId, Trace};
+use corehop_traces::{ARGUMENTS, Arguments, EnteredCall, FunctionId, Tell, ThreadId, Trace};
 use std::collections::{HashMap, HashSet};
 
 /// Functions called more often in a request, on average, are left out: each call may be a hop.
@@ -38,7 +39,11 @@ pub struct ObjectArguments {
 ///
 /// # Errors
 /// What reading the trace says; [`Error::NoRequests`]; [`Error::NoPointers`].
-pub fn object_arguments(trace: &Trace, min_share: f64) -> Result<ObjectArguments, Error> {
+pub fn object_arguments(
+    trace: &Trace,
+    min_share: f64,
+    progress: &dyn Progress,
+) -> Result<ObjectArguments, Error> {
     if !trace.has_pointers() {
         return Err(Error::NoPointers);
     }
@@ -54,9 +59,16 @@ pub fn object_arguments(trace: &Trace, min_share: f64) -> Result<ObjectArguments
     if found.requests == 0 {
         return Err(Error::NoRequests);
     }
-    let functions = found.choose(trace, min_share)?;
+    let total = trace.execution_count();
+    let stage = |name| (name, total);
+    let functions = progress::stage(progress, stage("code blocks read for calls"), |tell| {
+        found.choose(trace, min_share, tell)
+    })?;
     let wanted = functions.iter().filter(|wanted| **wanted).count();
-    let mut arguments = changing(trace, functions)?;
+    let stage_of_arguments = stage("code blocks read for arguments");
+    let mut arguments = progress::stage(progress, stage_of_arguments, |tell| {
+        changing(trace, functions, tell)
+    })?;
     arguments.retain(|one| {
         let known = one.known as f64 / one.calls as f64;
         known >= LEAST_KNOWN && one.objects > 1 && one.changes > 0
@@ -71,7 +83,9 @@ pub fn object_arguments(trace: &Trace, min_share: f64) -> Result<ObjectArguments
         }
     }
     arguments.retain(|one| counted.contains(&one.function));
-    lines::count(trace, &counted, &mut arguments)?;
+    progress::stage(progress, stage("code blocks read for lines"), |tell| {
+        lines::count(trace, &counted, &mut arguments, tell)
+    })?;
     let order = |one: &ObjectArgument| {
         let lines = std::cmp::Reverse(one.lines_again);
         (lines, one.function, one.argument)
@@ -83,12 +97,17 @@ pub fn object_arguments(trace: &Trace, min_share: f64) -> Result<ObjectArguments
 
 impl ObjectArguments {
     /// The functions called as often as they may be, by index.
-    fn choose(&mut self, trace: &Trace, min_share: f64) -> Result<Vec<bool>, Error> {
+    fn choose(
+        &mut self,
+        trace: &Trace,
+        min_share: f64,
+        tell: Tell<'_>,
+    ) -> Result<Vec<bool>, Error> {
         let count = trace.functions().len();
         let (mut calls, mut requests) = (vec![0_u64; count], vec![0_u64; count]);
         // A request runs on one thread.
         let mut latest = vec![vec![None; count]; trace.threads().len()];
-        let mut executions = trace.executions();
+        let mut executions = trace.executions().telling(tell);
         while let Some(execution) = executions.next()? {
             let (Some(function), Some(request)) = (execution.entry, execution.request) else {
                 continue;
@@ -127,7 +146,11 @@ struct Seen {
 }
 
 /// Counts calls and objects of these functions' arguments.
-fn changing(trace: &Trace, functions: Vec<bool>) -> Result<Vec<ObjectArgument>, Error> {
+fn changing(
+    trace: &Trace,
+    functions: Vec<bool>,
+    tell: Tell<'_>,
+) -> Result<Vec<ObjectArgument>, Error> {
     let mut calls: HashMap<FunctionId, (u64, [Seen; ARGUMENTS])> = HashMap::new();
     let mut take = |call: EnteredCall| {
         let is_complete =
@@ -146,7 +169,8 @@ fn changing(trace: &Trace, functions: Vec<bool>) -> Result<Vec<ObjectArgument>, 
         }
     };
     let mut arguments = Arguments::new(trace, functions);
-    let mut executions = trace.executions().with_virtual_addresses();
+    let executions = trace.executions().with_virtual_addresses();
+    let mut executions = executions.telling(tell);
     while let Some(execution) = executions.next()? {
         arguments.execution(&execution, &mut take);
     }

@@ -6,7 +6,7 @@
 
 use super::object::{Object, ObjectArgument, objects_of};
 use crate::error::Error;
-use corehop_traces::{ARGUMENTS, Arguments, EnteredCall, Execution, FunctionId, Kind, Trace};
+use corehop_traces::{ARGUMENTS, Arguments, EnteredCall, Execution, FunctionId, Kind, Tell, Trace};
 use std::collections::HashMap;
 
 /// What a function's calls have done.
@@ -37,6 +37,7 @@ pub fn count(
     trace: &Trace,
     functions: &[FunctionId],
     arguments: &mut [ObjectArgument],
+    tell: Tell<'_>,
 ) -> Result<(), Error> {
     let mut wanted = vec![false; trace.functions().len()];
     functions
@@ -44,7 +45,7 @@ pub fn count(
         .for_each(|function| wanted[function.index()] = true);
     let calls = Arguments::of(trace, wanted)?;
     let mut counting = Counting::new(trace, functions, &calls);
-    let mut executions = trace.executions();
+    let mut executions = trace.executions().telling(tell);
     while let Some(execution) = executions.next()? {
         counting.execution(&execution);
     }

@@ -90,10 +90,7 @@ pub fn search(
     progress: &dyn Progress,
 ) -> Result<Vec<Found>, Error> {
     let train_test = TrainTestSplit::of(trace.requests(), sought.searched, sought.seed)?;
-    progress.begin("following arguments", None);
-    let candidates = object_arguments(trace, sought.min_share);
-    progress.end();
-    let mut candidates = candidates?.all;
+    let mut candidates = object_arguments(trace, sought.min_share, progress)?.all;
     candidates.truncate(MOST_TRIED);
     if candidates.is_empty() {
         return Ok(Vec::new());
@@ -122,7 +119,8 @@ pub fn search(
         let ranks = ranks.map(|(choice, (values, hops))| choice.rank(values[objective], *hops));
         let best = ranks.min().expect("there is a candidate").choice;
         let split = choices.split(&best)?;
-        let (searched, held_out) = judge(trace, split, machine, (&prepared, &train_test))?;
+        let (searched, held_out) =
+            judge(trace, split, machine, (&prepared, &train_test), progress)?;
         Ok(Found {
             argument: candidates[best.place].clone(),
             cores: best.cores,
@@ -143,6 +141,7 @@ pub(crate) fn judge(
     split: Split,
     machine: &Weighted,
     (prepared, train_test): (&Prepared, &TrainTestSplit),
+    progress: &dyn Progress,
 ) -> Result<(Comparison, Option<Comparison>), Error> {
     let one_core = prepared.replay(&machine.machine, &Split::default())?;
     let with_split = prepared.replay(&machine.machine, &split)?;
@@ -150,7 +149,7 @@ pub(crate) fn judge(
     let machines = std::slice::from_ref(machine);
     let held_out = match train_test.held_out.is_empty() {
         true => None,
-        false => compare_on(trace, machines, train_test, &[split])?.pop(),
+        false => compare_on((trace, machines, train_test), &[split], progress)?.pop(),
     };
     Ok((searched, held_out))
 }

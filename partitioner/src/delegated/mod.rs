@@ -20,7 +20,7 @@ use crate::evaluate::{IndexedPlacement, Key, Placement, named, random};
 use crate::finalists::Finals;
 use crate::held_out::{Comparison, Evaluated, Ranked, compare_on, together};
 use crate::objective::Objective;
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::requests::TrainTestSplit;
 use crate::strategy::{Ranking, Strategy};
 use crate::weights::{Factors, Weighted};
@@ -125,15 +125,17 @@ impl CallsWanted<'_> {
         let candidates = self.candidates()?;
         let functions = candidates.representatives();
         let progress = self.progress;
-        progress.begin("preparing the searched requests", None);
         let options = self.train_test.searched_options();
+        let total = options.executions(self.trace);
         let simulated: Vec<&Machine> = self.machines.iter().map(|of| &of.machine).collect();
         let moving: Vec<FunctionId> = self.base.iter().map(|&(function, _)| function).collect();
         let moving = [&functions[..], &moving].concat();
-        let prepared = Prepared::with_calls(self.trace, &simulated, &moving, &options)?;
+        let stage = ("code blocks prepared for delegated calls", total);
+        let prepared = progress::stage(progress, stage, |tell| {
+            Prepared::with_calls(self.trace, &simulated, &moving, &options.telling(tell))
+        })?;
         let rounds = self.train_test.rounds();
         let factors = Factors::of(self.machines, self.objective, &prepared, rounds)?;
-        progress.end();
         let search = SetSearch {
             prepared: &prepared,
             factors: &factors,
@@ -250,15 +252,14 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     fn evaluate(&self, search: &SetSearch<'_>, ranking: &Ranking) -> Result<Evaluated, Error> {
-        self.progress.begin("judging the best calls", None);
         let splits = ranking.best.iter().map(|(_, set)| search.split(set));
         let splits: Vec<Split> = splits.collect();
         let searched = self.on_searched_requests(&splits[0])?;
         let mut compared = Vec::new();
         if !self.train_test.held_out.is_empty() {
-            compared = compare_on(self.trace, self.machines, self.train_test, &splits)?;
+            let of = (self.trace, self.machines, self.train_test);
+            compared = compare_on(of, &splits, self.progress)?;
         }
-        self.progress.end();
         let ranked = ranking.best.iter().map(|(value, set)| Ranked {
             split: [&search.base[..], &named(set, search.functions)].concat(),
             ranked_cost: *value,

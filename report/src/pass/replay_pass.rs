@@ -8,7 +8,7 @@
 
 use crate::error::Error;
 use corehop_explanations::Explanation;
-use corehop_partitioner::progress::Progress;
+use corehop_partitioner::progress::{self, Progress};
 use corehop_simulator::{CacheLevel, Cause, CoreId, LineId, Observer, Replayer, Split};
 use corehop_traces::{Calls, Execution, Kind, Trace};
 
@@ -73,9 +73,6 @@ pub fn calls(trace: &Trace, split: &Split, all: bool) -> Result<Option<Calls>, E
     Ok(any.then(|| Calls::of(trace, &wanted)).transpose()?)
 }
 
-/// How often the progress bar moves: some tens of times a second.
-const STEPS_PER_REPORT: u64 = 1 << 18;
-
 /// Tells all executions of the explained requests, those that warm up too.
 pub fn run(
     explained: &Explanation<'_>,
@@ -91,35 +88,35 @@ pub fn run(
     let mut missed = [Missed::default(), Missed::default()];
     let mut references = Vec::new();
     let mut counted = false;
-    let mut executions = trace.executions_of(&explained.requests);
-    let mut steps: u64 = 0;
-    progress.begin("code blocks pictured", Some(trace.execution_count()));
-    while let Some(execution) = executions.next()? {
-        missed.iter_mut().for_each(|missed| missed.0.clear());
-        before.execute_observed(&execution, &mut missed[0]);
-        let core = after.execute_observed(&execution, &mut missed[1]);
-        counted |= execution.request >= first_counted;
-        references.clear();
-        let lines = execution.accesses.iter();
-        let lines = lines.flat_map(|access| access.lines().map(|line| (line, access.kind)));
-        for (place, (line, kind)) in lines.enumerate() {
-            let missed = [missed[0].0[place], missed[1].0[place]];
-            references.push(LineReference { line, kind, missed });
+    let requests = &explained.requests[..];
+    let stage = (
+        "code blocks pictured",
+        trace.executions_read(Some(requests)),
+    );
+    progress::stage(progress, stage, |tell| -> Result<(), Error> {
+        let mut executions = trace.executions_of(requests).telling(tell);
+        while let Some(execution) = executions.next()? {
+            missed.iter_mut().for_each(|missed| missed.0.clear());
+            before.execute_observed(&execution, &mut missed[0]);
+            let core = after.execute_observed(&execution, &mut missed[1]);
+            counted |= execution.request >= first_counted;
+            references.clear();
+            let lines = execution.accesses.iter();
+            let lines = lines.flat_map(|access| access.lines().map(|line| (line, access.kind)));
+            for (place, (line, kind)) in lines.enumerate() {
+                let missed = [missed[0].0[place], missed[1].0[place]];
+                references.push(LineReference { line, kind, missed });
+            }
+            let step = ReplayStep {
+                execution: &execution,
+                core,
+                counted,
+                references: &references,
+            };
+            for listener in &mut *listeners {
+                listener.step(&step);
+            }
         }
-        let step = ReplayStep {
-            execution: &execution,
-            core,
-            counted,
-            references: &references,
-        };
-        for listener in &mut *listeners {
-            listener.step(&step);
-        }
-        steps += 1;
-        if steps.is_multiple_of(STEPS_PER_REPORT) {
-            progress.advance(STEPS_PER_REPORT);
-        }
-    }
-    progress.end();
-    Ok(())
+        Ok(())
+    })
 }

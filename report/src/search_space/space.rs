@@ -11,7 +11,7 @@ use corehop_explanations::{Explanation, others};
 use corehop_partitioner::candidates::{CandidateRule, Candidates};
 use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement, rounds};
 use corehop_partitioner::objective::Objective;
-use corehop_partitioner::progress::Progress;
+use corehop_partitioner::progress::{self, Progress};
 use corehop_partitioner::requests::{Searched, TrainTestSplit};
 use corehop_partitioner::strategy::{EXHAUSTIVE_SPLITS, Search, Strategy, combinations, search};
 use corehop_partitioner::weights::{Factors, Weighted};
@@ -211,16 +211,19 @@ fn machines(
         .iter()
         .map(|machine| setting(machine, &explained.split));
     let settings: Vec<Setting<'_>> = before.chain(after).collect();
-    progress.begin("code blocks replayed on other machines", None);
-    let advance = |executions| progress.advance(executions);
+    let trace = explained.trace;
     let options = ReplayOptions {
         requests: Some(explained.requests.clone()),
         warm_up_requests: explained.warm_up,
-        progress: Some(&advance),
+        progress: None,
     };
-    let replays = replay_all(explained.trace, &settings, &options);
-    progress.end();
-    let mut before = replays?;
+    let stage = (
+        "code blocks replayed on other machines",
+        options.executions(trace),
+    );
+    let mut before = progress::stage(progress, stage, |tell| {
+        replay_all(trace, &settings, &options.telling(tell))
+    })?;
     let after = before.split_off(machines.len());
     let names = machines.into_iter().map(|machine| machine.name);
     let replays = before.into_iter().zip(after);

@@ -6,7 +6,7 @@
 
 use crate::error::Error;
 use crate::machine::Machine;
-use crate::options::{EXECUTIONS_PER_REPORT, ReplayOptions, chosen_requests};
+use crate::options::{ReplayOptions, chosen_requests};
 use crate::report::observer::Observer;
 use crate::report::replay::Replay;
 use crate::sequential::Replayer;
@@ -59,24 +59,14 @@ pub(crate) fn steps(
     let chosen = chosen_requests(options, trace.requests().len())?;
     let first = chosen.get(options.warm_up_requests).copied();
     let mut counting = options.warm_up_requests == 0;
-    let mut executions = match options.requests {
-        Some(_) => trace.executions_of(&chosen),
-        None => trace.executions(),
-    };
-    let mut untold = 0;
-    let tell = |executions| options.progress.iter().for_each(|told| told(executions));
+    let mut executions = options.played(trace);
     while let Some(execution) = executions.next()? {
         if !counting && execution.request >= first {
             counting = true;
             take(Step::StartCounting);
         }
         take(Step::Execution(execution));
-        untold += 1;
-        if untold == EXECUTIONS_PER_REPORT {
-            tell(std::mem::take(&mut untold));
-        }
     }
-    tell(untold);
     if !counting {
         take(Step::StartCounting);
     }

@@ -34,8 +34,6 @@ pub(crate) struct Piece {
 pub(crate) struct ReducedChunk {
     /// Its pieces in the thread's order, each with the stamp of its run.
     pub pieces: Vec<(u64, Piece)>,
-    /// Number of executions.
-    pub executions: u64,
     /// By set partition, [`LineReference::bits`] of its references, and before those of each piece
     /// `index of the piece << 2 | NEW_PIECE`.
     pub streams: Vec<EntryStream>,
@@ -119,7 +117,6 @@ impl Reducer {
     /// Begins to listen to a chunk of `thread`. Of `reduced`, only the room is used.
     pub fn begin(&mut self, thread: ThreadId, mut reduced: ReducedChunk) {
         reduced.pieces.clear();
-        reduced.executions = 0;
         let streams = &mut reduced.streams;
         streams.resize_with(self.mask + 1, EntryStream::default);
         streams
@@ -222,7 +219,6 @@ impl Listener for Reducer {
         if !goes_on || !self.reduced.pieces.last().is_some_and(same) {
             self.begin_piece(&played);
         }
-        self.reduced.executions += u64::from(played.executions);
         if let Some((_, piece)) = self.reduced.pieces.last_mut() {
             for (sum, count) in piece.references.iter_mut().zip(played.counts) {
                 *sum += count;

@@ -143,7 +143,7 @@ impl<'a> Workshop<'a> {
         let reduced = reducer.finish();
         self.tools.lock().expect(UNPOISONED).push((player, reducer));
         if let Some(tell) = reading.progress {
-            tell(reduced.executions);
+            tell(u64::from(chunk.executions));
         }
         Ok(reduced)
     }

@@ -1,7 +1,7 @@
 //! How many instructions a replay counts: those of every code block as often as it is executed.
 
 use crate::error::Error;
-use crate::options::{EXECUTIONS_PER_REPORT, ReplayOptions, chosen_requests};
+use crate::options::{ReplayOptions, chosen_requests};
 use corehop_traces::Trace;
 
 /// Instructions executed in what [`crate::replay()`] counts with these options.
@@ -16,22 +16,13 @@ pub fn executed_instructions(trace: &Trace, options: &ReplayOptions<'_>) -> Resu
         .collect();
     let first_counted = chosen.get(options.warm_up_requests).copied();
     let mut counting = options.warm_up_requests == 0;
-    let mut executions = match options.requests {
-        Some(_) => trace.executions_of(&chosen),
-        None => trace.executions(),
-    };
-    let (mut sum, mut untold) = (0, 0);
-    let tell = |executions| options.progress.iter().for_each(|told| told(executions));
+    let mut executions = options.played(trace);
+    let mut sum = 0;
     while let Some(execution) = executions.next()? {
         counting |= execution.request >= first_counted;
         if counting {
             sum += instructions[execution.code_block as usize];
         }
-        untold += 1;
-        if untold == EXECUTIONS_PER_REPORT {
-            tell(std::mem::take(&mut untold));
-        }
     }
-    tell(untold);
     Ok(sum)
 }

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use corehop_core_model::{AddressSources, InOrder, Interval, Window};
 use corehop_simulator::Split;
 use corehop_timed::{Error, Outcome, PrefetcherName, Setting, Streams, Unknown, simulate_all};
-use corehop_traces::Trace;
+use corehop_traces::{Tell, Trace};
 
 /// What references and instructions cost.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -35,12 +35,14 @@ impl ModelName {
         trace: &Trace,
         splits: &[&Split],
         prefetcher: PrefetcherName,
+        tell: Tell<'_>,
     ) -> Result<Streams, Error> {
+        let of = (trace, trace.executions().telling(tell));
         match self {
-            ModelName::InOrder => Streams::annotated(trace, splits, &mut Unknown, prefetcher),
+            ModelName::InOrder => Streams::annotated(of, splits, &mut Unknown, prefetcher),
             ModelName::Interval | ModelName::Window => {
                 let sources = &mut AddressSources::new(trace);
-                Streams::annotated(trace, splits, sources, prefetcher)
+                Streams::annotated(of, splits, sources, prefetcher)
             }
         }
     }
@@ -50,11 +52,12 @@ impl ModelName {
         self,
         streams: &Streams,
         settings: &[Setting<'_>],
+        tell: Tell<'_>,
     ) -> Result<Vec<Outcome>, Error> {
         match self {
-            ModelName::InOrder => simulate_all(streams, settings, InOrder::new),
-            ModelName::Interval => simulate_all(streams, settings, Interval::new),
-            ModelName::Window => simulate_all(streams, settings, Window::new),
+            ModelName::InOrder => simulate_all(streams, settings, InOrder::new, tell),
+            ModelName::Interval => simulate_all(streams, settings, Interval::new, tell),
+            ModelName::Window => simulate_all(streams, settings, Window::new, tell),
         }
     }
 }

@@ -31,29 +31,28 @@ impl Streams {
     /// [`Error::NoConnections`] when no thread served a whole request, [`Error::Trace`] for a trace
     /// that cannot be read.
     pub fn new(trace: &Trace, splits: &[&Split]) -> Result<Streams, Error> {
-        Streams::annotated(trace, splits, &mut Unknown, PrefetcherName::None)
+        Streams::of_executions(trace, trace.executions(), splits)
     }
 
-    /// The same of these requests alone.
+    /// The same of these executions alone.
     ///
     /// # Errors
     /// As [`Streams::new`].
-    pub fn of_requests(
+    pub fn of_executions(
         trace: &Trace,
-        requests: &[RequestId],
+        executions: Executions<'_>,
         splits: &[&Split],
     ) -> Result<Streams, Error> {
-        let threads = Threads::of(trace, splits)?;
-        threads.read(trace, trace.executions_of(requests), &mut Unknown)
+        let of = (trace, executions);
+        Streams::annotated(of, splits, &mut Unknown, PrefetcherName::None)
     }
 
-    /// The same as [`Streams::new`], with what core models and this prefetcher want to know
-    /// besides.
+    /// The same, with what core models and this prefetcher want to know besides.
     ///
     /// # Errors
     /// As [`Streams::new`].
     pub fn annotated<A: Annotate>(
-        trace: &Trace,
+        (trace, executions): (&Trace, Executions<'_>),
         splits: &[&Split],
         annotate: &mut A,
         prefetcher: PrefetcherName,
@@ -62,7 +61,7 @@ impl Streams {
         if prefetcher.needs_instructions() {
             threads.keep_instructions();
         }
-        threads.read(trace, trace.executions(), annotate)
+        threads.read(trace, executions, annotate)
     }
 
     /// Whether they say which instruction makes a reference.

@@ -38,10 +38,20 @@ fn every_counter_is_equal_for_every_scheduler_load_core_model_and_prefetcher() {
         let split = case.planned.split();
         let scripts: Vec<Script> = scripts(&case.steps);
         let streams = match case.model {
-            Model::InOrder => Streams::annotated(&trace, &[&split], &mut Unknown, case.prefetcher),
+            Model::InOrder => Streams::annotated(
+                (&trace, trace.executions()),
+                &[&split],
+                &mut Unknown,
+                case.prefetcher,
+            ),
             Model::Interval | Model::Window => {
                 let annotate = &mut MadeUp::default();
-                Streams::annotated(&trace, &[&split], annotate, case.prefetcher)
+                Streams::annotated(
+                    (&trace, trace.executions()),
+                    &[&split],
+                    annotate,
+                    case.prefetcher,
+                )
             }
         };
         let streams = match streams {
@@ -83,6 +93,6 @@ fn holds_for<M: CoreModel>(
 ) -> TestCaseResult {
     let outcome = simulate(streams, setting, core).unwrap();
     equal(&outcome, &naive(case, scripts))?;
-    let both = simulate_all(streams, &[*setting; 2], core).unwrap();
+    let both = simulate_all(streams, &[*setting; 2], core, &|_| ()).unwrap();
     equal(&both, &vec![outcome.clone(), outcome])
 }

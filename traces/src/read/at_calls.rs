@@ -6,17 +6,22 @@
 use crate::model::error::Error;
 use crate::model::ids::FunctionId;
 use crate::model::program::Function;
+use crate::read::executions::Tell;
 use crate::read::numbered::Numbered;
 use crate::read::trace::Trace;
 use std::collections::HashMap;
 
 impl Trace {
     /// The same executions; these calls of functions in requests enter functions of their own,
-    /// which are named after them.
+    /// which are named after them. `tell` is told of all executions as they are read.
     ///
     /// # Errors
     /// [`Error::Damaged`] when a chunk contradicts itself.
-    pub fn with_functions_at_calls(mut self, calls: &[(FunctionId, u32)]) -> Result<Trace, Error> {
+    pub fn with_functions_at_calls(
+        mut self,
+        calls: &[(FunctionId, u32)],
+        tell: Tell<'_>,
+    ) -> Result<Trace, Error> {
         let first = self.contents.functions.len();
         let mut numbers: HashMap<FunctionId, HashMap<u32, FunctionId>> = HashMap::new();
         for (place, &(function, call)) in calls.iter().enumerate() {
@@ -25,7 +30,7 @@ impl Trace {
         }
         let mut entered = vec![Vec::new(); self.threads().len()];
         let mut counted = HashMap::new();
-        let mut executions = self.executions();
+        let mut executions = self.executions().telling(tell);
         while let Some(execution) = executions.next()? {
             let (Some(function), Some(request)) = (execution.entry, execution.request) else {
                 continue;

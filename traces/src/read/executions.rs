@@ -29,6 +29,13 @@ impl Trace {
         let wanted = Wanted::new(Some(requests), self.requests().len());
         Executions::new(self, wanted)
     }
+
+    /// How many executions reading those of these requests takes, `None` for all: as many as the
+    /// chunks have that hold some of them.
+    pub fn executions_read(&self, requests: Option<&[RequestId]>) -> u64 {
+        let chunks = self.chunks(requests);
+        chunks.iter().map(|chunk| u64::from(chunk.executions)).sum()
+    }
 }
 
 /// The executions of a trace, in replay order. Not an iterator, because an execution borrows room
@@ -52,7 +59,11 @@ pub struct Executions<'t> {
     /// Executions of the current thread before the next one.
     next_number: u64,
     next_access: usize,
+    tell: Option<Tell<'t>>,
 }
+
+/// Told of executions as they are read.
+pub type Tell<'t> = &'t (dyn Fn(u64) + Sync);
 
 impl<'t> Executions<'t> {
     fn new(trace: &'t Trace, wanted: Wanted) -> Executions<'t> {
@@ -71,6 +82,7 @@ impl<'t> Executions<'t> {
             next_played: 0,
             next_number: 0,
             next_access: 0,
+            tell: None,
         };
         for thread in (0..trace.threads().len()).map(ThreadId::from_index) {
             executions.cursors.push(Cursor::default());
@@ -84,6 +96,14 @@ impl<'t> Executions<'t> {
     #[must_use]
     pub fn with_virtual_addresses(mut self) -> Executions<'t> {
         self.locator = None;
+        self
+    }
+
+    /// The same executions. `tell` is told of each chunk that is read how many it has; in all, as
+    /// many as [`Trace::executions_read`] says.
+    #[must_use]
+    pub fn telling(mut self, tell: Tell<'t>) -> Executions<'t> {
+        self.tell = Some(tell);
         self
     }
 
@@ -214,6 +234,9 @@ impl<'t> Executions<'t> {
         }
         cursor.begin_chunk(&trace.contents.templates, &mut self.chunk);
         cursor.executions_before = place.executions_before;
+        if let Some(tell) = self.tell {
+            tell(u64::from(place.executions));
+        }
         cursor.marks_passed = place.marks_before;
         cursor.request = trace.requests.after(thread, place.marks_before);
         Ok(())

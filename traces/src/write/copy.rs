@@ -10,6 +10,7 @@ use crate::model::page::Page;
 use crate::model::program::{CodeBlock, Instruction};
 use crate::model::recording::{EndReason, Summary, WriterOptions};
 use crate::model::system_call::SystemCall;
+use crate::read::executions::Tell;
 use crate::read::trace::{Ending, Trace};
 use crate::write::writer::Writer;
 use std::iter::Peekable;
@@ -60,7 +61,7 @@ pub fn copy(
         requests,
         without_kernel: false,
     };
-    let copied = write(trace, &chosen, (path, options), &mut || true, &mut ())?;
+    let copied = write(trace, &chosen, (path, options), UNWATCHED, &mut ())?;
     Ok(copied.expect("nothing stops it"))
 }
 
@@ -73,8 +74,13 @@ pub struct Chosen<'a> {
     pub without_kernel: bool,
 }
 
-/// The same of what is chosen, as long as `goes_on` says so, which is asked for each execution;
-/// `None` where it has said no, and an unfinished trace is left.
+/// Who is told of executions as they are read, and who is asked at each whether to go on.
+pub type Watched<'a> = (Tell<'a>, &'a dyn Fn() -> bool);
+
+const UNWATCHED: Watched<'static> = (&|_| (), &|| true);
+
+/// The same of what is chosen; `None` where whoever is asked has said no, and an unfinished trace
+/// is left.
 ///
 /// # Errors
 /// Those of [`copy`].
@@ -83,9 +89,9 @@ pub fn copy_chosen(
     chosen: &Chosen<'_>,
     path: &Path,
     options: &WriterOptions,
-    goes_on: &mut dyn FnMut() -> bool,
+    watched: Watched<'_>,
 ) -> Result<Option<Summary>, Error> {
-    write(trace, chosen, (path, options), goes_on, &mut ())
+    write(trace, chosen, (path, options), watched, &mut ())
 }
 
 /// The same of all of it, with an addition.
@@ -99,7 +105,7 @@ pub fn copy_with(
     addition: &mut impl Addition,
 ) -> Result<Summary, Error> {
     let all = Chosen::default();
-    let copied = write(trace, &all, (path, options), &mut || true, addition)?;
+    let copied = write(trace, &all, (path, options), UNWATCHED, addition)?;
     Ok(copied.expect("nothing stops it"))
 }
 
@@ -107,7 +113,7 @@ fn write(
     trace: &Trace,
     chosen: &Chosen<'_>,
     (path, options): (&Path, &WriterOptions),
-    goes_on: &mut dyn FnMut() -> bool,
+    (tell, goes_on): Watched<'_>,
     addition: &mut impl Addition,
 ) -> Result<Option<Summary>, Error> {
     let mut writer = Writer::create(path, trace.header(), options)?;
@@ -117,7 +123,7 @@ fn write(
         Some(requests) => trace.executions_of(requests),
         None => trace.executions(),
     };
-    let mut executions = executions.with_virtual_addresses();
+    let mut executions = executions.with_virtual_addresses().telling(tell);
     let mut memory = Memory::of(trace);
     let mut stamp = 0;
     let mut latest_thread = None;
