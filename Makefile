@@ -21,7 +21,7 @@ MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 help:
 	@echo 'make demo   record MariaDB under TPC-C, find the split, patch mariadbd, run and compare it'
 	@echo 'make test   install what is missing, build, pass every test'
-	@echo 'make test-long  holds the simulator to its oracle on COREHOP_CASES (1000000) random cases'
+	@echo 'make test-long  holds the simulator to its oracles on COREHOP_CASES (1000000) random cases'
 	@echo 'make test-msrv  builds it by the oldest Rust that Cargo.toml promises'
 	@echo 'make test-ubsan  the runtime ends where the C standard leaves undefined what it does'
 	@echo 'make test-miri  unit tests of traces/ and simulator/ under Miri, with a nightly Rust'
@@ -91,6 +91,7 @@ test-long:
 		-p corehop-simulator --lib --test the_simulator_equals_the_oracle
 	COREHOP_CASES=$(or $(COREHOP_CASES),50000) cargo test --release --locked \
 		-p corehop-simulator --test '*oracle' --test 'posted*' --test 'a_modelled*'
+	COREHOP_MACHINES=$(or $(COREHOP_MACHINES),200) cargo test --release --locked --test second_oracle
 
 test-msrv:
 	rustup toolchain install $(MSRV) --profile minimal

@@ -99,6 +99,11 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// Whether there is a verdict; by two rounds, slower may be one.
+fn has_measured(output: &Output) -> bool {
+    matches!(output.status.code(), Some(0 | 8))
+}
+
 /// Waits until nothing runs any more whose number is in one of these files.
 fn assert_gone(folder: &Path, names: &[&str]) {
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -119,7 +124,7 @@ fn calls_of_redis_in_the_background_are_counted_and_it_ends() {
     let mut command = corehop(folder.path(), &arguments);
     command.args(["--load", load, "--json", "--"]);
     let output = command.args(redis(folder.path())).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(has_measured(&output), "{}", said(&output));
     let figures = conforming::read(&["measure"], &output.stdout);
     let calls = &figures["hops"]["system_calls"];
     let counted = ["posted", "declined"].map(|key| calls[key].as_u64().unwrap());
@@ -183,7 +188,7 @@ fn what_the_load_leaves_in_the_background_is_not_the_servers() {
     let folder = folder();
     let load = "./server ask; [ -e stays ] || { setsid sleep 1000 & echo $! > stays; }";
     let output = measure(folder.path(), load, "plain").output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(has_measured(&output), "{}", said(&output));
     assert_gone(folder.path(), &["server.pid", "worker.pid"]);
     let stays = std::fs::read_to_string(folder.path().join("stays")).unwrap();
     let stays = Pid::from_raw(stays.trim().parse().unwrap()).unwrap();

@@ -84,7 +84,8 @@ fn requests_and_hops_under_load_are_counted_to_the_last() {
     ];
     let output = measure(folder.path(), &wanted).output().unwrap();
     let figures = figures::of("measure", &output);
-    assert_eq!(output.status.code(), Some(0));
+    // By two rounds, slower may be the verdict.
+    assert!(matches!(output.status.code(), Some(0 | 8)), "{figures}");
     assert_eq!(figures["hops"]["backend"], "count");
     // Of a request to each function, in two loads of 200 that count; those to warm up do not.
     assert_eq!(figures["hops"]["hops"], 2 * 200 * 2, "{figures}");
@@ -341,5 +342,5 @@ fn on_fewer_cpus_than_the_plan_has_cores_nothing_is_measured() {
     assert_eq!(String::from_utf8_lossy(&refused.stderr), expected);
     // Counting takes no further CPU.
     let counted = on_it("count");
-    assert_eq!(counted.status.code(), Some(0), "{counted:?}");
+    assert!(matches!(counted.status.code(), Some(0 | 8)), "{counted:?}");
 }

@@ -27,8 +27,11 @@ fn waits() -> Waits {
 impl Waits {
     /// Starts it with this backend and way, and waits until it says this.
     fn started(&self, backend: &str, way: &str, says: &str) -> Running {
-        let mut command = Command::new(&self.program);
+        // Whatever the shell ignores that these tests were started by.
+        let mut command = Command::new("env");
         command
+            .arg("--default-signal=HUP,INT,TERM")
+            .arg(&self.program)
             .arg(way)
             .current_dir(self.folder.path())
             .env("COREHOP_BACKEND", backend)
