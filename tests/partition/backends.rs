@@ -1,14 +1,14 @@
 //! The verdict tells what the split does to time with each backend, and is decided by that.
 
 use crate::conforming::read;
-use crate::partition;
+use crate::{beginning, partition};
 use serde_json::Value;
 use std::process::Output;
 
 /// Four cores save two thirds of the misses: time, too, but for hops by the kernel.
 fn four(more: &[&str]) -> Output {
     let quick = ["--strategy", "local", "--draws", "1", "--returns", "never"];
-    partition(&[&["--cores", "4"], &quick[..], more].concat())
+    partition(&[&["--cores", "4", beginning()], &quick[..], more].concat())
 }
 
 fn json(more: &[&str]) -> Value {

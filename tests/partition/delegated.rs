@@ -1,7 +1,7 @@
 //! Calls that are delegated: found, told, written as a plan, listed beforehand.
 
 use crate::conforming::read;
-use crate::{SAMPLE, partition, refused};
+use crate::{SAMPLE, beginning, partition, refused};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -50,8 +50,9 @@ fn the_best_call_of_the_sample_is_that_of_a_whole_statement() {
 
 #[test]
 fn calls_are_added_to_the_best_split_where_they_make_it_better() {
-    let found = json(&["--cores", "2", "--delegate", "1", "--requests", "3"]);
-    let alone = json(&["--cores", "2", "--requests", "3", "--returns", "never"]);
+    let short = ["--cores", "2", "--requests", "3", beginning()];
+    let found = json(&[&short[..], &["--delegate", "1"]].concat());
+    let alone = json(&[&short[..], &["--returns", "never"]].concat());
     let told = &found["delegated"];
     let misses = |of: &Value| of["searched"]["split"]["l2"]["misses"].as_u64().unwrap();
     assert!(misses(&found) <= misses(&alone));

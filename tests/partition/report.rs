@@ -1,6 +1,6 @@
 //! What a search prints and keeps, and what it refuses.
 
-use crate::{SAMPLE, SHORT, json, partition, refused};
+use crate::{SAMPLE, SHORT, beginning, json, partition, refused};
 use serde_json::Value;
 use std::path::Path;
 
@@ -259,7 +259,7 @@ fn a_plan_that_does_not_pay_is_written_only_anyway() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("split.toml");
     let roomy = ["--machine", "xeon-8480", "-o", path.to_str().unwrap()];
-    let roomy = [&SHORT[..], &roomy].concat();
+    let roomy = [&SHORT[..], &["--draws", "1", beginning()], &roomy].concat();
     let output = partition(&roomy);
     assert_eq!(output.status.code(), Some(5));
     let said = String::from_utf8(output.stderr).unwrap();
