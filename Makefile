@@ -9,7 +9,8 @@ PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/upstream ../scri
 FLEET := ../fleet/src ../fleet/tests ../fleet/bench
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 
-.PHONY: help demo figures test test-scripts test-fleet test-long qemu guest test-qemu10 bench-hop bench-record bench-staged \
+.PHONY: help demo figures test test-others test-units test-python test-long qemu guest test-qemu10 \
+	bench-hop bench-record bench-staged \
 	bench-accesstest bench-messages bench-servers bench-utilisation bench-verdicts bench-connections \
 	bench-delegation bench-truth bench-replay bench-data-hops bench-search bench-core-model \
 	bench-fleet bench-system bench-syscalls bench-pollute build deb test-deb package sample fuzz \
@@ -75,15 +76,18 @@ test:
 	cargo build --workspace --lib --tests --locked
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
-	cargo test --workspace --locked --no-fail-fast
+	scripts/tests.sh
+
+test-others: test-units test-python
+
+test-units:
+	cargo test --workspace --locked --no-fail-fast --lib --bins --benches
+	cargo test --workspace --locked --no-fail-fast --doc
+
+test-python:
 	cd symbolizer && $(RUFF) check $(PYTHON) $(FLEET) && $(RUFF) format --check $(PYTHON) $(FLEET)
 	cd symbolizer && MYPYPATH=../scripts ../.venv/bin/mypy $(PYTHON) && ../.venv/bin/mypy $(FLEET)
-	$(MAKE) --no-print-directory --jobs=2 --output-sync test-scripts test-fleet
-
-test-scripts:
 	cd symbolizer && PYTHONPATH=../scripts ../.venv/bin/python -B -m pytest -q tests ../scripts/tests
-
-test-fleet:
 	cd fleet && ../.venv/bin/python -B -m pytest -q tests
 
 test-long:
@@ -220,8 +224,10 @@ test-deb: deb
 	@scripts/test-deb.sh target/deb/*.deb
 
 # Of a checkout with changes, too.
+# Elsewhere than other builds: QEMU's plugin has the same name in all of them.
 package:
-	cargo package --workspace --exclude corehop-tpcc --locked --allow-dirty
+	CARGO_TARGET_DIR=target/packages cargo package --workspace --exclude corehop-tpcc --locked \
+		--allow-dirty
 
 sample: build
 	@scripts/sample.sh
