@@ -73,8 +73,8 @@ build:
 # What is built first holds the plugin and the load, which some tests take from beside the command.
 test:
 	@scripts/setup.sh test
-	cargo build --workspace --lib --tests --locked
 	cargo fmt --all --check
+	cargo build --workspace --lib --tests --locked
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	scripts/tests.sh
 

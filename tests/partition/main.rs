@@ -44,7 +44,9 @@ fn beginning() -> &'static str {
         let path = format!("{}/partition.trace", env!("CARGO_TARGET_TMPDIR"));
         let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
         let as_trace = ["export", "--format", "corehop", "--requests", "0-99"];
-        command.args(as_trace).args(["--force", "-o", &path, SAMPLE]);
+        command
+            .args(as_trace)
+            .args(["--force", "-o", &path, SAMPLE]);
         assert!(command.status().unwrap().success());
         path
     });
