@@ -8,6 +8,7 @@
 
 use crate::console;
 use crate::failure::{Exit, Failure};
+use crate::posted_calls::checked;
 use crate::progress::during;
 use clap::Args;
 use corehop_measurer::server::tunables_here;
@@ -40,7 +41,7 @@ pub struct Arguments {
     /// time by io_uring, `read,write@batch:1` by a thread of the kernel on core 1,
     /// `read,write@yield` where they are (docs/reference/system-calls.md). Sets COREHOP_SYSCALLS,
     /// and the tunable of libc that carriers need
-    #[arg(long, value_name = "CALLS@WHERE")]
+    #[arg(long, value_name = "CALLS@WHERE", value_parser = checked)]
     system_calls: Option<String>,
     /// Have a core go on with threads that came by the same hook, up to so many in turn, before it
     /// takes one that came by another (docs/reference/carrier.md, *Cohorts*). Sets COREHOP_COHORT,

@@ -5,7 +5,7 @@ mod conforming;
 use serde_json::Value;
 use std::process::{Command, Output};
 
-const CHECKS: [&str; 18] = [
+const CHECKS: [&str; 19] = [
     "qemu",
     "plugin",
     "recording",
@@ -22,6 +22,7 @@ const CHECKS: [&str; 18] = [
     "counters",
     "huge pages",
     "code in memory",
+    "io_uring",
     "memory",
     "disk",
 ];

@@ -48,6 +48,10 @@ fn every_way_not_to_run_has_its_exit_code() {
     let code = |arguments: &[&str]| corehop(folder.path(), arguments).status.code();
     assert_eq!(code(&[]), Some(2));
     assert_eq!(code(&["--plan", plan]), Some(2), "no command");
+    for calls in ["write", "open@batch", "write@64"] {
+        let unpostable = ["--system-calls", calls, "--", SERVER, "-h"];
+        assert_eq!(code(&unpostable), Some(2), "{calls}");
+    }
     assert_eq!(code(&["--plan", "/nowhere", "--", SERVER]), Some(3));
     assert_eq!(code(&["--plan", plan, "--", "/nowhere"]), Some(3));
     assert_eq!(code(&["--plan", plan, "--", "no-such-program"]), Some(3));

@@ -150,11 +150,16 @@ fn is_of_the_server_alone(variable: &OsString) -> bool {
     bytes.starts_with(b"LD_") && !bytes.contains(&b',')
 }
 
-/// The plugin with its arguments, without those that [`Inherited::arguments`] has added.
+/// The plugin with its arguments, without those that [`Inherited::arguments`] has added. In a name
+/// a comma stands twice.
 fn as_the_recorder_gave(plugin: &[u8]) -> OsString {
     let first = format!(",{RELATIVES}=");
-    let mut windows = plugin.windows(first.len());
-    let end = windows.rposition(|window| window == first.as_bytes());
+    let begins_there = |place: &usize| {
+        let up_to_it = plugin[..=*place].iter().rev();
+        let commas = up_to_it.take_while(|&&byte| byte == b',').count();
+        plugin[*place..].starts_with(first.as_bytes()) && commas % 2 == 1
+    };
+    let end = (0..plugin.len()).rfind(begins_there);
     let given = &plugin[..end.unwrap_or(plugin.len())];
     OsString::from_vec(given.to_vec())
 }

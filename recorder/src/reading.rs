@@ -17,6 +17,8 @@ pub struct Reading {
     pub requests_begun: u64,
     /// Recorded requests that have ended.
     pub requests_ended: u64,
+    /// Recorded requests that the recorder has taken in: it may be behind the server.
+    pub requests_written: u64,
     /// How many are to be recorded, where that is limited.
     pub requests_asked: Option<u64>,
     /// Loads and stores.

@@ -1,7 +1,9 @@
-//! The kernel's settings and what is free: counters, huge pages, code in memory, memory, disk.
+//! The kernel's settings and what is free: counters, huge pages, code in memory, io_uring, memory,
+//! disk.
 
 use super::finding::{Check, Finding};
 use corehop_measurer::machine::counters;
+use corehop_measurer::machine::rings::why_no_rings;
 use procfs::{Current, Meminfo};
 use rustix::fs::{MemfdFlags, memfd_create, statvfs};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -19,6 +21,7 @@ pub fn look() -> Vec<Finding> {
         hardware_counters(),
         huge_pages(),
         code_in_memory(),
+        batches(),
         memory(),
         disk(),
     ]
@@ -103,6 +106,22 @@ fn code_in_memory() -> Finding {
         Err(error) => check.warn(
             format!("not allowed ({error}): `run` refuses"),
             "use `corehop patch`, or sysctl vm.memfd_noexec=0",
+        ),
+    }
+}
+
+/// Tries what a server does that makes its system calls in batches.
+fn batches() -> Finding {
+    let check = Check {
+        name: "io_uring",
+        serves: "optimize, run --system-calls",
+    };
+    match why_no_rings() {
+        None => check.ok("can be used"),
+        Some(reason) => check.warn(
+            format!("{reason}: system calls are made in no batches"),
+            "take Linux 5.11 or newer, with kernel.io_uring_disabled=0, and allow io_uring_setup \
+             where a container forbids it",
         ),
     }
 }

@@ -42,28 +42,33 @@ pub fn preview(reading: &Reading, first: &Reading) -> Option<String> {
     let seconds = reading.seconds - first.seconds;
     let ended = (reading.requests_ended - first.requests_ended) as f64;
     let seen = (reading.requests_seen - first.requests_seen) as f64;
+    let written = reading
+        .requests_written
+        .saturating_sub(first.requests_written) as f64;
     let bytes = reading.trace_bytes.saturating_sub(first.trace_bytes) as f64;
-    if seconds <= 0.0 || ended == 0.0 {
+    if seconds <= 0.0 || ended == 0.0 || written == 0.0 {
         return None;
     }
+    // Of those that are written: there may be many more that the recorder has not got to yet.
+    let bytes_each = bytes / written;
     let free = HumanBytes(reading.disk_free_bytes);
     let so_far = format!(
         "{:.0} requests recorded in {seconds:.0} s, {} each",
         ended,
-        HumanBytes((bytes / ended).round() as u64)
+        HumanBytes(bytes_each.round() as u64)
     );
     Some(match reading.requests_asked {
         Some(asked) => {
             let times = asked as f64 / ended;
             let took = Duration::from_secs_f64((seconds * times).min(1e9));
-            let size = HumanBytes((bytes * times) as u64);
+            let size = HumanBytes((bytes_each * asked as f64) as u64);
             format!(
                 "{so_far}: all {asked} will take about {} and {size} ({free} are free)",
                 HumanDuration(took)
             )
         }
         None => {
-            let hourly = HumanBytes((bytes / seconds * 3600.0) as u64);
+            let hourly = HumanBytes((bytes_each * ended / seconds * 3600.0) as u64);
             let rate = seen / seconds;
             format!("{so_far}, {rate:.1} a second: about {hourly} an hour ({free} are free)")
         }
@@ -85,6 +90,7 @@ mod tests {
             requests_seen: requests,
             requests_begun: requests,
             requests_ended: requests,
+            requests_written: requests,
             requests_asked: Some(1000),
             data_accesses: 0,
             trace_bytes,
@@ -107,6 +113,12 @@ mod tests {
             "50 requests recorded in 3 s, 20.48 KiB each: all 1000 will take about 60 seconds and \
              20.00 MiB (5.00 GiB are free)"
         );
+        let behind = Reading {
+            requests_written: 5,
+            trace_bytes: (1 << 20) + 104_858,
+            ..reading(13.0, 50, 0)
+        };
+        assert_eq!(preview(&behind, &first), preview(&now, &first));
         let endless = Reading {
             requests_asked: None,
             ..now

@@ -68,6 +68,7 @@ impl Gauge {
             requests_seen: seen,
             requests_begun: chosen,
             requests_ended: ended,
+            requests_written: progress.requests,
             requests_asked: self.asked,
             data_accesses: progress.data_accesses,
             trace_bytes: std::fs::metadata(&self.partial).map_or(0, |file| file.len()),
