@@ -15,6 +15,7 @@ use corehop_patcher::{Analysis, Function, Patched, patch};
 use corehop_plans::{Destination, Mode, Plan, PlannedFunction, Request};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::fs::File;
+use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -223,13 +224,18 @@ pub fn start(command: &mut Command) -> Running {
 pub fn start_reading(command: &mut Command, input: Stdio) -> Running {
     let folder = tempfile::tempdir().unwrap();
     let outputs = ["out", "err"].map(|name| folder.path().join(name));
-    let child = command
+    command
         .process_group(0)
         .stdin(input)
         .stdout(File::create(&outputs[0]).unwrap())
-        .stderr(File::create(&outputs[1]).unwrap())
-        .spawn()
-        .unwrap();
+        .stderr(File::create(&outputs[1]).unwrap());
+    let child = loop {
+        match command.spawn() {
+            // What another test starts has the program open until it executes something.
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            started => break started.unwrap(),
+        }
+    };
     Running {
         child,
         outputs,
