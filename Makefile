@@ -10,8 +10,8 @@ FLEET := ../fleet/src ../fleet/tests ../fleet/bench
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 
 .PHONY: help demo figures test test-others test-units test-python test-long qemu guest test-qemu10 \
-	bench-hop bench-record bench-staged \
-	bench-accesstest bench-messages bench-servers bench-utilisation bench-verdicts bench-connections \
+	bench-hop bench-record bench-staged bench-accesstest bench-messages bench-servers \
+	bench-utilisation bench-verdicts bench-connections \
 	bench-delegation bench-truth bench-replay bench-data-hops bench-search bench-core-model \
 	bench-fleet bench-system bench-syscalls bench-pollute build deb test-deb package sample fuzz \
 	soak test-upstream test-msrv test-ubsan test-miri test-tsan coverage deny lint-c clean

@@ -165,11 +165,7 @@ fn each(
 ) -> Result<(), Failure> {
     let stage = ("code blocks exported", trace.executions_read(requests));
     progress::stage(&Bar::new(), stage, |tell| {
-        let executions = match requests {
-            Some(requests) => trace.executions_of(requests),
-            None => trace.executions(),
-        };
-        let mut executions = executions.telling(tell);
+        let mut executions = trace.executions_chosen(requests).telling(tell);
         while let Some(execution) = executions.next()? {
             let block = &trace.code_blocks()[execution.code_block as usize];
             if !arguments.without_kernel || !block.is_kernels() {

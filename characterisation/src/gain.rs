@@ -102,10 +102,9 @@ pub fn gains(
     options: &ReplayOptions<'_>,
     progress: &dyn Progress,
 ) -> Result<Gains, Error> {
-    let total = options.executions(subject.trace);
-    let stage = ("code blocks of held-out requests prepared", total);
-    let prepared = progress::stage(progress, stage, |tell| {
-        Prepared::with_calls(subject.trace, &[machine], functions, &options.telling(tell))
+    let stage = ("code blocks of held-out requests prepared", progress);
+    let prepared = progress::replaying(stage, (subject.trace, options), |options| {
+        Prepared::with_calls(subject.trace, &[machine], functions, options)
     })?;
     progress.begin("delegations replayed", Some(functions.len() as u64));
     let delegated = functions.par_iter().map(|&function| {

@@ -11,10 +11,9 @@
 //! the bars around a wrong mean.
 
 use crate::error::Error;
-use crate::open_sets::OpenSets;
 use crate::subject::{Characterisation, Subject};
 use crate::touches::Touches;
-use corehop_partitioner::progress::{self, Progress};
+use corehop_partitioner::progress::Progress;
 use corehop_traces::Kind;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -116,37 +115,16 @@ impl Subject<'_> {
         (every, seed, draws): (u64, u64, u32),
         progress: &dyn Progress,
     ) -> Result<Vec<Characterisation>, Error> {
-        let mut open = OpenSets::new(self.trace, &self.calls, &self.functions);
         let draw = |draw| (Sampler::new(every, seed, draw), Touches::default());
         let mut draws: Vec<(Sampler, Touches)> = (0..draws).map(draw).collect();
-        let stage = (
-            "code blocks sampled",
-            self.trace.executions_read(Some(&self.requests)),
-        );
-        progress::stage(progress, stage, |tell| -> Result<(), Error> {
-            let mut executions = self.trace.executions_of(&self.requests).telling(tell);
-            while let Some(execution) = executions.next()? {
-                let set = open.come(&execution);
-                let session = execution.request.and_then(|r| self.sessions.session(r));
-                let whose = (set, session.unwrap_or(0));
-                for access in execution.accesses {
-                    for (sampler, touches) in &mut draws {
-                        if sampler.takes(access.kind) {
-                            touches.touch(*access.lines().start(), access.kind, whose);
-                        }
-                    }
+        let open = self.each_access(("code blocks sampled", progress), |access, whose| {
+            for (sampler, touches) in &mut draws {
+                if sampler.takes(access.kind) {
+                    touches.touch(*access.lines().start(), access.kind, whose);
                 }
             }
-            Ok(())
         })?;
-        let of_draw = |(_, touches): (Sampler, Touches)| {
-            let (totals, classes) = touches.classes(&open.sets, self.functions.len());
-            Characterisation {
-                totals,
-                classes,
-                calls: open.calls.clone(),
-            }
-        };
+        let of_draw = |(_, touches): (Sampler, Touches)| self.characterisation(touches, &open);
         Ok(draws.into_iter().map(of_draw).collect())
     }
 }

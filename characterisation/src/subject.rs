@@ -7,7 +7,7 @@ use crate::session::Sessions;
 use crate::touches::Touches;
 use corehop_partitioner::progress::{self, Progress};
 use corehop_partitioner::requests::complete;
-use corehop_traces::{Calls, FunctionId, RequestId, Trace};
+use corehop_traces::{Access, Calls, FunctionId, RequestId, Trace};
 
 /// Functions of a trace, with their calls.
 pub struct Subject<'a> {
@@ -85,31 +85,49 @@ impl<'a> Subject<'a> {
     /// # Errors
     /// When the trace contradicts itself.
     pub fn characterise(&self, progress: &dyn Progress) -> Result<Characterisation, Error> {
-        let mut open = OpenSets::new(self.trace, &self.calls, &self.functions);
         let mut touches = Touches::default();
-        let stage = (
-            "code blocks classified",
-            self.trace.executions_read(Some(&self.requests)),
-        );
-        progress::stage(progress, stage, |tell| -> Result<(), Error> {
+        let open = self.each_access(("code blocks classified", progress), |access, whose| {
+            for line in access.lines() {
+                touches.touch(line, access.kind, whose);
+            }
+        })?;
+        Ok(self.characterisation(touches, &open))
+    }
+
+    /// Goes through the accesses of the requests: each with the number of the set of calls that are
+    /// open, and its session.
+    pub(crate) fn each_access(
+        &self,
+        (stage, progress): (&str, &dyn Progress),
+        mut take: impl FnMut(&Access, (u32, u32)),
+    ) -> Result<OpenSets<'_>, Error> {
+        let mut open = OpenSets::new(self.trace, &self.calls, &self.functions);
+        let stage = (stage, self.trace.executions_read(Some(&self.requests)));
+        progress::stage(progress, stage, |tell| {
             let mut executions = self.trace.executions_of(&self.requests).telling(tell);
             while let Some(execution) = executions.next()? {
                 let set = open.come(&execution);
                 let session = execution.request.and_then(|r| self.sessions.session(r));
                 let whose = (set, session.unwrap_or(0));
                 for access in execution.accesses {
-                    for line in access.lines() {
-                        touches.touch(line, access.kind, whose);
-                    }
+                    take(access, whose);
                 }
             }
-            Ok(())
-        })?;
+            Ok(open)
+        })
+    }
+
+    /// What these touches tell.
+    pub(crate) fn characterisation(
+        &self,
+        touches: Touches,
+        open: &OpenSets<'_>,
+    ) -> Characterisation {
         let (totals, classes) = touches.classes(&open.sets, self.functions.len());
-        Ok(Characterisation {
+        Characterisation {
             totals,
             classes,
-            calls: open.calls,
-        })
+            calls: open.calls.clone(),
+        }
     }
 }

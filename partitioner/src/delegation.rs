@@ -124,12 +124,9 @@ pub fn delegation(
     let rounds = train_test.rounds();
     let functions: Vec<FunctionId> = split.iter().map(|&(function, _)| function).collect();
     let options = train_test.searched_options();
-    let stage = (
-        "code blocks prepared for hops back",
-        options.executions(trace),
-    );
-    let prepared = progress::stage(progress, stage, |tell| {
-        Prepared::with_calls(trace, &[machine], &functions, &options.telling(tell))
+    let stage = ("code blocks prepared for hops back", progress);
+    let prepared = progress::replaying(stage, (trace, &options), |options| {
+        Prepared::with_calls(trace, &[machine], &functions, options)
     })?;
     let delegated = |combination: &Combination| -> Vec<FunctionId> {
         let functions = functions.iter().zip(combination);

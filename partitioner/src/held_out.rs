@@ -253,12 +253,9 @@ pub(crate) fn compare_on(
     });
     let settings: Vec<Setting<'_>> = settings.collect();
     let options = train_test.held_out_options();
-    let stage = (
-        "code blocks of held-out requests replayed",
-        options.executions(trace),
-    );
-    let replays = progress::stage(progress, stage, |tell| {
-        replay_all(trace, &settings, &options.telling(tell))
+    let stage = ("code blocks of held-out requests replayed", progress);
+    let replays = progress::replaying(stage, (trace, &options), |options| {
+        replay_all(trace, &settings, options)
     })?;
     let of_split = |split: usize| {
         let of_machines = machines.iter().zip(replays.chunks(splits.len() + 1));

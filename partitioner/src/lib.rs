@@ -263,13 +263,10 @@ fn prepared(
     progress: &dyn Progress,
 ) -> Result<Prepared, Error> {
     let options = train_test.searched_options();
-    let stage = (
-        "code blocks prepared for the search",
-        options.executions(trace),
-    );
     let simulated: Vec<&Machine> = machines.iter().map(|of| &of.machine).collect();
-    let prepared = progress::stage(progress, stage, |tell| {
-        Prepared::new(trace, &simulated, functions, &options.telling(tell))
+    let stage = ("code blocks prepared for the search", progress);
+    let prepared = progress::replaying(stage, (trace, &options), |options| {
+        Prepared::new(trace, &simulated, functions, options)
     });
     Ok(prepared?)
 }

@@ -1,5 +1,8 @@
 //! How a search tells whoever watches how far it is, and is told to stop.
 
+use corehop_simulator::ReplayOptions;
+use corehop_traces::{Tell, Trace};
+
 /// Told of a search's progress, from any thread.
 pub trait Progress: Sync {
     /// A stage begins, of `total` steps if that is known.
@@ -18,12 +21,23 @@ pub trait Progress: Sync {
 pub fn stage<T>(
     progress: &dyn Progress,
     (name, total): (&str, u64),
-    work: impl FnOnce(&(dyn Fn(u64) + Sync)) -> T,
+    work: impl FnOnce(Tell<'_>) -> T,
 ) -> T {
     progress.begin(name, Some(total));
     let result = work(&|steps| progress.advance(steps));
     progress.end();
     result
+}
+
+/// The same for a pass over what these options choose of a trace, with options that tell of it.
+pub fn replaying<T>(
+    (name, progress): (&str, &dyn Progress),
+    (trace, options): (&Trace, &ReplayOptions<'_>),
+    work: impl FnOnce(&ReplayOptions<'_>) -> T,
+) -> T {
+    stage(progress, (name, options.executions(trace)), |tell| {
+        work(&options.telling(tell))
+    })
 }
 
 /// Nobody watches.

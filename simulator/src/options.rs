@@ -35,10 +35,7 @@ impl ReplayOptions<'_> {
 
     /// What is replayed, in its order.
     pub(crate) fn played<'t>(&'t self, trace: &'t Trace) -> Executions<'t> {
-        let executions = match &self.requests {
-            Some(requests) => trace.executions_of(requests),
-            None => trace.executions(),
-        };
+        let executions = trace.executions_chosen(self.requests.as_deref());
         match self.progress {
             Some(tell) => executions.telling(tell),
             None => executions,

@@ -2,10 +2,10 @@
 //! whichever way its calls end.
 
 use crate::recording::Recording;
+use crate::written::started;
 use corehop_patcher::{Analysis, patch};
 use corehop_plans::Mode::{Call, Enter};
 use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
-use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
 
@@ -124,14 +124,7 @@ fn predicted_and_counted(recording: &Recording, trial: &str, planned: &[Planned]
         .arg(trial)
         .env("COREHOP_BACKEND", "count")
         .env("COREHOP_STATS", path("statistics"));
-    // A process that another test's thread starts has the file open for writing until it runs what
-    // it is started for, if it was forked while this one was written.
-    let ran = loop {
-        match command.output() {
-            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
-            ran => break ran.unwrap(),
-        }
-    };
+    let ran = started(|| command.output());
     assert!(ran.status.success());
     let statistics = std::fs::read(path("statistics")).unwrap();
     [predicted(recording, &plan), number(&statistics, "hops")]

@@ -35,3 +35,5 @@ mod redis;
 mod refusals;
 mod system;
 mod system_calls;
+#[path = "../../patcher/tests/workshop/written.rs"]
+mod written;

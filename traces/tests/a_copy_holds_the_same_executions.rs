@@ -18,10 +18,7 @@ fn options() -> WriterOptions {
 
 /// Asserts that two traces play the same, the requests of the copy being `requests` of the first.
 fn plays_the_same(original: &Trace, copied: &Trace, requests: Option<&[RequestId]>) {
-    let mut first = match requests {
-        Some(requests) => original.executions_of(requests),
-        None => original.executions(),
-    };
+    let mut first = original.executions_chosen(requests);
     let mut second = copied.executions();
     let mut count = 0;
     while let Some(expected) = first.next().unwrap() {

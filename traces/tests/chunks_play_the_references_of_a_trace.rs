@@ -95,10 +95,7 @@ type Seen = (
 );
 
 fn executions(trace: &Trace, requests: Option<&[RequestId]>) -> Vec<Seen> {
-    let mut executions = match requests {
-        Some(requests) => trace.executions_of(requests),
-        None => trace.executions(),
-    };
+    let mut executions = trace.executions_chosen(requests);
     let mut seen = Vec::new();
     while let Some(execution) = executions.next().unwrap() {
         let accesses = execution.accesses.iter();

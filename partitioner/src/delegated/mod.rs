@@ -126,13 +126,12 @@ impl CallsWanted<'_> {
         let functions = candidates.representatives();
         let progress = self.progress;
         let options = self.train_test.searched_options();
-        let total = options.executions(self.trace);
         let simulated: Vec<&Machine> = self.machines.iter().map(|of| &of.machine).collect();
         let moving: Vec<FunctionId> = self.base.iter().map(|&(function, _)| function).collect();
         let moving = [&functions[..], &moving].concat();
-        let stage = ("code blocks prepared for delegated calls", total);
-        let prepared = progress::stage(progress, stage, |tell| {
-            Prepared::with_calls(self.trace, &simulated, &moving, &options.telling(tell))
+        let stage = ("code blocks prepared for delegated calls", progress);
+        let prepared = progress::replaying(stage, (self.trace, &options), |options| {
+            Prepared::with_calls(self.trace, &simulated, &moving, options)
         })?;
         let rounds = self.train_test.rounds();
         let factors = Factors::of(self.machines, self.objective, &prepared, rounds)?;

@@ -7,6 +7,7 @@ pub mod busy;
 pub mod objects;
 mod statistics;
 mod tries;
+mod written;
 
 pub use statistics::Statistics;
 pub use tries::tried;
@@ -15,11 +16,11 @@ use corehop_patcher::{Analysis, Function, Patched, patch};
 use corehop_plans::{Destination, Mode, Plan, PlannedFunction, Request};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::fs::File;
-use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
+use written::started;
 
 /// How often it is looked whether a program has come as far as expected.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -229,15 +230,8 @@ pub fn start_reading(command: &mut Command, input: Stdio) -> Running {
         .stdin(input)
         .stdout(File::create(&outputs[0]).unwrap())
         .stderr(File::create(&outputs[1]).unwrap());
-    let child = loop {
-        match command.spawn() {
-            // What another test starts has the program open until it executes something.
-            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
-            started => break started.unwrap(),
-        }
-    };
     Running {
-        child,
+        child: started(|| command.spawn()),
         outputs,
         _outputs: folder,
     }

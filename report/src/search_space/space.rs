@@ -217,12 +217,9 @@ fn machines(
         warm_up_requests: explained.warm_up,
         progress: None,
     };
-    let stage = (
-        "code blocks replayed on other machines",
-        options.executions(trace),
-    );
-    let mut before = progress::stage(progress, stage, |tell| {
-        replay_all(trace, &settings, &options.telling(tell))
+    let stage = ("code blocks replayed on other machines", progress);
+    let mut before = progress::replaying(stage, (trace, &options), |options| {
+        replay_all(trace, &settings, options)
     })?;
     let after = before.split_off(machines.len());
     let names = machines.into_iter().map(|machine| machine.name);

@@ -20,18 +20,22 @@ use std::collections::BinaryHeap;
 impl Trace {
     /// All executions, in the order of a replay.
     pub fn executions(&self) -> Executions<'_> {
-        Executions::new(self, Wanted::new(None, 0))
+        self.executions_chosen(None)
     }
 
     /// The executions of these requests only, in the order of a replay. Chunks that hold none of
     /// them are not read.
     pub fn executions_of(&self, requests: &[RequestId]) -> Executions<'_> {
-        let wanted = Wanted::new(Some(requests), self.requests().len());
+        self.executions_chosen(Some(requests))
+    }
+
+    /// Those of these requests, `None` for all.
+    pub fn executions_chosen(&self, requests: Option<&[RequestId]>) -> Executions<'_> {
+        let wanted = Wanted::new(requests, self.requests().len());
         Executions::new(self, wanted)
     }
 
-    /// How many executions reading those of these requests takes, `None` for all: as many as the
-    /// chunks have that hold some of them.
+    /// How many executions reading those takes: as many as the chunks have that hold some of them.
     pub fn executions_read(&self, requests: Option<&[RequestId]>) -> u64 {
         let chunks = self.chunks(requests);
         chunks.iter().map(|chunk| u64::from(chunk.executions)).sum()

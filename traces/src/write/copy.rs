@@ -119,10 +119,7 @@ fn write(
     let mut writer = Writer::create(path, trace.header(), options)?;
     define(trace, &mut writer)?;
     addition.define(trace, &mut writer)?;
-    let executions = match chosen.requests {
-        Some(requests) => trace.executions_of(requests),
-        None => trace.executions(),
-    };
+    let executions = trace.executions_chosen(chosen.requests);
     let mut executions = executions.with_virtual_addresses().telling(tell);
     let mut memory = Memory::of(trace);
     let mut stamp = 0;
