@@ -5,7 +5,8 @@ mod conforming;
 mod figures;
 
 use serde_json::Value;
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Output};
 
 const SERVER: &str = "/usr/bin/redis-server";
 
@@ -36,12 +37,18 @@ fn posted_calls_are_counted_under_load_without_a_plan() {
     }
 }
 
-/// As servers that root starts do: it becomes nobody, then answers.
-const BECOMES_NOBODY: &str = r#"
+/// As servers that root starts do.
+const BECOMES_NOBODY: &str = "use POSIX; POSIX::setgid(65534); POSIX::setuid(65534);";
+
+/// The second one that is started with hooks goes on without them: what a server executes has none.
+const LOSES_HOOKS: &str = r#"
+    if ($ENV{COREHOP_SYSCALLS}) {
+        if (-e "begun") { exec $^X, "-e", $ENV{ANSWERS} }
+        open(my $begun, ">", "begun");
+    }"#;
+
+const ANSWERS: &str = r#"
     use Socket;
-    use POSIX;
-    POSIX::setgid(65534);
-    POSIX::setuid(65534);
     socket(my $listener, PF_UNIX, SOCK_STREAM, 0);
     bind($listener, pack_sockaddr_un("\0$ENV{NAME}"));
     listen($listener, 5);
@@ -55,6 +62,20 @@ const ASKS: &str = r#"
     connect($server, pack_sockaddr_un("\0$ENV{NAME}")) or die;
     for (1..100) { syswrite($server, "x"); sysread($server, my $byte, 1) }"#;
 
+/// What `corehop measure` says of a server in perl that is asked 100 times in each of two rounds.
+fn measured(folder: &Path, server: &str) -> Output {
+    std::fs::write(folder.join("asks.pl"), ASKS).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    command
+        .current_dir(folder)
+        .env("NAME", folder)
+        .env("ANSWERS", ANSWERS)
+        .args(["measure", "--system-calls", "read,write@yield"])
+        .args(["--load", "perl asks.pl", "--rounds", "2", "--json"])
+        .args(["--", "perl", "-e", server]);
+    command.output().unwrap()
+}
+
 #[test]
 fn a_server_that_becomes_another_user_is_counted_too() {
     if !rustix::process::geteuid().is_root() {
@@ -62,19 +83,23 @@ fn a_server_that_becomes_another_user_is_counted_too() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("asks.pl"), ASKS).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
-        .current_dir(folder.path())
-        .env("NAME", folder.path())
-        .args(["measure", "--system-calls", "read,write@yield"])
-        .args(["--load", "perl asks.pl", "--rounds", "2", "--json"])
-        .args(["--", "perl", "-e", BECOMES_NOBODY])
-        .output()
-        .unwrap();
-    let figures = figures::of("measure", &output);
+    let server = format!("{BECOMES_NOBODY}{ANSWERS}");
+    let figures = figures::of("measure", &measured(folder.path(), &server));
     let posted = figures["hops"]["system_calls"]["posted"].as_u64();
     assert!(
         posted.is_some_and(|calls| calls >= 2 * 100 * 2),
         "{figures}"
     );
+}
+
+#[test]
+fn a_round_whose_server_lost_its_hooks_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = measured(folder.path(), &format!("{LOSES_HOOKS}{ANSWERS}"));
+    let figures = figures::of("measure", &output);
+    let posted = figures["hops"]["system_calls"]["posted"].as_u64().unwrap();
+    assert!((100 * 2..2 * 100 * 2).contains(&posted), "{figures}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    let warning = "in 1 of 2 rounds the patched server told nothing of its hops";
+    assert!(said.contains(warning), "{said}");
 }

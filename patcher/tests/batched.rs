@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use workshop::{Statistics, build, run, start_reading};
+use workshop::{Finished, Statistics, build, run, start_reading};
 
 const CALLS: &str = "read,readv,recv,recvfrom,recvmsg,write,writev,send,sendto,sendmsg,poll,\
                      epoll_wait";
@@ -215,23 +215,47 @@ fn what_cannot_be_batched_is_refused_with_the_reason() {
     }
 }
 
-#[test]
-fn where_io_uring_is_forbidden_calls_are_made_where_they_are() {
-    let sockets = sockets();
-    let flags = ["-DFORBIDDEN=SYS_io_uring_setup", "-DERROR=1"];
-    let forbids = build(sockets.folder.path(), "refuses", &flags, &["refuses.cpp"]);
-    let mut command = sockets.command_for(&forbids, "read,write@batch");
-    let runtime = command.get_envs().find(|(name, _)| *name == "LD_PRELOAD");
-    let runtime = runtime.unwrap().1.unwrap().to_owned();
+/// The trial under a fixture that sets the variable by which the runtime comes along.
+fn run_under(sockets: &Sockets, fixture: (&str, &[&str]), trial: &str, calls: &str) -> Finished {
+    let (name, flags) = fixture;
+    let under = build(
+        sockets.folder.path(),
+        name,
+        flags,
+        &[&format!("{name}.cpp")],
+    );
+    let mut command = sockets.command_for(&under, calls);
     command
         .env_remove("LD_PRELOAD")
         .arg("LD_PRELOAD")
-        .arg(runtime);
-    let finished = run(command.arg(&sockets.program).arg("errors"));
-    assert_eq!(finished.output, "as expected\n");
-    assert!(
-        finished.errors.contains("may not use io_uring"),
-        "{}",
-        finished.errors
-    );
+        .arg(&sockets.runtime);
+    run(command.arg(&sockets.program).arg(trial))
+}
+
+#[test]
+fn where_io_uring_is_forbidden_calls_are_made_where_they_are() {
+    let sockets = sockets();
+    // EPERM and ENOMEM
+    let refused = [
+        ("-DERROR=1", "may not use io_uring"),
+        ("-DERROR=12", "ulimit -l"),
+    ];
+    for (error, reason) in refused {
+        let flags = ["-DFORBIDDEN=SYS_io_uring_setup", error];
+        let finished = run_under(&sockets, ("refuses", &flags), "errors", "read,write@batch");
+        assert_eq!(finished.output, "as expected\n");
+        assert_eq!(finished.errors.lines().count(), 1, "{}", finished.errors);
+        assert!(finished.errors.contains(reason), "{}", finished.errors);
+    }
+}
+
+#[test]
+fn where_rings_that_were_closed_are_not_freed_yet_calls_are_posted_all_the_same() {
+    let sockets = sockets();
+    let calls = format!("{CALLS}@batch");
+    let finished = run_under(&sockets, ("fills", &[]), "conversations", &calls);
+    let said = (finished.output.as_str(), finished.errors.as_str());
+    assert_eq!(said, ("as expected\n", ""));
+    let statistics = Statistics::read(&sockets.folder.path().join("statistics"));
+    assert_eq!(sum(&statistics.0["system_calls"], "posted"), 9600);
 }

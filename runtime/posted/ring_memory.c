@@ -2,6 +2,10 @@
  * Opening a core's io_uring: its memory, and its descriptor, which no program is to notice.
  *
  * Forked children have no rings; the memory is not theirs, and the file is closed there (pool.c).
+ *
+ * Without CAP_IPC_LOCK all rings of a user count against one RLIMIT_MEMLOCK, and those that were
+ * closed, in other programs too, until the kernel has freed them some milliseconds later. So what
+ * there is no memory for is tried again before it is refused.
  */
 #define _GNU_SOURCE
 #include "ring_memory.h"
@@ -17,6 +21,11 @@
 #define IDLE_MS 20
 /* Out of the way of a program's own descriptors, and below what select() can name. */
 #define LOWEST_FILE 960
+#define PATIENCE_US 500000
+#define NAP_NS 1000000
+
+static const char no_memory[] = "there is no memory for an io_uring (all of a user's count against "
+                                "its limit on locked memory, ulimit -l)";
 
 static bool is_mapped(const void *at)
 {
@@ -66,7 +75,12 @@ static void find_parts(struct ring *ring, const struct io_uring_params *order)
         order_of_slots[i] = i;
 }
 
-const char *open_ring(struct ring *ring, int32_t cpu)
+static bool is_want_of_memory(long error)
+{
+    return error == -ENOMEM || error == -EAGAIN;
+}
+
+static const char *try_to_open(struct ring *ring, int32_t cpu)
 {
     const uint32_t needed = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP |
                             IORING_FEAT_SUBMIT_STABLE | IORING_FEAT_FAST_POLL |
@@ -84,7 +98,7 @@ const char *open_ring(struct ring *ring, int32_t cpu)
     if (file == -EPERM)
         return "this process may not use io_uring (kernel.io_uring_disabled, or a seccomp filter)";
     if (file < 0)
-        return "this kernel opens no io_uring";
+        return is_want_of_memory(file) ? no_memory : "this kernel opens no io_uring";
     ring->file = (int)file;
     ring->memory_size = order.sq_off.array + order.sq_entries * sizeof(uint32_t);
     size_t results_size = order.cq_off.cqes + order.cq_entries * sizeof(struct io_uring_cqe);
@@ -93,11 +107,11 @@ const char *open_ring(struct ring *ring, int32_t cpu)
     ring->slots_size = order.sq_entries * sizeof(struct io_uring_sqe);
     ring->memory = map_ring(ring->file, ring->memory_size, IORING_OFF_SQ_RING);
     ring->slots = map_ring(ring->file, ring->slots_size, IORING_OFF_SQES);
-    bool is_whole =
-        is_mapped(ring->memory) && is_mapped(ring->slots) && (order.features & needed) == needed;
-    if (!is_whole) {
+    bool is_mapped_whole = is_mapped(ring->memory) && is_mapped(ring->slots);
+    if (!is_mapped_whole || (order.features & needed) != needed) {
         close_ring(ring);
-        return "this kernel's io_uring is too old (Linux 5.11 is needed), or there is no memory";
+        return is_mapped_whole ? "this kernel's io_uring is too old (Linux 5.11 is needed)"
+                               : no_memory;
     }
     system_call(__NR_madvise, (long)ring->memory, (long)ring->memory_size, MADV_DONTFORK, 0, 0, 0);
     system_call(__NR_madvise, (long)ring->slots, (long)ring->slots_size, MADV_DONTFORK, 0, 0, 0);
@@ -107,4 +121,16 @@ const char *open_ring(struct ring *ring, int32_t cpu)
     ring->is_broken = false;
     ring->is_open = true;
     return NULL;
+}
+
+const char *open_ring(struct ring *ring, int32_t cpu)
+{
+    const long nap[2] = {0, NAP_NS};
+    uint64_t deadline = clock_now() + cycles_of(PATIENCE_US);
+    const char *reason;
+    while ((reason = try_to_open(ring, cpu)) == no_memory && clock_now() < deadline)
+        system_call(__NR_nanosleep, (long)nap, 0, 0, 0, 0, 0);
+    if (reason != NULL)
+        ring->opens_after = clock_now() + cycles_of(2 * PATIENCE_US);
+    return reason;
 }

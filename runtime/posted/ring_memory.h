@@ -14,6 +14,7 @@ struct io_uring_cqe;
 struct ring {
     int file;
     bool is_open, is_broken;
+    uint64_t opens_after; /* when there was no memory: before then it is not tried again */
     uint32_t entries, mask, results_mask;
     uint32_t *tail, *head, *flags;
     uint32_t *results_head, *results_tail;

@@ -120,8 +120,8 @@ fn batches() -> Finding {
         None => check.ok("can be used"),
         Some(reason) => check.warn(
             format!("{reason}: system calls are made in no batches"),
-            "take Linux 5.11 or newer, with kernel.io_uring_disabled=0, and allow io_uring_setup \
-             where a container forbids it",
+            "take Linux 5.11 or newer, with kernel.io_uring_disabled=0, allow io_uring_setup where \
+             a container forbids it, and lock memory enough (ulimit -l)",
         ),
     }
 }

@@ -20,12 +20,18 @@ pub struct Report<'a> {
 impl Report<'_> {
     /// What speaks against the figures, if anything does.
     pub fn doubt(&self) -> Option<String> {
-        let Some(told) = self.rounds.hops() else {
-            return Some(
-                "warning: the patched server told nothing of its hops: it was killed, or runs \
-                 without hooks (its messages are shown with --verbose)"
-                    .into(),
-            );
+        let all = self.rounds.all();
+        let untold = all.iter().filter(|round| round.patched.hops.is_none());
+        let untold = untold.count();
+        let (Some(told), 0) = (self.rounds.hops(), untold) else {
+            let when = match untold == all.len() {
+                true => String::new(),
+                false => format!("in {untold} of {} rounds ", all.len()),
+            };
+            return Some(format!(
+                "warning: {when}the patched server told nothing of its hops: it was killed, or \
+                 runs without hooks (its messages are shown with --verbose)"
+            ));
         };
         if told.is_any() {
             return None;

@@ -1,8 +1,15 @@
 //! Whether the kernel opens io_uring to programs here, and one that the runtime can use.
 
-/// `struct io_uring_params` in 32-bit words, and which of them tells features.
+/// `struct io_uring_params` in 32-bit words, and which of them are results, flags and features.
 const WORDS: usize = 30;
+const RESULTS: usize = 1;
+const FLAGS: usize = 2;
 const FEATURES: usize = 5;
+
+/// As large as the runtime's, with IORING_SETUP_CQSIZE and IORING_SETUP_CLAMP.
+const REQUESTS: u32 = 256;
+const MOST_RESULTS: u32 = 4096;
+const SIZED: u32 = 1 << 3 | 1 << 4;
 
 /// What the runtime needs (runtime/posted/ring_memory.c): one mapping, no lost results, submissions
 /// that stay, fast polls, and threads of the kernel that take any file.
@@ -11,7 +18,9 @@ const NEEDED: u32 = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7;
 /// Why system calls cannot be made in batches here; nothing where they can.
 pub fn why_no_rings() -> Option<&'static str> {
     let mut order = [0u32; WORDS];
-    let call = (libc::SYS_io_uring_setup, 1);
+    order[RESULTS] = MOST_RESULTS;
+    order[FLAGS] = SIZED;
+    let call = (libc::SYS_io_uring_setup, REQUESTS);
     // SAFETY: the kernel reads and writes one such structure, and gives a new descriptor or -1.
     let file = unsafe { libc::syscall(call.0, call.1, order.as_mut_ptr()) };
     if file < 0 {
@@ -19,6 +28,10 @@ pub fn why_no_rings() -> Option<&'static str> {
         return Some(match error.raw_os_error() {
             Some(libc::EPERM) => {
                 "programs may not use io_uring here (kernel.io_uring_disabled, or a seccomp filter)"
+            }
+            Some(libc::ENOMEM | libc::EAGAIN) => {
+                "there is no memory for an io_uring (all of a user's count against its limit on \
+                 locked memory)"
             }
             _ => "this kernel opens no io_uring",
         });

@@ -142,37 +142,37 @@ impl Orders {
     }
 
     /// Asks the processes of a running server; `None` when none of them answers.
-    pub(crate) fn ask(&self, processes: &[u32]) -> Option<Hops> {
+    pub(crate) fn ask(&self, processes: impl Fn() -> Vec<u32>) -> Option<Hops> {
         let asked = SystemTime::now();
-        let deadline = Instant::now() + ANSWERS_WITHIN;
-        let answers = processes
-            .iter()
-            .map(|it| self.folder.join(format!("{it}.json")));
-        let answers: Vec<PathBuf> = answers.collect();
-        let is_new = || {
-            let mut written = answers
-                .iter()
-                .filter_map(|it| it.metadata().ok()?.modified().ok());
-            written.any(|time| time >= asked)
-        };
-        while !is_new() {
-            if Instant::now() > deadline {
+        let deadline = asked + ANSWERS_WITHIN;
+        // Its first look at the file is not an order, so it may take a second touch.
+        while !self.is_answered(&processes(), asked) {
+            let now = SystemTime::now();
+            if now > deadline {
                 return None;
             }
-            // Its first look at the file is not an order, so it may take a second touch.
-            let _ = File::options()
-                .append(true)
-                .open(self.control())
-                .and_then(|file| file.set_modified(SystemTime::now()));
+            let control = File::options().append(true).open(self.control());
+            let _ = control.and_then(|file| file.set_modified(now));
             let again = Instant::now() + LOOKS_WITHIN;
-            while !is_new() && Instant::now() < again {
+            while !self.is_answered(&processes(), asked) && Instant::now() < again {
                 std::thread::sleep(PAUSE);
             }
         }
-        if processes.len() > 1 {
+        if processes().len() > 1 {
             std::thread::sleep(LOOKS_WITHIN);
         }
         self.told()
+    }
+
+    /// Whether all processes have written since that ever wrote, and there is one. Others may have
+    /// no hooks.
+    fn is_answered(&self, processes: &[u32], since: SystemTime) -> bool {
+        let written = processes.iter().filter_map(|process| {
+            let file = self.folder.join(format!("{process}.json"));
+            file.metadata().ok()?.modified().ok()
+        });
+        let are_new: Vec<bool> = written.map(|time| time >= since).collect();
+        !are_new.is_empty() && are_new.into_iter().all(|is_new| is_new)
     }
 
     /// What was written last, by all processes.
