@@ -92,9 +92,10 @@ test-python:
 
 test-long:
 	COREHOP_CASES=$(or $(COREHOP_CASES),1000000) cargo test --release --locked \
-		-p corehop-simulator --lib --test the_simulator_equals_the_oracle
+		-p corehop-simulator --test simulator the_simulator_equals_the_oracle::
 	COREHOP_CASES=$(or $(COREHOP_CASES),50000) cargo test --release --locked \
-		-p corehop-simulator --test '*oracle' --test 'posted*' --test 'a_modelled*'
+		-p corehop-simulator --test simulator -- \
+		a_replay_equals pollute_buffers_equal posted_calls_are_made a_modelled_kernel
 	COREHOP_MACHINES=$(or $(COREHOP_MACHINES),200) cargo test --release --locked --test second_oracle
 
 test-msrv:

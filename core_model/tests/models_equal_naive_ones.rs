@@ -1,12 +1,9 @@
 //! Models that overlap work equal naive second implementations of the rules in their headers.
 
-mod machine;
-mod naive;
-
+use crate::machine::machine;
+use crate::naive::{Made, Naive, window};
 use corehop_core_model::{CoreModel, Interval, Reference, ServedBy, Window};
 use corehop_traces::Kind;
-use machine::machine;
-use naive::{Made, Naive, window};
 use proptest::prelude::*;
 
 const KINDS: [Kind; 3] = [Kind::Fetch, Kind::Load, Kind::Store];

@@ -1,10 +1,8 @@
 //! The interval model says what a reader of its rules expects of a few loads and stores.
 
-mod machine;
-
+use crate::machine::machine;
 use corehop_core_model::{CoreModel, Interval, Reference, ServedBy};
 use corehop_traces::Kind;
-use machine::machine;
 
 /// Cycles of loads that memory serves, each 8 instructions after the one before and dependent on
 /// the load so far back.

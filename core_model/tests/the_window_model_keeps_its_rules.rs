@@ -1,10 +1,8 @@
 //! The window model says what a reader of its rules expects of a few loads and stores.
 
-mod machine;
-
+use crate::machine::machine;
 use corehop_core_model::{CoreModel, Reference, ServedBy, Window};
 use corehop_traces::Kind;
-use machine::machine;
 
 fn load(served_by: ServedBy, address_from: u8) -> Reference {
     Reference {

@@ -1,13 +1,10 @@
 //! Random traces of several threads, out and in again: what a format can tell comes back equal.
 
-#[path = "../../traces/tests/streams/mod.rs"]
-mod streams;
-
+use crate::streams::{code_blocks, fit, mappings, pages, steps, write_machine, write_processes};
 use corehop_exchange::{Options, drmemtrace, lackey};
 use corehop_traces::{Header, Index, Kind, RequestId, Trace, Writer, WriterOptions, check};
 use proptest::prelude::*;
 use std::path::Path;
-use streams::{code_blocks, fit, mappings, pages, steps, write_machine, write_processes};
 
 fn writer(path: &Path) -> Writer {
     Writer::create(path, &Header::default(), &WriterOptions::default()).unwrap()

@@ -5,15 +5,9 @@
 //! search says of a split is held against the plain replay, which the simulator's tests in turn
 //! hold against an oracle that shares nothing with it.
 
-#[path = "../../traces/tests/definitions/mod.rs"]
-mod definitions;
-#[path = "../../simulator/tests/entered/mod.rs"]
-mod entered;
-#[path = "../../simulator/tests/random/mod.rs"]
-mod random;
-mod searched;
-mod searching;
-
+use crate::random::{equal, machines};
+use crate::searched::{Aim, FUNCTIONS, ROUNDS, l2, large, programs, with_evaluator};
+use crate::searching::{Patience, all_splits, cases, wanted};
 use corehop_partitioner::checkpoint::{Checkpoint, Subject};
 use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement};
 use corehop_partitioner::objective::Objective;
@@ -23,10 +17,7 @@ use corehop_simulator::Machine;
 use corehop_traces::FunctionId;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use random::{equal, machines};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use searched::{Aim, FUNCTIONS, ROUNDS, l2, large, programs, with_evaluator};
-use searching::{Patience, all_splits, cases, wanted};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 

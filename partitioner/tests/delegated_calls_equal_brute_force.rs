@@ -4,12 +4,9 @@
 //! Programs of a few functions that call each other and themselves, on machines of a few lines a
 //! level with every policy and sometimes an L3, so that all kinds of eviction are frequent.
 
-#[path = "../../traces/tests/definitions/mod.rs"]
-mod definitions;
-#[path = "../../simulator/tests/random/mod.rs"]
-mod random;
-mod searching;
-
+use crate::definitions;
+use crate::random::{equal, machines};
+use crate::searching::{Patience, alone, cases, found};
 use corehop_partitioner::candidates::CandidateRule;
 use corehop_partitioner::delegated::Wanted;
 use corehop_partitioner::objective::Objective;
@@ -20,9 +17,7 @@ use corehop_simulator::{CoreId, Machine, ReplayOptions, Split, replay};
 use corehop_traces::{CodeBlock, EndReason, FunctionId, Kind, RequestId, ThreadId, Trace, Writer};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use random::{equal, machines};
 use rayon::ThreadPoolBuilder;
-use searching::{Patience, alone, cases, found};
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -1,15 +1,12 @@
 //! A server whose best split is known to need hops back: a function that works on an L2 full of
 //! data calls another that does the same, and then goes on with its own.
 
-#[path = "../../traces/tests/definitions/mod.rs"]
-mod definitions;
-mod searching;
-
+use crate::definitions;
+use crate::searching::found;
 use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::{Outcome, Settings};
 use corehop_simulator::{CoreId, Machine};
 use corehop_traces::{CodeBlock, EndReason, FunctionId, Kind, Trace, Writer, WriterOptions};
-use searching::found;
 use std::path::Path;
 
 const CODE: u64 = 0x40_0000;

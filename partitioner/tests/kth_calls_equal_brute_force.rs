@@ -5,12 +5,9 @@
 //! may choose; the plain replay numbers calls by itself (`Split::at_calls`, which the simulator's
 //! tests hold against their oracle).
 
-#[path = "../../traces/tests/definitions/mod.rs"]
-mod definitions;
-#[path = "../../simulator/tests/random/mod.rs"]
-mod random;
-mod searching;
-
+use crate::definitions;
+use crate::random::{equal, machines};
+use crate::searching::{all_splits, alone, cases, wanted};
 use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement, Term, cores_of};
 use corehop_partitioner::strategy::{Strategy as How, search};
 use corehop_plans::{KthCall, Mode};
@@ -19,8 +16,6 @@ use corehop_traces::{EndReason, FunctionId, Kind, ThreadId, Trace, WriterOptions
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
-use random::{equal, machines};
-use searching::{all_splits, alone, cases, wanted};
 use std::path::Path;
 
 const FUNCTIONS: u32 = 5;

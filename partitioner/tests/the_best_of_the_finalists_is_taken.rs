@@ -4,12 +4,10 @@
 //! splits are then simulated one by one, from a trace that holds nothing but the requests that do
 //! not judge: none may serve more than the split taken.
 
-#[path = "../../traces/tests/definitions/mod.rs"]
-mod definitions;
-mod searching;
-#[path = "../../simulator/tests/steps/mod.rs"]
-mod steps;
-
+use crate::definitions;
+use crate::searching::found;
+use crate::steps;
+use crate::steps::Step;
 use corehop_core_model::InOrder;
 use corehop_partitioner::candidates::CandidateRule;
 use corehop_partitioner::finalists::Finals;
@@ -20,10 +18,8 @@ use corehop_partitioner::{Outcome, Settings};
 use corehop_simulator::{CoreId, Machine, Split};
 use corehop_timed::{Load, PrefetcherName, QUANTUM_CYCLES, Setting, Streams, simulate};
 use corehop_traces::{FunctionId, RequestId, Trace, WriterOptions, copy};
-use searching::found;
 use std::collections::BTreeSet;
 use std::path::Path;
-use steps::Step;
 
 const FUNCTIONS: u32 = 4;
 const THREADS: u32 = 3;

@@ -2,18 +2,14 @@
 //! counts what the oracle counts that is told its lines by the rules of
 //! `docs/reference/kernel-model.md`, call by call.
 
-mod modelled;
-mod oracle;
-mod random;
-
+use crate::modelled::{CODE, modelled, naive_references, row};
+use crate::oracle::Oracle;
+use crate::random::{equal, holds, machines};
 use corehop_simulator::detail::replay_by_mode;
 use corehop_simulator::{Counters, Machine, ReplayOptions, Split, replay};
 use corehop_traces::Kind;
-use modelled::{CODE, modelled, naive_references, row};
-use oracle::Oracle;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use random::{equal, holds, machines};
 
 /// The caches that the table was measured on.
 fn core_i7() -> Machine {

@@ -2,34 +2,25 @@
 //! step, which core each thread is on; on any number of host threads, alone or beside other
 //! machines, straight from the file or prepared, and execution by execution.
 
-mod homes;
-#[path = "../../traces/tests/located/mod.rs"]
-mod located;
-mod naive;
-mod numbered;
-mod oracle;
-mod random;
-mod recording;
-mod steps;
-
+use crate::naive::{Placed, naive};
+use crate::numbered;
+use crate::random::{equal, holds, machines};
+use crate::recording::{FUNCTIONS, mappings, pages, programs, record, record_processes};
+use crate::steps::Step;
 use corehop_plans::{Argument, By, KthCall, Mode};
 use corehop_simulator::{
     Counters, Error, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay,
     replay_all,
 };
 use corehop_traces::{Calls, FunctionId, Index, Mapping, Page, RequestId, Trace};
-use naive::{Placed, naive};
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 use proptest::sample::subsequence;
-use random::{equal, holds, machines};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use recording::{FUNCTIONS, mappings, pages, programs, record, record_processes};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use steps::Step;
 
 fn ids(requests: Vec<u32>) -> Vec<RequestId> {
     requests.into_iter().map(RequestId).collect()

@@ -8,14 +8,12 @@
 //! are equal, and on one with them first-level misses are equal once pairs are counted as one. The
 //! last level is not comparable then: cachegrind looks both lines up when either missed.
 
-mod valgrind;
-
+use crate::valgrind::{Counted, Geometry, Program};
 use corehop_simulator::{
     CacheLevel, Cause, CoreId, Counters, KindCounters, LineId, Machine, Observer, Replayer, Split,
 };
 use corehop_traces::{Kind, Trace};
 use std::path::Path;
-use valgrind::{Counted, Geometry, Program};
 
 /// L1I, L1D, last level: small enough for all to miss often, and of every shape that cachegrind
 /// takes: direct-mapped, fully associative, and an odd number of ways.

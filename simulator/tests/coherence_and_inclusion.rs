@@ -1,10 +1,8 @@
 //! Textbook cases with every count worked out by hand: who holds a line after whose access.
 
-mod textbook;
-
+use crate::textbook::{machine, run};
 use corehop_simulator::{CoreId, Counters, MissCauses};
 use corehop_traces::Kind::{Fetch, Load, Store};
-use textbook::{machine, run};
 
 #[test]
 fn a_line_is_found_where_it_was_brought() {

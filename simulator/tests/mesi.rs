@@ -2,11 +2,10 @@
 //!
 //! The simulator keeps no such states. It need not: a state is what the next access costs whom.
 
-mod textbook;
-
+use crate::textbook;
+use crate::textbook::run;
 use corehop_simulator::{Counters, Inclusion, Machine};
 use corehop_traces::Kind::{self, Load, Store};
-use textbook::run;
 
 /// What two cores counted: misses of their L1D, misses of their L2, lines lost, transfers.
 #[derive(Debug, PartialEq)]

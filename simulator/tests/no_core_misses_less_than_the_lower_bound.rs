@@ -4,21 +4,16 @@
 //! occurrences the lower bound must not exceed those of the simulated core. A machine whose
 //! caches hold everything misses just those of lines that it had not.
 
-#[path = "../../traces/tests/definitions/mod.rs"]
-mod definitions;
-mod entered;
-mod random;
-
+use crate::entered::{Step, record};
+use crate::random::{equal, machines};
 use corehop_simulator::{
     CacheLevel, Inclusion, LANES, LowerBound, Machine, Prepared, PrivateReplay, ReplayOptions,
     Tally,
 };
 use corehop_traces::{FunctionId, Kind, Trace};
-use entered::{Step, record};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
-use random::{equal, machines};
 
 const FUNCTIONS: u32 = 5;
 const THREADS: u32 = 2;

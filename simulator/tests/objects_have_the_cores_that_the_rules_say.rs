@@ -1,11 +1,9 @@
 //! The table that gives objects their cores does what an obvious list of them does, over many
 //! epochs, with more objects than it has places.
 
-mod homes;
-
+use crate::homes::Known;
 use corehop_simulator::ObjectTable;
 use corehop_traces::ThreadId;
-use homes::Known;
 use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 

@@ -2,34 +2,24 @@
 //! which pages these are, on any number of host threads, straight from the file or prepared, and
 //! execution by execution; so does each page of them.
 
-mod coloured;
-mod homes;
-#[path = "../../traces/tests/located/mod.rs"]
-mod located;
-mod naive;
-mod numbered;
-mod oracle;
-mod random;
-mod recording;
-mod steps;
-
-use coloured::{PAGES, coloured_machines, spread_programs};
+use crate::coloured::{PAGES, coloured_machines, spread_programs};
+use crate::naive::{Placed, played};
+use crate::numbered;
+use crate::oracle::Event;
+use crate::random::{equal, holds};
+use crate::recording::{FUNCTIONS, mappings, pages, record_processes};
+use crate::steps::Step;
 use corehop_simulator::{
     CacheLevel, Counters, Machine, PageUse, PolluteBuffer, Prepared, Replay, ReplayOptions,
     Replayer, Setting, Split, replay, replay_with_buffers,
 };
 use corehop_traces::{Calls, FunctionId, Index, Mapping, Page, Trace};
-use naive::{Placed, played};
-use oracle::Event;
 use proptest::prelude::*;
 use proptest::sample::subsequence;
-use random::{equal, holds};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use recording::{FUNCTIONS, mappings, pages, record_processes};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;
-use steps::Step;
 
 /// A recorded program, and how it is replayed.
 #[derive(Clone, Debug)]

@@ -1,18 +1,14 @@
 //! System calls that are posted, replayed: what each core's caches count equals what an oracle
 //! counts that is told every access in the order of the rules (`docs/reference/replay.md`).
 
-mod modelled;
-mod oracle;
-mod random;
-
+use crate::modelled::{CODE, Step, modelled, naive_references, row};
+use crate::oracle::Oracle;
+use crate::random::{equal, holds, machines};
 use corehop_simulator::detail::{Posting, SystemCalls, replay_by_mode};
 use corehop_simulator::{CoreId, Counters, Error, Machine, ReplayOptions, Split};
 use corehop_traces::Kind;
-use modelled::{CODE, Step, modelled, naive_references, row};
-use oracle::Oracle;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use random::{equal, holds, machines};
 use std::num::NonZeroUsize;
 
 const NAMES: [(i32, &str); 5] = [

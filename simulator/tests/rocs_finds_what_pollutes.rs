@@ -2,12 +2,11 @@
 //! it uses again, and on random programs it does no better than the best of all sets of pages, and
 //! no worse than none.
 
-mod coloured;
-mod random;
-mod recording;
-mod steps;
-
-use coloured::{coloured_machines, spread_programs};
+use crate::coloured::{coloured_machines, spread_programs};
+use crate::random::equal;
+use crate::recording;
+use crate::recording::record;
+use crate::steps::Step;
 use corehop_simulator::pollution::{
     Found, Judge, Search, executed_instructions, find_pollute_pages,
 };
@@ -17,12 +16,9 @@ use corehop_simulator::{
 use corehop_traces::Trace;
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseResult, TestRunner};
-use random::equal;
 use rayon::ThreadPoolBuilder;
-use recording::record;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU32, Ordering};
-use steps::Step;
 
 /// A prepared trace, and a replay of it without a buffer.
 struct Subject<'m> {

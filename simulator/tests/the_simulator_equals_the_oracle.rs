@@ -1,17 +1,14 @@
 //! Random programs on random tiny machines: the simulator and the naive oracle agree on every
 //! counter of every core, on every event, and however the lines are divided into set partitions.
 
-mod oracle;
-mod random;
-
+use crate::oracle::{Event, Oracle};
+use crate::random::{Step, equal, holds, machines, programs};
 use corehop_simulator::{
     CacheLevel, Cause, CoreId, Counters, Geometry, Hierarchy, Level, LineId, Machine, Observer,
     Tally,
 };
 use corehop_traces::Kind;
-use oracle::{Event, Oracle};
 use proptest::prelude::*;
-use random::{Step, equal, holds, machines, programs};
 use std::collections::HashMap;
 
 /// As many hierarchies as set partitions, each with the names it gave to lines.

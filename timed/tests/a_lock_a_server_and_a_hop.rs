@@ -4,14 +4,9 @@
 //! A path through twice as many lines as an L1D holds misses each of them, and one that fits a
 //! server's L1D misses none. So misses are counted by hand here, and the rest are signs.
 
-#[allow(dead_code)] // What the bench tells of it.
-#[path = "../../benches/messages/simulated.rs"]
-mod simulated;
-#[path = "../../benches/synthetic/mod.rs"]
-mod synthetic;
-
+use crate::messages;
+use crate::messages::{Point, Rates, Way};
 use corehop_simulator::Machine;
-use simulated::{Point, Rates, Way};
 
 const L1D_LINES: u64 = 1024;
 const LOCAL_LINES: u64 = 2 * L1D_LINES;
@@ -29,7 +24,7 @@ fn at(threads: u32, local_lines: u64, section_lines: u64) -> Point {
 fn rates(way: Way, point: Point) -> Rates {
     let mut machine = Machine::named_or_path("opteron-8431").unwrap();
     machine.cores = 24;
-    simulated::rates(&machine, way, point).unwrap()
+    messages::rates(&machine, way, point).unwrap()
 }
 
 #[test]

@@ -8,11 +8,9 @@
 //! Where only times are otherwise, all alike, the replay lies between the model and its upper
 //! bound.
 
-#[path = "../../traces/tests/definitions/mod.rs"]
-mod definitions;
-#[path = "../../simulator/tests/steps/mod.rs"]
-mod steps;
-
+use crate::definitions;
+use crate::steps;
+use crate::steps::Step;
 use corehop_core_model::InOrder;
 use corehop_simulator::{CoreId, Machine, Split};
 use corehop_timed::{Load, Outcome, PrefetcherName, Setting, Streams, simulate};
@@ -21,7 +19,6 @@ use corehop_utilisation::{Network, asymptotic, throughput};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::path::Path;
-use steps::Step;
 
 const CONNECTIONS: u32 = 6;
 

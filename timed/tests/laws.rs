@@ -2,11 +2,9 @@
 //! replay without clocks, requests neither vanish nor appear, clients are at their requests or
 //! think (Little's law for a closed loop), and no core idles while threads wait.
 
-#[path = "../../traces/tests/definitions/mod.rs"]
-mod definitions;
-#[path = "../../simulator/tests/steps/mod.rs"]
-mod steps;
-
+use crate::definitions;
+use crate::steps;
+use crate::steps::Step;
 use corehop_core_model::{CoreModel, InOrder, Reference, ServedBy};
 use corehop_simulator::{CoreId, Machine, ReplayOptions, Split, replay};
 use corehop_timed::{
@@ -17,7 +15,6 @@ use corehop_traces::{Execution, FunctionId, Kind, RequestId, Trace, WriterOption
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
-use steps::Step;
 
 const FUNCTIONS: u32 = 4;
 

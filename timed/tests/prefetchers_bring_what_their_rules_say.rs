@@ -1,11 +1,9 @@
 //! Prefetches of a few references, worked out by hand: which lines are asked for, when they come,
 //! and what becomes of them.
 
-#[path = "../../traces/tests/definitions/mod.rs"]
-mod definitions;
-#[path = "../../simulator/tests/steps/mod.rs"]
-mod steps;
-
+use crate::definitions;
+use crate::steps;
+use crate::steps::Step;
 use corehop_core_model::InOrder;
 use corehop_simulator::Machine;
 use corehop_timed::{
@@ -14,7 +12,6 @@ use corehop_timed::{
 };
 use corehop_traces::{Trace, WriterOptions};
 use std::path::Path;
-use steps::Step;
 
 /// Of two cores with L2s of so many bytes, of sets of four lines, and L1Ds of two lines.
 fn machine(l2_size_bytes: u64) -> Machine {

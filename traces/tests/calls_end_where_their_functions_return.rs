@@ -2,11 +2,7 @@
 //! call, jump to functions, return, throw past callers, do what only looks like a call, and are in
 //! calls already when their recording begins, or begins again behind a gap.
 
-mod callers;
-#[path = "definitions/mod.rs"]
-mod definitions;
-
-use callers::{Action, FUNCTIONS, STACK, THREADS, record};
+use crate::callers::{Action, FUNCTIONS, STACK, THREADS, record};
 use corehop_traces::{Call, Calls, ThreadId, Trace};
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,14 +1,12 @@
 //! Blocks are played in any order, and their runs, put into order, are what the executions of the
 //! trace reference: the same lines, threads, requests, function entries and ends of calls.
 
-mod streams;
-
+use crate::streams::{THREADS, code_blocks, fit, mappings, pages, steps, write_machine};
 use corehop_traces::{
     Calls, FunctionId, Index, Kind, LineReference, Listener, Played, Player, RequestId, ThreadId,
     Trace,
 };
 use proptest::prelude::*;
-use streams::{THREADS, code_blocks, fit, mappings, pages, steps, write_machine};
 
 /// What a listener is told in one call.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,17 +1,14 @@
 //! Whatever several threads do, a replay sees it in the order of the stamps, with the accesses that
 //! a naive reading of the contract gives.
 
-mod located;
-mod streams;
-
-use corehop_traces::{Access, CodeBlock, Index, Kind, Page, RequestId, ThreadId, Trace};
-use located::{located, physical};
-use proptest::prelude::*;
-use std::sync::atomic::{AtomicU64, Ordering};
-use streams::{
+use crate::located::{located, physical};
+use crate::streams::{
     Data, Step, THREADS, code_blocks, entered, fit, mappings, pages, process_of, steps, write,
     write_machine,
 };
+use corehop_traces::{Access, CodeBlock, Index, Kind, Page, RequestId, ThreadId, Trace};
+use proptest::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An execution as it should be seen: stamp of its run, thread, request, code block, accesses.
 type Seen = (u64, ThreadId, Option<RequestId>, u32, Vec<Access>);

@@ -1,13 +1,11 @@
 //! A stripped player drops a reference only if one before it is of the same line, in a piece in
 //! which no thread can change core; and it counts what it drops all the same.
 
-mod streams;
-
+use crate::streams::{code_blocks, fit, mappings, pages, steps, write_machine};
 use corehop_traces::{
     Calls, FunctionId, Index, Kind, LineReference, Listener, Played, Player, RequestId, Trace,
 };
 use proptest::prelude::*;
-use streams::{code_blocks, fit, mappings, pages, steps, write_machine};
 
 /// What was played without interruption: from when on, what of it was told, and the references.
 #[derive(Debug, Default)]

@@ -1,10 +1,10 @@
 //! User code and the kernel, told apart: equal to the naive oracle on random programs that do both,
 //! by mode and by visit of the kernel.
 
+use crate::detail::recorded::{BLOCKS, FUNCTIONS, KERNEL, KERNEL_BLOCKS, address_of, record};
 use crate::numbered::split as split_of;
 use crate::oracle::{Event, Oracle};
 use crate::random::{equal, holds, machines};
-use crate::recorded::{BLOCKS, FUNCTIONS, KERNEL, KERNEL_BLOCKS, address_of, record};
 use crate::steps::Step;
 use corehop_simulator::detail::{
     Footprint, Mode, ModeUse, Modes, Reason, Replaced, replay_by_mode,

@@ -1,7 +1,7 @@
 //! Traces replayed in detail: the parts add up to the totals, which are the replay's own.
 
+use crate::detail::recorded::{BLOCKS, FUNCTIONS, record, segments};
 use crate::numbered::split as split_of;
-use crate::recorded::{BLOCKS, FUNCTIONS, record, segments};
 use crate::steps::Step;
 use corehop_plans::Mode;
 use corehop_simulator::detail::{CodeOwner, Cost, Detail, Losses, Segments, replay_in_detail};

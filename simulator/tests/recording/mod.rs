@@ -3,9 +3,7 @@
 
 #![allow(dead_code)] // Each test uses its part.
 
-#[path = "../../../traces/tests/definitions/mod.rs"]
-mod definitions;
-
+use crate::definitions;
 use crate::steps::{Step, perform};
 use corehop_traces::{Mapping, Page, Pointer, WriterOptions};
 use proptest::collection::vec;

@@ -4,9 +4,9 @@
 //! The naive side has the program in its own words: it is given the paths, and neither the trace
 //! nor what is found in it.
 
-use crate::case::{Case, Model};
-use crate::naive::naive;
-use crate::program::{Action, Planned, Script};
+use crate::against_naive::case::{Case, Model};
+use crate::against_naive::naive::naive;
+use crate::against_naive::program::{Action, Planned, Script};
 use crate::simulated::{self, CORES, Point};
 use crate::synthetic::{LINE_BYTES, QUANTUM_CYCLES, Step};
 use corehop_simulator::Machine;

@@ -1,6 +1,6 @@
 //! One random setting of a random program on a random machine.
 
-use crate::program::{self, FUNCTIONS, Planned};
+use crate::against_naive::program::{self, FUNCTIONS, Planned};
 use crate::random::machines;
 use crate::steps::Step;
 use corehop_simulator::{Core, Machine, Topology};

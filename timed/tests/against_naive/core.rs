@@ -1,6 +1,6 @@
 //! A core of the naive event simulation, and its clock by one of the core models.
 
-use crate::case::{Case, Model};
+use crate::against_naive::case::{Case, Model};
 use crate::core_model::window::Naive as Window;
 use crate::core_model::{Made, Naive as Interval};
 use corehop_timed::CoreOutcome;

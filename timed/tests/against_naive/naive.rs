@@ -5,12 +5,12 @@
 
 mod reference;
 
-use crate::case::Case;
-use crate::core::Core;
+use crate::against_naive::case::Case;
+use crate::against_naive::core::Core;
+use crate::against_naive::policy::{By, Policy};
+use crate::against_naive::prefetches::Prefetches;
+use crate::against_naive::program::{Action, Script};
 use crate::oracle::Oracle;
-use crate::policy::{By, Policy};
-use crate::prefetches::Prefetches;
-use crate::program::{Action, Script};
 use corehop_timed::{CoreOutcome, Load, Outcome};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,8 +1,8 @@
 //! The schedulers once more, each decision found the obvious way.
 
-use crate::case::Case;
-use crate::naive::Naive;
-use crate::program::Script;
+use crate::against_naive::case::Case;
+use crate::against_naive::naive::Naive;
+use crate::against_naive::program::Script;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

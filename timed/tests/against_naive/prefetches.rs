@@ -1,7 +1,7 @@
 //! Prefetches once more: each core's table as a list of all that its instructions have done, and
 //! prefetched lines as a list that is gone through whenever the caches have changed.
 
-use crate::case::Case;
+use crate::against_naive::case::Case;
 use crate::oracle::Oracle;
 use corehop_timed::{PrefetchCounters, PrefetcherName};
 use corehop_traces::Kind;

@@ -1,8 +1,6 @@
 //! Made-up servers of a few threads and functions: as traces, and as scripts that say the same.
 
-#[path = "../../../traces/tests/definitions/mod.rs"]
-mod definitions;
-
+use crate::definitions;
 use crate::oracle::calls::{Seen, ends_of_calls};
 use crate::steps::{Step, perform};
 use corehop_simulator::{CoreId, Split};

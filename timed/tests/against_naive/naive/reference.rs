@@ -1,10 +1,10 @@
 //! One reference: what it does to the caches, what prefetches it makes, and how long it takes.
 
 use super::Naive;
+use crate::against_naive::prefetches::Miss;
+use crate::against_naive::program::{Action, instruction_of};
 use crate::core_model::Made;
 use crate::oracle::{Event, Oracle};
-use crate::prefetches::Miss;
-use crate::program::{Action, instruction_of};
 use corehop_simulator::CacheLevel;
 
 /// What caches tell of a reference.

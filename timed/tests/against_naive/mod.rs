@@ -4,24 +4,12 @@
 mod accesstest;
 mod case;
 mod core;
-#[path = "../../../core_model/tests/naive/mod.rs"]
-mod core_model;
 mod naive;
-#[path = "../../../simulator/tests/oracle/mod.rs"]
-mod oracle;
 mod policy;
 mod prefetches;
 mod program;
-#[path = "../../../simulator/tests/random/mod.rs"]
-mod random;
-#[allow(dead_code)] // What the bench tells of it.
-#[path = "../../../benches/accesstest/simulated.rs"]
-mod simulated;
-#[path = "../../../simulator/tests/steps/mod.rs"]
-mod steps;
-#[path = "../../../benches/synthetic/mod.rs"]
-mod synthetic;
 
+use crate::random::{equal, holds};
 use case::{Case, Model, cases};
 use corehop_core_model::{CoreModel, InOrder, Interval, Window};
 use corehop_simulator::Machine;
@@ -29,7 +17,6 @@ use corehop_timed::{Setting, Streams, Unknown, simulate, simulate_all};
 use naive::naive;
 use program::{MadeUp, Script, scripts};
 use proptest::test_runner::TestCaseResult;
-use random::{equal, holds};
 
 #[test]
 fn every_counter_is_equal_for_every_scheduler_load_core_model_and_prefetcher() {

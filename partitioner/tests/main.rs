@@ -1,0 +1,19 @@
+//! All tests of the crate, as one program, which is built sooner than one for each file.
+
+mod a_checkpoint_spares_repeated_work;
+mod a_server_of_two_phases_is_split_between_them;
+mod decomposed_equals_naive;
+#[path = "../../traces/tests/definitions/mod.rs"]
+mod definitions;
+mod delegated_calls_equal_brute_force;
+#[path = "../../simulator/tests/entered/mod.rs"]
+mod entered;
+mod going_back_keeps_the_callers_core_warm;
+mod kth_calls_equal_brute_force;
+#[path = "../../simulator/tests/random/mod.rs"]
+mod random;
+mod searched;
+mod searching;
+#[path = "../../simulator/tests/steps/mod.rs"]
+mod steps;
+mod the_best_of_the_finalists_is_taken;

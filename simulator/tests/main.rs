@@ -1,0 +1,34 @@
+//! All tests of the crate, as one program, which is built sooner than one for each file.
+
+mod a_modelled_kernel_keeps_its_rules;
+mod a_plan_becomes_a_split;
+mod a_replay_equals_the_oracle;
+mod against_cachegrind;
+mod bundled_machines;
+mod coherence_and_inclusion;
+mod coloured;
+#[path = "../../traces/tests/definitions/mod.rs"]
+mod definitions;
+mod detail;
+mod entered;
+mod homes;
+#[path = "../../traces/tests/located/mod.rs"]
+mod located;
+mod machines;
+mod mesi;
+mod modelled;
+mod naive;
+mod neighbourhoods_of_cores;
+mod no_core_misses_less_than_the_lower_bound;
+mod numbered;
+mod objects_have_the_cores_that_the_rules_say;
+mod oracle;
+mod pollute_buffers_equal_the_oracle;
+mod posted_calls_are_made_where_and_when_it_is_said;
+mod random;
+mod recording;
+mod rocs_finds_what_pollutes;
+mod steps;
+mod textbook;
+mod the_simulator_equals_the_oracle;
+mod valgrind;
