@@ -1,36 +1,20 @@
 //! What `corehop replay` counts, counted a second time from what other programs would be given.
 //!
-//! The simulator's own oracle (`simulator/tests/oracle`) is fed by the same reader of traces, and
-//! finds calls by the same rule. This one shares no line with the product: it reads what `corehop
-//! export` writes and a plan, takes calls and returns from the disassembled program and arguments
-//! from what the program itself prints, and simulates the caches as docs/reference/model.md
-//! describes them. All that it counts must be equal, key by key, to what `corehop replay --json`
-//! prints. So a mistake in the reader, the merging of threads, the finding of calls and arguments,
-//! the splitting into shards or the documents shows here, in one number or the other.
-//!
-//! It is slow and simple on purpose. Read `exported.rs`, `placement.rs` and `caches.rs`, in this
-//! order.
+//! `second_oracle` counts, and all that it counts must be equal, key by key, to what `corehop replay
+//! --json` prints. So a mistake in the reader, the merging of threads, the finding of calls and
+//! arguments, the splitting into shards or the documents shows here, in one number or the other.
 
-mod cache;
-mod caches;
-mod code;
 #[path = "../conforming/mod.rs"]
 mod conforming;
-mod counts;
-mod exported;
-mod machine;
 mod mixed;
-mod objects;
-mod placement;
 #[path = "../plugin/mod.rs"]
 mod plugin;
-mod random;
 mod recording;
 mod subject;
 
-use machine::Inclusion::{Exclusive, Inclusive, NonInclusive};
-use machine::{Machine, Policy};
-use random::Random;
+use corehop_second_oracle::machine::Inclusion::{Exclusive, Inclusive, NonInclusive};
+use corehop_second_oracle::machine::{Machine, Policy};
+use corehop_second_oracle::random::Random;
 use serde_json::Value;
 use std::path::Path;
 use subject::Subject;

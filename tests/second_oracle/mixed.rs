@@ -5,7 +5,7 @@
 #[path = "../../traces/tests/definitions/mod.rs"]
 mod definitions;
 
-use crate::random::Random;
+use corehop_second_oracle::random::Random;
 use corehop_traces::{CodeBlock, EndReason, Function, FunctionId, Kind, Module, WriterOptions};
 use std::path::{Path, PathBuf};
 

@@ -1,20 +1,21 @@
 //! A trace to replay, by corehop and by the oracle, and the comparison of what they count.
 
-use crate::caches::Caches;
-use crate::code::Code;
 use crate::conforming::read;
-use crate::counts::Counts;
-use crate::exported::Exported;
-use crate::machine::Machine;
-use crate::objects::{ByObject, Told};
-use crate::placement::{Function, Placement, Plan, Planned, To, Walk};
-use crate::random::Random;
+use corehop_second_oracle::Replay;
+use corehop_second_oracle::code::Code;
+use corehop_second_oracle::exported::Exported;
+use corehop_second_oracle::machine::Machine;
+use corehop_second_oracle::objects::{ByObject, Told};
+use corehop_second_oracle::placement::{Function, Placement, Plan, Planned, To};
+use corehop_second_oracle::random::Random;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
+
+const COREHOP: &str = env!("CARGO_BIN_EXE_corehop");
 
 pub struct Subject {
     trace: PathBuf,
@@ -37,7 +38,7 @@ pub struct Subject {
 
 /// What `corehop` prints as JSON.
 fn corehop(arguments: &[&str]) -> Value {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    let mut command = Command::new(COREHOP);
     let output = command.args(arguments).output().expect("corehop runs");
     let problem = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {problem}");
@@ -65,7 +66,7 @@ impl Subject {
             trace: trace.into(),
             requests: requests.map(Into::into),
             options: &[],
-            exported: Exported::of(trace, requests),
+            exported: Exported::of(COREHOP.as_ref(), trace, requests),
             code: match disassemble {
                 true => Code::disassembled(biases),
                 false => Code::Unknown,
@@ -255,8 +256,8 @@ impl Subject {
             "--baseline",
             name,
         ]);
-        let with_plan = self.simulate(machine, Placement::Plan(plan));
-        let without = self.simulate(machine, baseline).counts;
+        let with_plan = self.oracle().simulate(machine, Placement::Plan(plan));
+        let without = self.oracle().simulate(machine, baseline).counts;
         let mut expected = json!({
             "machine": machine.name,
             "trace": self.trace,
@@ -299,11 +300,8 @@ impl Subject {
     pub fn compare_hops(&self, plan: &Plan) {
         let plan_file = plan.write_into(self.folder.path());
         let counted = self.replay(&["--plan", plan_file.to_str().unwrap()]);
-        let mut walk = Walk::new(&self.code, Placement::Plan(plan), &self.told);
-        for execution in &self.exported.executions {
-            walk.core_of(execution);
-        }
-        assert_eq!(counted["hops"], walk.hops, "{plan:#?}");
+        let hops = self.oracle().hops(Placement::Plan(plan));
+        assert_eq!(counted["hops"], hops, "{plan:#?}");
     }
 
     /// Expects what tells calls and returns without a disassembly to tell the same ones, so that
@@ -326,44 +324,13 @@ impl Subject {
         assert!(transfers > 1000, "{transfers} calls and returns");
     }
 
-    fn simulate(&self, machine: &Machine, placement: Placement) -> Simulated {
-        let mut caches = Caches::new(machine);
-        let mut walk = Walk::new(&self.code, placement, &self.told);
-        for (execution, accesses) in self.exported.executed() {
-            caches.executes(execution.start);
-            let before = walk.hops;
-            let core = walk.core_of(execution);
-            caches.counts().cycles += (walk.hops - before) * machine.hop_cost;
-            for access in accesses {
-                for line in access.lines() {
-                    caches.touch(core, line, access.kind);
-                }
-            }
-        }
-        let [user, kernel] = &caches.counts;
-        let modes = json!({
-            "user": { "counters": user.to_json() },
-            "kernel": { "counters": kernel.to_json() },
-            "replaced": caches.replaced.to_json(),
-        });
-        Simulated {
-            counts: user.clone().plus(kernel),
-            modes,
-            by_argument: walk.objects.to_json(),
-            hops: walk.hops,
+    fn oracle(&self) -> Replay<'_> {
+        Replay {
+            exported: &self.exported,
+            code: &self.code,
+            told: &self.told,
         }
     }
-}
-
-/// What the oracle counts.
-struct Simulated {
-    /// Of user code and the kernel together.
-    counts: Counts,
-    /// Of each.
-    modes: Value,
-    /// Of each function that goes by an argument.
-    by_argument: Vec<Value>,
-    hops: u64,
 }
 
 /// Takes what a replay says of functions that go by an argument, by symbol, without what the plan

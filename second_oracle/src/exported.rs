@@ -80,12 +80,10 @@ pub struct Exported {
 }
 
 impl Exported {
-    /// Exports a trace, or some of its requests, in both ways.
-    pub fn of(trace: &Path, requests: Option<&str>) -> Exported {
-        let (mut text, mut records) = (
-            start(trace, requests, "lackey"),
-            start(trace, requests, "drmemtrace"),
-        );
+    /// Exports a trace, or some of its requests, in both ways, by this `corehop`.
+    pub fn of(corehop: &Path, trace: &Path, requests: Option<&str>) -> Exported {
+        let start = |format| start(corehop, trace, requests, format);
+        let (mut text, mut records) = (start("lackey"), start("drmemtrace"));
         let join = Join {
             text: Text {
                 lines: BufReader::new(text.stdout.take().unwrap()),
@@ -124,8 +122,8 @@ impl Exported {
     }
 }
 
-fn start(trace: &Path, requests: Option<&str>, format: &str) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+fn start(corehop: &Path, trace: &Path, requests: Option<&str>, format: &str) -> Child {
+    let mut command = Command::new(corehop);
     command.args(["export", "--quiet", "--format", format, "-o", "-"]);
     command.args(requests.map(|list| format!("--requests={list}")));
     command.arg(trace).stdout(Stdio::piped());
