@@ -106,6 +106,9 @@ def test_a_worker_that_is_killed_loses_nothing(workplace: Workplace) -> None:
     assert workplace.run("--workers", "2", "--output", "undisturbed")[0] == 0
     before = len(workplace.searches())
     workplace.hold.touch()
+    temporary = workplace.folder / "temporary"
+    temporary.mkdir()
+    workplace.environment["TMPDIR"] = str(temporary)
     with workplace.start("--workers", "2") as process:
         workplace.wait(lambda: len(workplace.searches()) == before + 2)
         search, worker = map(int, workplace.searches()[-1].split()[:2])
@@ -117,6 +120,7 @@ def test_a_worker_that_is_killed_loses_nothing(workplace: Workplace) -> None:
     assert process.returncode == 0, said
     assert len(workplace.searches()) == before + SEARCHES + 1
     assert workplace.rows() == workplace.rows("undisturbed")
+    assert not list(temporary.glob("corehop-*"))
 
 
 @dataclass

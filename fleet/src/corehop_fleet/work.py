@@ -112,7 +112,7 @@ def partition(task: Said) -> Said:
         trace = local_copy(task["url"], task["sha256"])
         if hash_of(trace) != task["sha256"]:
             return failed("the trace has changed since this run began: run it again")
-        with tempfile.TemporaryDirectory(prefix="corehop-fleet-") as folder:
+        with tempfile.TemporaryDirectory(prefix="corehop-", dir=own_folder()) as folder:
             return searched(task, here["program"], trace, Path(folder))
     except Exception as error:
         return failed(f"{task['url']}: {in_words(error)}")
@@ -170,6 +170,14 @@ def is_wanted() -> bool:
         return True
     state = worker.state.tasks.get(worker.get_current_task())
     return state is not None and state.state == "executing"
+
+
+def own_folder() -> str | None:
+    """The worker's, which Dask removes also where the worker was killed."""
+    try:
+        return str(distributed.get_worker().local_directory)
+    except ValueError:
+        return None
 
 
 def own_address() -> str:
