@@ -1,10 +1,11 @@
-//! What is shown of a measurement while it runs: a bar, and with --verbose each round.
+//! What is shown of a measurement while it runs: a bar, and with --verbose each round. And whether
+//! the patched server was one in all of its rounds.
 
 use crate::console;
 use crate::interrupt;
 use crate::progress::Bar;
 use corehop_measurer::Observer;
-use corehop_measurer::rounds::Comparison;
+use corehop_measurer::rounds::{Comparison, Rounds};
 use corehop_partitioner::progress::Progress;
 
 /// Shows it, and has Ctrl-C and SIGTERM end it; [`interrupt::listen`] comes first.
@@ -48,4 +49,19 @@ impl Observer for Shown {
     fn is_interrupted(&self) -> bool {
         interrupt::is_asked()
     }
+}
+
+/// What speaks against rounds whose patched server told nothing of its hops, if there are any.
+pub fn untold(rounds: &Rounds) -> Option<String> {
+    let all = rounds.all();
+    let untold = all.iter().filter(|round| round.patched.hops.is_none());
+    let when = match untold.count() {
+        0 => return None,
+        untold if untold == all.len() => String::new(),
+        untold => format!("in {untold} of {} rounds ", all.len()),
+    };
+    Some(format!(
+        "warning: {when}the patched server told nothing of its hops: it was killed, or runs \
+         without hooks (its messages are shown with --verbose)"
+    ))
 }

@@ -25,9 +25,10 @@ mod told;
 
 pub use arguments::Arguments;
 
+use crate::console;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::measuring::Shown;
+use crate::measuring::{Shown, untold};
 use crate::open;
 use crate::progress::Bar;
 use candidate::{Candidates, Contested};
@@ -129,6 +130,9 @@ fn measure(
         return Err(interrupt::failure(&left));
     }
     let measured = measured?;
+    if let Some(doubt) = untold(&measured.rounds) {
+        console::warn(&doubt);
+    }
     Ok(Contested { entrants, measured })
 }
 

@@ -2,6 +2,7 @@
 
 use super::arguments::Arguments;
 use super::predicted::Predicted;
+use crate::measuring::untold;
 use corehop_measurer::machine::counters::Kind;
 use corehop_measurer::rounds::{Comparison, Rounds};
 use corehop_plans::Plan;
@@ -20,19 +21,10 @@ pub struct Report<'a> {
 impl Report<'_> {
     /// What speaks against the figures, if anything does.
     pub fn doubt(&self) -> Option<String> {
-        let all = self.rounds.all();
-        let untold = all.iter().filter(|round| round.patched.hops.is_none());
-        let untold = untold.count();
-        let (Some(told), 0) = (self.rounds.hops(), untold) else {
-            let when = match untold == all.len() {
-                true => String::new(),
-                false => format!("in {untold} of {} rounds ", all.len()),
-            };
-            return Some(format!(
-                "warning: {when}the patched server told nothing of its hops: it was killed, or \
-                 runs without hooks (its messages are shown with --verbose)"
-            ));
-        };
+        if let Some(doubt) = untold(&self.rounds) {
+            return Some(doubt);
+        }
+        let told = self.rounds.hops()?;
         if told.is_any() {
             return None;
         }

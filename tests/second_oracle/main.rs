@@ -1,8 +1,8 @@
 //! What `corehop replay` counts, counted a second time from what other programs would be given.
 //!
-//! `second_oracle` counts, and all that it counts must be equal, key by key, to what `corehop replay
-//! --json` prints. So a mistake in the reader, the merging of threads, the finding of calls and
-//! arguments, the splitting into shards or the documents shows here, in one number or the other.
+//! `second_oracle` counts, and all that it counts must be equal, key by key, to what `corehop
+//! replay --json` prints. So a mistake in the reader, the merging of threads, the finding of calls
+//! and arguments, the splitting into shards or the documents shows here, in one of both numbers.
 
 #[path = "../conforming/mod.rs"]
 mod conforming;
