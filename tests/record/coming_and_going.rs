@@ -131,8 +131,8 @@ fn code_that_is_made_at_run_time_is_recorded_outside_all_modules() {
     assert_eq!(modules.filter(|m| m.path.is_empty()).count(), 0);
 }
 
-/// Threads that serve a request each: one, since what begins while everything is instrumented for it
-/// is left out, and then forty, two at a time.
+/// Threads that serve a request each: one, since what begins while everything is instrumented for
+/// it is left out, and then forty, two at a time.
 const THREADS: &str = r#"
 #include <pthread.h>
 static volatile long served;
