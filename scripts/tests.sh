@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 mkdir -p target
 
 computes='core_model exchange partition partitioner second_oracle simulator timed traces'
-alone='auto auto_by_argument load soak waiting'
+alone='auto auto_by_argument load waiting'
 
 # Runs the test programs of these names. A shell has what runs beside it ignore interrupts.
 run() {
