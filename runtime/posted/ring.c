@@ -190,8 +190,8 @@ static void add_limit(struct ring *ring, const int64_t *limit)
     slot->len = 1;
 }
 
-/* Not for each call anew where there was no memory. */
-static bool may_open(struct core *core)
+/* Opens its ring; where there was no memory, not for each call anew. */
+static bool opens(struct core *core)
 {
     return clock_now() >= core->ring->opens_after &&
            open_ring(core->ring, cpu_of_kernel(core)) == NULL;
@@ -201,7 +201,7 @@ bool put_request(struct core *core, struct fiber *fiber)
 {
     struct ring *ring = core->ring;
     const struct request *request = fiber->request;
-    if (!ring->is_open && !may_open(core))
+    if (!ring->is_open && !opens(core))
         return false;
     if (ring->is_broken || !has_room(core, 2))
         return false;

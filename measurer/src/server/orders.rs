@@ -144,21 +144,27 @@ impl Orders {
     /// Asks the processes of a running server; `None` when none of them answers.
     pub(crate) fn ask(&self, processes: impl Fn() -> Vec<u32>) -> Option<Hops> {
         let asked = SystemTime::now();
-        let deadline = asked + ANSWERS_WITHIN;
-        // Its first look at the file is not an order, so it may take a second touch.
-        while !self.is_answered(&processes(), asked) {
-            let now = SystemTime::now();
-            if now > deadline {
+        let deadline = Instant::now() + ANSWERS_WITHIN;
+        let asked_of = loop {
+            if Instant::now() > deadline {
                 return None;
             }
-            let control = File::options().append(true).open(self.control());
-            let _ = control.and_then(|file| file.set_modified(now));
+            // Its first look at the file is not an order, so it may take a second touch.
+            let _ = File::options()
+                .append(true)
+                .open(self.control())
+                .and_then(|file| file.set_modified(SystemTime::now()));
+            // Those of now: one that has ended meanwhile is not waited for.
+            let processes = processes();
             let again = Instant::now() + LOOKS_WITHIN;
-            while !self.is_answered(&processes(), asked) && Instant::now() < again {
+            while !self.is_answered(&processes, asked) && Instant::now() < again {
                 std::thread::sleep(PAUSE);
             }
-        }
-        if processes().len() > 1 {
+            if self.is_answered(&processes, asked) {
+                break processes;
+            }
+        };
+        if asked_of.len() > 1 {
             std::thread::sleep(LOOKS_WITHIN);
         }
         self.told()
@@ -171,8 +177,7 @@ impl Orders {
             let file = self.folder.join(format!("{process}.json"));
             file.metadata().ok()?.modified().ok()
         });
-        let are_new: Vec<bool> = written.map(|time| time >= since).collect();
-        !are_new.is_empty() && are_new.into_iter().all(|is_new| is_new)
+        written.min().is_some_and(|oldest| oldest >= since)
     }
 
     /// What was written last, by all processes.
