@@ -22,6 +22,7 @@
 #define CALLS 1000
 /* Longer than carriers wait awake in these trials (COREHOP_SPIN_US). */
 #define PAUSE_NS 200000
+#define READINGS 8
 
 static double ns_per_cycle;
 static double samples[MOST_SAMPLES];
@@ -55,13 +56,32 @@ static double now_ns(void)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
+/* Both clocks at one time: the quickest of a few readings, since a thread may lose its CPU between
+ * them. */
+static uint64_t both_now(double *ns)
+{
+    uint64_t quickest = UINT64_MAX, at = 0;
+    for (int i = 0; i < READINGS; i++) {
+        uint64_t began = now_cycles();
+        double now = now_ns();
+        uint64_t took = now_cycles() - began;
+        if (took < quickest) {
+            quickest = took;
+            at = began + took / 2;
+            *ns = now;
+        }
+    }
+    return at;
+}
+
 static void set_scale(void)
 {
-    double began_ns = now_ns();
-    uint64_t began = now_cycles();
+    double began_ns, ended_ns;
+    uint64_t began = both_now(&began_ns);
     while (now_ns() - began_ns < 2e7)
         ;
-    ns_per_cycle = (now_ns() - began_ns) / (double)(now_cycles() - began);
+    uint64_t ended = both_now(&ended_ns);
+    ns_per_cycle = (ended_ns - began_ns) / (double)(ended - began);
 }
 
 static double since(uint64_t began)

@@ -7,11 +7,10 @@
 mod workshop;
 
 use proptest::prelude::*;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
-use workshop::{Statistics, build, patched, plan_of, run};
+use workshop::{Statistics, build, build_alone, patched, plan_of, run};
 
-const RUNTIME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime");
 const HOOKS: u32 = 4;
 
 /// What happens at a core: a thread comes by a hook, or one is taken.
@@ -99,21 +98,6 @@ impl Core {
     }
 }
 
-/// The runtime's own files, as a program.
-fn taker(folder: &Path) -> PathBuf {
-    let rooms = ["core", "carrier", "posted"].map(|room| format!("-I{RUNTIME}/{room}"));
-    let [core, carrier, posted] = &rooms;
-    let flags = [
-        "-xc",
-        "-std=gnu11",
-        "-DCOREHOP_ABI=0",
-        core,
-        carrier,
-        posted,
-    ];
-    build(folder, "cohorts", &flags, &["cohorts.c"])
-}
-
 /// What the rule says, line by line as the program does, with the bound held on the way.
 fn expected(most: u32, events: &[Event]) -> Result<String, TestCaseError> {
     let mut core = Core::new(most);
@@ -143,7 +127,7 @@ fn expected(most: u32, events: &[Event]) -> Result<String, TestCaseError> {
 #[test]
 fn whoever_is_taken_is_who_the_rule_says_and_nobody_is_overtaken_more_often_than_the_bound() {
     let folder = tempfile::tempdir().unwrap();
-    let program = taker(folder.path());
+    let program = build_alone(folder.path(), "cohorts");
     let config = ProptestConfig {
         failure_persistence: None,
         ..ProptestConfig::with_cases(200)
@@ -169,7 +153,7 @@ fn the_bound_is_met() {
     // One of each hook, ours last, and then those that overtake it.
     let hooks = [1, 2, 3, 0, 1, 2, 3, 1, 2, 3, 0];
     let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new(taker(folder.path()));
+    let mut command = Command::new(build_alone(folder.path(), "cohorts"));
     command.arg("3").args(hooks.map(|hook| hook.to_string()));
     let ran = run(command.args(["-"; 11]));
     let lines: Vec<&str> = ran.output.lines().collect();

@@ -8,22 +8,11 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::LazyLock;
 use workshop::objects::Objects;
-use workshop::{build, run, start_reading};
-
-const RUNTIME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime");
+use workshop::{build_alone, run, start_reading};
 
 static ALONE: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
-    let [core, carrier, asm] = ["core", "carrier", "asm"].map(|room| format!("-I{RUNTIME}/{room}"));
-    let flags = [
-        "-xc",
-        "-std=gnu11",
-        "-DCOREHOP_ABI=0",
-        &core,
-        &carrier,
-        &asm,
-    ];
-    let program = build(folder.path(), "alone", &flags, &["objects_alone.c"]);
+    let program = build_alone(folder.path(), "objects_alone");
     (folder, program)
 });
 

@@ -4,7 +4,7 @@ mod workshop;
 
 use std::path::PathBuf;
 use std::process::Command;
-use workshop::{Finished, Statistics, build, patched, plan_of, run, two_of_its_own};
+use workshop::{Finished, Statistics, build, build_alone, patched, plan_of, run, two_of_its_own};
 
 struct Places {
     folder: tempfile::TempDir,
@@ -309,4 +309,11 @@ fn the_runtime_touches_vector_registers_only_to_carry_each_of_them() {
     once.extend((16..32).flat_map(upper));
     once.sort_unstable();
     assert_eq!(moved, once, "each is saved once and restored once");
+}
+
+#[test]
+fn a_thread_that_loses_its_cpu_while_it_reads_clocks_takes_no_wrong_rate() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run(&mut Command::new(build_alone(folder.path(), "clocks")));
+    assert!(ran.status.success(), "{}", ran.errors);
 }

@@ -3,7 +3,7 @@
 mod workshop;
 
 use std::process::Command;
-use workshop::{Finished, Statistics, build, of_two_cores, run};
+use workshop::{Finished, Statistics, build_alone, of_two_cores, run};
 
 /// Turns of the program, each with a hop to either core.
 const TURNS: u64 = 50;
@@ -59,15 +59,10 @@ fn a_carrier_that_may_wait_awake_for_a_second_does_not_sleep_between_phases() {
     assert!(of_waits(&statistics, "spun_us") > 0);
 }
 
-const RUNTIME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime");
-
 #[test]
 fn a_doze_ends_with_its_time_or_when_a_thread_comes() {
-    let rooms = ["core", "carrier"].map(|room| format!("-I{RUNTIME}/{room}"));
     let folder = tempfile::tempdir().unwrap();
-    let [core, carrier] = &rooms;
-    let flags = ["-xc", "-std=gnu11", "-DCOREHOP_ABI=0", core, carrier];
-    let program = build(folder.path(), "dozes", &flags, &["dozes.c"]);
+    let program = build_alone(folder.path(), "dozes");
     for instruction in ["umwait", "mwaitx"] {
         let ran = run(Command::new(&program).arg(instruction));
         assert!(ran.status.success(), "{instruction}: {}", ran.errors);

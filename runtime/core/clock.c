@@ -5,7 +5,9 @@
  * in SAMPLING reads the time-stamp counter at both ends, and its length goes into a table by powers
  * of two, since the mean of hops says little where one that waited for a busy core takes
  * milliseconds. The counter's rate is measured once at start-up against the kernel's clock, for
- * COUNT_NS; x86-64 servers run one counter at one rate on all cores.
+ * COUNT_NS; x86-64 servers run one counter at one rate on all cores. On a busy machine some threads
+ * lose their CPU between the two clocks, for many times COUNT_NS: both are read anew until it was
+ * quick.
  */
 #define _GNU_SOURCE
 #include "runtime.h"
@@ -14,6 +16,7 @@
 #include <time.h>
 
 #define COUNT_NS 200000
+#define READINGS 8
 
 static uint64_t cycles_per_second = 1000000000;
 
@@ -24,13 +27,33 @@ static uint64_t kernel_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+struct moment {
+    uint64_t cycles, ns;
+};
+
+/* What both clocks say at one time: the quickest of a few readings. */
+static struct moment read_both(void)
+{
+    struct moment now = {0, 0};
+    uint64_t quickest = UINT64_MAX;
+    for (int i = 0; i < READINGS; i++) {
+        uint64_t cycles = clock_now(), ns = kernel_ns(), took = clock_now() - cycles;
+        if (took < quickest) {
+            quickest = took;
+            now = (struct moment){cycles + took / 2, ns};
+        }
+    }
+    return now;
+}
+
 void prepare_clock(void)
 {
-    uint64_t cycles = clock_now(), began = kernel_ns(), ended;
-    do
-        ended = kernel_ns();
-    while (ended < began + COUNT_NS);
-    cycles_per_second = (clock_now() - cycles) * 1000000000 / (ended - began);
+    struct moment first = read_both(), last;
+    while (kernel_ns() < first.ns + COUNT_NS)
+        ;
+    last = read_both();
+    uint64_t cycles = last.cycles - first.cycles, ns = last.ns - first.ns;
+    cycles_per_second = cycles / ns * 1000000000 + cycles % ns * 1000000 / ns * 1000;
 }
 
 uint64_t cycles_of(uint64_t microseconds)

@@ -16,7 +16,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// The runtime looks at its control file four times a second.
 const LOOKS_WITHIN: Duration = Duration::from_millis(300);
-const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+/// Touches without an answer, about five seconds. A machine that was halted meanwhile is no silent
+/// server, so it is touches that count.
+const MOST_TOUCHES: usize = 17;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Hops of all processes of a server.
@@ -144,30 +146,27 @@ impl Orders {
     /// Asks the processes of a running server; `None` when none of them answers.
     pub(crate) fn ask(&self, processes: impl Fn() -> Vec<u32>) -> Option<Hops> {
         let asked = SystemTime::now();
-        let deadline = Instant::now() + ANSWERS_WITHIN;
-        let asked_of = loop {
-            if Instant::now() > deadline {
-                return None;
-            }
-            // Its first look at the file is not an order, so it may take a second touch.
-            let _ = File::options()
-                .append(true)
-                .open(self.control())
-                .and_then(|file| file.set_modified(SystemTime::now()));
-            // Those of now: one that has ended meanwhile is not waited for.
-            let processes = processes();
-            let again = Instant::now() + LOOKS_WITHIN;
-            while !self.is_answered(&processes, asked) && Instant::now() < again {
-                std::thread::sleep(PAUSE);
-            }
-            if self.is_answered(&processes, asked) {
-                break processes;
-            }
-        };
+        let asked_of = (0..MOST_TOUCHES).find_map(|_| self.touch(&processes, asked))?;
         if asked_of.len() > 1 {
             std::thread::sleep(LOOKS_WITHIN);
         }
         self.told()
+    }
+
+    /// Touches the control file: the processes of now, if they answer that they were asked `since`.
+    fn touch(&self, processes: impl Fn() -> Vec<u32>, since: SystemTime) -> Option<Vec<u32>> {
+        // A server's first look at the file is not an order, so it may take a second touch.
+        let _ = File::options()
+            .append(true)
+            .open(self.control())
+            .and_then(|file| file.set_modified(SystemTime::now()));
+        // One that has ended meanwhile is not waited for.
+        let processes = processes();
+        let again = Instant::now() + LOOKS_WITHIN;
+        while !self.is_answered(&processes, since) && Instant::now() < again {
+            std::thread::sleep(PAUSE);
+        }
+        self.is_answered(&processes, since).then_some(processes)
     }
 
     /// Whether all processes have written since that ever wrote, and there is one. Others may have

@@ -44,6 +44,15 @@ pub fn build(folder: &Path, name: &str, flags: &[&str], sources: &[&str]) -> Pat
     output
 }
 
+/// Compiles a fixture that includes files of the runtime, which it is to try alone.
+pub fn build_alone(folder: &Path, name: &str) -> PathBuf {
+    let runtime = concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime");
+    let rooms = ["core", "carrier", "posted", "asm"].map(|room| format!("-I{runtime}/{room}"));
+    let mut flags = vec!["-xc", "-std=gnu11", "-DCOREHOP_ABI=0"];
+    flags.extend(rooms.iter().map(String::as_str));
+    build(folder, name, &flags, &[&format!("{name}.c")])
+}
+
 /// A plan that hooks the functions for which `core_of` names a core.
 pub fn plan(
     binary: &Path,
