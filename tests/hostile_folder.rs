@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const MODULES: [&str; 9] = [
     "json.py",
     "argparse.py",
-    "cxxfilt.py",
+    "ctypes.py",
     "sitecustomize.py",
     "usercustomize.py",
     "encodings/__init__.py",

@@ -35,6 +35,23 @@ def test_a_folder(symbolize: Symbolize, tmp_path: Path) -> None:
     assert "Is a directory" in refusal(symbolize, tmp_path)
 
 
+def test_of_several_files_the_others_are_read(
+    symbolize: Symbolize, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    library, absent = compiled(SOURCE), tmp_path / "absent"
+    alone = symbolize(library).stdout
+    assert symbolize(library, library).stdout == alone + alone
+    result = symbolize(absent, library, tmp_path)
+    assert result.returncode == 3
+    first, second, third = result.stdout.splitlines(keepends=True)
+    assert second == alone
+    told = [json.loads(line) for line in (first, third)]
+    assert [line["path"] for line in told] == [str(absent), str(tmp_path)]
+    said = [f"corehop-symbolizer: {line['error']}" for line in told]
+    assert result.stderr.splitlines() == said
+    assert "no such file" in said[0]
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [

@@ -6,20 +6,18 @@ use corehop_processes::{pythons, unpacked};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the carried symbolizer says of `path`.
-pub fn told(path: &Path) -> Result<Told, Error> {
-    told_by_first(&pythons(), path)
+/// What the carried symbolizer says of each of these files.
+pub fn told(paths: &[&Path]) -> Result<Vec<Result<Told, Error>>, Error> {
+    told_by_first(&pythons(), paths)
 }
 
 /// What the first of the Pythons says that runs it, or why the first of all does not.
-fn told_by_first(pythons: &[PathBuf], path: &Path) -> Result<Told, Error> {
+fn told_by_first(pythons: &[PathBuf], paths: &[&Path]) -> Result<Vec<Result<Told, Error>>, Error> {
     let folder = unpacked(PACKAGE, &CARRIED).map_err(|source| Error::Unpack { source })?;
     let told = |python: &PathBuf| {
         let mut command = Command::new(python);
-        told_by(
-            command.args(["-I", "-B"]).arg(folder.path()).arg(path),
-            path,
-        )
+        command.args(["-I", "-B"]).arg(folder.path()).args(paths);
+        told_by(&mut command, paths)
     };
     let lacks = |told: &Result<_, Error>| told.as_ref().is_err_and(Error::is_missing);
     let mut tried = pythons.iter().map(told);
@@ -79,23 +77,27 @@ mod tests {
         assert_eq!(names, CARRIED.map(|(name, _)| name));
     }
 
+    /// Of one file.
+    fn functions(told: Result<Vec<Result<Told, Error>>, Error>) -> Vec<crate::Symbol> {
+        told.unwrap().remove(0).unwrap().functions
+    }
+
     #[test]
     fn what_is_carried_prints_what_the_installed_one_does() {
         let Some(installed) = find() else {
             panic!("the tests' set-up installs one");
         };
         let python = installed.with_file_name("python3");
-        let path = Path::new("/bin/true");
-        let installed = told_by(Command::new(installed).arg(path), path);
-        let installed = installed.unwrap().functions;
+        let paths = [Path::new("/bin/true")];
+        let installed = functions(told_by(Command::new(installed).args(paths), &paths));
         // The first Python that there is.
         let pythons = ["/nowhere/python3".into(), python];
-        let carried = told_by_first(&pythons, path).unwrap().functions;
+        let carried = functions(told_by_first(&pythons, &paths));
         let names = |symbols: &[crate::Symbol]| -> Vec<String> {
             symbols.iter().map(|symbol| symbol.name.clone()).collect()
         };
         assert!(!installed.is_empty());
-        let nowhere = told_by_first(&pythons[..1], path).err().unwrap();
+        let nowhere = told_by_first(&pythons[..1], &paths).err().unwrap();
         assert!(nowhere.is_missing(), "{nowhere}");
         assert_eq!(names(&carried), names(&installed));
     }
@@ -114,12 +116,12 @@ mod tests {
         );
         std::fs::write(&old, text).unwrap();
         std::fs::set_permissions(&old, Permissions::from_mode(0o755)).unwrap();
-        let path = Path::new("/bin/true");
+        let paths = [Path::new("/bin/true")];
         let pythons = [old, python];
-        let refused = told_by_first(&pythons[..1], path).err().unwrap();
+        let refused = told_by_first(&pythons[..1], &paths).err().unwrap();
         assert!(refused.is_missing());
         let said = "the symbolizer does not run: it needs Python 3.11 or newer, and this is 3.10";
         assert!(refused.to_string().starts_with(said), "{refused}");
-        assert!(!told_by_first(&pythons, path).unwrap().functions.is_empty());
+        assert!(!functions(told_by_first(&pythons, &paths)).is_empty());
     }
 }

@@ -29,11 +29,34 @@ pub fn of(path: &Path) -> Result<Vec<Symbol>, Error> {
     read(path).map(|told| told.functions)
 }
 
+/// Those of several files. A symbolizer takes a fifth of a second to start, and of a file that it
+/// has seen before a fraction of that to read: one reads them all.
+pub fn of_each(paths: &[&Path]) -> Vec<Result<Vec<Symbol>, Error>> {
+    match paths.len() {
+        0 => Vec::new(),
+        1 => vec![of(paths[0])],
+        _ => match read_each(paths) {
+            Ok(told) => {
+                let functions = |told: Result<Told, Error>| told.map(|told| told.functions);
+                told.into_iter().map(functions).collect()
+            }
+            // It failed at one of them, or takes but one.
+            Err(_) => paths.iter().map(|path| of(path)).collect(),
+        },
+    }
+}
+
 /// All that the symbolizer tells of the file at `path`.
 fn read(path: &Path) -> Result<Told, Error> {
+    let mut told = read_each(&[path])?;
+    told.remove(0)
+}
+
+/// The same of several files.
+fn read_each(paths: &[&Path]) -> Result<Vec<Result<Told, Error>>, Error> {
     match find() {
-        Some(program) => told_by(Command::new(program).arg(path), path),
-        None => carried::told(path),
+        Some(program) => told_by(Command::new(program).args(paths), paths),
+        None => carried::told(paths),
     }
 }
 

@@ -15,6 +15,7 @@ mod code;
 mod foreign;
 mod forked_pages;
 mod forms;
+mod functions;
 mod incoming;
 mod latest;
 mod modules;

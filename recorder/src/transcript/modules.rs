@@ -1,16 +1,14 @@
 //! The modules code was found in, and their functions by address.
 //!
-//! A module is read when the plugin first meets code in it; its functions come from the
-//! symbolizer, which takes seconds for a large binary it has not seen before. A thread asks it,
-//! beginning while the server starts, so that the first request seldom waits for it.
+//! A module is read when the plugin first meets code in it, its functions by a thread of their own
+//! (functions.rs).
 
-use crate::binaries::{binary::Binary, linked};
-use crate::events::{Event, Observer, Warning};
+use super::functions::{self, Functions, Wanted};
+use crate::binaries::binary::Binary;
+use crate::events::Observer;
 use crate::system::Kernel;
-use corehop_patcher::{Analysis, Refusal, STUB_SUFFIX};
-use corehop_symbols as symbols;
 use corehop_traces::{Error, Function, FunctionId, Module, Writer};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,60 +37,6 @@ struct Loaded {
     functions: Option<Functions>,
 }
 
-/// What the thread that reads functions is told.
-enum Wanted {
-    /// The functions of this file.
-    Functions(PathBuf),
-    /// A process begins this program, with its libraries.
-    Program(PathBuf),
-}
-
-#[derive(Default)]
-struct Functions {
-    /// Symbols by virtual address of the entry, and their number once it was executed.
-    by_offset: HashMap<u64, (symbols::Symbol, Option<FunctionId>)>,
-    patching: Patching,
-}
-
-/// Why no plan can name an entry of a file.
-const NAMELESS: &str = "its file has no build id: link it with -Wl,--build-id";
-
-/// Whether a module's entries can be patched.
-#[derive(Default)]
-enum Patching {
-    /// A program of the server's or a library of it: the analysis says, entry by entry.
-    Analysed(Box<Analysis>),
-    /// No entry can be, for this reason.
-    Never(String),
-    /// The module could not be looked at.
-    #[default]
-    Unknown,
-}
-
-impl Patching {
-    /// What [`Function::unpatchable`] says of the entry at `offset`.
-    fn obstacle(&self, offset: u64) -> Option<String> {
-        match self {
-            Patching::Analysed(analysis) => analysis.unsafe_reason(offset),
-            Patching::Never(reason) => Some(reason.clone()),
-            Patching::Unknown => None,
-        }
-    }
-
-    /// Of a file, where these are loaded before the server runs.
-    fn of(path: &Path, loaded: &[PathBuf]) -> Patching {
-        if !loaded.iter().any(|file| file == path) {
-            let reason = "the server loads its file after the start, when hooks are in place";
-            return Patching::Never(reason.into());
-        }
-        match Analysis::of(path) {
-            Ok(analysis) if analysis.build_id().is_none() => Patching::Never(NAMELESS.into()),
-            Ok(analysis) => Patching::Analysed(Box::new(analysis)),
-            Err(error) => Patching::Never(error.to_string()),
-        }
-    }
-}
-
 /// Addresses of a process, and the module there, if it is a file's.
 struct Mapped {
     process: u32,
@@ -119,40 +63,8 @@ impl Modules {
     /// libraries that these are loaded with can be patched. `kernel` is what the module has of
     /// which no file says anything.
     pub fn new(program: &Path, kernel: Option<Arc<Kernel>>, observer: Observer) -> Modules {
-        let program = program.to_owned();
-        let (wanted, orders) = channel();
-        let (send, read) = channel();
         let at_once = kernel.is_none();
-        std::thread::spawn(move || {
-            let mut loaded = Vec::new();
-            load(program, &mut loaded);
-            for order in orders {
-                let path = match order {
-                    Wanted::Functions(path) => path,
-                    Wanted::Program(path) => {
-                        load(path, &mut loaded);
-                        continue;
-                    }
-                };
-                if let Some(kernel) = kernel.as_ref().filter(|_| path == Path::new(KERNEL)) {
-                    if send.send(functions_of(kernel)).is_err() {
-                        return;
-                    }
-                    continue;
-                }
-                let patching = Patching::of(&path, &loaded);
-                let mut by_offset = symbols_of(&path, &observer);
-                let stubs = imports(&path, &patching);
-                by_offset.extend(stubs.map(|stub| (stub.offset, (stub, None))));
-                let functions = Functions {
-                    by_offset,
-                    patching,
-                };
-                if send.send(functions).is_err() {
-                    return;
-                }
-            }
-        });
+        let (wanted, read) = functions::reader(program.to_owned(), kernel, observer);
         Modules {
             loaded: Vec::new(),
             ranges: Vec::new(),
@@ -302,64 +214,4 @@ impl Modules {
         }
         self.loaded[module].functions.get_or_insert_default()
     }
-}
-
-/// The name of a machine's kernel, as the plugin gives it.
-const KERNEL: &str = "[kernel]";
-
-fn functions_of(kernel: &Kernel) -> Functions {
-    let functions = kernel.functions();
-    let by_offset = functions.map(|symbol| (symbol.offset, (symbol, None)));
-    Functions {
-        by_offset: by_offset.collect(),
-        patching: Patching::Never("it is the kernel's".into()),
-    }
-}
-
-/// The stubs of what a file calls and does not hold; those of libc and its loader are none, which
-/// no hook can be put into.
-fn imports(path: &Path, patching: &Patching) -> impl Iterator<Item = symbols::Symbol> {
-    let of_file = |analysis: &Analysis| match analysis.refusal() {
-        Some(Refusal::NeededByTheRuntime) => Vec::new(),
-        _ => analysis.imports().collect(),
-    };
-    let functions = match patching {
-        Patching::Analysed(analysis) => of_file(analysis),
-        Patching::Never(_) => Analysis::of(path).map_or(Vec::new(), |of| of_file(&of)),
-        Patching::Unknown => Vec::new(),
-    };
-    functions.into_iter().map(|function| {
-        let symbol = function.symbol.unwrap_or_default();
-        let imported = symbol.strip_suffix(STUB_SUFFIX).unwrap_or(&symbol);
-        symbols::Symbol {
-            offset: function.offset,
-            size: function.size_bytes,
-            name: format!("{}{STUB_SUFFIX}", symbols::demangled(imported)),
-            symbol,
-            aliases: Vec::new(),
-        }
-    })
-}
-
-/// A program and its libraries are loaded before hooks are put in place.
-fn load(program: PathBuf, loaded: &mut Vec<PathBuf>) {
-    if !loaded.contains(&program) {
-        loaded.extend(linked::libraries_of(&program));
-        loaded.push(program);
-    }
-}
-
-/// Without its symbols a library is recorded all the same; the user is told.
-fn symbols_of(
-    path: &Path,
-    observer: &Observer,
-) -> HashMap<u64, (symbols::Symbol, Option<FunctionId>)> {
-    let symbols = symbols::of(path).unwrap_or_else(|error| {
-        observer(Event::Warning(Warning::NoFunctions(error)));
-        Vec::new()
-    });
-    let entries = symbols.into_iter();
-    entries
-        .map(|symbol| (symbol.offset, (symbol, None)))
-        .collect()
 }

@@ -1,4 +1,4 @@
-"""`corehop-symbolizer FILE`: the command line, and the only place where errors are printed."""
+"""`corehop-symbolizer FILE...`: the command line, and the only place where errors are printed."""
 
 from __future__ import annotations
 
@@ -37,14 +37,17 @@ exit codes:
 
 def parser() -> argparse.ArgumentParser:
     """Describe the command line."""
-    description = "Print the functions of an x86-64 ELF file as JSON, sorted by entry address."
+    description = (
+        "Print the functions of x86-64 ELF files as JSON, a line each, sorted by entry address. "
+        "Of several files, one that has none is told in its line, and the others are read."
+    )
     result = argparse.ArgumentParser(
         prog=PROGRAM,
         description=description,
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    result.add_argument("file", metavar="FILE", help="program or shared library")
+    result.add_argument("files", metavar="FILE", nargs="+", help="program or shared library")
     result.add_argument("-o", "--output", default="-", metavar="OUT", help="default: - (stdout)")
     result.add_argument("--force", action="store_true", help="replace OUT where it exists")
     result.add_argument("--no-cache", action="store_true", help="read FILE whatever is cached")
@@ -64,6 +67,25 @@ def symbolize(path: str, *, use_cache: bool = True) -> tuple[bytes | bytearray, 
         origin = {"path": path, "build_id": image.build_id, "debug_file": debug and debug.path}
         about = encode(origin).removesuffix("}")
         return f'{about},"functions":'.encode(), functions, b"}\n"
+
+
+def symbolize_each(paths: Sequence[str], *, use_cache: bool) -> tuple[list[bytes | bytearray], int]:
+    """Give what is printed for all files, and the exit code of the first that has no functions.
+
+    A single file that has none ends it with the error.
+    """
+    printed: list[bytes | bytearray] = []
+    exit_code = 0
+    for path in paths:
+        try:
+            printed.extend(symbolize(path, use_cache=use_cache))
+        except SymbolizerError as error:
+            if len(paths) == 1:
+                raise
+            print(f"{PROGRAM}: {error}", file=sys.stderr)
+            exit_code = exit_code or error.exit_code
+            printed.append(f"{encode({'path': path, 'error': str(error)})}\n".encode())
+    return printed, exit_code
 
 
 encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -106,7 +128,7 @@ def write_output(output: str, parts: Iterable[bytes | bytearray], *, force: bool
 def run(arguments: argparse.Namespace) -> int:
     """Do what the command line asks and give the exit code."""
     try:
-        parts = symbolize(arguments.file, use_cache=not arguments.no_cache)
+        parts, exit_code = symbolize_each(arguments.files, use_cache=not arguments.no_cache)
         write_output(arguments.output, parts, force=arguments.force)
     except SymbolizerError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
@@ -119,7 +141,7 @@ def run(arguments: argparse.Namespace) -> int:
     except OSError as error:
         print(f"{PROGRAM}: {error}; free some space or name a file with -o", file=sys.stderr)
         return OutputError.exit_code
-    return 0
+    return exit_code
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -130,9 +152,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except Exception as error:
-        kind = type(error).__name__
+        kind, files = type(error).__name__, ", ".join(parsed.files)
         print(
-            f"{PROGRAM}: {parsed.file}: a mistake of ours ({kind}: {error}); please report it",
+            f"{PROGRAM}: {files}: a mistake of ours ({kind}: {error}); please report it",
             file=sys.stderr,
         )
         return EXIT_INTERNAL

@@ -1,34 +1,21 @@
 """Linker symbols as people read them.
 
-C++ names go through libstdc++'s own demangler (cxxfilt), which knows what the compiler meant.
-Rust's stay as they are, of both schemes: corehop has rustc's own demangler for them. A name that is
-not understood is shown as it is: a name is for reading, and the symbol beside it stays exact.
+C++ names go through libstdc++'s own demangler, which knows what the compiler meant. Rust's stay as
+they are, of both schemes: corehop has rustc's own demangler for them. A name that is not understood
+is shown as it is: a name is for reading, and the symbol beside it stays exact.
 
-Debian does not package cxxfilt. Where corehop was installed as a package, libstdc++ is called
-without it.
+Rejected: the package cxxfilt, which calls the same function. Debian has no package of it, and it
+starts two programs to find what is loaded here by name.
 """
 
 from __future__ import annotations
 
 import ctypes
-import importlib
 import re
 from functools import cache
-from types import ModuleType
 
 RUST_HASH = re.compile(r"17h[0-9a-f]{16}E")
 """Rust's legacy scheme is C++'s with a last path element of h and 16 digits."""
-
-
-def library(name: str) -> ModuleType | None:
-    """Give the library where it is installed."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
-
-
-CXXFILT = library("cxxfilt")
 
 
 def demangle(symbol: str) -> str:
@@ -36,16 +23,6 @@ def demangle(symbol: str) -> str:
     if symbol.startswith("_Z") and not RUST_HASH.search(symbol):
         return demangle_cpp(symbol)
     return symbol
-
-
-def demangle_cpp(symbol: str) -> str:
-    """Demangle an Itanium C++ ABI name."""
-    if CXXFILT is None:
-        return demangle_by_libstdcxx(symbol)
-    try:
-        return str(CXXFILT.demangle(symbol))
-    except (CXXFILT.Error, UnicodeError):
-        return symbol
 
 
 @cache
@@ -62,8 +39,8 @@ def libraries() -> tuple[ctypes.CDLL, ctypes.CDLL] | None:
     return demangler, libc
 
 
-def demangle_by_libstdcxx(symbol: str) -> str:
-    """Call __cxa_demangle, which gives memory to be freed, or nothing."""
+def demangle_cpp(symbol: str) -> str:
+    """Demangle an Itanium C++ ABI name: __cxa_demangle gives memory to be freed, or nothing."""
     loaded = libraries()
     if loaded is None:
         return symbol
