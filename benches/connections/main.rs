@@ -108,7 +108,7 @@ impl Extent {
                 is_whole,
                 parts,
                 recorded: &[],
-                native: &[1, 2],
+                native: &[2],
                 simulated: 2,
             },
         })

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 const SAMPLE: &str = "traces/samples/mariadb-tpcc-4.trace";
 /// As many requests show that it works.
-const FEW: usize = 40;
+const FEW: usize = 16;
 
 /// The sample, or a trace of its first requests in this folder.
 pub fn make(folder: &Path, is_short: bool) -> Outcome<PathBuf> {
