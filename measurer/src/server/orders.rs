@@ -16,9 +16,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// The runtime looks at its control file four times a second.
 const LOOKS_WITHIN: Duration = Duration::from_millis(300);
-/// Touches without an answer, about five seconds. A machine that was halted meanwhile is no silent
+/// Touches without an answer, about ten seconds. A machine that was halted meanwhile is no silent
 /// server, so it is touches that count.
-const MOST_TOUCHES: usize = 17;
+const MOST_TOUCHES: usize = 34;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Hops of all processes of a server.
