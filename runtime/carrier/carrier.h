@@ -98,7 +98,7 @@ struct core {
     uint32_t open;         /* it has carriers */
     struct turn turn;      /* the holder's */
     struct cohorts cohorts;
-    struct ring *ring;     /* posted calls (ring.c); NULL unless they are made in batches */
+    struct ring *ring; /* posted calls (ring.c); NULL unless they are made in batches */
 };
 
 /* States of an empty run queue: its holder watches it, sleeps on it, or runs a fiber. */

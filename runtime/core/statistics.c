@@ -140,9 +140,8 @@ static void write_objects(struct sheet *sheet, uint32_t hook)
         return;
     }
     uint64_t known = objects_known(hook), seen = objects_seen(hook);
-    PUT(sheet, ",\"by\":\"argument %u\",\"after\":%u,\"objects\":%lu,\"forgotten\":%lu",
-        argument, after_of(hook), seen,
-        seen > known ? seen - known : 0);
+    PUT(sheet, ",\"by\":\"argument %u\",\"after\":%u,\"objects\":%lu,\"forgotten\":%lu", argument,
+        after_of(hook), seen, seen > known ? seen - known : 0);
     PUT(sheet, ",\"early_calls\":%lu,\"calls_by_core\":[", early_calls(hook));
     for (uint32_t core = 0; core < program.cores; core++)
         PUT(sheet, "%s%lu", core == 0 ? "" : ",", calls_by_core(hook, core));
