@@ -1,18 +1,18 @@
 //! The symbolizer that this crate carries, run by the first Python that can.
 
 use crate::error::Error;
-use crate::output::{Told, told_by};
+use crate::output::{Each, told_by};
 use corehop_processes::{pythons, unpacked};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the carried symbolizer says of each of these files.
-pub fn told(paths: &[&Path]) -> Result<Vec<Result<Told, Error>>, Error> {
+pub fn told(paths: &[&Path]) -> Result<Each, Error> {
     told_by_first(&pythons(), paths)
 }
 
 /// What the first of the Pythons says that runs it, or why the first of all does not.
-fn told_by_first(pythons: &[PathBuf], paths: &[&Path]) -> Result<Vec<Result<Told, Error>>, Error> {
+fn told_by_first(pythons: &[PathBuf], paths: &[&Path]) -> Result<Each, Error> {
     let folder = unpacked(PACKAGE, &CARRIED).map_err(|source| Error::Unpack { source })?;
     let told = |python: &PathBuf| {
         let mut command = Command::new(python);
@@ -78,7 +78,7 @@ mod tests {
     }
 
     /// Of one file.
-    fn functions(told: Result<Vec<Result<Told, Error>>, Error>) -> Vec<crate::Symbol> {
+    fn functions(told: Result<Each, Error>) -> Vec<crate::Symbol> {
         told.unwrap().remove(0).unwrap().functions
     }
 

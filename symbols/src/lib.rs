@@ -20,7 +20,7 @@ pub use source::{SourceLine, SourceLines};
 pub use symbol::{Symbol, demangled};
 
 use corehop_processes::python_program;
-use output::{Told, told_by};
+use output::{Each, Told, told_by};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -32,13 +32,13 @@ pub fn of(path: &Path) -> Result<Vec<Symbol>, Error> {
 /// Those of several files. A symbolizer takes a fifth of a second to start, and of a file that it
 /// has seen before a fraction of that to read: one reads them all.
 pub fn of_each(paths: &[&Path]) -> Vec<Result<Vec<Symbol>, Error>> {
-    match paths.len() {
-        0 => Vec::new(),
-        1 => vec![of(paths[0])],
+    match paths {
+        [] => Vec::new(),
+        [path] => vec![of(path)],
         _ => match read_each(paths) {
-            Ok(told) => {
+            Ok(each) => {
                 let functions = |told: Result<Told, Error>| told.map(|told| told.functions);
-                told.into_iter().map(functions).collect()
+                each.into_iter().map(functions).collect()
             }
             // It failed at one of them, or takes but one.
             Err(_) => paths.iter().map(|path| of(path)).collect(),
@@ -53,7 +53,7 @@ fn read(path: &Path) -> Result<Told, Error> {
 }
 
 /// The same of several files.
-fn read_each(paths: &[&Path]) -> Result<Vec<Result<Told, Error>>, Error> {
+fn read_each(paths: &[&Path]) -> Result<Each, Error> {
     match find() {
         Some(program) => told_by(Command::new(program).args(paths), paths),
         None => carried::told(paths),

@@ -19,6 +19,9 @@ pub struct Told {
     pub debug_file: Option<PathBuf>,
 }
 
+/// What it tells of each of several files, or why one has no functions.
+pub type Each = Vec<Result<Told, Error>>;
+
 /// What it prints of a file: its functions or, where it was asked for several files, an error.
 #[derive(Deserialize)]
 struct Line {
@@ -31,7 +34,7 @@ struct Line {
 }
 
 /// What the symbolizer says of each of these files, run by `command`.
-pub fn told_by(command: &mut Command, paths: &[&Path]) -> Result<Vec<Result<Told, Error>>, Error> {
+pub fn told_by(command: &mut Command, paths: &[&Path]) -> Result<Each, Error> {
     without_python_variables(command);
     // In a process group of its own, so that a Ctrl-C meant for a recording does not cut it short.
     let output = command.process_group(0).output();
@@ -40,31 +43,32 @@ pub fn told_by(command: &mut Command, paths: &[&Path]) -> Result<Vec<Result<Told
         program: program(),
         source,
     })?;
-    let said = serde_json::Deserializer::from_slice(&output.stdout).into_iter();
-    let lines: Result<Vec<Line>, serde_json::Error> = said.collect();
-    let told = lines.and_then(|lines| match lines.len() == paths.len() {
-        true => lines
-            .into_iter()
-            .zip(paths)
-            .map(|(line, path)| line.told(path))
-            .collect(),
-        false => Err(serde_json::Error::custom(format!(
-            "{} lines for {} files",
-            lines.len(),
-            paths.len()
-        ))),
-    });
-    told.map_err(|source| match output.status.success() {
-        true => Error::Output {
+    let is_well = output.status.success();
+    match lines_of(&output.stdout, paths) {
+        // It fails as well where it tells that one of several has no functions.
+        Ok(told) if is_well || told.iter().any(Result::is_err) => Ok(told),
+        Err(source) if is_well => Err(Error::Output {
             program: program(),
             path: paths[0].into(),
             source,
-        },
-        false => {
+        }),
+        _ => {
             let said = String::from_utf8_lossy(&output.stderr);
-            refusal(&said, output.status, paths[0])
+            Err(refusal(&said, output.status, paths[0]))
         }
-    })
+    }
+}
+
+/// What was printed of these files: a line for each, in their order.
+fn lines_of(printed: &[u8], paths: &[&Path]) -> Result<Each, serde_json::Error> {
+    let lines = serde_json::Deserializer::from_slice(printed).into_iter();
+    let lines = lines.collect::<Result<Vec<Line>, _>>()?;
+    if lines.len() != paths.len() {
+        let counts = format!("{} lines for {} files", lines.len(), paths.len());
+        return Err(serde_json::Error::custom(counts));
+    }
+    let lines = lines.into_iter().zip(paths);
+    lines.map(|(line, path)| line.told(path)).collect()
 }
 
 impl Line {
@@ -138,6 +142,7 @@ mod tests {
             "no functions of f: f: not an ELF file; name one"
         );
         assert!(!refused("kill -KILL $$").is_missing());
+        assert!(!refused("echo '{\"functions\": []}'; kill -KILL $$").is_missing());
         for nonsense in ["{}", "{\"functions\": 3}", "", "{\"error\": \"e\"} {}"] {
             let failure = refused(&format!("echo '{nonsense}'"));
             assert!(matches!(failure, Error::Output { .. }), "{failure}");

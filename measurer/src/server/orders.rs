@@ -163,10 +163,13 @@ impl Orders {
         // One that has ended meanwhile is not waited for.
         let processes = processes();
         let again = Instant::now() + LOOKS_WITHIN;
-        while !self.is_answered(&processes, since) && Instant::now() < again {
+        while !self.is_answered(&processes, since) {
+            if Instant::now() >= again {
+                return None;
+            }
             std::thread::sleep(PAUSE);
         }
-        self.is_answered(&processes, since).then_some(processes)
+        Some(processes)
     }
 
     /// Whether all processes have written since that ever wrote, and there is one. Others may have
