@@ -5,7 +5,7 @@ use crate::console;
 use crate::interrupt;
 use crate::progress::Bar;
 use corehop_measurer::Observer;
-use corehop_measurer::rounds::{Comparison, Rounds};
+use corehop_measurer::rounds::{Comparison, Group, Rounds};
 use corehop_partitioner::progress::Progress;
 
 /// Shows it, and has Ctrl-C and SIGTERM end it; [`interrupt::listen`] comes first.
@@ -35,6 +35,11 @@ impl Observer for Shown {
         console::detail(&format!("round {number}: {original:.6} and {patched:.6}"));
     }
 
+    fn raced(&self, number: usize, throughputs: &[f64]) {
+        let throughputs: Vec<String> = throughputs.iter().map(|of| format!("{of:.6}")).collect();
+        console::detail(&format!("race, round {number}: {}", throughputs.join(", ")));
+    }
+
     fn compared(&self, rounds: usize, comparison: &Comparison) {
         let Comparison { ratio, low, high } = comparison;
         console::detail(&format!(
@@ -49,6 +54,15 @@ impl Observer for Shown {
     fn is_interrupted(&self) -> bool {
         interrupt::is_asked()
     }
+}
+
+/// What a user sees of a server that is fast in some starts only.
+pub fn in_groups([slower, faster]: &[Group; 2]) -> String {
+    let all = slower.runs + faster.runs;
+    format!(
+        "starts differ: {} of {all} ran at {:.2} times the original's speed, {} at {:.2}",
+        slower.runs, slower.ratio, faster.runs, faster.ratio
+    )
 }
 
 /// What speaks against rounds whose patched server told nothing of its hops, if there are any.

@@ -3,8 +3,8 @@
 //!
 //! The stages are those of the other subcommands, in turn: record under load, search for this
 //! machine, measure on it. Its word is the measured one: a replay only says which few plans are
-//! worth measuring. The best of several is chosen in a screening, and judged on fresh rounds that
-//! had no part in the choice; the luckiest of several measurements is no measurement of it.
+//! worth measuring. The best of several wins a race, and is judged on fresh rounds that had no part
+//! in the choice; the luckiest of several measurements is no measurement of it.
 //! Rejected: to take the plan that is predicted best. A replay knows neither prefetchers nor what a
 //! hop costs a pipeline, and with few candidates left the real machine is soon asked.
 //!
@@ -160,6 +160,7 @@ fn write_report(outcome: &Outcome<'_>, trace: &Path) -> Result<(), Failure> {
         machine: &outcome.here.machine,
         plan: &read,
         plan_path: &plan,
+        measured: outcome.measured(),
         warm_up: None,
         requests: None,
         full: false,

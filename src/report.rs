@@ -129,6 +129,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         is_default_trace: bundled::is_bundled(&trace_name),
         machine: &machine,
         plan: &plan,
+        measured: None,
         plan_path: &arguments.plan,
         warm_up: arguments.warm_up,
         requests: named.map(|list| list.of(trace.requests().len())),

@@ -7,6 +7,7 @@
 mod conforming;
 mod figures;
 mod interrupting;
+mod racing;
 
 use interrupting::interrupt;
 use serde_json::Value;
@@ -62,7 +63,7 @@ fn trace() -> &'static Path {
             assert_eq!(figures[key], Value::Null, "{key}");
         }
         let tried = figures["tried"].as_array().unwrap();
-        assert!(!tried.is_empty() && tried[0]["screened"].is_null());
+        assert!(!tried.is_empty() && tried[0]["raced"].is_null());
         assert!(
             said(&output).contains("nothing pays here: the best of "),
             "{}",
@@ -179,30 +180,6 @@ fn a_plan_that_pays_is_kept_with_its_report_and_the_command_that_uses_it() {
     assert!(said(&slower).contains(expected), "{}", said(&slower));
     assert!(!left.join("plan.toml").exists());
     assert!(slower.stdout.is_empty());
-}
-
-#[test]
-fn the_best_of_the_screening_is_judged_on_rounds_of_its_own() {
-    let folder = folder();
-    // Two rounds of original and both plans, the second backwards; then original and the second.
-    let numbers = "100 110 120 120 110 100 100 90 90 100";
-    let more = ["--plans", "2", "--max-rounds", "2", "--json"];
-    let output = measure(folder.path(), numbers, &more);
-    let figures = figures::of("optimize", &output);
-    let tried = figures["tried"].as_array().unwrap();
-    let screened: Vec<f64> = tried
-        .iter()
-        .map(|of| of["screened"]["ratio"].as_f64().unwrap())
-        .collect();
-    let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
-    assert!(
-        near(screened[0], 1.1) && near(screened[1], 1.2),
-        "{figures}"
-    );
-    assert_eq!(figures["best"], 1);
-    assert!(near(figures["ratio"].as_f64().unwrap(), 0.9), "{figures}");
-    assert_eq!(figures["gain"], false);
-    assert_eq!(output.status.code(), Some(1));
 }
 
 /// A server that ends by itself: its requests walk one of four tables each, of which two fit an L2.

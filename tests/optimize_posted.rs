@@ -256,6 +256,29 @@ fn people_are_told_the_calls_and_the_command_and_by_which_figure_they_do_not_pay
 }
 
 #[test]
+fn posted_calls_that_were_lucky_in_two_rounds_lose_the_race_against_a_steady_plan() {
+    let folder = folder();
+    let load = "rate=$(./server ask 160 | cut -d ' ' -f 2); if [ $rate = 160 ]; then echo >> \
+                posted; [ $(wc -l < posted) -le 2 ] || rate=100; fi; echo rate $rate";
+    let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .current_dir(folder.path())
+        .args(["optimize", "--trace", trace(), "--anyway", "--json"])
+        .args(["--warm-up", "0", "--load", load])
+        .args(["--throughput", "rate ([0-9]+)", "--", "./server", "threads"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let figures = figures(&output);
+    let tried = figures["tried"].as_array().unwrap();
+    let best = figures["best"].as_u64().unwrap() as usize;
+    assert_eq!(tried[best]["system_calls"], Value::Null, "{figures}");
+    assert_eq!(figures["chosen_by"], "lower-end", "{figures}");
+    let posted = &tried.last().unwrap()["raced"];
+    assert!(posted["ratio"].as_f64().unwrap() > 1.1, "{figures}");
+    assert_eq!(figures["ratio"], 1.0);
+}
+
+#[test]
 fn one_thread_for_all_connections_is_tried_only_when_it_is_asked_for() {
     let folder = folder();
     let output = optimize(folder.path(), "loop", "160", &[]);

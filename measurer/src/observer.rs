@@ -12,6 +12,9 @@ pub trait Observer {
     fn end(&self);
     /// The round of this number, from 1 on, gave these throughputs of original and patched.
     fn round(&self, number: usize, throughput: [f64; 2]);
+    /// The round of a race of this number gave these throughputs: the original's, then those of the
+    /// contestants that were in the race.
+    fn raced(&self, number: usize, throughputs: &[f64]);
     /// What so many rounds say together.
     fn compared(&self, rounds: usize, comparison: &Comparison);
     /// A line that a patched server printed on its standard error.

@@ -48,6 +48,10 @@ impl Observer for Watcher {
         self.keep(format!("round {number}: {original} and {patched}"));
     }
 
+    fn raced(&self, number: usize, throughputs: &[f64]) {
+        self.keep(format!("race, round {number}: {throughputs:?}"));
+    }
+
     fn compared(&self, _: usize, _: &Comparison) {}
 
     fn said(&self, line: &str) {

@@ -16,6 +16,8 @@ use std::path::Path;
 /// All that the report shows.
 pub struct Report<'a> {
     pub explained: &'a Explanation<'a>,
+    /// What was measured of the plan, in a sentence.
+    pub measured: Option<String>,
     /// Where the plan was read from.
     pub plan_path: &'a Path,
     /// Whether commands find the trace without naming it.

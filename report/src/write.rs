@@ -41,6 +41,8 @@ pub struct Options<'a> {
     pub machine: &'a Machine,
     /// The plan to report on.
     pub plan: &'a Plan,
+    /// What was measured of it, in a sentence, if anything was.
+    pub measured: Option<String>,
     /// Where the plan was read from.
     pub plan_path: &'a Path,
     /// How many requests warm the caches; half of them where `None`.
@@ -99,6 +101,7 @@ pub fn write(options: Options<'_>, progress: &dyn Progress) -> Result<Option<Val
     };
     let report = Report {
         explained: &explained,
+        measured: options.measured,
         plan_path: options.plan_path,
         is_default_trace: options.is_default_trace,
         pictured: &pictured,

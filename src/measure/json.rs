@@ -37,6 +37,7 @@ pub fn render(report: &Report<'_>) -> Value {
         "interval": [comparison.low, comparison.high],
         "confidence": CONFIDENCE,
         "resolution_percent": comparison.resolution_percent(),
+        "groups": report.rounds.groups(),
         "verdict": comparison.verdict(),
         "required_gain_percent": arguments.require_gain,
         "is_met": arguments.require_gain.map(|percent| comparison.gains(percent)),

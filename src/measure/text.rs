@@ -2,6 +2,7 @@
 
 use super::result::Report;
 use crate::line::{Lines, line};
+use crate::measuring::in_groups;
 use corehop_measurer::Sample;
 use corehop_measurer::rounds::{CONFIDENCE, Verdict};
 use corehop_measurer::server::Cohorts;
@@ -48,6 +49,9 @@ pub fn render(report: &Report<'_>) -> Lines {
         "{:<12}changes of {resolution:.1} % and more",
         "these show"
     );
+    if let Some(groups) = report.rounds.groups() {
+        line!(text, "{:<12}{}", "caution", in_groups(&groups));
+    }
     hops(&mut text, report);
     if let Err(reason) = &report.counters {
         line!(

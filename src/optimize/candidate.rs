@@ -5,7 +5,7 @@
 
 use super::search::{Found, Predicted};
 use super::system_calls::Posting;
-use corehop_measurer::rounds::{Comparison, Contestant, Measured};
+use corehop_measurer::rounds::{Contestant, Measured, Raced};
 
 /// What may make the server faster.
 pub enum Candidate {
@@ -85,9 +85,9 @@ impl Contested {
         self.entrants[self.measured.best]
     }
 
-    /// What a candidate did in the screening, if there was one and it took part.
-    pub fn screened(&self, candidate: usize) -> Option<&Comparison> {
+    /// What a candidate did in the race, if there was one and it took part.
+    pub fn raced(&self, candidate: usize) -> Option<&Raced> {
         let at = self.entrants.iter().position(|&one| one == candidate)?;
-        self.measured.screened.get(at)
+        self.measured.raced.get(at)
     }
 }

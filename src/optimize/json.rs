@@ -39,6 +39,8 @@ pub fn render(outcome: &Outcome<'_>) -> Value {
         "hop_cost_cycles": outcome.here.machine.hop_cost_cycles,
         "original": rounds(0),
         "patched": rounds(1),
+        "groups": measured.and_then(|measured| measured.rounds.groups()),
+        "chosen_by": measured.map(|measured| measured.decision),
         "best": contested.map(Contested::best).or(outcome.page()),
         "hops": measured.and_then(|measured| measured.hops.as_ref()),
         "tried": tried.map(|(at, of)| candidate(outcome, at, of)).collect::<Value>(),
@@ -47,8 +49,12 @@ pub fn render(outcome: &Outcome<'_>) -> Value {
 
 fn candidate(outcome: &Outcome<'_>, at: usize, candidate: &Candidate) -> Value {
     let contested = outcome.contested.as_ref();
-    let screened = contested.and_then(|contested| contested.screened(at));
-    let screened = screened.map(|of| json!({"ratio": of.ratio, "interval": [of.low, of.high]}));
+    let raced = contested.and_then(|contested| contested.raced(at));
+    let raced = raced.map(|of| {
+        let compared = of.comparison;
+        let interval = [compared.low, compared.high];
+        json!({"ratio": compared.ratio, "interval": interval, "rounds": of.rounds})
+    });
     match candidate {
         Candidate::Plan(predicted) => json!({
             "plan": outcome.folder.tried(at),
@@ -60,7 +66,7 @@ fn candidate(outcome: &Outcome<'_>, at: usize, candidate: &Candidate) -> Value {
                 "hops_per_request": predicted.hops_per_request,
             },
             "system_calls": null,
-            "screened": screened,
+            "raced": raced,
         }),
         Candidate::SystemCalls(calls) => json!({
             "plan": null,
@@ -68,7 +74,7 @@ fn candidate(outcome: &Outcome<'_>, at: usize, candidate: &Candidate) -> Value {
             "functions": null,
             "predicted": null,
             "system_calls": calls,
-            "screened": screened,
+            "raced": raced,
         }),
     }
 }

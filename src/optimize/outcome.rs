@@ -9,6 +9,7 @@ use super::candidate::{Candidate, Candidates, Contested};
 use super::folder::Folder;
 use super::search::Here;
 use super::start;
+use crate::measuring::in_groups;
 use corehop_measurer::rounds::{CONFIDENCE, Comparison, Measured, Verdict};
 use corehop_measurer::server::tunables_here;
 use corehop_wording::number::{change, counted};
@@ -116,12 +117,26 @@ impl Outcome<'_> {
             ),
             (_, false) => {
                 let speed = shown(&measured.comparison);
+                let groups = measured.rounds.groups();
+                let caution = groups.map(|groups| format!("; {}", in_groups(&groups)));
                 format!(
-                    "{} measured {speed} of the original's speed",
-                    self.entrants()
+                    "{} measured {speed} of the original's speed{}",
+                    self.entrants(),
+                    caution.unwrap_or_default()
                 )
             }
         })
+    }
+
+    /// What was measured of the plan that the page shows, for people.
+    pub fn measured(&self) -> Option<String> {
+        let (_, measured) = self.best()?;
+        let speed = shown(&measured.comparison);
+        let mut said = format!("Measured on this machine: {speed} times as fast.");
+        if let Some(groups) = measured.rounds.groups() {
+            said += &format!(" Note that {}.", in_groups(&groups));
+        }
+        Some(said).filter(|_| self.page() == self.contested.as_ref().map(Contested::best))
     }
 
     /// All that took part in the contest.

@@ -6,13 +6,14 @@
 //! at single calls of functions. Where the trace tells arguments, so has going by one: the best
 //! function by L2 misses and the best by cycles. All are judged on requests that the search did not
 //! see, and the best by cycles come first. Several searches often find the same plan, which is kept
-//! once.
+//! once; of each kind of plan one is kept at least, as far as there is room.
 
 use crate::failure::Failure;
 use crate::machines;
 use crate::one_way;
 use crate::progress::Bar;
 use corehop_measurer::machine::cpus::{can_carry, physical_cores};
+use corehop_measurer::rounds::Assumption;
 use corehop_partitioner::by_argument::{self, Sought};
 use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::kth_calls::for_search;
@@ -138,11 +139,24 @@ pub fn plans(trace: Trace, path: &Path, here: &Here, most: usize) -> Result<Foun
             found.search((&numbered, &trace_name), &machines, settings)?;
         }
     }
-    found
-        .plans
-        .sort_by(|one, other| one.cycles_ratio.total_cmp(&other.cycles_ratio));
-    found.plans.truncate(most);
+    found.plans = kept(found.plans, most);
     Ok(found)
+}
+
+/// So many plans, the best predicted first: of each kind the best one, then the best of all.
+/// Replays of one kind may be wrong together, as where requests call a function in another order.
+fn kept(mut plans: Vec<Predicted>, most: usize) -> Vec<Predicted> {
+    plans.sort_by(|one, other| one.cycles_ratio.total_cmp(&other.cycles_ratio));
+    let mut seen = Vec::new();
+    let (firsts, others): (Vec<_>, Vec<_>) = plans.into_iter().partition(|predicted| {
+        let kind = Assumption::of(&predicted.plan);
+        let is_first = !seen.contains(&kind);
+        seen.push(kind);
+        is_first
+    });
+    let mut kept: Vec<Predicted> = firsts.into_iter().chain(others).take(most).collect();
+    kept.sort_by(|one, other| one.cycles_ratio.total_cmp(&other.cycles_ratio));
+    kept
 }
 
 /// The plans of functions that go by an argument; none where the trace does not tell arguments, or
@@ -246,5 +260,67 @@ impl Found {
         if !self.plans.iter().any(|known| hops(known) == hops(&new)) {
             self.plans.push(new);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corehop_plans::{Argument, By, KthCall, PlannedFunction, VERSION_BY_ARGUMENT};
+
+    const CORE: Destination = Destination::Core(1);
+    const CALL: Destination = Destination::At(KthCall { core: 1, call: 2 });
+
+    fn by_argument() -> Destination {
+        let argument = Argument::try_from("argument 1".to_owned()).unwrap();
+        Destination::By(By::from(argument))
+    }
+
+    fn predicted(cycles_ratio: f64, to: Destination) -> Predicted {
+        let function = PlannedFunction {
+            module: "/server".into(),
+            build_id: "00".into(),
+            offset: 16,
+            symbol: "f".into(),
+            to,
+            mode: Mode::Enter,
+        };
+        Predicted {
+            plan: Plan {
+                version: VERSION_BY_ARGUMENT,
+                machine: "small".into(),
+                trace: "t".into(),
+                cores: 2,
+                seed: 1,
+                request: None,
+                expected: None,
+                functions: vec![function],
+            },
+            l2_misses_ratio: 0.5,
+            cycles_ratio,
+            hops_per_request: 1.0,
+        }
+    }
+
+    fn kept_of(plans: &[(f64, Destination)], most: usize) -> Vec<f64> {
+        let plans = plans.iter().map(|&(cycles, to)| predicted(cycles, to));
+        let kept = kept(plans.collect(), most);
+        kept.iter().map(|plan| plan.cycles_ratio).collect()
+    }
+
+    #[test]
+    fn the_best_plan_of_each_kind_is_kept_and_the_best_predicted_comes_first() {
+        let all = [
+            (0.70, CALL),
+            (0.71, CALL),
+            (0.72, CALL),
+            (0.80, CORE),
+            (0.75, by_argument()),
+            (0.90, CORE),
+        ];
+        assert_eq!(kept_of(&all, 3), [0.70, 0.75, 0.80]);
+        assert_eq!(kept_of(&all, 4), [0.70, 0.71, 0.75, 0.80]);
+        assert_eq!(kept_of(&all, 1), [0.70]);
+        assert_eq!(kept_of(&all, 20).len(), 6);
     }
 }

@@ -8,7 +8,8 @@ use super::start;
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
-use corehop_measurer::rounds::Measured;
+use crate::measuring::in_groups;
+use corehop_measurer::rounds::{Decision, Measured};
 use corehop_wording::number::{change, counted, grouped};
 
 /// Keeps the result, and what pays where it is looked for. The page comes after it: of a large
@@ -87,6 +88,12 @@ fn text(outcome: &Outcome<'_>, (pays, measured): (&Candidate, &Measured), comman
         "measured",
         means(pays, measured)
     );
+    if let Some(why) = chosen(outcome, measured) {
+        line!(text, "{:<12}{why}", "chosen");
+    }
+    if let Some(groups) = measured.rounds.groups() {
+        line!(text, "{:<12}{}", "caution", in_groups(&groups));
+    }
     match pays {
         Candidate::Plan(pays) => {
             plan(&mut text, pays, outcome.here);
@@ -107,6 +114,20 @@ fn text(outcome: &Outcome<'_>, (pays, measured): (&Candidate, &Measured), comman
     line!(text);
     line!(text, "    {command}");
     text
+}
+
+/// Why it was measured at last, of several.
+fn chosen(outcome: &Outcome<'_>, measured: &Measured) -> Option<String> {
+    let raced = measured.raced.iter().map(|raced| raced.rounds);
+    let rounds = counted(raced.max()? as u64, "round", "rounds");
+    let candidates = outcome.contested.as_ref()?.entrants.len();
+    let why = match measured.decision {
+        Decision::Only => return None,
+        Decision::Separated => "the others were slower",
+        Decision::LowerEnd => "the lower end of its interval was the highest",
+        Decision::FewerAssumptions => "the others were no faster and assume more",
+    };
+    Some(format!("of {candidates} candidates after {rounds}: {why}"))
 }
 
 /// By which means it was faster.

@@ -1,21 +1,21 @@
 //! The original and several contestants in turn: which does best, and by how much.
 //!
-//! A contestant is the server with a plan's hops, or with its system calls posted. First a
-//! screening of all of them, a few rounds, in each of which the original runs once and every
-//! contestant once. Then the one that did best, against the original, in rounds of its own until
-//! its interval is narrow. What the screening measured has no part in that interval: the best of
-//! several was in luck there more often than not. Rejected: the screening's rounds counted in with
-//! a correction for the choice, which is as wide as what the few more rounds cost.
+//! A contestant is the server with a plan's hops, or with its system calls posted. First a race of
+//! all of them, which `race` decides. Then the winner against the original, in rounds of its own
+//! until its interval is narrow. What the race measured has no part in that interval: the best of
+//! several was in luck there more often than not. Rejected: the race's rounds counted in with a
+//! correction for the choice, which is as wide as what the few more rounds cost.
 
 use super::interval::Comparison;
+use super::race::{Assumption, Decision, MOST_ROUNDS, Race, Raced};
 use super::turns::{Limits, Rounds, warm_turns};
 use crate::server::Hops;
 use crate::{Error, Sample, Setup, Side, Trials};
 use corehop_plans::Plan;
+use std::time::Instant;
 
-/// Rounds of the screening: two say which of several is far better, and it does little harm to take
-/// the second best of two that are not.
-const SCREENED_ROUNDS: usize = 2;
+/// Rounds of a race in any case: one has no interval.
+const FEWEST_RACED: usize = 2;
 
 /// What may make the server faster.
 #[derive(Clone, Copy)]
@@ -27,6 +27,14 @@ pub enum Contestant<'a> {
 }
 
 impl<'a> Contestant<'a> {
+    /// What it takes for granted.
+    fn assumption(self) -> Assumption {
+        match self {
+            Contestant::Plan(plan) => Assumption::of(plan),
+            Contestant::SystemCalls(_) => Assumption::SystemCalls,
+        }
+    }
+
     fn trials(self, setup: Setup<'a>) -> Result<Trials<'a>, Error> {
         match self {
             Contestant::Plan(plan) => Trials::new(setup, Some(plan)),
@@ -48,8 +56,10 @@ impl<'a> Contestant<'a> {
 pub struct Measured {
     /// Of the contestants, the one that did best.
     pub best: usize,
-    /// Of each contestant in the screening; empty where there was but one.
-    pub screened: Vec<Comparison>,
+    /// By what it was chosen.
+    pub decision: Decision,
+    /// Of each contestant in the race; empty where there was but one.
+    pub raced: Vec<Raced>,
     /// The best one's rounds.
     pub rounds: Rounds,
     /// Of those rounds.
@@ -74,6 +84,7 @@ impl Measured {
 pub struct Contest<'a> {
     setup: Setup<'a>,
     contestants: Vec<Trials<'a>>,
+    assumptions: Vec<Assumption>,
 }
 
 impl<'a> Contest<'a> {
@@ -85,29 +96,34 @@ impl<'a> Contest<'a> {
         setup: Setup<'a>,
         contestants: impl Iterator<Item = Contestant<'a>>,
     ) -> Result<Contest<'a>, Error> {
-        let contestants = contestants.map(|contestant| contestant.trials(setup));
+        let contestants: Vec<Contestant<'a>> = contestants.collect();
+        let assumptions = contestants.iter().map(|contestant| contestant.assumption());
+        let assumptions = assumptions.collect();
+        let trials = contestants
+            .iter()
+            .map(|contestant| contestant.trials(setup));
         Ok(Contest {
             setup,
-            contestants: contestants.collect::<Result<_, _>>()?,
+            contestants: trials.collect::<Result<_, _>>()?,
+            assumptions,
         })
     }
 
-    /// Measures; the limits are those of the best one's rounds, and their time is that of all.
+    /// Measures; the limits are those of the best one's rounds, and their time is that of all, of
+    /// which the race takes half at most.
     ///
     /// # Errors
     /// Those of [`Trials::sample`].
     pub fn hold(&self, limits: &Limits) -> Result<Measured, Error> {
         let deadline = limits.deadline();
         self.warm_up()?;
-        let screened = match self.contestants.len() {
-            1 => Vec::new(),
-            _ => self.screen()?,
-        };
-        let best = best(&screened);
+        let race = self.race(limits)?;
+        let (best, decision) = race.winner();
         let rounds = warm_turns(&self.contestants[best], limits, deadline)?;
         Ok(Measured {
             best,
-            screened,
+            decision,
+            raced: race.results(),
             comparison: rounds.comparison(),
             hops: rounds.hops(),
             rounds,
@@ -120,33 +136,48 @@ impl<'a> Contest<'a> {
             return Ok(());
         }
         for _ in 0..self.setup.under.warm_up {
-            self.round(false)?;
+            self.round(&self.all(), false)?;
         }
         Ok(())
     }
 
-    /// What each contestant does in a few rounds.
-    fn screen(&self) -> Result<Vec<Comparison>, Error> {
-        let mut rounds = vec![Vec::new(); self.contestants.len()];
+    fn all(&self) -> Vec<usize> {
+        (0..self.contestants.len()).collect()
+    }
+
+    /// Rounds of the original and all contestants that none has beaten yet.
+    fn race(&self, limits: &Limits) -> Result<Race, Error> {
+        let most = MOST_ROUNDS.min(limits.most as usize).max(FEWEST_RACED);
+        let mut race = Race::new(self.assumptions.iter().copied(), most);
+        if race.is_over() {
+            return Ok(race);
+        }
+        let deadline = limits.time.map(|limit| Instant::now() + limit / 2);
+        let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let observer = self.setup.observer;
-        let screened = Some(SCREENED_ROUNDS as u64);
-        observer.begin("rounds of the original and all contestants made", screened);
-        for round in 0..SCREENED_ROUNDS {
-            let samples = self.round(round % 2 == 1)?;
-            for (rounds, patched) in rounds.iter_mut().zip(&samples[1..]) {
-                rounds.push((samples[0].throughput, patched.throughput));
-            }
+        observer.begin(
+            "rounds of the original and all contestants made",
+            Some(most as u64),
+        );
+        while !race.is_over() && (race.rounds() < FEWEST_RACED || !is_late()) {
+            let running = race.running();
+            let samples = self.round(&running, race.rounds() % 2 == 1)?;
+            let throughputs: Vec<f64> = samples.iter().map(|sample| sample.throughput).collect();
+            race.add(throughputs[0], &throughputs[1..]);
+            observer.raced(race.rounds(), &throughputs);
             observer.advance(1);
         }
         observer.end();
-        Ok(rounds.iter().map(|rounds| Comparison::of(rounds)).collect())
+        Ok(race)
     }
 
-    /// The original and all contestants, each once, perhaps in the opposite order; the original's
+    /// The original and these contestants, each once, perhaps in the opposite order; the original's
     /// sample is the first of those given back.
-    fn round(&self, is_backwards: bool) -> Result<Vec<Sample>, Error> {
+    fn round(&self, running: &[usize], is_backwards: bool) -> Result<Vec<Sample>, Error> {
         let original = (&self.contestants[0], Side::Original);
-        let patched = self.contestants.iter().map(|one| (one, Side::Patched));
+        let patched = running
+            .iter()
+            .map(|&at| (&self.contestants[at], Side::Patched));
         let mut turns: Vec<_> = [original].into_iter().chain(patched).collect();
         if is_backwards {
             turns.reverse();
@@ -157,30 +188,5 @@ impl<'a> Contest<'a> {
             samples.reverse();
         }
         Ok(samples)
-    }
-}
-
-/// The one that did best; the first where none was compared.
-fn best(screened: &[Comparison]) -> usize {
-    let ratios = screened.iter().map(|comparison| comparison.ratio);
-    let best = ratios
-        .enumerate()
-        .max_by(|one, other| one.1.total_cmp(&other.1));
-    best.map_or(0, |(index, _)| index)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_best_of_the_screening_goes_on_and_the_only_one_unscreened() {
-        let of = |ratio: f64| Comparison {
-            ratio,
-            low: ratio / 2.0,
-            high: ratio * 2.0,
-        };
-        assert_eq!(best(&[of(0.9), of(1.4), of(1.1)]), 1);
-        assert_eq!(best(&[]), 0);
     }
 }

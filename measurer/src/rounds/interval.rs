@@ -44,6 +44,11 @@ pub enum Verdict {
 impl Comparison {
     /// Of at least two rounds of (original, patched), all above 0.
     pub fn of(rounds: &[(f64, f64)]) -> Comparison {
+        Comparison::with_confidence(rounds, CONFIDENCE)
+    }
+
+    /// The same with an interval that holds the true ratio so often.
+    pub(super) fn with_confidence(rounds: &[(f64, f64)], confidence: f64) -> Comparison {
         let count = rounds.len() as f64;
         let logarithms = || {
             rounds
@@ -53,7 +58,7 @@ impl Comparison {
         let mean = logarithms().sum::<f64>() / count;
         let squares: f64 = logarithms().map(|value| (value - mean).powi(2)).sum();
         let deviation = (squares / (count - 1.0)).sqrt();
-        let half = quantile(count - 1.0) * deviation / count.sqrt();
+        let half = quantile(count - 1.0, confidence) * deviation / count.sqrt();
         Comparison {
             ratio: mean.exp(),
             low: (mean - half).exp(),
@@ -83,16 +88,16 @@ impl Comparison {
 }
 
 /// The factor of the two-sided interval.
-fn quantile(freedom: f64) -> f64 {
+fn quantile(freedom: f64, confidence: f64) -> f64 {
     let distribution = StudentsT::new(0.0, 1.0, freedom).expect("at least two rounds");
-    distribution.inverse_cdf(f64::midpoint(1.0, CONFIDENCE))
+    distribution.inverse_cdf(f64::midpoint(1.0, confidence))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rounds::noise::Noise;
     use proptest::prelude::*;
-    use rand::{RngExt, SeedableRng};
 
     /// Rounds that were recorded: memcached against itself, and staged.c with and without carrier.
     const SAME: [(f64, f64); 5] = [
@@ -134,7 +139,10 @@ mod tests {
     #[test]
     fn quantiles_are_those_of_the_tables() {
         for (freedom, expected) in [(1.0, 12.706), (2.0, 4.303), (9.0, 2.262), (30.0, 2.042)] {
-            assert!((quantile(freedom) - expected).abs() < 0.0006, "{freedom}");
+            assert!(
+                (quantile(freedom, CONFIDENCE) - expected).abs() < 0.0006,
+                "{freedom}"
+            );
         }
     }
 
@@ -166,7 +174,7 @@ mod tests {
     #[test]
     fn as_much_lies_within_the_quantile_as_the_density_adds_up_to() {
         for freedom in 1..30 {
-            let share = naive_share_within(quantile(f64::from(freedom)), freedom);
+            let share = naive_share_within(quantile(f64::from(freedom), CONFIDENCE), freedom);
             assert!((share - CONFIDENCE).abs() < 1e-5, "{freedom}: {share}");
         }
     }
@@ -174,11 +182,9 @@ mod tests {
     /// Of 2000 comparisons of servers that differ by 3 %, with noise of 5 % a round.
     #[test]
     fn nineteen_intervals_in_twenty_hold_the_true_ratio() {
-        let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(1);
-        // The sum of twelve uniform numbers is near enough to normal.
-        let mut normal = || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
+        let mut noise = Noise::new(1);
         let holds = (0..2000).filter(|_| {
-            let mut round = || (100.0, 103.0 * (0.05 * normal()).exp());
+            let mut round = || (100.0, noise.around(103.0));
             let rounds = [(); 6].map(|()| round());
             let Comparison { low, high, .. } = Comparison::of(&rounds);
             (low..=high).contains(&1.03)
@@ -206,13 +212,13 @@ mod tests {
             let found = Comparison::of(&rounds);
             let near = |a: f64, b: f64| (a.ln() - b).abs() < 1e-9 * (1.0 + b.abs());
             prop_assert!(near(found.ratio, mean));
-            prop_assert!(near(found.low, mean - quantile(n - 1.0) * error));
-            prop_assert!(near(found.high, mean + quantile(n - 1.0) * error));
+            prop_assert!(near(found.low, mean - quantile(n - 1.0, CONFIDENCE) * error));
+            prop_assert!(near(found.high, mean + quantile(n - 1.0, CONFIDENCE) * error));
             // What is as far from 1 as the resolution says, or further, has a verdict.
             let distance = found.ratio.max(1.0 / found.ratio);
             let is_resolved = distance > 1.0 + found.resolution_percent() / 100.0;
             let has_verdict = matches!(found.verdict(), Verdict::Faster | Verdict::Slower);
-            let margin = (distance.ln() - quantile(n - 1.0) * error).abs();
+            let margin = (distance.ln() - quantile(n - 1.0, CONFIDENCE) * error).abs();
             prop_assert!(is_resolved == has_verdict || margin < 1e-6, "{found:?}");
         }
 

@@ -1,12 +1,17 @@
 //! Rounds, in which original and patched take turns, and what they say together.
 
 mod contest;
+mod groups;
 mod interval;
+mod noise;
+mod race;
 mod settled;
 mod turns;
 
 pub use contest::{Contest, Contestant, Measured};
+pub use groups::Group;
 pub use interval::{CONFIDENCE, Comparison, TELLING_PERCENT, Verdict};
+pub use race::{Assumption, Decision, Raced};
 pub use turns::{Limits, Round, Rounds, take_turns};
 
 /// The upper median; 0 of nothing.

@@ -26,7 +26,7 @@ pub(crate) fn is_settled(comparison: &Comparison, rounds: usize, within_percent:
 mod tests {
     use super::*;
     use crate::rounds::Verdict;
-    use rand::{RngExt, SeedableRng};
+    use crate::rounds::noise::Noise;
 
     #[test]
     fn narrow_is_what_was_asked_for_or_a_tenth_of_the_change() {
@@ -46,13 +46,11 @@ mod tests {
     /// How many of 2000 servers are said to be faster that are so many times as fast, with noise of
     /// 5 % a round.
     fn said_to_gain(true_ratio: f64) -> usize {
-        let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(1);
-        // The sum of twelve uniform numbers is near enough to normal.
-        let mut normal = || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
+        let mut noise = Noise::new(1);
         let mut gains = || {
             let mut rounds = Vec::new();
             loop {
-                rounds.push((100.0, 100.0 * true_ratio * (0.05 * normal()).exp()));
+                rounds.push((100.0, noise.around(100.0 * true_ratio)));
                 if rounds.len() < 2 {
                     continue;
                 }

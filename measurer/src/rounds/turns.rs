@@ -2,6 +2,7 @@
 //!
 //! Every other round the patched server goes first, so that neither always follows the other.
 
+use super::groups::{Group, groups};
 use super::settled::is_settled;
 use super::{Comparison, median};
 use crate::server::Hops;
@@ -123,9 +124,13 @@ pub(super) fn warm_turns(
 }
 
 fn compared(rounds: &[Round]) -> Comparison {
+    Comparison::of(&pairs(rounds))
+}
+
+/// Throughput of original and patched.
+fn pairs(rounds: &[Round]) -> Vec<(f64, f64)> {
     let throughput = rounds.iter().map(Round::throughput);
-    let pairs: Vec<_> = throughput.map(|[one, other]| (one, other)).collect();
-    Comparison::of(&pairs)
+    throughput.map(|[one, other]| (one, other)).collect()
 }
 
 impl Rounds {
@@ -137,6 +142,11 @@ impl Rounds {
     /// What they say together.
     pub fn comparison(&self) -> Comparison {
         compared(&self.0)
+    }
+
+    /// The slower and the faster starts, where the patched server's fall into two groups.
+    pub fn groups(&self) -> Option<[Group; 2]> {
+        groups(&pairs(&self.0))
     }
 
     /// Medians of original and patched.

@@ -46,6 +46,7 @@ pub fn render(report: &Report<'_>, sections: &Sections) -> String {
         ("deploy", verdict.style.into()),
         ("advice", escaped(&verdict.advice)),
         ("verdict", escaped(&unbroken(&verdict.why))),
+        ("measured", measured(report)),
         ("subject", escaped(&subject)),
         ("misses", figures(&sections.misses)),
         ("split", figures(&sections.split)),
@@ -54,6 +55,14 @@ pub fn render(report: &Report<'_>, sections: &Sections) -> String {
         ("data", json_in_script(data(report))),
         ("script", script),
     ]))
+}
+
+/// What was measured, as a paragraph of its own.
+fn measured(report: &Report<'_>) -> String {
+    let measured = report.measured.as_ref();
+    measured.map_or(String::new(), |measured| {
+        format!("<p>{}</p>", escaped(measured))
+    })
 }
 
 /// The text, in which no number is broken between its groups of digits.

@@ -1,0 +1,71 @@
+//! `corehop optimize` chooses among several plans by a race, and reports starts that differ.
+//!
+//! The load prints numbers that were written down before, so each test knows who must win.
+
+use super::{figures, folder, measure, said};
+use serde_json::Value;
+
+#[test]
+fn the_winner_of_the_race_is_judged_on_rounds_of_its_own() {
+    let folder = folder();
+    // Two rounds of original and both plans, the second backwards; then original and the second.
+    let numbers = "100 110 120 120 110 100 100 90 90 100";
+    let more = ["--plans", "2", "--max-rounds", "2", "--json"];
+    let output = measure(folder.path(), numbers, &more);
+    let figures = figures::of("optimize", &output);
+    let tried = figures["tried"].as_array().unwrap();
+    let raced: Vec<f64> = tried
+        .iter()
+        .map(|of| of["raced"]["ratio"].as_f64().unwrap())
+        .collect();
+    let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
+    assert!(near(raced[0], 1.1) && near(raced[1], 1.2), "{figures}");
+    assert_eq!(figures["best"], 1);
+    assert!(near(figures["ratio"].as_f64().unwrap(), 0.9), "{figures}");
+    assert_eq!(figures["gain"], false);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_plan_that_was_lucky_in_two_rounds_loses_the_race_against_a_steady_one() {
+    let folder = folder();
+    // Six rounds of original and both plans, each other one backwards; then the second plan's five.
+    let numbers = "100 170 140 141 166 100 100 100 140 142 101 101 100 99 141 140 102 100 \
+                   100 140 141 100 100 140 141 100 100 142";
+    let more = ["--plans", "2", "--max-rounds", "6", "--json"];
+    let output = measure(folder.path(), numbers, &more);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let figures = figures::of("optimize", &output);
+    assert_eq!(figures["best"], 1, "{figures}");
+    assert_eq!(figures["chosen_by"], "lower-end");
+    assert_eq!(figures["tried"][0]["raced"]["rounds"], 6);
+    assert_eq!(figures["original"].as_array().unwrap().len(), 5);
+    assert_eq!(figures["groups"], Value::Null);
+}
+
+#[test]
+fn a_plan_that_is_fast_in_half_of_its_starts_is_reported_with_both_groups() {
+    let folder = folder();
+    // Original and patched, then patched and original.
+    let numbers = "100 101 152 100 100 150 102 100 100 151 151 100 100 100 101 100";
+    let more = ["--plans", "1", "--max-rounds", "8"];
+    let output = measure(folder.path(), numbers, &[&more[..], &["--json"]].concat());
+    let figures = figures::of("optimize", &output);
+    assert_eq!(figures["chosen_by"], "only");
+    let runs = [0, 1].map(|group| figures["groups"][group]["runs"].as_u64());
+    assert_eq!(runs, [Some(4), Some(4)], "{figures}");
+    let expected = "starts differ: 4 of 8 ran at 1.01 times the original's speed, 4 at 1.51";
+    let page = folder.path().join("corehop-optimize/report.html");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (head, _) = page.split_once("</header>").unwrap();
+    assert!(head.contains("Measured on this machine: 1.2"), "{head}");
+    assert!(
+        head.contains(&expected.replace('\'', "&#39;")) || head.contains(expected),
+        "{head}"
+    );
+
+    std::fs::remove_file(folder.path().join("calls")).unwrap();
+    let told = measure(folder.path(), numbers, &[&more[..], &["--force"]].concat());
+    let both = said(&told) + &String::from_utf8_lossy(&told.stdout);
+    assert!(both.contains(expected), "{both}");
+}
