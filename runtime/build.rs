@@ -12,7 +12,7 @@ use std::path::Path;
 /// and how a trampoline calls.
 const ABI: u32 = 7;
 
-const SOURCES: [&str; 42] = [
+const SOURCES: [&str; 45] = [
     "core/start.c",
     "core/modules.c",
     "core/in_memory.c",
@@ -45,6 +45,9 @@ const SOURCES: [&str; 42] = [
     "interpose/interposers.c",
     "interpose/credentials.c",
     "interpose/handlers.c",
+    "interpose/clocks.c",
+    "interpose/masked_waits.c",
+    "interpose/coroutines.c",
     "interpose/terminated.c",
     "posted/post.c",
     "posted/batch.c",

@@ -11,8 +11,9 @@
  * remembered first, and the call repeated if a handler has changed it meanwhile.
  *
  * What follows from pinning: a thread or process made by a hopped thread would inherit its single
- * CPU. pthread_create and fork are therefore given the program's own mask; posix_spawn and vfork
- * are not. A program that sets its own affinity and hops undoes the one with the other.
+ * CPU, and would ask for its own mask in vain. So pthread_create and fork, and all that starts
+ * programs or threads or asks for a mask (interposed.h), find the program's own mask; the next hook
+ * pins the thread again. A thread that sets its own affinity is moved no more.
  */
 #define _GNU_SOURCE
 #include "runtime.h"
@@ -81,6 +82,13 @@ void affinity_suspend(void)
 {
     if (place.backend == &affinity_backend && place.core >= 0)
         set_mask(&own_mask);
+}
+
+void affinity_release(void)
+{
+    affinity_suspend();
+    if (place.backend == &affinity_backend)
+        place.core = -1;
 }
 
 void affinity_resume(void)

@@ -55,7 +55,7 @@ static bool is_ready(void)
         return false;
     if (place.fiber != NULL)
         return true;
-    if (place.followed && !place.ending)
+    if (place.followed && !place.bound)
         place.fiber = enlist();
     if (place.fiber != NULL)
         return true;
@@ -91,7 +91,8 @@ static inline void count_hop(uint64_t *hops, int32_t core)
 static void decline(uint64_t *hops, int32_t core)
 {
     place.core = -1;
-    bump(&place.block->declined_hops);
+    if (place.counted != core)
+        bump(&place.block->declined_hops);
     count_hop(hops, core);
 }
 

@@ -124,6 +124,14 @@ struct carrier {
     struct carrier *listed; /* the next of all carriers, ever */
 };
 
+/* Signals that a carrier blocks: all but those that come from what its fiber does, which are the
+ * fiber's, and POKE. */
+#define SIGNAL_BIT(number) (1ull << ((number)-1))
+#define OF_THE_FIBER                                                                      \
+    (SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGILL) | \
+     SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGSYS) | SIGNAL_BIT(SIGPIPE))
+#define BLOCKED_BY_CARRIERS (~(OF_THE_FIBER | SIGNAL_BIT(POKE)))
+
 /* switch.S */
 void switch_stack(void **save, void *load);
 void *first_stack(void *top, void (*run)(void *), void *argument);
@@ -162,8 +170,8 @@ bool start_bare(void (*run)(void *), void *argument, void *stack_top, int *word)
 enum sighting { NOBODY_WAITS, SOME_WAIT, STALL };
 enum sighting relieve_stalls(void);
 bool prepare_stalls(uint32_t cores);
-/* pool.c: gives a core whose holder is held up to a spare carrier. */
-void relieve_core(struct core *core, uintptr_t holder);
+/* pool.c: gives a core whose holder is held up to a spare carrier; false if there is none. */
+bool relieve_core(struct core *core, uintptr_t holder);
 
 /* run_queue.c */
 /* Has a line brought here, to be written, without waiting for it. */
@@ -273,6 +281,26 @@ void fibers_forked(struct fiber *own);
 void *original(void **kept, const char *name);
 /* The calling thread goes home, unless it is in a signal handler, which must end where it is. */
 void stay_home(void);
+/* It goes home, and leaves it no more: its kernel thread has something of its own. */
+void stay_for_good(void);
+
+/* start.c: for good, nothing of the runtime makes a system call of its own any more. */
+void come_to_rest(const char *reason);
+bool has_come_to_rest(void);
+
+/* doze.c: by which instruction carriers wait, once they have waited for a while. */
+const char *way_to_wait(void);
+
+/* clocks.c */
+void prepare_clocks(void);
+
+/* handlers.c */
+/* A jump to that place on the stack, or to one that is not known (0), leaves handlers below it. */
+void leave_handlers(uintptr_t to);
+/* Signal 16 came from somebody else: what the program wants done with it is done. */
+void foreign_poke(siginfo_t *info, void *context);
+/* Signal 16 calls threads home, whatever the program sets for it. */
+extern bool poke_is_ours;
 
 /* carrier.c */
 /* Some program's call cannot work on carriers: this process goes on with affinity. */

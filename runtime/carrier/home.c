@@ -10,6 +10,9 @@
  * mask. A carrier in the runtime's code ignores it, and home asks again every REPEAT_NS.
  *
  * libc's broadcast of credentials (signal 33) is left unblocked: its handler only counts.
+ *
+ * Faults and broken pipes reach a fiber on its carrier, where they are not blocked. A thread that
+ * blocks one of them, to get EPIPE without a signal for instance, therefore stays home for good.
  */
 #define _GNU_SOURCE
 #include "ring.h"
@@ -19,7 +22,6 @@
 #include <ucontext.h>
 
 #define REPEAT_NS 1000000
-#define BIT(signal) (1ull << ((signal)-1))
 /* libc's own: cancellation and credentials. */
 #define CANCEL 32
 #define CREDENTIALS 33
@@ -63,23 +65,43 @@ static bool is_ignored(int number)
            (action.handler == (uintptr_t)SIG_DFL && harmless);
 }
 
+/* Whether it is the runtime that calls a thread home. */
+static bool is_own_poke(const siginfo_t *info)
+{
+    return info->si_code == SI_TKILL &&
+           info->si_pid == (int)system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+/* Whether the thread blocks what carriers must let through. A broken pipe that is ignored does
+ * nothing in either case. */
+static bool blocks_its_own(uint64_t mask)
+{
+    uint64_t blocked = mask & OF_THE_FIBER;
+    if (blocked == SIGNAL_BIT(SIGPIPE))
+        return action_of(SIGPIPE).handler != (uintptr_t)SIG_IGN;
+    return blocked != 0;
+}
+
 /* At home, until the fiber is back. */
 static void await(struct fiber *fiber)
 {
-    const uint64_t never = BIT(CANCEL) | BIT(CREDENTIALS) | BIT(SIGKILL) | BIT(SIGSTOP);
+    const uint64_t never =
+        SIGNAL_BIT(CANCEL) | SIGNAL_BIT(CREDENTIALS) | SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP);
     const long repeat[2] = {0, REPEAT_NS};
-    uint64_t wanted = (~fiber->mask & ~never) | BIT(POKE);
+    uint64_t wanted = (~fiber->mask & ~never) | SIGNAL_BIT(POKE);
     while (!__atomic_load_n(&fiber->arrived, __ATOMIC_SEQ_CST)) {
         bool recalled = __atomic_load_n(&fiber->wanted_home, __ATOMIC_SEQ_CST) != 0;
         if (recalled && !end_wait(fiber))
             poke_carrier(fiber);
         long number = system_call(__NR_rt_sigtimedwait, (long)&wanted, (long)&fiber->held_info,
                                   recalled ? (long)repeat : 0, sizeof wanted, 0, 0);
-        if (number <= 0 || number == POKE || is_ignored((int)number))
+        bool is_poke = number == POKE &&
+                       ((fiber->mask & SIGNAL_BIT(POKE)) != 0 || is_own_poke(&fiber->held_info));
+        if (number <= 0 || is_poke || is_ignored((int)number))
             continue;
         fiber->held = (int)number;
         /* Others stay with the kernel until the mask is restored. */
-        wanted = BIT(POKE);
+        wanted = SIGNAL_BIT(POKE);
         __atomic_store_n(&fiber->wanted_home, 1, __ATOMIC_SEQ_CST);
     }
     __atomic_store_n(&fiber->arrived, 0, __ATOMIC_RELAXED);
@@ -108,7 +130,7 @@ void run_home(void *argument)
  * as the mask allows. Gives the signal, or 0. */
 static int return_signal(struct fiber *fiber)
 {
-    const uint64_t poke = BIT(POKE);
+    const uint64_t poke = SIGNAL_BIT(POKE);
     const long at_once[2] = {0, 0};
     int held = fiber->held;
     fiber->held = 0;
@@ -135,7 +157,13 @@ int come_home(struct fiber *fiber)
 
 bool depart(struct fiber *fiber)
 {
-    set_signals(~BIT(CREDENTIALS), &fiber->mask);
+    set_signals(~SIGNAL_BIT(CREDENTIALS), &fiber->mask);
+    if (UNLIKELY(blocks_its_own(fiber->mask))) {
+        set_signals(fiber->mask, NULL);
+        place.bound = place.stopped = true;
+        bump(&place.block->failed_hops);
+        return false;
+    }
     set_away(fiber, true);
     if (!__atomic_load_n(&pool.closing, __ATOMIC_SEQ_CST) &&
         !__atomic_load_n(&fiber->detained, __ATOMIC_SEQ_CST) &&
@@ -162,10 +190,19 @@ void go_home(struct fiber *fiber)
 static bool ends_interrupted(long number)
 {
     static const short calls[] = {
-        __NR_read,   __NR_readv,   __NR_pread64,  __NR_recvfrom, __NR_recvmsg, __NR_recvmmsg,
-        __NR_write,  __NR_writev,  __NR_pwrite64, __NR_sendto,   __NR_sendmsg, __NR_sendmmsg,
-        __NR_accept, __NR_accept4, __NR_connect,  __NR_wait4,    __NR_waitid,  __NR_futex,
-        __NR_fcntl,  __NR_flock,   __NR_openat,   __NR_open,     __NR_ioctl,
+        __NR_read,         __NR_readv,           __NR_pread64,
+        __NR_recvfrom,     __NR_recvmsg,         __NR_recvmmsg,
+        __NR_write,        __NR_writev,          __NR_pwrite64,
+        __NR_sendto,       __NR_sendmsg,         __NR_sendmmsg,
+        __NR_accept,       __NR_accept4,         __NR_connect,
+        __NR_wait4,        __NR_waitid,          __NR_futex,
+        __NR_fcntl,        __NR_flock,           __NR_openat,
+        __NR_open,         __NR_ioctl,           __NR_openat2,
+        __NR_preadv,       __NR_preadv2,         __NR_pwritev,
+        __NR_pwritev2,     __NR_sendfile,        __NR_splice,
+        __NR_tee,          __NR_vmsplice,        __NR_copy_file_range,
+        __NR_mq_timedsend, __NR_mq_timedreceive, __NR_futex_waitv,
+        __NR_getrandom,
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         if (calls[i] == number)
@@ -185,7 +222,10 @@ static void poked(int number, siginfo_t *info, void *context)
 {
     ucontext_t *frame = context;
     (void)number;
-    (void)info;
+    if (UNLIKELY(!is_own_poke(info))) {
+        foreign_poke(info, context);
+        return;
+    }
     long thread = system_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
     struct carrier *carrier = carrier_of_thread((int)thread);
     uintptr_t at = (uintptr_t)frame->uc_mcontext.gregs[REG_RIP];
@@ -216,6 +256,7 @@ bool prepare_home(void)
 {
     struct sigaction action = {.sa_sigaction = poked, .sa_flags = SA_SIGINFO | SA_RESTART}, before;
     sigfillset(&action.sa_mask);
-    return sigaction(POKE, NULL, &before) == 0 && before.sa_handler == SIG_DFL &&
-           sigaction(POKE, &action, NULL) == 0;
+    poke_is_ours = sigaction(POKE, NULL, &before) == 0 && before.sa_handler == SIG_DFL &&
+                   sigaction(POKE, &action, NULL) == 0;
+    return poke_is_ours;
 }

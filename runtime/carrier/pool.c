@@ -152,15 +152,10 @@ static void become_spare(struct carrier *self)
 
 static void prepare_thread(const struct core *core)
 {
-    /* Faults and broken pipes come from what a fiber does, and are its own. */
-    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPIPE, POKE};
-    uint64_t blocked = ~0ull;
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        blocked &= ~(1ull << (own[i] - 1));
     reset_vectors();
     pin(0, core->processor);
     system_call(__NR_prctl, PR_SET_NAME, (long)"corehop-carrier", 0, 0, 0, 0);
-    set_signals(blocked, NULL);
+    set_signals(BLOCKED_BY_CARRIERS, NULL);
 }
 
 static void work(void *argument)
@@ -219,7 +214,7 @@ static void wake(struct carrier *carrier)
     futex_wake(&carrier->awake, 1);
 }
 
-void relieve_core(struct core *core, uintptr_t holder)
+bool relieve_core(struct core *core, uintptr_t holder)
 {
     acquire();
     struct carrier *spare = core->spares != NULL ? core->spares : start_carrier(core);
@@ -239,6 +234,7 @@ void relieve_core(struct core *core, uintptr_t holder)
         }
     }
     release();
+    return spare != NULL;
 }
 
 bool prepare_pool(const uint32_t *processors)

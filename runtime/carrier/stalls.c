@@ -3,7 +3,8 @@
  *
  * A fiber that blocks in the kernel, or computes on and on, holds up its core. Whether it does
  * cannot be asked of it: the watchdog compares what it saw of each core with what it saw before,
- * and a core where nothing has changed gets another carrier (pool.c).
+ * and a core where nothing has changed gets another carrier (pool.c). Where the kernel has none,
+ * those that wait go home.
  */
 #define _GNU_SOURCE
 #include "ring.h"
@@ -71,6 +72,25 @@ static bool is_held_up(uint32_t team, struct core *core, struct sight *sight)
     return blocks || (runs_on && is_wanted);
 }
 
+/* Where the kernel has no more threads, those that wait behind a fiber that blocks run at home. The
+ * fiber's carrier may be done meanwhile and a spare then, which the watchdog finds at its next
+ * look. */
+static void send_queue_home(struct core *core, uintptr_t holder)
+{
+    static struct carrier nobody;
+    uintptr_t mine = (uintptr_t)&nobody | RUNNING;
+    struct fiber *fiber;
+    if (!__atomic_compare_exchange_n(&core->holder, &holder, mine, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return;
+    while ((fiber = take_waiting(core)) != NULL) {
+        if (fiber->left_wait != 0)
+            cancel_wait(core, fiber);
+        send_home(fiber);
+    }
+    __atomic_store_n(&core->holder, holder, __ATOMIC_RELEASE);
+}
+
 enum sighting relieve_stalls(void)
 {
     enum sighting seen = NOBODY_WAITS;
@@ -83,7 +103,8 @@ enum sighting relieve_stalls(void)
             continue;
         }
         if (is_held_up(i / program.cores, core, &sights[i])) {
-            relieve_core(core, sights[i].holder);
+            if (!relieve_core(core, sights[i].holder))
+                send_queue_home(core, sights[i].holder);
             seen = STALL;
         } else if (seen == NOBODY_WAITS) {
             seen = SOME_WAIT;

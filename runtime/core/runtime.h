@@ -121,7 +121,8 @@ struct place {
     uint64_t named;      /* calls that named an object */
     bool stopped;        /* a hop failed: this thread stays where it is */
     bool followed;       /* its end will be seen, so it may leave its kernel thread */
-    bool ending;         /* and has begun */
+    bool bound;          /* it ends, or has what only its kernel thread can have: it stays there */
+    struct handling *handling; /* handlers.c: the innermost of `handlers` */
 } __attribute__((aligned(64)));
 
 /* One way to move a thread: a file of its own, and a line in start.c's table. */
@@ -226,6 +227,7 @@ extern const struct backend off_backend;
 /* Lets new threads inherit the program's own mask: undoes the hop around pthread_create. */
 void affinity_suspend(void);
 void affinity_resume(void);
+void affinity_release(void); /* the former until the next hook */
 
 /* processors.c: the CPU of each plan core, team after team, or NULL after a message. */
 #define MASK_WORDS 128
@@ -324,9 +326,6 @@ struct waits {
 struct waits waits_of(uint32_t core);
 /* Processor time for which all carriers have waited awake, in cycles. */
 uint64_t cycles_waited(void);
-
-/* doze.c: by which instruction they wait, once they have waited for a while. */
-const char *way_to_wait(void);
 
 /* load.c: how often a team has stopped hopping because others used its CPUs, and how often it began
  * to keep its queues short because threads block. */

@@ -13,6 +13,7 @@
  * Siblings to read next: modules.c, affinity.c.
  */
 #define _GNU_SOURCE
+#include "carrier.h"
 #include "objects.h"
 #include "offsets.h"
 #include "posted.h"
@@ -134,7 +135,8 @@ _Static_assert(sizeof(struct tally) == 1 << HOOK_SHIFT && offsetof(struct tally,
 static inline void look_for_watchdog(void)
 {
     uint64_t due = __atomic_load_n(&watchdog_is_due, __ATOMIC_RELAXED);
-    if (UNLIKELY(due != 0 && clock_now() >= due))
+    /* What a thread starts has its rights, which may be those of one client. */
+    if (UNLIKELY(due != 0 && !place.bound && clock_now() >= due))
         call_watchdog();
 }
 
@@ -188,6 +190,26 @@ void choose_backend(const struct backend *backend)
         use_backend(backend);
 }
 
+static bool rests;
+
+bool has_come_to_rest(void)
+{
+    return rests;
+}
+
+void come_to_rest(const char *reason)
+{
+    rests = true;
+    set_auto(false);
+    if (program.backend != &off_backend) {
+        complain("%s: from here on without hops, and without statistics", reason);
+        use_backend(&off_backend);
+    }
+    /* The calling thread makes no system call later for having hopped. */
+    take_over(&off_backend);
+    write_statistics();
+}
+
 void take_over(const struct backend *to)
 {
     if (place.backend != NULL && place.backend->leave != NULL)
@@ -196,7 +218,7 @@ void take_over(const struct backend *to)
         forget_calls();
     place.backend = to;
     place.core = -1;
-    place.stopped = false;
+    place.stopped = place.bound;
 }
 
 static void before_fork(void)
@@ -277,6 +299,7 @@ __attribute__((constructor)) static void start(int count, char **arguments)
 {
     (void)count;
     is_starting = true;
+    prepare_clocks();
     place.followed = true; /* the thread that runs main() */
     take_in_memory_hooks(arguments);
     own_arrives();
@@ -285,6 +308,6 @@ __attribute__((constructor)) static void start(int count, char **arguments)
 
 __attribute__((destructor)) static void stop(void)
 {
-    if (is_hooked)
+    if (is_hooked && !rests)
         write_statistics();
 }

@@ -109,7 +109,7 @@ void forget_threads(void)
         place.backend = NULL;
     place.core = -1;
     place.counted = 0;
-    place.stopped = false;
+    place.stopped = place.bound;
     cursor = NULL;
     blocks = NULL;
     while (block != NULL) {

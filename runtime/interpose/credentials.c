@@ -1,12 +1,19 @@
 /*
- * Changes of a process's rights, which must reach the carriers too.
+ * Changes of rights, of a process and of a thread.
  *
- * To the kernel each thread has credentials, namespaces and filters of its own; libc carries a
- * change of user to all threads it knows, and carriers are none of these. So for the time of such
- * a call every thread of the program is brought home and every carrier ends; later ones inherit
- * the rights of the thread that starts them. Servers drop their rights before they serve, when
- * there are no carriers yet and this costs nothing. Rejected: repeating the call on each carrier,
- * which would have to undo it everywhere when it fails on one.
+ * To the kernel each thread has credentials, namespaces and filters of its own. libc carries a
+ * change of user to all threads that it knows, and carriers are none of these. So for the time of
+ * such a call every thread of the program is brought home and every carrier ends; later ones
+ * inherit the rights of the thread that starts them. Servers drop their rights before they serve,
+ * when there are no carriers yet and this costs nothing. Rejected: repeating the call on each
+ * carrier, which would have to undo it everywhere when it fails on one.
+ *
+ * Other changes are of the calling thread alone: capabilities and namespaces. While it is the only
+ * thread they are the process's. Of one among several they must reach nobody else, so that thread
+ * stays home for good.
+ *
+ * A program that installs a filter of system calls allows the calls that it makes, not those of the
+ * runtime. From then on it runs as if it were not patched.
  */
 #define _GNU_SOURCE
 #include "carrier.h"
@@ -60,21 +67,50 @@ ALONE(setresuid)
 ALONE(setresgid)
 ALONE(setgroups)
 ALONE(initgroups)
-ALONE(capset)
-ALONE(unshare)
-ALONE(setns)
+/* False once there was a second thread; carriers are none to libc. */
+extern const char __libc_single_threaded __attribute__((weak));
 
-int caught_prctl(long whole_option, long b, long c, long d, long e)
+static int of_one_thread(void **kept, const char *name, long a, long b, long c, long d, long e)
+{
+    if (&__libc_single_threaded != NULL && __libc_single_threaded)
+        return alone(kept, name, a, b, c, d, e);
+    stay_for_good();
+    return ((credential_function *)original(kept, name))(a, b, c, d, e);
+}
+
+/* Likewise. */
+#define OF_ONE_THREAD(name)                                                \
+    EXPORT int caught_##name(long, long, long, long, long) __asm__(#name); \
+    int caught_##name(long a, long b, long c, long d, long e)              \
+    {                                                                      \
+        static void *kept;                                                 \
+        return of_one_thread(&kept, #name, a, b, c, d, e);                 \
+    }
+
+OF_ONE_THREAD(capset)
+OF_ONE_THREAD(unshare)
+OF_ONE_THREAD(setns)
+
+/* Before a filter of system calls is installed: all that makes some of its own ends. */
+static void rest_for_good(void)
+{
+    stay_for_good();
+    if (program.backend == NULL || has_come_to_rest())
+        return;
+    if (must_close() || carriers_are_possible())
+        close_pool(); /* and it stays closed */
+    come_to_rest("the program filters its system calls");
+}
+
+/* The other options that change rights do so when a program is started or the user changes, which
+ * is done at home. */
+int caught_prctl(long option, long b, long c, long d, long e)
 {
     static void *kept;
-    int option = (int)whole_option;
-    bool changes_rights = option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS ||
-                          option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT ||
-                          option == PR_SET_SECUREBITS || option == PR_SET_KEEPCAPS;
-    if (changes_rights)
-        return alone(&kept, "prctl", option, b, c, d, e);
+    if ((int)option == PR_SET_SECCOMP)
+        rest_for_good();
     stay_home();
-    return ((credential_function *)original(&kept, "prctl"))(option, b, c, d, e);
+    return ((credential_function *)original(&kept, "prctl"))((int)option, b, c, d, e);
 }
 
 static bool is_of_the_thread(long number)
@@ -88,11 +124,20 @@ static bool is_of_the_thread(long number)
     case __NR_setresuid: case __NR_setresgid: case __NR_setgroups: case __NR_setfsuid:
     case __NR_setfsgid: case __NR_capset: case __NR_seccomp: case __NR_prctl:
     case __NR_unshare: case __NR_setns: case __NR_landlock_restrict_self:
+    case __NR_set_mempolicy: case __NR_ioprio_set: case __NR_sched_setattr:
+    case __NR_sched_setscheduler: case __NR_sched_setparam:
         /* clang-format on */
         return true;
     default:
         return false;
     }
+}
+
+/* Signals that a thread may send to itself. */
+static bool sends_signal(long number)
+{
+    return number == __NR_kill || number == __NR_tkill || number == __NR_tgkill ||
+           number == __NR_rt_sigqueueinfo || number == __NR_rt_tgsigqueueinfo;
 }
 
 /* A thread that makes such a call past libc means itself alone: it stays home from then on. */
@@ -101,10 +146,12 @@ long caught_syscall(long number, long a, long b, long c, long d, long e, long f)
     static void *kept;
     if (number == __NR_gettid && place.fiber != NULL)
         return place.fiber->home;
-    if (UNLIKELY(is_of_the_thread(number)) && carriers_are_possible()) {
+    if (UNLIKELY(number == __NR_seccomp))
+        rest_for_good();
+    else if (UNLIKELY(is_of_the_thread(number)) && carriers_are_possible())
+        stay_for_good();
+    else if (UNLIKELY(sends_signal(number)))
         stay_home();
-        place.ending = place.stopped = true;
-    }
     libc_function *posted = posted_past_libc(number);
     if (UNLIKELY(posted != NULL))
         return (int)posted(a, b, c, d, e, f, 0); /* what libc's functions give */

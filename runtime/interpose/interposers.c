@@ -21,8 +21,12 @@
 #include <stdlib.h>
 
 enum rule {
-    HOME_FIRST,  /* but a signal handler on a carrier stays, since it must return there */
-    HOME_SURELY, /* even then: it does not return */
+    HOME_FIRST,      /* but a signal handler on a carrier stays, since it must return there */
+    HOME_SURELY,     /* even then: it does not return */
+    HOME_IF_OWN,     /* where its first argument is the calling thread */
+    UNPINNED,        /* home first, and where affinity pins the thread, on all of its CPUs */
+    UNPINNED_SURELY, /* likewise */
+    PLACES_A_THREAD, /* likewise, and one that places itself is not moved any more */
     HOME_FOR_GOOD,
     HOME_IF_SAVING,
     HOME_IF_RESTORING,
@@ -61,6 +65,13 @@ void *original(void **kept, const char *name)
     return found;
 }
 
+void stay_for_good(void)
+{
+    place.bound = place.stopped = true;
+    if (place.fiber != NULL)
+        go_home(place.fiber);
+}
+
 void stay_home(void)
 {
     if (place.fiber != NULL && place.handlers == 0)
@@ -74,6 +85,12 @@ static uintptr_t stack_of(const struct __jmp_buf_tag *buffer, uintptr_t at)
     uintptr_t place = (uintptr_t)buffer->__jmpbuf[STACK_POINTER];
     __asm__("rorq $17, %0\n\txorq %%fs:48, %0" : "+r"(place) : : "cc");
     return place > at && place - at < MOST_STACK ? place : 0;
+}
+
+/* Whether a thread is the calling one, by libc's name for it or the kernel's. */
+static bool is_itself(uintptr_t thread)
+{
+    return thread == 0 || thread == (uintptr_t)pthread_self() || (int)thread == gettid();
 }
 
 static void *found_in(const char *library, const char *name)
@@ -105,6 +122,12 @@ static void *original_for(uint32_t index, const void *caller)
     return found != NULL ? found : original(&originals[index], name);
 }
 
+static long not_in_libc(void)
+{
+    errno = ENOSYS;
+    return -1;
+}
+
 /* Called by interposers.S with a call's first two arguments, and where its return address is. */
 __attribute__((visibility("hidden"))) void *interposed_call(uint32_t index, uintptr_t first,
                                                             uintptr_t second, uintptr_t at)
@@ -117,19 +140,28 @@ __attribute__((visibility("hidden"))) void *interposed_call(uint32_t index, uint
     bool masks = rule == HOME_IF_RESTORING && ((struct __jmp_buf_tag *)first)->__mask_was_saved;
     if (rule == AS_FORK && carriers_are_possible())
         return original(&fork_itself, "fork");
-    if (rule == HOME_FOR_GOOD)
-        place.ending = place.stopped = true;
-    if (masks)
-        place.handlers = 0; /* it leaves them, if it is in any */
-    if (rule == HOME_IF_RESTORING)
-        leave_below(stack_of((struct __jmp_buf_tag *)first, at));
+    if (rule == UNPINNED || rule == UNPINNED_SURELY || rule == PLACES_A_THREAD || rule == AS_FORK)
+        affinity_release();
+    if (rule == HOME_FOR_GOOD || (rule == PLACES_A_THREAD && is_itself(first)))
+        stay_for_good();
+    if (rule == HOME_IF_RESTORING) {
+        uintptr_t to = stack_of((struct __jmp_buf_tag *)first, at);
+        leave_below(to);
+        leave_handlers(to);
+    }
     if (UNLIKELY(place.fiber != NULL)) {
-        if (rule == HOME_FIRST || masks || (rule == HOME_IF_SAVING && (int)second != 0))
+        bool is_own = rule == HOME_IF_OWN && first == place.fiber->thread_base;
+        bool is_first = rule == HOME_FIRST || rule == UNPINNED || rule == PLACES_A_THREAD || masks;
+        if (is_first || (rule == HOME_IF_SAVING && (int)second != 0))
             stay_home();
-        else if (rule == HOME_SURELY || rule == HOME_FOR_GOOD)
+        else if (rule == HOME_SURELY || rule == UNPINNED_SURELY || is_own)
             go_home(place.fiber);
     }
-    return original(&originals[index], interposed_calls[index].name);
+    void *found = __atomic_load_n(&originals[index], __ATOMIC_RELAXED);
+    if (UNLIKELY(found == NULL))
+        found = dlsym(RTLD_NEXT, interposed_calls[index].name);
+    /* A program may look whether there is such a function, and finds ours. */
+    return found != NULL ? found : (void *)not_in_libc;
 }
 
 /* Looked up at the start, so that none is from a signal handler. What an older libc does not have,
@@ -148,7 +180,7 @@ struct beginning {
 static void end(void *unused)
 {
     (void)unused;
-    place.ending = place.stopped = true;
+    place.bound = place.stopped = true;
     forget_calls();
     if (place.fiber == NULL)
         return;
@@ -204,6 +236,8 @@ bool stands_in_for_libc(void)
 EXPORT int pthread_cancel(pthread_t thread)
 {
     static void *kept;
+    /* At home itself, or two that cancel each other would wait for each other to come home. */
+    stay_home();
     detain((uintptr_t)thread);
     return ((int (*)(pthread_t))original(&kept, "pthread_cancel"))(thread);
 }

@@ -1,0 +1,177 @@
+//! A program does not notice that its threads are moved.
+//!
+//! Each trial of the fixtures prints what it found, bare and under each backend: it must be the
+//! same. They are kinds of programs that broke once, and each names its kind.
+
+mod workshop;
+
+use std::path::PathBuf;
+use std::process::Command;
+use workshop::{Finished, of_two_cores, run};
+
+const BACKENDS: [&str; 5] = ["carrier", "affinity", "auto", "count", "off"];
+
+struct Notices {
+    folder: tempfile::TempDir,
+    plain: PathBuf,
+    program: PathBuf,
+}
+
+fn signals() -> Notices {
+    Notices::of("notices_signals")
+}
+
+fn rights() -> Notices {
+    Notices::of("notices_rights")
+}
+
+impl Notices {
+    fn of(name: &str) -> Notices {
+        let folder = tempfile::tempdir().unwrap();
+        let program = of_two_cores(folder.path(), name, ["first_core", "second_core"]);
+        Notices {
+            plain: folder.path().join(name),
+            folder,
+            program,
+        }
+    }
+
+    fn bare(&self, trial: &str) -> Finished {
+        let bare = run(Command::new(&self.plain).arg(trial));
+        assert!(bare.status.success(), "{trial}: {}", bare.errors);
+        assert!(!bare.output.is_empty(), "{trial}");
+        bare
+    }
+
+    fn command(&self, backend: &str, trial: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .arg(trial)
+            .current_dir(self.folder.path())
+            .env("COREHOP_BACKEND", backend)
+            .envs(workshop::WHEREVER)
+            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+        if let Some(processors) = workshop::two_processors() {
+            command.env("COREHOP_CPUS", processors);
+        }
+        command
+    }
+
+    /// Runs a trial under this backend, where it must print what it prints bare.
+    fn same_under(&self, backend: &str, trial: &str) -> Finished {
+        let bare = self.bare(trial);
+        let moved = run(&mut self.command(backend, trial));
+        let what = format!("{trial} under {backend}: {:?}", moved.status);
+        assert!(
+            moved.status.success(),
+            "{what}: {}{}",
+            moved.output,
+            moved.errors
+        );
+        assert_eq!(moved.output, bare.output, "{what}");
+        moved
+    }
+
+    fn same(&self, trial: &str) {
+        for backend in BACKENDS {
+            let moved = self.same_under(backend, trial);
+            assert_eq!(moved.errors, "", "{trial} under {backend}");
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_blocks_broken_pipes_gets_an_error_and_no_signal() {
+    signals().same("broken pipe");
+}
+
+#[test]
+fn a_signal_that_a_thread_sends_to_itself_comes_before_the_call_returns() {
+    signals().same("signals to itself");
+}
+
+#[test]
+fn threads_may_cancel_themselves_and_each_other() {
+    signals().same("cancellation");
+}
+
+#[test]
+fn a_program_may_set_every_signal_to_its_default_or_to_a_handler() {
+    signals().same("signal 16");
+}
+
+#[test]
+fn the_user_of_one_thread_is_nobody_elses() {
+    rights().same("user of one thread");
+}
+
+#[test]
+fn the_working_directory_of_one_thread_is_nobody_elses() {
+    rights().same("folder of one thread");
+}
+
+#[test]
+fn a_handler_may_be_left_by_a_jump() {
+    signals().same("jumps out of handlers");
+}
+
+#[test]
+fn what_is_started_has_all_cpus_and_no_signal_blocked() {
+    rights().same("starts");
+}
+
+#[test]
+fn a_thread_that_places_itself_stays_there() {
+    rights().same("places itself");
+}
+
+#[test]
+fn processor_time_never_runs_backwards() {
+    rights().same("clocks");
+}
+
+#[test]
+fn a_wait_with_a_mask_of_its_own_is_ended_by_the_signals_that_this_lets_through() {
+    signals().same("waits with a mask");
+}
+
+#[test]
+fn coroutines_go_on_where_they_are_linked_to() {
+    rights().same("coroutines");
+}
+
+#[test]
+fn calls_that_wait_end_with_eintr_where_the_handler_says_so() {
+    signals().same("interrupted calls");
+}
+
+#[test]
+fn a_program_that_filters_system_calls_runs_on_without_hops() {
+    let notices = rights();
+    for backend in BACKENDS {
+        let moved = notices.same_under(backend, "filter");
+        let expected = match backend {
+            "off" => "",
+            _ => {
+                "corehop: the program filters its system calls: from here on without hops, and \
+                 without statistics\n"
+            }
+        };
+        assert_eq!(moved.errors, expected, "{backend}");
+    }
+}
+
+#[test]
+fn threads_behind_a_blocked_one_go_on_where_the_kernel_has_no_more_threads() {
+    rights().same("no more threads");
+}
+
+#[test]
+fn a_write_in_a_batch_that_stalls_is_interrupted_as_bare() {
+    let notices = signals();
+    let bare = notices.bare("stalled write");
+    let mut command = notices.command("carrier", "stalled write");
+    let posted = run(command.env("COREHOP_SYSCALLS", "write@batch"));
+    assert!(posted.status.success(), "{}", posted.errors);
+    assert_eq!(posted.output, bare.output);
+}

@@ -1,0 +1,81 @@
+/*
+ * makecontext: a coroutine that ends goes on at its uc_link.
+ *
+ * The other calls of coroutines set the signal mask of a kernel thread, so they are made at home
+ * (interposed.h). When a coroutine's function returns, libc sets the mask of uc_link by itself,
+ * where nothing stands in for it, and on a carrier that mask is none of the program's. So libc is
+ * given a context in between, whose mask is the carriers' and which goes on at the program's own
+ * uc_link from home. It lies at the top of the coroutine's stack, which libc takes for a little
+ * smaller than it is. Rejected: keeping threads with coroutines at home, which need not be.
+ */
+#define _GNU_SOURCE
+#include "carrier.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <ucontext.h>
+
+/* Of a coroutine's function; nobody passes more. */
+#define MOST_ARGUMENTS 16
+/* Left to linked(), below its context. */
+#define STACK_SIZE 4096
+
+struct between {
+    ucontext_t context;
+    ucontext_t *link; /* the program's */
+};
+
+typedef void make_function(ucontext_t *, void (*)(void), int, ...);
+
+/* On the stack of a coroutine that has ended. */
+static void linked(uint32_t low, uint32_t high)
+{
+    const struct between *between = (const struct between *)((uintptr_t)high << 32 | low);
+    setcontext(between->link);
+}
+
+/* Makes the context in between, at the end of the stack; NULL where it has no room. */
+static struct between *put_between(make_function *make, ucontext_t *context)
+{
+    size_t room = sizeof(struct between) + STACK_SIZE;
+    if (context->uc_link == NULL || context->uc_stack.ss_size < 2 * room)
+        return NULL;
+    uintptr_t end = (uintptr_t)context->uc_stack.ss_sp + context->uc_stack.ss_size;
+    struct between *between = (struct between *)((end - sizeof *between) & ~63ul);
+    const uint64_t mask = BLOCKED_BY_CARRIERS;
+    memcpy(&between->context, context, sizeof between->context);
+    between->context.uc_mcontext.fpregs = &between->context.__fpregs_mem;
+    between->context.uc_stack.ss_sp = (char *)between - STACK_SIZE;
+    between->context.uc_stack.ss_size = STACK_SIZE;
+    between->context.uc_link = NULL;
+    memcpy(&between->context.uc_sigmask, &mask, sizeof mask);
+    between->link = context->uc_link;
+    uintptr_t at = (uintptr_t)between;
+    make(&between->context, (void (*)(void))linked, 2, (uint32_t)at, (uint32_t)(at >> 32));
+    return between;
+}
+
+__attribute__((visibility("default"))) void makecontext(ucontext_t *context, void (*run)(void),
+                                                        int count, ...)
+{
+    static void *kept;
+    make_function *make = (make_function *)original(&kept, "makecontext");
+    long a[MOST_ARGUMENTS] = {0};
+    va_list arguments;
+    va_start(arguments, count);
+    for (int i = 0; i < count && i < MOST_ARGUMENTS; i++)
+        a[i] = va_arg(arguments, long);
+    va_end(arguments);
+    ucontext_t *link = context->uc_link;
+    size_t size = context->uc_stack.ss_size;
+    struct between *between = carriers_are_possible() ? put_between(make, context) : NULL;
+    if (between != NULL) {
+        context->uc_link = &between->context;
+        context->uc_stack.ss_size =
+            size - ((char *)context->uc_stack.ss_sp + size - ((char *)between - STACK_SIZE));
+    }
+    make(context, run, count, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10],
+         a[11], a[12], a[13], a[14], a[15]);
+    context->uc_link = link;
+    context->uc_stack.ss_size = size;
+}
