@@ -145,6 +145,34 @@ fn objects_named_once_make_room_for_each_other_and_for_none_that_has_a_core() {
     assert_eq!((came, early), (6008, 6008));
 }
 
+/// Two objects come among many others that are named once, so that chance puts them on one core or
+/// on two. Once they alone are named, they are on two.
+#[test]
+fn two_objects_that_alternate_are_on_two_cores_whatever_came_before() {
+    let mut together = 0;
+    for others in 0..40 {
+        let [a, b] = [0x7000_0000_0000, 0x7100_0000_0000u64];
+        let other = |number: u64| (0, 0x5555_0000_0000 + number * 4096, 1);
+        let mut calls: Vec<Named> = vec![(0, a, 1)];
+        calls.extend((0..others).map(other));
+        calls.push((0, b, 1));
+        calls.extend((others..900).map(other));
+        let first = calls.len();
+        calls.extend([(0, a, 1), (0, b, 1)]);
+        calls.extend((0..4096).flat_map(|_| [(0, a, 1), (0, b, 1)]));
+        let said = followed(2, [0; 2], &calls);
+        assert_eq!(said, expected(2, [0; 2], &calls), "{others}");
+        let lines: Vec<&str> = said.lines().collect();
+        together += usize::from(lines[first] == lines[first + 1]);
+        let last = &lines[calls.len() - 2..calls.len()];
+        assert_ne!(last[0], last[1], "{others}");
+    }
+    assert!(
+        (10..=30).contains(&together),
+        "{together} of 40 began on one core"
+    );
+}
+
 #[test]
 fn threads_that_race_leave_it_sound() {
     for (cores, after, threads, objects) in [

@@ -14,6 +14,10 @@
  *   core with the fewest objects, the lowest of equals. Until then its calls stay where they are.
  * - Time is counted in calls: each EPOCH calls of a thread that name an object begin a new epoch.
  *   What no call has named in LONG epochs is then forgotten.
+ * - The objects that calls have named in the epoch before are then spread: while one core has two
+ *   more of them than another, and a quarter more, its first one in the table moves there. Who
+ *   shares a core with whom is decided when objects come, perhaps among many that nobody names any
+ *   more: two that a server alternates between must not stay on one core for that.
  * - What cannot be an object (below 64 KiB, where nothing is mapped, or not an address of user
  *   code) has no core, and the thread stays where it is.
  *
@@ -94,6 +98,70 @@ static uint16_t age_of(const struct object *object, uint16_t now)
     return age > 0 ? (uint16_t)age : 0;
 }
 
+/* The core with the fewest, the lowest of equals. */
+static uint32_t emptiest_of(const uint32_t *by_core)
+{
+    uint32_t emptiest = 0, least = UINT32_MAX;
+    for (uint32_t core = 0; core < program.cores; core++) {
+        uint32_t count = __atomic_load_n(&by_core[core], __ATOMIC_RELAXED);
+        if (count < least) {
+            emptiest = core;
+            least = count;
+        }
+    }
+    return emptiest;
+}
+
+static uint32_t emptiest_core(void)
+{
+    return emptiest_of(counts);
+}
+
+/* Whether it has a core, and calls have named it in the epoch before; `now` has just begun. */
+static bool is_in_use(const struct object *object, uint64_t word, uint16_t now)
+{
+    return word != 0 && has_core(word) && age_of(object, now) <= 1;
+}
+
+/* Moves the first object in use that is on one core to another; false if there is none. */
+static bool move_one(uint32_t from, uint32_t to, uint16_t now)
+{
+    for (struct object *object = *objects; object < *objects + BUCKETS * WAYS; object++) {
+        uint64_t word = __atomic_load_n(&object->word, __ATOMIC_RELAXED);
+        if (is_in_use(object, word, now) && word % STATES == from &&
+            replace(object, word, word - from + to))
+            return true;
+    }
+    return false;
+}
+
+/* One thread at a time: another one finds it done. */
+static void spread(uint16_t now)
+{
+    static uint32_t in_use[MOST_CORES], is_spreading;
+    if (__atomic_exchange_n(&is_spreading, 1, __ATOMIC_ACQUIRE) != 0)
+        return;
+    for (uint32_t core = 0; core < program.cores; core++)
+        in_use[core] = 0;
+    for (struct object *object = *objects; object < *objects + BUCKETS * WAYS; object++) {
+        uint64_t word = __atomic_load_n(&object->word, __ATOMIC_RELAXED);
+        if (is_in_use(object, word, now))
+            in_use[word % STATES]++;
+    }
+    for (;;) {
+        uint32_t fullest = 0, emptiest = emptiest_of(in_use);
+        for (uint32_t core = 1; core < program.cores; core++)
+            if (in_use[core] > in_use[fullest])
+                fullest = core;
+        uint32_t most = in_use[fullest], fewest = in_use[emptiest];
+        if (most < fewest + 2 || 4 * most < 5 * fewest || !move_one(fullest, emptiest, now))
+            break;
+        in_use[fullest]--;
+        in_use[emptiest]++;
+    }
+    __atomic_store_n(&is_spreading, 0, __ATOMIC_RELEASE);
+}
+
 static void begin_epoch(void)
 {
     uint16_t now = (uint16_t)__atomic_add_fetch(&epoch.number, 1, __ATOMIC_RELAXED);
@@ -102,19 +170,7 @@ static void begin_epoch(void)
         if (word != 0 && age_of(object, now) >= LONG)
             replace(object, word, 0);
     }
-}
-
-static uint32_t emptiest_core(void)
-{
-    uint32_t emptiest = 0, least = UINT32_MAX;
-    for (uint32_t core = 0; core < program.cores; core++) {
-        uint32_t count = __atomic_load_n(&counts[core], __ATOMIC_RELAXED);
-        if (count < least) {
-            emptiest = core;
-            least = count;
-        }
-    }
-    return emptiest;
+    spread(now);
 }
 
 /* The first of them in the bucket that is named longest ago, of those without a core if any. */

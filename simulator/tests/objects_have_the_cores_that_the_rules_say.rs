@@ -29,7 +29,7 @@ fn agree(seed: u64, objects: u64, calls: u64, cores: u32, after: &[u32]) {
 }
 
 #[test]
-fn a_few_objects_stay_where_they_came_first() {
+fn a_few_objects_have_the_cores_of_the_rules() {
     agree(1, 40, 50_000, 3, &[0]);
 }
 

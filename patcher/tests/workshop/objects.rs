@@ -62,6 +62,7 @@ impl Objects {
         if self.calls.is_multiple_of(EPOCH) {
             self.known
                 .retain(|known| known.named + FORGOTTEN_AFTER > epoch);
+            self.spread(epoch);
         }
         let object = argument / 16;
         if !self.known.iter().any(|known| known.object == object) {
@@ -86,6 +87,28 @@ impl Objects {
             None => *self.early.entry(hook).or_default() += 1,
         }
         known.core
+    }
+
+    /// Those named since the epoch before this one, first in the table first, from full cores to
+    /// empty ones.
+    fn spread(&mut self, epoch: u64) {
+        self.known.sort_by_key(|known| (known.bucket, known.place));
+        loop {
+            let mut by_core = vec![Vec::new(); self.cores];
+            for (index, known) in self.known.iter().enumerate() {
+                if let (Some(core), true) = (known.core, known.named + 1 >= epoch) {
+                    by_core[core].push(index);
+                }
+            }
+            let sizes: Vec<usize> = by_core.iter().map(Vec::len).collect();
+            let (most, fewest) = (*sizes.iter().max().unwrap(), *sizes.iter().min().unwrap());
+            if most - fewest < 2 || (most as f64) < 1.25 * fewest as f64 {
+                return;
+            }
+            let full = sizes.iter().position(|&size| size == most).unwrap();
+            let empty = sizes.iter().position(|&size| size == fewest).unwrap();
+            self.known[by_core[full][0]].core = Some(empty);
+        }
     }
 
     fn arrive(&mut self, hook: usize, object: u64, epoch: u64) {

@@ -131,12 +131,52 @@ impl ObjectTable {
                 old.leave(&mut self.counts);
             }
         }
+        self.spread();
+    }
+
+    /// Objects that were named in the epoch before move from the core with most of them to the one
+    /// with the fewest, until these differ by less than two or a quarter.
+    fn spread(&mut self) {
+        let last = self.epoch - 1;
+        let objects = self.buckets.iter().flatten().flatten();
+        let mut in_use = vec![0_u64; self.counts.len()];
+        for core in objects.filter_map(|object| object.core_if_named_since(last)) {
+            in_use[core.index()] += 1;
+        }
+        loop {
+            let cores = || 0..in_use.len();
+            let emptiest = cores().min_by_key(|&core| in_use[core]);
+            // The lowest of equals, of which the last would be taken.
+            let fullest = cores().rev().max_by_key(|&core| in_use[core]);
+            let (Some(emptiest), Some(fullest)) = (emptiest, fullest) else {
+                return;
+            };
+            let (fewest, most) = (in_use[emptiest], in_use[fullest]);
+            if most < fewest + 2 || 4 * most < 5 * fewest {
+                return;
+            }
+            let from = CoreId(fullest as u32);
+            let mut objects = self.buckets.iter_mut().flatten().flatten();
+            let first = objects.find(|object| object.core_if_named_since(last) == Some(from));
+            first.expect("it was counted").home = Home::Core(CoreId(emptiest as u32));
+            for by_core in [&mut in_use, &mut self.counts] {
+                by_core[fullest] -= 1;
+                by_core[emptiest] += 1;
+            }
+        }
     }
 }
 
 impl Object {
     fn has_core(&self) -> bool {
         matches!(self.home, Home::Core(_))
+    }
+
+    fn core_if_named_since(&self, epoch: u64) -> Option<CoreId> {
+        match self.home {
+            Home::Core(core) if self.named >= epoch => Some(core),
+            _ => None,
+        }
     }
 
     /// It is forgotten.

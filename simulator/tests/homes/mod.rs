@@ -41,6 +41,7 @@ impl Known {
             self.epoch += 1;
             let epoch = self.epoch;
             self.objects.retain(|object| epoch - object.named < 16);
+            while self.moves_one(cores) {}
         }
         let granule = argument / 16;
         let epoch = self.epoch;
@@ -60,6 +61,31 @@ impl Known {
         }
         object.calls += 1;
         object.core
+    }
+
+    /// An epoch has begun: whether an object that was named in the last one moves to another core.
+    fn moves_one(&mut self, cores: u64) -> bool {
+        let recent = self.epoch - 1;
+        let on = |core: u64| -> Vec<u64> {
+            let objects = self.objects.iter();
+            let there = objects.filter(|object| object.core == Some(core));
+            let named = there.filter(|object| object.named >= recent);
+            named.map(|object| object.granule).collect()
+        };
+        let count = |core: u64| on(core).len();
+        let fewest = (0..cores).map(count).min().unwrap();
+        let most = (0..cores).map(count).max().unwrap();
+        if most < fewest + 2 || most * 4 < fewest * 5 {
+            return false;
+        }
+        let from = (0..cores).find(|&core| count(core) == most).unwrap();
+        let to = (0..cores).find(|&core| count(core) == fewest).unwrap();
+        let there = on(from);
+        let moved = self.objects.iter_mut();
+        let moved = moved.filter(|object| there.contains(&object.granule));
+        let moved = moved.min_by_key(|object| (bucket_of(object.granule), object.way));
+        moved.unwrap().core = Some(to);
+        true
     }
 
     /// An object that is not known comes into its bucket.
