@@ -5,6 +5,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 # All Python programs are checked by the rules in symbolizer/pyproject.toml.
 PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/upstream ../scripts/figures \
+	../scripts/corehop_json \
 	../scripts/tests
 FLEET := ../fleet/src ../fleet/tests ../fleet/bench
 RUFF := ../.venv/bin/ruff --config pyproject.toml

@@ -8,15 +8,17 @@ are taken off, and what the demo has done before is not done again.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
+import corehop_json
+from corehop_json.candidates import Candidate, Candidates
+from corehop_json.info import Info
+from corehop_json.replay import Replayed
 from demo.layout import MARIADBD, Layout, Settings, StepError
 from demo.processes import Keeper
-from demo.stages import MACHINE, Facts, Stages
+from demo.stages import MACHINE, Stages
 from demo.steps import Input
 
 EXIT_FAILED = 7
@@ -42,14 +44,15 @@ def compare(do: Stages) -> None:
     do.load_database()
     reference = do.run("unpatched", server=None, backend=None)
     do.record(reference)
-    print(f"{reference['load']['requests']} requests   functions  predicted  counted")
+    requests = reference.load.requests if reference.load else 0
+    print(f"{requests} requests   functions  predicted  counted")
     for name, plan in (("found", found(do)), ("libc", of_libc(do))):
         predicted = hops(do, plan)
         server = patched(do, name, plan)
         idle = do.run(f"idle-{name}", server=server, backend="count", transactions=0)
-        facts = do.run(f"count-{name}", server=server, backend="count")
-        counted = facts["statistics"]["hops"] - idle["statistics"]["hops"]
-        functions = len(facts["statistics"]["functions"])
+        run = do.run(f"count-{name}", server=server, backend="count")
+        counted = run.hops() - idle.hops()
+        functions = len(run.statistics.functions) if run.statistics else 0
         print(f"{name:<15}{functions:>9}{predicted:>11}{counted:>9}")
 
 
@@ -70,30 +73,30 @@ def of_libc(do: Stages) -> Path:
     """Plan the calls of all stubs of mariadbd that may be delegated."""
     plan = do.layout.scratch / "plan-libc.toml"
     listed = do.corehop([do.layout.corehop, "candidates", trace_of(do), "--delegate", "--json"])
-    candidates = json.loads(listed)["candidates"]
-    stubs = [of for of in candidates if of["unpatchable"] is None and is_own_stub(of)]
-    info = json.loads(do.corehop([do.layout.corehop, "info", "--json", trace_of(do)]))
-    build_id = next(of["build_id"] for of in info["modules"] if of["path"] == str(MARIADBD))
+    candidates = corehop_json.parse(listed, Candidates, "corehop candidates").candidates
+    stubs = [of for of in candidates if of.unpatchable is None and is_own_stub(of)]
+    printed = do.corehop([do.layout.corehop, "info", "--json", trace_of(do)])
+    info = corehop_json.parse(printed, Info, "corehop info")
+    build_id = next(of.build_id for of in info.modules if of.path == str(MARIADBD))
     lines = [f'version = 1\nmachine = "{MACHINE}"\ntrace = "{trace_of(do)}"\ncores = 2\nseed = 1']
     for stub in stubs:
         lines += ["[[function]]", f'module = "{MARIADBD}"', f'build_id = "{build_id}"']
-        lines += [f"offset = {stub['offset']}", f'symbol = "{stub["symbol"]}"']
+        lines += [f"offset = {stub.offset}", f'symbol = "{stub.symbol}"']
         lines += ["core = 1", 'mode = "call"']
     plan.write_text("\n".join(lines) + "\n")
     return plan
 
 
-def is_own_stub(candidate: Facts) -> bool:
+def is_own_stub(candidate: Candidate) -> bool:
     """Tell whether it is how mariadbd itself calls a function of another file."""
-    symbol = str(candidate["symbol"])
-    return bool(candidate["module"] == str(MARIADBD)) and symbol.endswith("@plt")
+    return candidate.module == str(MARIADBD) and candidate.symbol.endswith("@plt")
 
 
 def hops(do: Stages, plan: Path) -> int:
     """Count the hops that the plan makes of all that was recorded."""
     command: Arguments = [do.layout.corehop, "replay", trace_of(do), "--machine", MACHINE]
-    replayed: dict[str, Any] = json.loads(do.corehop([*command, "--json", "--plan", plan]))
-    return int(replayed["hops"])
+    printed = do.corehop([*command, "--json", "--plan", plan])
+    return corehop_json.parse(printed, Replayed, "corehop replay").hops
 
 
 def patched(do: Stages, name: str, plan: Path) -> Path:

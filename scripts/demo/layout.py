@@ -82,6 +82,28 @@ class Layout:
         """The scripts of redis's load."""
         return self.checkout / "loads" / "deep-pages"
 
+    @property
+    def optimized_result(self) -> Path:
+        """What `corehop optimize` says of redis."""
+        return self.optimized / "result.json"
+
+    @property
+    def recorded(self) -> Path:
+        """What the load under QEMU has left."""
+        return self.scratch / "recorded.json"
+
+    def run(self, name: str) -> Path:
+        """Give what a run of the load has left."""
+        return self.scratch / f"run-{name}.json"
+
+    def partition(self, cores: int) -> Path:
+        """Give what the search for so many cores says."""
+        return self.scratch / f"partition-{cores}.json"
+
+    def replay(self, cores: int) -> Path:
+        """Give what a replay of the plan for so many cores says."""
+        return self.scratch / f"replay-{cores}.json"
+
     def plan(self, cores: int) -> Path:
         """Give the plan for so many cores."""
         return self.scratch / f"plan-{cores}.toml"

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
+import msgspec
+
+import corehop_json
+from corehop_json.optimize import Optimized
+from corehop_json.partition import Partitioned
+from corehop_json.replay import Replayed
+from corehop_json.statistics import Statistics
+from corehop_json.tpcc import Checksums, Load, Table
 from demo.layout import MARIADBD, REDIS, Layout, Settings, StepError
 from demo.processes import Command, Keeper, Streams
 from demo.server import Program, Running, make_data_directory, running
@@ -19,7 +25,17 @@ MACHINE = "xeon-e5-2620-v4"
 MEMORY_LIMIT_MIB = 2048
 LONGEST_STEP_SECONDS = 1800
 
-Facts = dict[str, Any]
+
+class Run(msgspec.Struct, frozen=True):
+    """What a run has left: of one without transactions no load, of an unpatched no statistics."""
+
+    tables: dict[str, Table]
+    load: Load | None = None
+    statistics: Statistics | None = None
+
+    def hops(self) -> int:
+        """Give the hops of a patched server."""
+        return self.statistics.hops if self.statistics else 0
 
 
 class Stages:
@@ -56,9 +72,9 @@ class Stages:
         server: Path | None,
         backend: str | None,
         transactions: int | None = None,
-    ) -> Facts:
+    ) -> Run:
         """Drive the transactions against a server on a fresh copy of the tables."""
-        facts = self.layout.scratch / f"run-{name}.json"
+        facts = self.layout.run(name)
         count = self.settings.transactions if transactions is None else transactions
         inputs = [*self.basis(), name, count]
         inputs += [server] if server else []
@@ -74,18 +90,18 @@ class Stages:
             if backend:
                 if not statistics.exists():
                     raise StepError(f"{title}: the runtime wrote no {statistics}")
-                result["statistics"] = json.loads(statistics.read_text())
+                result["statistics"] = msgspec.Raw(statistics.read_bytes())
             shutil.rmtree(data)
-            facts.write_text(json.dumps(result, indent=1))
+            facts.write_bytes(msgspec.json.encode(result))
 
         self.steps.step(f"run-{name}", title, inputs, [facts], work)
-        return read(facts)
+        return corehop_json.read(facts, Run)
 
-    def record(self, reference: Facts) -> Facts:
+    def record(self, reference: Run) -> Run:
         """Record the same transactions; the server runs under QEMU."""
-        facts = self.layout.scratch / "recorded.json"
+        facts = self.layout.recorded
         # The first request is the good-bye of whoever waited for the server to answer.
-        requests = reference["load"]["statements"] + 1
+        requests = reference.load.statements + 1 if reference.load else 1
         inputs = [*self.basis(), self.layout.corehop, requests]
         title = f"recording {requests} requests under QEMU"
         trace = self.layout.short(self.layout.trace)
@@ -99,15 +115,15 @@ class Stages:
             program = Program(prefix=tuple(command))
             result = self.drive(data, self.settings.transactions, program)
             shutil.rmtree(data)
-            facts.write_text(json.dumps(result, indent=1))
+            facts.write_bytes(msgspec.json.encode(result))
 
         self.steps.step("record", title, inputs, [facts, self.layout.trace], work)
-        return read(facts)
+        return corehop_json.read(facts, Run)
 
-    def partition(self, cores: int) -> Facts:
+    def partition(self, cores: int) -> Partitioned:
         """Find the best split."""
         plan = self.layout.plan(cores)
-        facts = self.layout.scratch / f"partition-{cores}.json"
+        facts = self.layout.partition(cores)
         command: list[str | Path] = [
             self.layout.corehop,
             "partition",
@@ -123,11 +139,11 @@ class Stages:
         self.steps.step(
             f"partition-{cores}", f"the best split for {cores} cores", inputs, [plan, facts], work
         )
-        return read(facts)
+        return corehop_json.read(facts, Partitioned)
 
-    def predict(self, cores: int) -> Facts:
+    def predict(self, cores: int) -> Replayed:
         """Count the hops the plan makes of everything that was recorded."""
-        facts = self.layout.scratch / f"replay-{cores}.json"
+        facts = self.layout.replay(cores)
         plan = self.layout.plan(cores)
         command: list[str | Path] = [
             self.layout.corehop,
@@ -142,7 +158,7 @@ class Stages:
         inputs = [self.layout.corehop, self.layout.trace, plan]
         title = f"the hops that {plan.name} makes of the recording"
         self.steps.step(f"replay-{cores}", title, inputs, [facts], work)
-        return read(facts)
+        return corehop_json.read(facts, Replayed)
 
     def patch(self, cores: int) -> Path:
         """Write the patched server and have every promise about it checked."""
@@ -168,10 +184,9 @@ class Stages:
         title = f"the page of the split for {cores} cores"
         self.steps.step("report", title, inputs, [page], lambda: print(self.corehop(command)))
 
-    def optimize(self) -> Facts:
+    def optimize(self) -> Optimized:
         """Have redis recorded, searched and measured by one command."""
         folder, loads = self.layout.optimized, self.layout.deep_pages
-        result = folder / "result.json"
         socket = self.layout.scratch / "redis.socket"
         command: list[str | Path] = [self.layout.corehop, "optimize", "--output", folder, "--json"]
         command += ["--request-at", "processCommand", "--requests", "60"]
@@ -192,29 +207,29 @@ class Stages:
         inputs: list[Input] = [self.layout.corehop, REDIS, loads / "fill.sh", loads / "drive.sh"]
         title = "redis: recorded, searched for this machine and measured"
         self.steps.step("optimize", title, inputs, [folder], work)
-        return read(result)
+        return corehop_json.read(self.layout.optimized_result, Optimized)
 
     def backends(self, cores: int) -> list[str]:
         """Give the backends that can run so many cores here."""
         enough = len(os.sched_getaffinity(0)) >= cores
         return ["count", "affinity"] if enough else ["count"]
 
-    def drive(self, data: Path, transactions: int, program: Program) -> Facts:
+    def drive(self, data: Path, transactions: int, program: Program) -> dict[str, msgspec.Raw]:
         """Run the load, end the server, and take the tables' checksums with an unpatched one."""
         with running(self.keeper, self.layout, data, program) as server:
-            load = None
+            load = "null"
             if transactions:
                 options = ["--transactions", str(transactions), "--seed", str(self.settings.seed)]
                 options += ["--max-seconds", str(LONGEST_STEP_SECONDS), "--json"]
                 # Two progress bars would write over each other; the recorder shows its own.
-                load = json.loads(self.tpcc(server, "run", *options, quiet=program.is_recorded))
+                load = self.tpcc(server, "run", *options, quiet=program.is_recorded)
             if program.is_recorded:
                 self.shut_down(server)
-        result: Facts = {"load": load}
         with running(self.keeper, self.layout, data) as server:
             self.tpcc(server, "check")
-            result["tables"] = json.loads(self.tpcc(server, "checksum", "--json"))["tables"]
-        return result
+            printed = self.tpcc(server, "checksum", "--json")
+        tables = corehop_json.parse(printed, Checksums, "corehop-tpcc checksum").tables
+        return {"load": msgspec.Raw(load), "tables": msgspec.Raw(msgspec.json.encode(tables))}
 
     def shut_down(self, server: Running) -> None:
         """End a server from within, so that the recorder sees it end by itself."""
@@ -253,9 +268,3 @@ class Stages:
             self.settings.scale,
             self.settings.seed,
         ]
-
-
-def read(facts: Path) -> Facts:
-    """Read what a step has left."""
-    result: Facts = json.loads(facts.read_text())
-    return result

@@ -1,23 +1,18 @@
-"""What the demo found: one page for people, one JSON file for programs, and a verdict."""
+"""What the demo found: one page for people, and a verdict."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+from corehop_json.counters import Counters
+from corehop_json.optimize import Optimized, Tried
+from corehop_json.partition import Partitioned
+from corehop_json.plan import PlannedFunction
+from corehop_json.replay import Replayed
 from corehop_symbolizer.demangle import demangle
 from demo.layout import Layout, StepError
-from demo.stages import MACHINE, Facts
-
-LEVELS = {
-    "L1I": ("l1i", "misses"),
-    "L1D": ("l1d", "misses"),
-    "L2": ("l2", "misses"),
-    "  of fetches": ("l2", "fetch_misses"),
-    "  of data": ("l2", "data_misses"),
-    "L3": ("l3", "misses"),
-}
+from demo.stages import MACHINE, Run
 
 TOLERANCE = 0.02
 """How far counted hops may be off the predicted ones.
@@ -33,50 +28,50 @@ class PatchedRun:
 
     cores: int
     backend: str
-    facts: Facts
-    idle: Facts
+    run: Run
+    idle: Run
 
     def hops(self) -> int:
         """Give the hops of the transactions: those of starting and stopping are the idle run's."""
-        return int(self.facts["statistics"]["hops"] - self.idle["statistics"]["hops"])
+        return self.run.hops() - self.idle.hops()
 
 
 @dataclass(frozen=True)
 class Report:
-    """Everything there is to say."""
+    """MariaDB: its misses, counted, and what the patched server did."""
 
     layout: Layout
-    reference: Facts
-    recorded: Facts
-    partitions: dict[int, Facts]
-    predictions: dict[int, Facts]
+    reference: Run
+    recorded: Run
+    partitions: dict[int, Partitioned]
+    predictions: dict[int, Replayed]
     runs: list[PatchedRun]
 
     @property
     def requests(self) -> int:
         """Requests of every run: the statements, and the good-bye at the end."""
-        return int(self.reference["load"]["requests"])
+        return self.reference.load.requests if self.reference.load else 0
 
     def unequal_tables(self) -> list[str]:
         """Name the runs and tables that differ from the unpatched run."""
         others = {"recorded": self.recorded}
-        others |= {f"{run.backend} on {run.cores} cores": run.facts for run in self.runs}
+        others |= {f"{run.backend} on {run.cores} cores": run.run for run in self.runs}
         return [
             f"{name}: {table}"
-            for name, facts in others.items()
-            for table, contents in self.reference["tables"].items()
-            if facts["tables"].get(table) != contents
+            for name, run in others.items()
+            for table, contents in self.reference.tables.items()
+            if run.tables.get(table) != contents
         ]
 
     def deviation(self, run: PatchedRun) -> float:
         """Give how far the counted hops are off the predicted ones, as a share."""
-        predicted = int(self.predictions[run.cores]["hops"])
+        predicted = self.predictions[run.cores].hops
         return abs(run.hops() - predicted) / max(predicted, 1)
 
     def lines(self) -> list[str]:
         """Give the page for people."""
-        load = self.reference["load"]
-        done = load["committed"] + load["rolled_back"]
+        load = self.reference.load
+        done = load.committed + load.rolled_back if load else 0
         result = [
             "",
             f"TPC-C on MariaDB: {done} transactions, {self.requests} requests on one connection",
@@ -92,9 +87,9 @@ class Report:
         result = ["hops                  predicted  counted  a request"]
         for run in self.runs:
             name = f"  {run.cores} cores, {run.backend}"
-            predicted, counted = self.predictions[run.cores]["hops"], run.hops()
+            predicted, counted = self.predictions[run.cores].hops, run.hops()
             verdict = "agrees" if self.deviation(run) <= TOLERANCE else "DIFFERS"
-            each = counted / self.requests
+            each = counted / max(self.requests, 1)
             result.append(f"{name:<22}{predicted:>9}{counted:>9}{each:>11.2f}  {verdict}")
         moved = {run.cores for run in self.runs if run.backend == "affinity"}
         for cores in self.partitions.keys() - moved:
@@ -106,40 +101,8 @@ class Report:
         unequal = self.unequal_tables()
         if unequal:
             return "checksums DIFFER from the unpatched run: " + ", ".join(unequal)
-        tables, runs = len(self.reference["tables"]), len(self.runs)
+        tables, runs = len(self.reference.tables), len(self.runs)
         return f"checksums: {tables} tables, equal unpatched, recorded and in {runs} patched runs"
-
-    def places(self) -> list[str]:
-        """Say where everything lies."""
-        short = self.layout.short
-        named = {"trace": self.layout.trace}
-        for cores in self.partitions:
-            named[f"plan, {cores} cores"] = self.layout.plan(cores)
-            named[f"mariadbd, {cores} cores"] = self.layout.patched(cores)
-        named["report"] = self.layout.scratch / "report.txt"
-        named["report, HTML"] = self.layout.page
-        named["report, JSON"] = self.layout.scratch / "report.json"
-        return [f"{name:<20}{short(path)}" for name, path in named.items()]
-
-    def contents(self) -> dict[str, Any]:
-        """Give everything for programs."""
-        return {
-            "unpatched": self.reference,
-            "recorded": self.recorded,
-            "partitions": self.partitions,
-            "predictions": self.predictions,
-            "patched": [
-                {
-                    "cores": run.cores,
-                    "backend": run.backend,
-                    "hops": run.hops(),
-                    "facts": run.facts,
-                    "idle": run.idle,
-                }
-                for run in self.runs
-            ],
-            "unequal_tables": self.unequal_tables(),
-        }
 
     def judge(self) -> None:
         """Fail where the patched server did not do what it should."""
@@ -149,61 +112,73 @@ class Report:
             raise StepError("the patched server hopped more or less often than the plan predicts")
 
 
-@dataclass(frozen=True)
-class Summary:
-    """MariaDB's misses, counted, and redis's speed, measured."""
-
-    mariadb: Report
-    redis: Facts
-
-    def lines(self) -> list[str]:
-        """Give the page for people."""
-        return [*self.mariadb.lines(), "", *speed(self.redis), "", *self.mariadb.places()]
-
-    def write(self) -> None:
-        """Print the page, and keep everything as JSON."""
-        place = self.mariadb.layout.scratch / "report.json"
-        contents = {**self.mariadb.contents(), "redis": self.redis}
-        place.write_text(json.dumps(contents, indent=1) + "\n")
-        page = "\n".join(self.lines())
-        place.with_suffix(".txt").write_text(page + "\n")
-        print(page)
-
-    def judge(self) -> None:
-        """Fail where a patched server did not do what it should."""
-        self.mariadb.judge()
+def places(layout: Layout, cores: list[int]) -> list[str]:
+    """Say where everything lies."""
+    named = {"trace": layout.trace}
+    for number in cores:
+        named[f"plan, {number} cores"] = layout.plan(number)
+        named[f"mariadbd, {number} cores"] = layout.patched(number)
+    named["report"] = layout.scratch / "report.txt"
+    named["report, HTML"] = layout.page
+    named["report, JSON"] = layout.scratch / "report.json"
+    return ["", *(f"{name:<20}{layout.short(path)}" for name, path in named.items())]
 
 
-def speed(found: Facts) -> list[str]:
+def speed(found: Optimized) -> list[str]:
     """Say what `corehop optimize` found for redis."""
-    head = "Redis, deep pages of two sorted sets, measured on this machine"
-    if not found["gain"]:
-        return [head, f"  nothing pays here: {found['why_not']}"]
-    best = found["tried"][found["best"]]
-    predicted = best["predicted"]
-    low, high = found["interval"]
-    return [
-        head,
-        f"  {found['ratio']:.2f} ({low:.2f} to {high:.2f}, {100 * found['confidence']:.0f} %"
-        f" confidence) times as fast on {best['cores']} cores",
-        f"  predicted {100 * (predicted['l2_misses_ratio'] - 1):+.1f} % L2 misses,"
-        f" {predicted['hops_per_request']:.1f} hops a request",
-        *(f"  core {f['core']} from {f['symbol']}" for f in best["functions"]),
-        f"  to start it so: {found['command']}",
+    head = ["", "Redis, deep pages of two sorted sets, measured on this machine"]
+    best = found.pays()
+    if best is None or found.ratio is None or found.interval is None:
+        return [*head, f"  no speedup found: {found.why_not}"]
+    low, high = found.interval
+    result = [
+        *head,
+        f"  {found.ratio:.2f} ({low:.2f} to {high:.2f}, {100 * found.confidence:.0f} %"
+        f" confidence) times as fast {means(best)}",
     ]
+    if found.groups:
+        groups = " and ".join(f"{of.runs} at {of.ratio:.2f}" for of in found.groups)
+        result.append(f"  starts differ: {groups} times the original's speed")
+    if best.predicted:
+        result.append(
+            f"  predicted {100 * (best.predicted.l2_misses_ratio - 1):+.1f} % L2 misses,"
+            f" {best.predicted.hops_per_request:.1f} hops a request"
+        )
+    result += [f"  {described(function)}" for function in best.functions or []]
+    return [*result, f"  to start it so: {found.command}"]
 
 
-def misses(cores: int, found: Facts) -> list[str]:
+def means(best: Tried) -> str:
+    """Say by which means a server is faster."""
+    if best.system_calls:
+        return f"with its system calls posted: {best.system_calls}"
+    return f"on {best.cores} cores"
+
+
+def described(function: PlannedFunction) -> str:
+    """Say what moves a thread where, by the function's name without its parameters."""
+    return function.described(demangle(function.symbol).partition("(")[0])
+
+
+COUNTS: dict[str, Callable[[Counters], int]] = {
+    "L1I": lambda of: of.l1i.misses,
+    "L1D": lambda of: of.l1d.misses,
+    "L2": lambda of: of.l2.misses,
+    "  of fetches": lambda of: of.l2.fetch_misses,
+    "  of data": lambda of: of.l2.data_misses,
+    "L3": lambda of: of.l3.misses,
+}
+
+
+def misses(cores: int, found: Partitioned) -> list[str]:
     """Give the table of misses for one split."""
-    held_out = found["held_out"]
-    requests = max(held_out["requests"], 1)
+    judged = found.judged()
+    requests = max(judged.requests, 1)
     result = [f"misses per request       one core{cores:>6} cores    change"]
-    for name, (level, key) in LEVELS.items():
-        before = held_out["baseline"][level][key] / requests
-        after = held_out["split"][level][key] / requests
+    for name, count in COUNTS.items():
+        before = count(judged.baseline) / requests
+        after = count(judged.split) / requests
         change = f"{100 * (after / before - 1):+9.1f} %" if before else ""
         result.append(f"  {name:<20}{before:>11.1f}{after:>12.1f}{change}")
-    for function in found["plan"]:
-        name = demangle(function["symbol"]).partition("(")[0]
-        result.append(f"  core {function['core']} from {name}")
+    result += [f"  {described(function)}" for function in found.plan]
     return result

@@ -5,37 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from corehop_json.optimize import Optimized
+from corehop_json.partition import Partitioned
+from corehop_json.replay import Replayed
 from demo.layout import Layout, StepError
-from demo.summary import PatchedRun, Report, Summary, speed
+from demo.stages import Run
+from demo.summary import PatchedRun, Report, places, speed
 
 TABLES = {"item": {"rows": 3, "checksum": 17}, "stock": {"rows": 3, "checksum": 18}}
-LOAD = {"committed": 45, "rolled_back": 1, "requests": 1000}
+LOAD = {"committed": 45, "rolled_back": 1, "requests": 1000, "statements": 999}
 
 
-REDIS = {
-    "gain": True,
-    "ratio": 2.704,
-    "interval": [2.551, 2.852],
-    "confidence": 0.95,
-    "command": "corehop run",
-    "best": 0,
-    "tried": [
-        {
-            "cores": 2,
-            "functions": [
-                {"core": 0, "symbol": "zsetLength"},
-                {"core": 1, "symbol": "zrangebylexCommand"},
-            ],
-            "predicted": {"l2_misses_ratio": 0.004, "hops_per_request": 2.0},
-        }
-    ],
-}
-
-
-def facts(hops: int, **tables: Any) -> dict[str, Any]:
-    return {"load": LOAD, "tables": TABLES | tables, "statistics": {"hops": hops}}
+def run(hops: int, **tables: Any) -> Run:
+    statistics = {"hops": hops, "functions": []}
+    contents = {"load": LOAD, "tables": TABLES | tables, "statistics": statistics}
+    return msgspec.convert(contents, Run)
 
 
 def counters(fetch: int, data: int) -> dict[str, Any]:
@@ -43,17 +30,56 @@ def counters(fetch: int, data: int) -> dict[str, Any]:
     return {"l1i": level, "l1d": level, "l2": level, "l3": level}
 
 
-def report(run: dict[str, Any], checkout: Path = Path("/checkout")) -> Report:
-    found = {
-        "held_out": {"requests": 10, "baseline": counters(600, 400), "split": counters(200, 300)},
-        "plan": [{"core": 1, "symbol": "_ZN3foo3barEi"}],
+def function(**keys: Any) -> dict[str, Any]:
+    return {"symbol": "_ZN3foo3barEi", "mode": "enter", **keys}
+
+
+# A function of every kind of plan, and how it is shown.
+KINDS: dict[str, tuple[dict[str, Any], str]] = {
+    "core": (function(core=1), "core 1 from foo::bar"),
+    "call": (function(core=1, mode="call"), "core 1 for calls of foo::bar"),
+    "argument": (function(by="argument 3"), "core of argument 3 from foo::bar"),
+    "k-th call": (function(core=1, call=6), "core 1 from call 6 of foo::bar"),
+}
+
+
+def report(patched: Run, functions: list[dict[str, Any]] | None = None) -> Report:
+    judged = {"requests": 10, "baseline": counters(600, 400), "split": counters(200, 300)}
+    contents = {"searched": judged, "held_out": judged, "plan": functions or [function(core=1)]}
+    found = msgspec.convert(contents, Partitioned)
+    runs = [PatchedRun(2, "count", patched, run(5))]
+    layout = Layout(Path("/checkout"))
+    return Report(layout, run(0), run(0), {2: found}, {2: Replayed(2000)}, runs)
+
+
+def optimized(**keys: Any) -> Optimized:
+    tried = {
+        "cores": 2,
+        "functions": [function(core=0, symbol="zsetLength"), function(core=1)],
+        "predicted": {"l2_misses_ratio": 0.004, "hops_per_request": 2.0},
+        "system_calls": None,
     }
-    patched = [PatchedRun(2, "count", run, facts(5))]
-    return Report(Layout(checkout), facts(0), facts(0), {2: found}, {2: {"hops": 2000}}, patched)
+    contents = {
+        "gain": True,
+        "ratio": 2.704,
+        "interval": [2.551, 2.852],
+        "confidence": 0.95,
+        "why_not": None,
+        "command": "corehop run",
+        "groups": None,
+        "best": 0,
+        "tried": [tried],
+    }
+    return msgspec.convert(contents | keys, Optimized)
+
+
+def tried(**keys: Any) -> list[dict[str, Any]]:
+    contents = {"cores": None, "functions": None, "predicted": None, "system_calls": None}
+    return [contents | keys]
 
 
 def test_equal_runs_pass_and_every_figure_is_shown() -> None:
-    good = report(facts(2005))
+    good = report(run(2005))
     good.judge()
     page = "\n".join(good.lines())
     assert "46 transactions, 1000 requests" in page
@@ -63,11 +89,11 @@ def test_equal_runs_pass_and_every_figure_is_shown() -> None:
     assert "2 cores, count           2000     2000       2.00  agrees" in page
     assert "2 cores, affinity: left out, this machine has fewer CPUs" in page
     assert "2 tables, equal unpatched, recorded and in 1 patched runs" in page
-    assert "scratch/demo/plan-2.toml" in "\n".join(good.places())
+    assert "scratch/demo/plan-2.toml" in "\n".join(places(good.layout, [2]))
 
 
 def test_a_table_that_differs_is_named_and_fails() -> None:
-    bad = report(facts(2005, stock={"rows": 3, "checksum": 19}))
+    bad = report(run(2005, stock={"rows": 3, "checksum": 19}))
     assert "DIFFER from the unpatched run: count on 2 cores: stock" in bad.checksum_line()
     with pytest.raises(StepError, match="other tables"):
         bad.judge()
@@ -77,33 +103,47 @@ def test_a_table_that_differs_is_named_and_fails() -> None:
     ("hops", "agrees"), [(2045, True), (1965, True), (2046, False), (5, False)]
 )
 def test_hops_may_be_two_percent_off(hops: int, agrees: bool) -> None:
-    judged = report(facts(hops))
+    judged = report(run(hops))
     assert ("DIFFERS" in judged.hop_lines()[1]) is not agrees
     if not agrees:
         with pytest.raises(StepError, match="hopped"):
             judged.judge()
 
 
-def test_the_report_is_kept_for_programs(tmp_path: Path) -> None:
-    layout = Layout(tmp_path)
-    layout.logs.mkdir(parents=True)
-    Summary(report(facts(2005), tmp_path), REDIS).write()
-    assert '"hops": 2000' in (layout.scratch / "report.json").read_text()
-    page = (layout.scratch / "report.txt").read_text()
-    assert "scratch/demo/report.html" in page
-    assert page.index("TPC-C on MariaDB") < page.index("Redis, deep pages")
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_plan_is_shown_in_both_parts_of_the_page(kind: str) -> None:
+    planned, expected = KINDS[kind]
+    assert f"  {expected}" in report(run(2005), [planned]).lines()
+    plan = tried(cores=2, functions=[planned])
+    assert f"  {expected}" in speed(optimized(tried=plan))
 
 
-def test_a_gain_is_told_with_its_interval_and_what_to_start() -> None:
-    assert speed(REDIS)[1:] == [
+def test_a_gain_is_shown_with_its_interval_and_what_to_start() -> None:
+    assert speed(optimized())[2:] == [
         "  2.70 (2.55 to 2.85, 95 % confidence) times as fast on 2 cores",
         "  predicted -99.6 % L2 misses, 2.0 hops a request",
         "  core 0 from zsetLength",
-        "  core 1 from zrangebylexCommand",
+        "  core 1 from foo::bar",
         "  to start it so: corehop run",
     ]
 
 
-def test_where_nothing_pays_the_reason_is_told() -> None:
-    none = {"gain": False, "why_not": "the best of 2 plans measured 0.98"}
-    assert speed(none)[1:] == ["  nothing pays here: the best of 2 plans measured 0.98"]
+def test_starts_that_differ_are_shown_with_both_groups() -> None:
+    groups = [{"runs": 11, "ratio": 1.02}, {"runs": 9, "ratio": 1.6}]
+    lines = speed(optimized(groups=groups))
+    assert "  starts differ: 11 at 1.02 and 9 at 1.60 times the original's speed" in lines
+
+
+def test_posted_system_calls_are_shown_without_a_plan() -> None:
+    assert speed(optimized(tried=tried(system_calls="recv,send@batch")))[2:] == [
+        "  2.70 (2.55 to 2.85, 95 % confidence) times as fast with its system calls posted:"
+        " recv,send@batch",
+        "  to start it so: corehop run",
+    ]
+
+
+@pytest.mark.parametrize("best", [0, None])
+def test_where_nothing_gains_the_reason_is_shown(best: int | None) -> None:
+    why = "the best of 2 plans measured 0.98"
+    none = optimized(gain=False, why_not=why, command=None, best=best, ratio=None, interval=None)
+    assert speed(none)[2:] == [f"  no speedup found: {why}"]

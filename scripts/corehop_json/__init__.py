@@ -1,0 +1,32 @@
+"""What corehop prints as JSON, as types: one file for each kind of output that is read here.
+
+Each type has the keys of one object of schemas/ that somebody reads, and no others, so that what is
+added to an output later breaks no reader. A test holds every type against its schema. Reading
+checks names, types and nulls: a reader meets what it expects, or an error that names the place.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+Kind = TypeVar("Kind")
+
+
+class BadOutputError(Exception):
+    """A file is not what its kind of output has to be; the message names it and the place."""
+
+
+def read(path: Path, kind: type[Kind]) -> Kind:
+    """Read a file of this kind."""
+    return parse(path.read_bytes(), kind, str(path))
+
+
+def parse(text: str | bytes, kind: type[Kind], name: str) -> Kind:
+    """Read a text of this kind, which people call `name`."""
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except msgspec.DecodeError as error:
+        raise BadOutputError(f"{name}: {error}") from error

@@ -1,0 +1,23 @@
+"""What simulated caches count."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Level(msgspec.Struct, frozen=True):
+    """One level of cache, in lines."""
+
+    accesses: int
+    misses: int
+    fetch_misses: int
+    data_misses: int
+
+
+class Counters(msgspec.Struct, frozen=True):
+    """All levels, of all cores together."""
+
+    l1i: Level
+    l1d: Level
+    l2: Level
+    l3: Level

@@ -1,0 +1,27 @@
+"""What `corehop-tpcc run --json` and `checksum --json` print."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Load(msgspec.Struct, frozen=True):
+    """Transactions that were driven."""
+
+    committed: int
+    rolled_back: int
+    requests: int
+    statements: int
+
+
+class Table(msgspec.Struct, frozen=True):
+    """The contents of a table."""
+
+    rows: int
+    checksum: int
+
+
+class Checksums(msgspec.Struct, frozen=True):
+    """Of all tables."""
+
+    tables: dict[str, Table]

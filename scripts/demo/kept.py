@@ -1,0 +1,47 @@
+"""What was measured, written as it comes: a later failure loses nothing of it.
+
+report.json has a key for each result, and report.txt the page so far. Both are replaced whole, so
+that neither is ever half-written.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+
+class Kept:
+    """The two files of a run of the demo."""
+
+    def __init__(self, folder: Path) -> None:
+        """Write both in `folder`, where those of an earlier run stay until the first result."""
+        self.results = folder / "report.json"
+        self.page = folder / "report.txt"
+        self.contents: dict[str, object] = {}
+        self.lines: list[str] = []
+
+    def keep(self, name: str, result: object) -> None:
+        """Add a result, or the JSON of the file that has it."""
+        if isinstance(result, Path):
+            result = msgspec.Raw(result.read_bytes())
+        self.contents[name] = result
+        text = msgspec.json.format(msgspec.json.encode(self.contents), indent=1)
+        replace(self.results, text + b"\n")
+
+    def show(self, lines: list[str]) -> None:
+        """Print a part of the page, and add it to the file."""
+        self.lines += lines
+        replace(self.page, ("\n".join(self.lines) + "\n").encode())
+        print("\n".join(lines), flush=True)
+
+    def names(self) -> str:
+        """Name the results so far."""
+        return ", ".join(self.contents) or "nothing"
+
+
+def replace(place: Path, contents: bytes) -> None:
+    """Write a file whole, or leave the former one."""
+    new = place.with_suffix(place.suffix + ".new")
+    new.write_bytes(contents)
+    new.replace(place)
