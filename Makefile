@@ -96,7 +96,7 @@ test-long:
 	COREHOP_CASES=$(or $(COREHOP_CASES),50000) cargo test --release --locked \
 		-p corehop-simulator --test simulator -- \
 		a_replay_equals pollute_buffers_equal posted_calls_are_made a_modelled_kernel
-	COREHOP_MACHINES=$(or $(COREHOP_MACHINES),200) cargo test --release --locked --test second_oracle
+	COREHOP_MACHINES=$(or $(COREHOP_MACHINES),200) cargo test --release --locked --test commands second_oracle::
 
 test-msrv:
 	rustup toolchain install $(MSRV) --profile minimal
@@ -239,7 +239,7 @@ fuzz:
 soak:
 	@scripts/setup.sh test
 	SOAK_SECONDS=$(or $(SOAK_SECONDS),600) nice cargo test --locked -p corehop-patcher \
-		--test soak -- --nocapture --test-threads=1
+		--test patcher soak:: -- --nocapture --test-threads=1
 
 test-upstream:
 	@nice scripts/upstream.sh

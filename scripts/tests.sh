@@ -1,6 +1,5 @@
 #!/bin/sh
-# What `make test` runs once all is built: tests of whole programs, beside them all that computes,
-# and then by itself what needs CPUs that nobody else uses.
+# What `make test` runs once all is built: tests of whole programs, beside them all that computes.
 #
 # The first leave a quarter of two CPUs idle: they wait for servers. What runs beside them follows
 # in the output once it has ended.
@@ -11,8 +10,7 @@ set -u
 cd "$(dirname "$0")/.."
 mkdir -p target
 
-computes='core_model exchange partition partitioner second_oracle simulator timed traces'
-alone='auto auto_by_argument load waiting'
+computes='core_model exchange partitioner simulator timed traces'
 
 # Runs the test programs of these names. A shell has what runs beside it ignore interrupts.
 run() {
@@ -29,7 +27,7 @@ names = {target["name"] for target in targets if target["kind"] == ["test"]}
 print(*sorted(names - set(sys.argv[1:])))' "$@"
 }
 
-programs=$(others_than $computes $alone) || exit
+programs=$(others_than $computes) || exit
 printed=target/other-tests.log
 (
     run $computes
@@ -43,5 +41,4 @@ run $programs
 failed=$?
 wait "$others" || failed=$?
 cat "$printed"
-run $alone || failed=$?
 exit "$failed"

@@ -2,12 +2,11 @@
 
 #[path = "../patcher/tests/workshop/busy.rs"]
 mod busy;
-mod conforming;
-mod interrupting;
 
+use crate::conforming;
+use crate::interrupting::interrupt;
 use busy::Busy;
 use corehop_simulator::Machine;
-use interrupting::interrupt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;

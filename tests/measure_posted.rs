@@ -1,9 +1,7 @@
 //! `corehop measure --system-calls` of redis-server and of a server that gives up root's rights:
 //! posted calls are counted, without a plan.
 
-mod conforming;
-mod figures;
-
+use crate::figures;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -4,11 +4,9 @@
 //! numbers that were written down before, and by them a plan pays or does not. These tests need
 //! `qemu-x86_64`, `redis-server` and the symbolizer, as those of `corehop record` do.
 
-mod conforming;
-mod figures;
-mod interrupting;
-
-use interrupting::interrupt;
+use crate::conforming;
+use crate::figures;
+use crate::interrupting::interrupt;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

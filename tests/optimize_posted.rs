@@ -4,10 +4,8 @@
 //! calls are to be posted, and by that the load prints one of two numbers. These tests need
 //! `qemu-x86_64` and the symbolizer, as those of `corehop record` do.
 
-mod conforming;
-mod interrupting;
-
-use interrupting::interrupt;
+use crate::conforming;
+use crate::interrupting::interrupt;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

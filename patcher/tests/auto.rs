@@ -1,12 +1,11 @@
 //! `auto` keeps hops where they pay and drops them where they do not, and says which.
 
-mod workshop;
-
+use crate::workshop;
+use crate::workshop::{Statistics, build, patched, plan_of, request_at, run, start, tried};
 use serde_json::Value;
 use std::cmp::Ordering;
 use std::path::PathBuf;
 use std::process::Command;
-use workshop::{Statistics, build, patched, plan_of, request_at, run, start, tried};
 
 /// A program whose phases are fast on one CPU each, patched to hop to core 0 and core 1 for them.
 struct Prefers {

@@ -1,12 +1,11 @@
 //! `auto` tries hops by data as it tries others: it comes to an answer, whichever that is on this
 //! machine, and the statistics are by object.
 
-mod workshop;
-
+use crate::workshop;
+use crate::workshop::{Statistics, build, patched, plan_of, request_at, run, tried};
 use corehop_plans::{Argument, Destination, Plan, VERSION_BY_ARGUMENT};
 use std::path::Path;
 use std::process::Command;
-use workshop::{Statistics, build, patched, plan_of, request_at, run, tried};
 
 const TABLES: u64 = 4;
 

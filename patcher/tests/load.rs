@@ -1,13 +1,12 @@
 //! Threads do not hop where others queue or other programs run, and are counted all the same.
 
-mod workshop;
-
+use crate::workshop;
+use crate::workshop::busy::Busy;
+use crate::workshop::{Statistics, of_two_cores, run};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::path::PathBuf;
 use std::process::Command;
-use workshop::busy::Busy;
-use workshop::{Statistics, of_two_cores, run};
 
 /// The program of `carrier.rs`, whose trial `state` has four threads hop 40 000 times to each core.
 struct Travels {

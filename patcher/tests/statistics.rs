@@ -1,15 +1,13 @@
 //! Where the runtime writes what it counted: files appear whole, and neither devices, links nor
 //! readers come to harm or do any.
 
-mod workshop;
-
+use crate::workshop::{Finished, Statistics, build, patched, plan_of, run, start};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workshop::{Finished, Statistics, build, patched, plan_of, run, start};
 
 /// A patched program, and a folder in which nothing else lies.
 struct Bench {

@@ -1,8 +1,6 @@
 //! What the tests of patched programs share: building fixtures, plans that hook everything, and
 //! running programs so that none outlives its test.
 
-#![allow(dead_code, unused_imports)] // each test file is a crate of its own and uses a part of this
-
 pub mod busy;
 pub mod objects;
 mod statistics;

@@ -4,11 +4,7 @@
 //! replay --json` prints. So a mistake in the reader, the merging of threads, the finding of calls
 //! and arguments, the splitting into shards or the documents shows here, in one of both numbers.
 
-#[path = "../conforming/mod.rs"]
-mod conforming;
 mod mixed;
-#[path = "../plugin/mod.rs"]
-mod plugin;
 mod recording;
 mod subject;
 

@@ -1,17 +1,13 @@
 //! `corehop partition` as a person at a terminal and a script see it, on the bundled sample.
 
 mod backends;
-#[path = "../conforming/mod.rs"]
-mod conforming;
 mod delegated;
 mod interrupted;
-#[path = "../interrupting/mod.rs"]
-mod interrupting;
 mod points;
 mod report;
 mod space;
 
-use conforming::read;
+use crate::conforming::read;
 use serde_json::Value;
 use std::process::{Command, Output};
 use std::sync::LazyLock;
