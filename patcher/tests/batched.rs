@@ -1,8 +1,7 @@
 //! System calls that are made in batches give what they give one by one, in all that servers do
 //! with sockets.
 
-use crate::workshop;
-use crate::workshop::{Finished, Statistics, build, run, start_reading};
+use crate::workshop::{self, Finished, Statistics, build, run, start_reading};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;

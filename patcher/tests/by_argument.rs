@@ -1,8 +1,7 @@
 //! Functions that go by an argument: each object is at one core, and calls go there.
 
-use crate::workshop;
 use crate::workshop::objects::Objects;
-use crate::workshop::{Statistics, build, patched, plan_of, run};
+use crate::workshop::{self, Statistics, build, patched, plan_of, run};
 use corehop_patcher::InMemory;
 use corehop_plans::{Argument, By, Destination, Mode, Plan};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
 //! Threads carried from core to core do all that threads do, and are counted exactly.
 
-use crate::workshop;
-use crate::workshop::{Finished, Statistics, build, of_two_cores, patched, plan_of, run, start};
+use crate::workshop::{
+    self, Finished, Statistics, build, of_two_cores, patched, plan_of, run, start,
+};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::path::PathBuf;
 use std::process::Command;

@@ -4,8 +4,7 @@
 //! own (`fixtures/cohorts.c`), against the rule said in the obvious way. Then a patched program
 //! shows that it happens, and that all else is as without it.
 
-use crate::workshop;
-use crate::workshop::{Statistics, build, build_alone, patched, plan_of, run};
+use crate::workshop::{self, Statistics, build, build_alone, patched, plan_of, run};
 use proptest::prelude::*;
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,8 +1,9 @@
 //! Calls of functions that lie in other files are hooked where the program makes them, and threads
 //! come back from them in whatever way they end.
 
-use crate::workshop;
-use crate::workshop::{Statistics, build, imported, patched, plan_of, plan_of_all_imports, run};
+use crate::workshop::{
+    self, Statistics, build, imported, patched, plan_of, plan_of_all_imports, run,
+};
 use corehop_patcher::{Analysis, Error, InMemory, patch};
 use corehop_plans::{Mode, Plan};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! Hooks put in place while a program starts: as in patched files, or no program at all.
 
-use crate::workshop;
 use crate::workshop::{
-    Finished, Statistics, build, joined, patched_all, plan_of, plan_of_all, plan_of_all_calls, run,
+    self, Finished, Statistics, build, joined, patched_all, plan_of, plan_of_all,
+    plan_of_all_calls, run,
 };
 use corehop_patcher::{Error, InMemory};
 use corehop_plans::Plan;

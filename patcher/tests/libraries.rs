@@ -1,8 +1,7 @@
 //! Real libraries that are hooked: SQLite under its shell and under Python, and a module of nginx.
 
-use crate::workshop;
 use crate::workshop::{
-    Statistics, joined, patched_all, plan_of, plan_of_all, plan_of_all_calls, run, start,
+    self, Statistics, joined, patched_all, plan_of, plan_of_all, plan_of_all_calls, run, start,
 };
 use corehop_patcher::InMemory;
 use corehop_plans::Plan;

@@ -1,7 +1,5 @@
 //! All tests of the crate, as one program, which is built sooner than one for each file.
 
-mod auto;
-mod auto_by_argument;
 mod batched;
 mod by_argument;
 mod carrier;
@@ -13,11 +11,12 @@ mod imports;
 mod in_memory;
 mod kth_calls;
 mod libraries;
-mod load;
 mod modules;
+mod needs_two_cpus;
 mod objects;
 mod posted;
 mod programs;
+mod queues;
 mod refusals;
 mod requests;
 mod runtime;

@@ -1,8 +1,8 @@
 //! Plans over several files: a program and its libraries hop together, or nothing does.
 
-use crate::workshop;
 use crate::workshop::{
-    Finished, Statistics, build, joined, patched_all, plan_of, plan_of_all, plan_of_all_calls, run,
+    self, Finished, Statistics, build, joined, patched_all, plan_of, plan_of_all,
+    plan_of_all_calls, run,
 };
 use corehop_patcher::{Error, patch_all};
 use corehop_plans::Plan;

@@ -1,7 +1,6 @@
 //! System calls that are made on another core give what they give where they are.
 
-use crate::workshop;
-use crate::workshop::{Finished, Statistics, build, run, start_reading};
+use crate::workshop::{self, Finished, Statistics, build, run, start_reading};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;

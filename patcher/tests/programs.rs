@@ -1,7 +1,6 @@
 //! Programs whose every function is hooked compute what they computed before.
 
-use crate::workshop;
-use crate::workshop::{Statistics, build, patched, plan_of_all, run};
+use crate::workshop::{self, Statistics, build, patched, plan_of_all, run};
 use std::path::Path;
 use std::process::Command;
 

@@ -1,7 +1,8 @@
 //! The function that a plan counts requests by: hooked beside the others, and nobody moves there.
 
-use crate::workshop;
-use crate::workshop::{Statistics, build, joined, patched, patched_all, plan_of, request_at, run};
+use crate::workshop::{
+    self, Statistics, build, joined, patched, patched_all, plan_of, request_at, run,
+};
 use corehop_patcher::Analysis;
 use corehop_plans::{Mode, Plan};
 use std::path::{Path, PathBuf};

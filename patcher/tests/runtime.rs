@@ -1,8 +1,7 @@
 //! What the runtime does when it starts, moves threads, and leaves.
 
-use crate::workshop;
 use crate::workshop::{
-    Finished, Statistics, build, build_alone, patched, plan_of, run, two_of_its_own,
+    self, Finished, Statistics, build, build_alone, patched, plan_of, run, two_of_its_own,
 };
 use std::path::PathBuf;
 use std::process::Command;

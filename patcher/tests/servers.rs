@@ -1,8 +1,8 @@
 //! Real servers with every safe function hooked: they start, answer, and stop as before.
 
-use crate::workshop;
 use crate::workshop::{
-    Running, Statistics, patched, plan_of, plan_of_all, plan_of_all_imports, start, start_reading,
+    self, Running, Statistics, patched, plan_of, plan_of_all, plan_of_all_imports, start,
+    start_reading,
 };
 use corehop_patcher::InMemory;
 use corehop_plans::Plan;

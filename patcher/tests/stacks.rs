@@ -1,7 +1,6 @@
 //! What debuggers and profilers see of a hooked program.
 
-use crate::workshop;
-use crate::workshop::{build, patched, plan_of, run};
+use crate::workshop::{self, build, patched, plan_of, run};
 use corehop_patcher::InMemory;
 use corehop_plans::Mode;
 use std::process::Command;

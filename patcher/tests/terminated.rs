@@ -1,7 +1,6 @@
 //! A program that a signal ends leaves its statistics, and ends by that signal all the same.
 
-use crate::workshop;
-use crate::workshop::{Running, Statistics, build, patched, plan_of, start};
+use crate::workshop::{self, Running, Statistics, build, patched, plan_of, start};
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;

@@ -1,7 +1,6 @@
 //! Carriers with nobody to carry wait awake for as long as they are told, and then sleep.
 
-use crate::workshop;
-use crate::workshop::{Finished, Statistics, build_alone, of_two_cores, run};
+use crate::workshop::{self, Finished, Statistics, build_alone, of_two_cores, run};
 use std::process::Command;
 
 /// Turns of the program, each with a hop to either core.

@@ -342,6 +342,13 @@ pub fn two_of_its_own() -> Option<String> {
     Some(format!("{first},{second}"))
 }
 
+/// The same for tests that need two. Fails with a remedy if there is but one.
+pub fn two_cpus() -> String {
+    let missing =
+        "this process may use one CPU: allow it another (taskset), or give the machine one";
+    two_of_its_own().expect(missing)
+}
+
 /// CPUs to name for two plan cores on a machine that has only one.
 pub fn two_processors() -> Option<&'static str> {
     (processors() == 1).then_some("0,0")
