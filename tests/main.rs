@@ -31,6 +31,7 @@ mod interrupting;
 mod journey;
 mod kernel_model;
 mod machine_trace;
+mod made_once;
 mod manual;
 mod measure;
 mod measure_posted;

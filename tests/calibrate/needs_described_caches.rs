@@ -1,5 +1,5 @@
-//! A calibration of this machine. Without the kernel's description of its caches there is no machine
-//! `host`, and the runner counts these tests as skipped.
+//! A calibration of this machine. Without the kernel's description of its caches there is no
+//! machine `host`, and the runner counts these tests as skipped.
 
 use super::busy::Busy;
 use super::{SAMPLE, corehop, said};

@@ -1,8 +1,8 @@
 //! A server recorded with the operating system, on a machine of its own.
 //!
 //! These tests need `qemu-system-x86_64`, a kernel and a static busybox, which `scripts/setup.sh
-//! test` installs. Where they are missing, the runner counts the tests as skipped. The first of them
-//! also asks the kernel where its functions are, if it is new here.
+//! test` installs. Where they are missing, the runner counts the tests as skipped. The first of
+//! them also asks the kernel where its functions are, if it is new here.
 
 mod both_ways;
 mod cpus;
