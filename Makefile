@@ -5,12 +5,12 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 # All Python programs are checked by the rules in symbolizer/pyproject.toml.
 PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/upstream ../scripts/figures \
-	../scripts/corehop_json \
-	../scripts/tests
+	../scripts/corehop_json ../scripts/suite ../scripts/tests
 FLEET := ../fleet/src ../fleet/tests ../fleet/bench
 RUFF := ../.venv/bin/ruff --config pyproject.toml
+SUITE := PYTHONPATH=scripts .venv/bin/python -B -m suite
 
-.PHONY: help demo figures test test-others test-units test-python test-long qemu guest test-qemu10 \
+.PHONY: help demo figures test test-again build-tests lint-python test-python test-benches test-long qemu guest test-qemu10 \
 	bench-hop bench-record bench-staged bench-accesstest bench-messages bench-servers \
 	bench-utilisation bench-verdicts bench-connections \
 	bench-delegation bench-truth bench-replay bench-data-hops bench-search bench-core-model \
@@ -23,7 +23,9 @@ MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 help:
 	@echo 'make demo   record MariaDB under TPC-C, find the split, patch mariadbd, run and compare it'
 	@echo 'make test   install what is missing, build, pass every test'
+	@echo 'make test-again  every test TIMES (10) times, BESIDE=load, idle or half of each, as a table'
 	@echo 'make test-long  holds the simulator to its oracles on COREHOP_CASES (1000000) random cases'
+	@echo 'make test-benches  runs each bench for a moment'
 	@echo 'make test-msrv  builds it by the oldest Rust that Cargo.toml promises'
 	@echo 'make test-ubsan  the runtime ends where the C standard leaves undefined what it does'
 	@echo 'make test-miri  unit tests of traces/ and simulator/ under Miri, with a nightly Rust'
@@ -33,7 +35,7 @@ help:
 	@echo 'make lint-c  the layout of the C (clang-format 14)'
 	@echo 'make qemu   builds QEMU 10 from Debian'\''s source, for servers that crash under 7.2 (postgres)'
 	@echo 'make guest  fetches the kernel and the shell of the machine that record --system records'
-	@echo 'make test-qemu10  records under it, postgres too, and fails where it is missing'
+	@echo 'make test-qemu10  runs the tests that record under it, postgres too'
 	@echo 'make bench-replay  times replays, beside pycachesim and cachegrind, and prints a table'
 	@echo 'make bench-search  times searches of the bundled sample, and prints a table'
 	@echo 'make bench-core-model  redis walking a list and intersecting sets, timed and simulated'
@@ -71,23 +73,23 @@ build:
 	@scripts/setup.sh demo
 	cargo build --release --locked
 
+test: build-tests
+	@$(SUITE) run
+
+test-again: build-tests
+	@$(SUITE) again --times $(or $(TIMES),10) --beside $(or $(BESIDE),half)
+
 # What is built first holds the plugin and the load, which some tests take from beside the command.
-test:
+build-tests:
 	@scripts/setup.sh test
 	cargo fmt --all --check
 	cargo build --workspace --lib --tests --locked
-	cargo clippy --workspace --all-targets --locked -- --deny warnings
-	scripts/tests.sh
 
-test-others: test-units test-python
-
-test-units:
-	cargo test --workspace --locked --no-fail-fast --lib --bins --benches
-	cargo test --workspace --locked --no-fail-fast --doc
-
-test-python:
+lint-python:
 	cd symbolizer && $(RUFF) check $(PYTHON) $(FLEET) && $(RUFF) format --check $(PYTHON) $(FLEET)
 	cd symbolizer && MYPYPATH=../scripts ../.venv/bin/mypy $(PYTHON) && ../.venv/bin/mypy $(FLEET)
+
+test-python: lint-python
 	cd symbolizer && PYTHONPATH=../scripts ../.venv/bin/python -B -m pytest -q tests ../scripts/tests
 	cd fleet && ../.venv/bin/python -B -m pytest -q tests
 
@@ -97,7 +99,7 @@ test-long:
 	COREHOP_CASES=$(or $(COREHOP_CASES),50000) cargo test --release --locked \
 		-p corehop-simulator --test simulator -- \
 		a_replay_equals pollute_buffers_equal posted_calls_are_made a_modelled_kernel
-	COREHOP_MACHINES=$(or $(COREHOP_MACHINES),200) cargo test --release --locked --test second_oracle
+	COREHOP_MACHINES=$(or $(COREHOP_MACHINES),200) cargo test --release --locked --test commands second_oracle::
 
 test-msrv:
 	rustup toolchain install $(MSRV) --profile minimal
@@ -139,10 +141,15 @@ qemu:
 guest:
 	@scripts/guest.sh
 
+test-benches:
+	@scripts/setup.sh test
+	cargo build --locked
+	cargo test --locked --no-fail-fast --benches
+
 test-qemu10:
 	@scripts/setup.sh test
 	@scripts/qemu.sh test
-	COREHOP_INSIST=1 cargo test --locked -p corehop --test record -- --nocapture postgres qemu_10
+	cargo test --locked -p corehop --test record -- --nocapture needs_postgres needs_qemu10
 
 figures:
 	@PYTHONPATH=scripts python3 -B -m figures fill
@@ -240,7 +247,7 @@ fuzz:
 soak:
 	@scripts/setup.sh test
 	SOAK_SECONDS=$(or $(SOAK_SECONDS),600) nice cargo test --locked -p corehop-patcher \
-		--test soak -- --nocapture --test-threads=1
+		--test patcher soak:: -- --nocapture --test-threads=1
 
 test-upstream:
 	@nice scripts/upstream.sh

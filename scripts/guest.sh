@@ -10,6 +10,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/setup/report.sh
+. scripts/setup/packages.sh
 
 home=${XDG_CACHE_HOME:-$HOME/.cache}/corehop/guest
 work=$home/work
@@ -24,6 +25,13 @@ for command in apt-get dpkg-deb; do
     command -v "$command" >/dev/null || fail "there is no $command" "this needs Debian 12"
 done
 kernel=$(kernel_package)
+if [ -z "$kernel" ]; then
+    # An image of Debian comes without lists of packages.
+    missing="lists of packages"
+    become_root
+    apt_get update || true
+    kernel=$(kernel_package)
+fi
 [ -n "$kernel" ] || fail "apt knows no linux-image-cloud-amd64" "apt-get update"
 rm -rf "$work"
 mkdir -p "$work" "$home/boot" "$home/bin"

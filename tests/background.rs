@@ -1,10 +1,8 @@
 //! Servers that go into the background: `corehop measure` and `corehop optimize` find them, wait
 //! for them, and leave none behind.
 
-mod conforming;
-mod interrupting;
-
-use interrupting::interrupt;
+use crate::conforming;
+use crate::interrupting::interrupt;
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};

@@ -1,7 +1,6 @@
 //! Plans of functions that go by an argument: patched, and replayed where a trace tells arguments.
 
-mod conforming;
-
+use crate::conforming;
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -1,8 +1,7 @@
 //! `corehop candidates` on a small trace of two threads, and beside `partition` on the sample.
 
-mod conforming;
-mod server;
-
+use crate::conforming;
+use crate::server;
 use serde_json::Value;
 use std::process::Command;
 

@@ -1,9 +1,8 @@
 //! `corehop characterize` on a small trace of two threads, and on a bundled sample of four
 //! connections.
 
-mod conforming;
-mod server;
-
+use crate::conforming;
+use crate::server;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

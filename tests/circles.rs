@@ -80,9 +80,11 @@ impl Crate {
         const STEPS: usize = 8;
         let Source { imports, body } = &self.files[module];
         let is_used = |import: &&Import| {
-            let name =
-                Regex::new(&format!(r"\b{}\b", regex::escape(&import.name))).expect("a name");
-            !import.is_handed_on || name.is_match(body)
+            let name = || {
+                let name = format!(r"\b{}\b", regex::escape(&import.name));
+                Regex::new(&name).expect("a name")
+            };
+            !import.is_handed_on || name().is_match(body)
         };
         let imported = imports.iter().filter(is_used).map(|i| i.path.clone());
         let named = self

@@ -1,7 +1,6 @@
 //! `corehop.toml`: what it says counts as if it stood on the command line, which goes before it.
 
-mod server;
-
+use crate::server;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};

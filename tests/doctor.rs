@@ -1,7 +1,6 @@
 //! `corehop doctor` as a shell sees it: every check has its line, and what is missing its remedy.
 
-mod conforming;
-
+use crate::conforming;
 use serde_json::Value;
 use std::process::{Command, Output};
 

@@ -1,8 +1,7 @@
 //! `corehop functions` on a small trace of two threads.
 
-mod conforming;
-mod server;
-
+use crate::conforming;
+use crate::server;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -1,8 +1,7 @@
 //! `corehop explain` on a small server whose phases fit a core each, and not one together.
 
-mod conforming;
-mod server;
-
+use crate::conforming;
+use crate::server;
 use serde_json::Value;
 use std::process::{Command, Output};
 use tempfile::TempDir;

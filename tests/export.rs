@@ -1,10 +1,8 @@
 //! `corehop export`: the accesses of a small trace as text, byte by byte, and what becomes of it
 //! when nobody reads on or nothing can be written.
 
-mod interrupting;
-
+use crate::interrupting::interrupt;
 use corehop_traces::{CodeBlock, EndReason, Header, Kind, RequestId, Trace, Writer, WriterOptions};
-use interrupting::interrupt;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

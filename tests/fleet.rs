@@ -1,7 +1,6 @@
 //! `corehop fleet` before its Python program takes over; what that does is tested in `fleet/tests`.
 
-mod conforming;
-
+use crate::conforming;
 use std::process::{Command, Output};
 
 fn fleet(arguments: &[&str], program: &str) -> Output {

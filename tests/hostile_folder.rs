@@ -1,8 +1,7 @@
 //! What lies in the working directory is never run, whoever asks for a server's functions there.
 
-mod conforming;
-mod copied;
-
+use crate::conforming;
+use crate::copied;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

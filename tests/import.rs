@@ -1,11 +1,9 @@
 //! `corehop import`: traces of other tools from files and pipes, what is said of them, and what
 //! becomes of one that is broken, in the way, or interrupted.
 
-mod conforming;
-mod interrupting;
-mod server;
-
-use interrupting::interrupt;
+use crate::conforming;
+use crate::interrupting::interrupt;
+use crate::server;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;

@@ -1,9 +1,8 @@
 //! Whatever the texts of a trace, a plan or a machine are, nothing that corehop prints or writes
 //! for people does more to a terminal than stand there, and no text begins a line of its own.
 
-mod conforming;
-mod memcached;
-
+use crate::conforming;
+use crate::memcached;
 use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
 use corehop_traces::{
     CodeBlock, EndReason, Error, Function, Header, Kind, Module, Writer, WriterOptions,

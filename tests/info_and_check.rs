@@ -1,8 +1,7 @@
 //! `corehop info` and `corehop check`: what they say of sound, cut, damaged and foreign files, and
 //! how scripts tell them apart.
 
-mod conforming;
-
+use crate::conforming;
 use corehop_traces::{
     CodeBlock, EndReason, Function, Header, Kind, Module, ThreadId, Writer, WriterOptions,
 };

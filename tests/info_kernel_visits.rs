@@ -1,8 +1,7 @@
 //! `corehop info --system-calls` on a trace of a machine: why the kernel ran, by its entries.
 
-mod conforming;
-mod machine_trace;
-
+use crate::conforming;
+use crate::machine_trace;
 use serde_json::json;
 use std::process::Command;
 

@@ -1,7 +1,6 @@
 //! `corehop info --system-calls`: calls by name and by request, and what lies between them.
 
-mod conforming;
-
+use crate::conforming;
 use corehop_traces::{CodeBlock, EndReason, Header, Kind, ThreadId, Writer, WriterOptions};
 use serde_json::json;
 use std::path::Path;

@@ -1,9 +1,8 @@
 //! `corehop replay --kernel-model`: what is synthetic is called so, and what it cannot do is
 //! refused.
 
-mod conforming;
-mod machine_trace;
-
+use crate::conforming;
+use crate::machine_trace;
 use corehop_traces::{CodeBlock, EndReason, Error, Header, Writer, WriterOptions};
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,7 +1,6 @@
 //! Completions and manual pages as a shell and `man` get them, and how loudly corehop speaks.
 
-mod server;
-
+use crate::server;
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -3,12 +3,9 @@
 //! No verdict here hangs on how fast this machine is: where one is asserted, the load prints
 //! numbers that were written down before.
 
-mod conforming;
-mod figures;
-mod interrupting;
-
+use crate::figures;
+use crate::interrupting::interrupt;
 use corehop_patcher::Analysis;
-use interrupting::interrupt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 

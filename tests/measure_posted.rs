@@ -1,9 +1,7 @@
 //! `corehop measure --system-calls` of redis-server and of a server that gives up root's rights:
 //! posted calls are counted, without a plan.
 
-mod conforming;
-mod figures;
-
+use crate::figures;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -76,20 +74,25 @@ fn measured(folder: &Path, server: &str) -> Output {
     command.output().unwrap()
 }
 
-#[test]
-fn a_server_that_becomes_another_user_is_counted_too() {
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("left out: only root can become another user");
-        return;
+mod needs_root {
+    use super::{ANSWERS, BECOMES_NOBODY, figures, measured};
+
+    #[test]
+    fn a_server_that_becomes_another_user_is_counted_too() {
+        let is_root = rustix::process::geteuid().is_root();
+        assert!(
+            is_root,
+            "only root can become another user: run the tests as root"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let server = format!("{BECOMES_NOBODY}{ANSWERS}");
+        let figures = figures::of("measure", &measured(folder.path(), &server));
+        let posted = figures["hops"]["system_calls"]["posted"].as_u64();
+        assert!(
+            posted.is_some_and(|calls| calls >= 2 * 100 * 2),
+            "{figures}"
+        );
     }
-    let folder = tempfile::tempdir().unwrap();
-    let server = format!("{BECOMES_NOBODY}{ANSWERS}");
-    let figures = figures::of("measure", &measured(folder.path(), &server));
-    let posted = figures["hops"]["system_calls"]["posted"].as_u64();
-    assert!(
-        posted.is_some_and(|calls| calls >= 2 * 100 * 2),
-        "{figures}"
-    );
 }
 
 #[test]

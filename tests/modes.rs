@@ -1,8 +1,7 @@
 //! `corehop replay` on a trace of a machine: user code and the kernel apart, in tables and keys.
 
-mod conforming;
-mod machine_trace;
-
+use crate::conforming;
+use crate::machine_trace;
 use serde_json::{Value, json};
 use std::process::Command;
 use tempfile::TempDir;

@@ -4,16 +4,13 @@
 //! numbers that were written down before, and by them a plan pays or does not. These tests need
 //! `qemu-x86_64`, `redis-server` and the symbolizer, as those of `corehop record` do.
 
-mod conforming;
-mod figures;
-mod interrupting;
-mod racing;
-
-use interrupting::interrupt;
+use crate::conforming;
+use crate::figures;
+use crate::interrupting::interrupt;
+use crate::made_once::made_once;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
 
 const SERVER: &str = "/usr/bin/redis-server";
 const LOAD: &str = "redis-cli -s socket -r 40 get key > /dev/null";
@@ -36,11 +33,11 @@ fn of(folder: &Path, arguments: &[&str], server: &str) -> Command {
     command
 }
 
-fn folder() -> tempfile::TempDir {
+pub fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-fn said(output: &Output) -> String {
+pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -49,13 +46,11 @@ fn is_alone(folder: &Path) -> bool {
     std::os::unix::net::UnixStream::connect(folder.join("socket")).is_err()
 }
 
-/// A recording of the server under `LOAD`, made once; the folder stays until the process ends.
-fn trace() -> &'static Path {
-    static TRACE: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
-    let (_, trace) = TRACE.get_or_init(|| {
-        let folder = folder();
+/// A recording of the server under `LOAD`, made once.
+fn trace() -> PathBuf {
+    let folder = made_once("optimize", |folder| {
         let arguments = ["--load", LOAD, "--requests", "12", "--json"];
-        let output = optimize(folder.path(), &arguments).output().unwrap();
+        let output = optimize(folder, &arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{}", said(&output));
         let figures = figures::of("optimize", &output);
         assert_eq!(figures["gain"], false);
@@ -69,8 +64,8 @@ fn trace() -> &'static Path {
             "{}",
             said(&output)
         );
-        assert!(is_alone(folder.path()));
-        let left = folder.path().join("corehop-optimize");
+        assert!(is_alone(folder));
+        let left = folder.join("corehop-optimize");
         for name in ["server.trace", "server.log", "report.html", "tried-1.toml"] {
             assert!(left.join(name).exists(), "{name}");
         }
@@ -78,39 +73,39 @@ fn trace() -> &'static Path {
         let kept: Value =
             serde_json::from_slice(&std::fs::read(left.join("result.json")).unwrap()).unwrap();
         assert_eq!(kept, figures);
-        let trace = left.join("server.trace");
-        (folder, trace)
     });
-    trace
+    folder.join("corehop-optimize/server.trace")
 }
 
-#[test]
-fn a_static_program_is_refused_before_it_is_recorded() {
-    let folder = folder();
-    std::fs::write(
-        folder.path().join("still.c"),
-        "int main(void) { return 0; }",
-    )
-    .unwrap();
-    for flag in ["-static", "-static-pie"] {
-        let mut compiler = Command::new("cc");
-        compiler.args([flag, "still.c", "-o", "still"]);
-        let built = compiler.current_dir(folder.path()).status().unwrap();
-        assert!(built.success(), "{flag}");
-        let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
-            .args(["optimize", "--load", "true", "--", "./still"])
-            .current_dir(folder.path())
-            .output()
-            .unwrap();
-        let said = said(&output);
-        // On one CPU there is nothing to hop to, which comes first.
-        if output.status.code() == Some(6) {
-            continue;
+mod needs_two_cpus {
+    use super::{folder, said};
+    use std::process::Command;
+
+    #[test]
+    fn a_static_program_is_refused_before_it_is_recorded() {
+        let folder = folder();
+        std::fs::write(
+            folder.path().join("still.c"),
+            "int main(void) { return 0; }",
+        )
+        .unwrap();
+        for flag in ["-static", "-static-pie"] {
+            let mut compiler = Command::new("cc");
+            compiler.args([flag, "still.c", "-o", "still"]);
+            let built = compiler.current_dir(folder.path()).status().unwrap();
+            assert!(built.success(), "{flag}");
+            let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+                .args(["optimize", "--load", "true", "--", "./still"])
+                .current_dir(folder.path())
+                .output()
+                .unwrap();
+            let said = said(&output);
+            // On one CPU there is nothing to hop to, which comes first (exit code 6).
+            assert_eq!(output.status.code(), Some(5), "{said}");
+            let remedy = "link it dynamically, to glibc (without -static and -static-pie)\n";
+            assert!(said.ends_with(remedy), "{said}");
+            assert!(!folder.path().join("corehop-optimize").exists());
         }
-        assert_eq!(output.status.code(), Some(5), "{said}");
-        let remedy = "link it dynamically, to glibc (without -static and -static-pie)\n";
-        assert!(said.ends_with(remedy), "{said}");
-        assert!(!folder.path().join("corehop-optimize").exists());
     }
 }
 
@@ -121,9 +116,10 @@ fn recorded(folder: &Path, numbers: &str) -> String {
 }
 
 /// Measures plans on these numbers.
-fn measure(folder: &Path, numbers: &str, more: &[&str]) -> Output {
+pub fn measure(folder: &Path, numbers: &str, more: &[&str]) -> Output {
     let load = recorded(folder, numbers);
-    let trace = trace().to_str().unwrap();
+    let trace = trace();
+    let trace = trace.to_str().unwrap();
     let mut arguments = vec!["--load", &load, "--trace", trace, "--anyway"];
     arguments.extend(["--throughput", "rate ([0-9]+)", "--warm-up", "0"]);
     arguments.extend(more);
@@ -320,7 +316,8 @@ fn every_way_not_to_begin_or_to_go_on_has_its_exit_code_and_remedy() {
 #[test]
 fn after_an_interrupt_neither_server_nor_load_is_left_and_the_recording_is() {
     let load = "redis-cli -s socket -r 3 get key > /dev/null; echo $$ > load; exec sleep 1000";
-    let trace = trace().to_str().unwrap();
+    let trace = trace();
+    let trace = trace.to_str().unwrap();
     let recording = ["--load", load];
     let measuring = ["--load", load, "--trace", trace, "--anyway"];
     for arguments in [&recording[..], &measuring[..]] {

@@ -4,14 +4,12 @@
 //! calls are to be posted, and by that the load prints one of two numbers. These tests need
 //! `qemu-x86_64` and the symbolizer, as those of `corehop record` do.
 
-mod conforming;
-mod interrupting;
-
-use interrupting::interrupt;
+use crate::conforming;
+use crate::interrupting::interrupt;
+use crate::made_once::made_once;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// What a thread of it calls to serve a connection; of the loop, what its one thread calls.
@@ -98,7 +96,12 @@ int main(int count, char **words) {
 
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("server.c"), SERVER).unwrap();
+    compile(folder.path());
+    folder
+}
+
+fn compile(folder: &Path) {
+    std::fs::write(folder.join("server.c"), SERVER).unwrap();
     let mut compiler = Command::new("cc");
     compiler.args([
         "-O1",
@@ -108,9 +111,8 @@ fn folder() -> tempfile::TempDir {
         "-o",
         "server",
     ]);
-    let built = compiler.current_dir(folder.path()).status().unwrap();
+    let built = compiler.current_dir(folder).status().unwrap();
     assert!(built.success());
-    folder
 }
 
 /// `corehop optimize` of the server in `folder`; with calls posted it serves at this rate.
@@ -140,12 +142,11 @@ fn figures(output: &Output) -> Value {
 }
 
 /// A recording of the server with a thread for each connection, made once.
-fn trace() -> &'static str {
-    static TRACE: OnceLock<(tempfile::TempDir, String)> = OnceLock::new();
-    let (_, trace) = TRACE.get_or_init(|| {
-        let folder = folder();
+fn trace() -> String {
+    let folder = made_once("optimize_posted", |folder| {
+        compile(folder);
         let none = ["--system-calls", "none", "--json"];
-        let output = optimize(folder.path(), "threads", "1", &none);
+        let output = optimize(folder, "threads", "1", &none);
         let figures = figures(&output);
         assert_eq!(figures["system_calls_untried"], "--system-calls is none");
         let tried = figures["tried"].as_array().unwrap();
@@ -153,10 +154,9 @@ fn trace() -> &'static str {
             tried.iter().all(|of| of["system_calls"].is_null()),
             "{figures}"
         );
-        let trace = folder.path().join("corehop-optimize/server.trace");
-        (folder, trace.to_str().unwrap().to_owned())
     });
-    trace
+    let trace = folder.join("corehop-optimize/server.trace");
+    trace.to_str().unwrap().to_owned()
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn posts_calls(folder: &Path, words: &[&str]) {
 #[test]
 fn people_are_told_the_calls_and_the_command_and_by_which_figure_they_do_not_pay() {
     let folder = folder();
-    let output = optimize(folder.path(), "threads", "160", &["--trace", trace()]);
+    let output = optimize(folder.path(), "threads", "160", &["--trace", &trace()]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let told = String::from_utf8_lossy(&output.stdout);
     let head = "./server: 1.600 (1.600 to 1.600, 95 % confidence) times as fast with its system \
@@ -247,7 +247,7 @@ fn people_are_told_the_calls_and_the_command_and_by_which_figure_they_do_not_pay
     assert!(told.ends_with(&tail), "{told}");
 
     // No gain takes away what an earlier one has left.
-    let more = ["--trace", trace(), "--force"];
+    let more = ["--trace", &trace(), "--force"];
     let output = optimize(folder.path(), "threads", "90", &more);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     let figure = format!("system calls ({CALLS}) measured ");
@@ -262,7 +262,7 @@ fn posted_calls_that_were_lucky_in_two_rounds_lose_the_race_against_a_steady_pla
                 posted; [ $(wc -l < posted) -le 2 ] || rate=100; fi; echo rate $rate";
     let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
         .current_dir(folder.path())
-        .args(["optimize", "--trace", trace(), "--anyway", "--json"])
+        .args(["optimize", "--trace", &trace(), "--anyway", "--json"])
         .args(["--warm-up", "0", "--load", load])
         .args(["--throughput", "rate ([0-9]+)", "--", "./server", "threads"])
         .output()
@@ -334,12 +334,12 @@ fn on_one_cpu_calls_are_all_that_is_tried() {
         command.args(["-c", &allowed(), env!("CARGO_BIN_EXE_corehop"), "optimize"]);
         run(&mut command, folder.path(), "threads", "160", more)
     };
-    let output = alone(&["--trace", trace(), "--json"]);
+    let output = alone(&["--trace", &trace(), "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let figures = figures(&output);
     assert_eq!(figures["tried"].as_array().unwrap().len(), 1, "{figures}");
     assert_eq!(figures["system_calls"], CALLS);
-    let output = alone(&["--trace", trace(), "--system-calls", "none", "--force"]);
+    let output = alone(&["--trace", &trace(), "--system-calls", "none", "--force"]);
     assert_eq!(output.status.code(), Some(6), "{}", said(&output));
     let why = "there is one physical core to run on, and none to hop to, and system calls are not \
                posted: --system-calls is none";
@@ -364,7 +364,7 @@ fn after_an_interrupt_of_the_measurement_the_recording_is_left_and_nothing_to_st
     let log = std::fs::File::create(folder.path().join("log")).unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_corehop"))
         .current_dir(folder.path())
-        .args(["optimize", "--force", "--trace", trace()])
+        .args(["optimize", "--force", "--trace", &trace()])
         .args(["--load", "./server ask 1 > load; exec sleep 1000"])
         .args(["--", "./server", "threads"])
         .stdout(Stdio::null())

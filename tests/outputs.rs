@@ -1,9 +1,8 @@
 //! What subcommands do where an output's name is no free one: devices and pipes are written
 //! through, files give way to --force, and all else is refused as it was found.
 
-mod copied;
-mod server;
-
+use crate::copied;
+use crate::server;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};

@@ -1,10 +1,9 @@
 //! `corehop patch` as scripts see it: exit codes, JSON keys, and nothing half-written.
 
-mod conforming;
-mod memcached;
-
+use crate::conforming;
+use crate::memcached;
+use crate::memcached::SERVER;
 use corehop_plans::{Destination, KthCall, Request, VERSION_BY_ARGUMENT};
-use memcached::SERVER;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

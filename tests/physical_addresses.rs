@@ -1,9 +1,7 @@
 //! `corehop replay --index physical`: lines are where the trace of a machine says their pages are.
 
-mod conforming;
-#[path = "../traces/tests/definitions/mod.rs"]
-mod definitions;
-
+use crate::conforming;
+use crate::definitions;
 use corehop_traces::{EndReason, Kind, Page, WriterOptions};
 use serde_json::json;
 use std::process::{Command, Output};

@@ -1,11 +1,8 @@
 //! `corehop replay --pollute` on a small trace: what it says and writes, and what it refuses.
 
-mod coloured;
-mod conforming;
-#[path = "../traces/tests/definitions/mod.rs"]
-mod definitions;
-
-use coloured::{HOT, PAGE, STREAM, machine};
+use crate::coloured::{HOT, PAGE, STREAM, machine};
+use crate::conforming;
+use crate::definitions;
 use corehop_traces::{EndReason, Kind, WriterOptions};
 use serde_json::Value;
 use std::path::Path;

@@ -1,12 +1,9 @@
 //! `corehop replay --pollute` of a placed, physically indexed or modelled replay: the figures
 //! without a buffer are those of the same replay without the option, and pages are the index's.
 
-mod coloured;
-mod conforming;
-#[path = "../traces/tests/definitions/mod.rs"]
-mod definitions;
-
-use coloured::{HOT, PAGE, STREAM, machine};
+use crate::coloured::{HOT, PAGE, STREAM, machine};
+use crate::conforming;
+use crate::definitions;
 use corehop_traces::{EndReason, Kind, Page, WriterOptions};
 use serde_json::Value;
 use std::path::Path;

@@ -1,9 +1,7 @@
 //! `corehop replay` on a small trace: what it says, to whom, and what it refuses.
 
-mod conforming;
-#[path = "../traces/tests/definitions/mod.rs"]
-mod definitions;
-
+use crate::conforming;
+use crate::definitions;
 use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
 use corehop_traces::{EndReason, Kind, ThreadId, WriterOptions};
 use std::path::Path;

@@ -1,9 +1,8 @@
 //! `corehop replay --system-calls`: what the kernel did in the calls is counted where they are
 //! made, all ways count the same accesses, and what cannot be told is refused.
 
-mod conforming;
-mod machine_trace;
-
+use crate::conforming;
+use crate::machine_trace;
 use corehop_traces::{CodeBlock, EndReason, Error, Header, Writer, WriterOptions};
 use serde_json::Value;
 use std::path::Path;

@@ -1,8 +1,7 @@
 //! `corehop run` as a shell sees it: it becomes the program, or says why not by its exit code.
 
-mod memcached;
-
-use memcached::SERVER;
+use crate::memcached;
+use crate::memcached::SERVER;
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -1,8 +1,7 @@
 //! `corehop sample`: the traces that the executable carries, and that the second one is what
 //! replays of several connections need.
 
-mod conforming;
-
+use crate::conforming;
 use corehop_traces::Trace;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,7 @@
 //! `corehop schema`: its schemas are valid, strict, and say of each key what it means.
 
-mod conforming;
-
-use conforming::schema;
+use crate::conforming;
+use crate::conforming::schema;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -3,11 +3,8 @@
 //!
 //! The machines are bundled ones, so that no verdict hangs on the caches here.
 
-mod conforming;
-mod figures;
-mod interrupting;
-
-use interrupting::interrupt;
+use crate::figures;
+use crate::interrupting::interrupt;
 use serde_json::Value;
 use std::process::{Child, Command, Output, Stdio};
 

@@ -1,10 +1,8 @@
 //! Every command that replays takes a trace by physical addresses, or with a made-up kernel in it,
 //! and says so beside its figures.
 
-mod conforming;
-#[path = "../traces/tests/definitions/mod.rs"]
-mod definitions;
-
+use crate::conforming;
+use crate::definitions;
 use corehop_traces::{EndReason, Error, Kind, Page, WriterOptions};
 use std::path::Path;
 use std::process::Command;

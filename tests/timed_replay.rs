@@ -1,9 +1,7 @@
 //! `corehop replay --timed` on a small trace: what it says, and what it refuses.
 
-mod conforming;
-#[path = "../traces/tests/definitions/mod.rs"]
-mod definitions;
-
+use crate::conforming;
+use crate::definitions;
 use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
 use corehop_traces::{EndReason, Kind, WriterOptions};
 use serde_json::Value;

@@ -1,13 +1,11 @@
 //! Every function's classes, of random servers, are what sets of lines say: an oracle that keeps
 //! all accesses and asks the page's words of each line, one function at a time.
 
-mod made_up;
-
+use crate::made_up::{Action, FUNCTIONS, Made, Served, functions, record};
 use corehop_characterisation::Subject;
 use corehop_characterisation::classes::{Class, FunctionClasses, Sum, WorkingSet};
 use corehop_partitioner::progress::Silent;
 use corehop_traces::Kind;
-use made_up::{Action, FUNCTIONS, Made, Served, functions, record};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;

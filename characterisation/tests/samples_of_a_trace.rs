@@ -1,12 +1,10 @@
 //! One in so many accesses of a trace, as a profiler draws them: by hand on what the server made.
 
-mod made_up;
-
+use crate::made_up::{Action, Made, Served, functions, record};
 use corehop_characterisation::Subject;
 use corehop_characterisation::sampled::{Estimate, Sampler};
 use corehop_partitioner::progress::Silent;
 use corehop_traces::Kind;
-use made_up::{Action, Made, Served, functions, record};
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -1,7 +1,6 @@
 //! Servers whose lines are known: what is told of them, and what delegating their function does.
 
-mod made_up;
-
+use crate::made_up::{Action, Served, functions, record};
 use corehop_characterisation::classes::{Class, Sum};
 use corehop_characterisation::gain::{Baseline, gains, in_turn};
 use corehop_characterisation::profile::{Profile, Wanted};
@@ -10,7 +9,6 @@ use corehop_partitioner::progress::Silent;
 use corehop_partitioner::requests::{Searched, TrainTestSplit};
 use corehop_simulator::{CoreId, Machine, Split, replay};
 use corehop_traces::{FunctionId, Trace};
-use made_up::{Action, Served, functions, record};
 use std::path::Path;
 
 const LOOKUP: u32 = 0;

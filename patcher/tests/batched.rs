@@ -1,8 +1,7 @@
 //! System calls that are made in batches give what they give one by one, in all that servers do
 //! with sockets.
 
-mod workshop;
-
+use crate::workshop::{self, Finished, Statistics, build, run, start_reading};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
@@ -10,7 +9,6 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use workshop::{Finished, Statistics, build, run, start_reading};
 
 const CALLS: &str = "read,readv,recv,recvfrom,recvmsg,write,writev,send,sendto,sendmsg,poll,\
                      epoll_wait";

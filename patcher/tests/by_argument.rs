@@ -1,13 +1,11 @@
 //! Functions that go by an argument: each object is at one core, and calls go there.
 
-mod workshop;
-
+use crate::workshop::objects::Objects;
+use crate::workshop::{self, Statistics, build, patched, plan_of, run};
 use corehop_patcher::InMemory;
 use corehop_plans::{Argument, By, Destination, Mode, Plan};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workshop::objects::Objects;
-use workshop::{Statistics, build, patched, plan_of, run};
 
 const BACKENDS: [&str; 3] = ["count", "affinity", "carrier"];
 

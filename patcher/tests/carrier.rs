@@ -1,12 +1,12 @@
 //! Threads carried from core to core do all that threads do, and are counted exactly.
 
-mod workshop;
-
+use crate::workshop::{
+    self, Finished, Statistics, build, of_two_cores, patched, plan_of, run, start,
+};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
-use workshop::{Finished, Statistics, build, of_two_cores, patched, plan_of, run, start};
 
 struct Travels {
     folder: tempfile::TempDir,

@@ -4,12 +4,10 @@
 //! own (`fixtures/cohorts.c`), against the rule said in the obvious way. Then a patched program
 //! shows that it happens, and that all else is as without it.
 
-mod workshop;
-
+use crate::workshop::{self, Statistics, build, build_alone, patched, plan_of, run};
 use proptest::prelude::*;
 use std::path::PathBuf;
 use std::process::Command;
-use workshop::{Statistics, build, build_alone, patched, plan_of, run};
 
 const HOOKS: u32 = 4;
 

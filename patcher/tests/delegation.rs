@@ -1,11 +1,9 @@
 //! Threads go back when calls end, in whatever way they end, and nothing else changes.
 
-mod workshop;
-
+use crate::workshop::{self, Statistics, build, patched, plan_of, plan_of_all_calls, run};
 use corehop_plans::{Mode, Plan};
 use std::path::PathBuf;
 use std::process::Command;
-use workshop::{Statistics, build, patched, plan_of, plan_of_all_calls, run};
 
 /// Every backend that a machine may have, and what they count must be the same.
 const BACKENDS: [&str; 3] = ["count", "affinity", "carrier"];

@@ -1,12 +1,10 @@
 //! Of which functions all returns can be hooked: each rule on a function made for it, and whole
 //! servers' shares.
 
-mod workshop;
-
+use crate::workshop::{build, patched, plan_of};
 use corehop_patcher::Analysis;
 use corehop_plans::Mode;
 use std::path::Path;
-use workshop::{build, patched, plan_of};
 
 fn reason(analysis: &Analysis, symbol: &str) -> Option<String> {
     let named = |f: &&corehop_patcher::Function| f.symbol.as_deref() == Some(symbol);

@@ -1,13 +1,13 @@
 //! Calls of functions that lie in other files are hooked where the program makes them, and threads
 //! come back from them in whatever way they end.
 
-mod workshop;
-
+use crate::workshop::{
+    self, Statistics, build, imported, patched, plan_of, plan_of_all_imports, run,
+};
 use corehop_patcher::{Analysis, Error, InMemory, patch};
 use corehop_plans::{Mode, Plan};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workshop::{Statistics, build, imported, patched, plan_of, plan_of_all_imports, run};
 
 const BACKENDS: [&str; 3] = ["count", "affinity", "carrier"];
 const PLAIN: &[&str] = &["-pie", "-fPIE"];

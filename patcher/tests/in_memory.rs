@@ -1,15 +1,14 @@
 //! Hooks put in place while a program starts: as in patched files, or no program at all.
 
-mod workshop;
-
+use crate::workshop::{
+    self, Finished, Statistics, build, joined, patched_all, plan_of, plan_of_all,
+    plan_of_all_calls, run,
+};
 use corehop_patcher::{Error, InMemory};
 use corehop_plans::Plan;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workshop::{
-    Finished, Statistics, build, joined, patched_all, plan_of, plan_of_all, plan_of_all_calls, run,
-};
 
 /// A program linked with a library, in one folder.
 struct Bench {

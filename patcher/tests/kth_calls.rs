@@ -1,14 +1,12 @@
 //! Functions that go to a core at single calls of each request: other calls stay where they are.
 
-mod workshop;
-
+use crate::workshop::{self, Statistics, build, patched, plan_of, request_at, run};
 use corehop_plans::{Destination, KthCall, Mode, Plan, PlannedFunction, VERSION_BY_ARGUMENT};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
-use workshop::{Statistics, build, patched, plan_of, request_at, run};
 
 const BACKENDS: [&str; 3] = ["count", "affinity", "carrier"];
 

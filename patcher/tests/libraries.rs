@@ -1,16 +1,14 @@
 //! Real libraries that are hooked: SQLite under its shell and under Python, and a module of nginx.
 
-mod workshop;
-
+use crate::workshop::{
+    self, Statistics, joined, patched_all, plan_of, plan_of_all, plan_of_all_calls, run, start,
+};
 use corehop_patcher::InMemory;
 use corehop_plans::Plan;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workshop::{
-    Statistics, joined, patched_all, plan_of, plan_of_all, plan_of_all_calls, run, start,
-};
 
 const SQLITE: &str = "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0";
 const SHELL: &str = "/usr/bin/sqlite3";

@@ -1,14 +1,13 @@
 //! Plans over several files: a program and its libraries hop together, or nothing does.
 
-mod workshop;
-
+use crate::workshop::{
+    self, Finished, Statistics, build, joined, patched_all, plan_of, plan_of_all,
+    plan_of_all_calls, run,
+};
 use corehop_patcher::{Error, patch_all};
 use corehop_plans::Plan;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workshop::{
-    Finished, Statistics, build, joined, patched_all, plan_of, plan_of_all, plan_of_all_calls, run,
-};
 
 const BACKENDS: [&str; 4] = ["off", "count", "affinity", "carrier"];
 

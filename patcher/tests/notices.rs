@@ -3,11 +3,9 @@
 //! Each trial of the fixtures prints what it found, bare and under each backend: it must be the
 //! same. They are kinds of programs that broke once, and each names its kind.
 
-mod workshop;
-
+use crate::workshop::{self, Finished, of_two_cores, run};
 use std::path::PathBuf;
 use std::process::Command;
-use workshop::{Finished, of_two_cores, run};
 
 const BACKENDS: [&str; 5] = ["carrier", "affinity", "auto", "count", "off"];
 

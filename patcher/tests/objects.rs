@@ -1,14 +1,12 @@
 //! The table of objects alone: against a naive one, and with threads that race for its places.
 
-mod workshop;
-
+use crate::workshop::objects::Objects;
+use crate::workshop::{build_alone, run, start_reading};
 use proptest::prelude::*;
 use std::io::{Seek, Write};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::LazyLock;
-use workshop::objects::Objects;
-use workshop::{build_alone, run, start_reading};
 
 static ALONE: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();

@@ -1,13 +1,11 @@
 //! System calls that are made on another core give what they give where they are.
 
-mod workshop;
-
+use crate::workshop::{self, Finished, Statistics, build, run, start_reading};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use workshop::{Finished, Statistics, build, run, start_reading};
 
 /// Of which files other than sockets gain nothing by the last two.
 const WAYS: [&str; 4] = [

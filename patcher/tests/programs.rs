@@ -1,10 +1,8 @@
 //! Programs whose every function is hooked compute what they computed before.
 
-mod workshop;
-
+use crate::workshop::{self, Statistics, build, patched, plan_of_all, run};
 use std::path::Path;
 use std::process::Command;
-use workshop::{Statistics, build, patched, plan_of_all, run};
 
 const SHAPES: [&str; 2] = ["shapes.cpp", "registers.S"];
 

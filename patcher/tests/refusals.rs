@@ -1,7 +1,6 @@
 //! What is refused, with which words, and that a refusal leaves nothing behind.
 
-mod workshop;
-
+use crate::workshop::{build, patched, plan_of, plan_of_all};
 use corehop_outputs::Error::{Exists, Write as Unwritten};
 use corehop_patcher::{Error, patch, verify};
 use corehop_plans::{Mode, Plan};
@@ -9,7 +8,6 @@ use rustix::fs::{CWD, FileType, Mode as Rights, mknodat};
 use std::collections::BTreeSet;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use workshop::{build, patched, plan_of, plan_of_all};
 
 struct Bench {
     folder: tempfile::TempDir,

@@ -1,12 +1,12 @@
 //! The function that a plan counts requests by: hooked beside the others, and nobody moves there.
 
-mod workshop;
-
+use crate::workshop::{
+    self, Statistics, build, joined, patched, patched_all, plan_of, request_at, run,
+};
 use corehop_patcher::Analysis;
 use corehop_plans::{Mode, Plan};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workshop::{Statistics, build, joined, patched, patched_all, plan_of, request_at, run};
 
 struct Bench {
     folder: tempfile::TempDir,

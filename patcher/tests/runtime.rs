@@ -1,10 +1,10 @@
 //! What the runtime does when it starts, moves threads, and leaves.
 
-mod workshop;
-
+use crate::workshop::{
+    self, Finished, Statistics, build, build_alone, patched, plan_of, run, two_of_its_own,
+};
 use std::path::PathBuf;
 use std::process::Command;
-use workshop::{Finished, Statistics, build, build_alone, patched, plan_of, run, two_of_its_own};
 
 struct Places {
     folder: tempfile::TempDir,

@@ -1,16 +1,15 @@
 //! Real servers with every safe function hooked: they start, answer, and stop as before.
 
-mod workshop;
-
+use crate::workshop::{
+    self, Running, Statistics, patched, plan_of, plan_of_all, plan_of_all_imports, start,
+    start_reading,
+};
 use corehop_patcher::InMemory;
 use corehop_plans::Plan;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workshop::{
-    Running, Statistics, patched, plan_of, plan_of_all, plan_of_all_imports, start, start_reading,
-};
 
 /// A hooked server's folder, program and where it leaves its statistics.
 struct Server {

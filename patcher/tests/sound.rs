@@ -1,13 +1,11 @@
 //! Whatever is patched verifies, and whatever was damaged afterwards does not.
 
-mod workshop;
-
+use crate::workshop::{build, patched, plan, plan_of_all_imports};
 use corehop_patcher::{Analysis, patch, verify};
 use corehop_plans::{Argument, By, Destination, Mode};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use workshop::{build, patched, plan, plan_of_all_imports};
 
 const BINARIES: [&str; 3] = [
     "/usr/bin/redis-server",

@@ -1,11 +1,9 @@
 //! What debuggers and profilers see of a hooked program.
 
-mod workshop;
-
+use crate::workshop::{self, build, patched, plan_of, run};
 use corehop_patcher::InMemory;
 use corehop_plans::Mode;
 use std::process::Command;
-use workshop::{build, patched, plan_of, run};
 
 #[test]
 fn within_a_hop_the_stack_leads_to_whoever_called_the_hooked_function() {

@@ -1,12 +1,10 @@
 //! A program that a signal ends leaves its statistics, and ends by that signal all the same.
 
-mod workshop;
-
+use crate::workshop::{self, Running, Statistics, build, patched, plan_of, start};
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::Command;
-use workshop::{Running, Statistics, build, patched, plan_of, start};
 
 /// A patched program that hops once and waits.
 struct Waits {

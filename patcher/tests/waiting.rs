@@ -1,9 +1,7 @@
 //! Carriers with nobody to carry wait awake for as long as they are told, and then sleep.
 
-mod workshop;
-
+use crate::workshop::{self, Finished, Statistics, build_alone, of_two_cores, run};
 use std::process::Command;
-use workshop::{Finished, Statistics, build_alone, of_two_cores, run};
 
 /// Turns of the program, each with a hop to either core.
 const TURNS: u64 = 50;

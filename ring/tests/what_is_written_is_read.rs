@@ -1,13 +1,11 @@
 //! Whatever threads write at the same time, a reader gets each one's words in its order, and every
 //! definition before the first word that needs it.
 
-mod messages;
-
+use crate::messages::messages;
 use corehop_ring::{
     Drain, Error, Event, Memory, Message, Off, Piece, RequestMarker, STAMP_EVERY, Settings, Sink,
     Stream,
 };
-use messages::messages;
 use proptest::prelude::*;
 use std::collections::HashSet;
 use std::convert::Infallible;

@@ -19,6 +19,11 @@ missing_packages() {
             lacks_postgres && echo postgresql-15
             return 0
             ;;
+        parts)
+            lacks qemu-system-x86_64 && echo qemu-system-x86
+            lacks_postgres && echo postgresql-15
+            return 0
+            ;;
     esac
     lacks cc && echo gcc
     lacks /usr/include/stdio.h && echo libc6-dev

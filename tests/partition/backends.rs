@@ -1,7 +1,7 @@
 //! The verdict tells what the split does to time with each backend, and is decided by that.
 
 use crate::conforming::read;
-use crate::{beginning, partition};
+use crate::partition::{beginning, partition};
 use serde_json::Value;
 use std::process::Output;
 

@@ -1,7 +1,7 @@
 //! Calls that are delegated: found, told, written as a plan, listed beforehand.
 
 use crate::conforming::read;
-use crate::{SAMPLE, beginning, partition, refused};
+use crate::partition::{SAMPLE, beginning, partition, refused};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;

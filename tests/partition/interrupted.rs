@@ -1,7 +1,7 @@
 //! A search that is interrupted before it has a result says so, and leaves nothing.
 
-use crate::SAMPLE;
 use crate::interrupting::interrupt;
+use crate::partition::SAMPLE;
 use std::process::{Command, Stdio};
 
 /// Whether this process has a handler for SIGINT.

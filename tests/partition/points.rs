@@ -1,7 +1,7 @@
 //! Requests that are named, of which the last counts, and threads that may move at any code block.
 
 use crate::conforming::read;
-use crate::{json, partition, refused};
+use crate::partition::{json, partition, refused};
 use serde_json::Value;
 
 fn misses(of: &Value, side: &str) -> u64 {

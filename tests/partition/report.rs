@@ -1,6 +1,6 @@
 //! What a search prints and keeps, and what it refuses.
 
-use crate::{SAMPLE, SHORT, beginning, json, partition, refused};
+use crate::partition::{SAMPLE, SHORT, beginning, json, partition, refused};
 use serde_json::Value;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! What is searched and by what measure, and how a search goes on that was stopped.
 
 use crate::conforming::read;
-use crate::{SAMPLE, SHORT, json, partition, refused};
+use crate::partition::{SAMPLE, SHORT, json, partition, refused};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,7 @@
 //! QEMU's plugin of this checkout, as cargo builds it for tests.
+//!
+//! `make test` names it in COREHOP_TESTED_PLUGIN: cargo would look for changes in each test's
+//! process, and wait for clippy.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,6 +11,9 @@ use std::sync::OnceLock;
 pub fn plugin() -> &'static Path {
     static PLUGIN: OnceLock<PathBuf> = OnceLock::new();
     PLUGIN.get_or_init(|| {
+        if let Some(built) = std::env::var_os("COREHOP_TESTED_PLUGIN") {
+            return built.into();
+        }
         // By itself, or without any test, its dependencies would have other features than in
         // `cargo test --workspace`, and be compiled anew.
         let built = Command::new(env!("CARGO"))

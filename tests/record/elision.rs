@@ -1,6 +1,5 @@
 //! What follows from other accesses is in the trace as if it had been seen by itself.
 
-use crate::qemu10::{self, Qemu10};
 use crate::recording::{Recording, record};
 use corehop_traces::{Access, Kind, RequestId};
 use std::process::Command;
@@ -189,9 +188,13 @@ fn what_is_left_out_of_code_follows_the_code_when_it_is_rewritten() {
     assert_same_is_played(REWRITTEN, 5, record);
 }
 
-#[test]
-fn what_is_left_out_is_put_back_under_qemu_10() {
-    if let Some(qemu) = qemu10::or_skip("what is left out", Qemu10::find()) {
+mod needs_qemu10 {
+    use super::{SOURCE, assert_same_is_played, record};
+    use crate::qemu10::Qemu10;
+
+    #[test]
+    fn what_is_left_out_is_put_back_under_qemu_10() {
+        let qemu = Qemu10::found();
         assert_same_is_played(SOURCE, 11, || {
             let mut record = record();
             qemu.used_by(&mut record);

@@ -23,17 +23,17 @@ mod handlers;
 mod imports;
 mod in_the_way;
 mod known_accesses;
+mod needs_guest;
+mod needs_postgres;
 mod no_ops;
 mod one_call;
 mod open_calls;
 #[path = "../plugin/mod.rs"]
 mod plugin;
-mod postgres;
 mod qemu10;
 mod recording;
 mod redis;
 mod refusals;
-mod system;
 mod system_calls;
 #[path = "../../patcher/tests/workshop/written.rs"]
 mod written;

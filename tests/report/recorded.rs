@@ -1,9 +1,7 @@
 //! A report on a small recorded server, one of whose functions has a name that tries to leave the
 //! page's markup.
 
-#[path = "../../traces/tests/definitions/mod.rs"]
-mod definitions;
-
+use crate::definitions;
 use corehop_traces::{EndReason, Error, Kind, ThreadId, Writer, WriterOptions};
 use std::path::Path;
 use std::process::{Command, Output};

@@ -2,9 +2,7 @@
 //!
 //! Both modes reference the same few lines, so that each takes them from the other.
 
-#[path = "../../traces/tests/definitions/mod.rs"]
-mod definitions;
-
+use crate::definitions;
 use corehop_second_oracle::random::Random;
 use corehop_traces::{CodeBlock, EndReason, Function, FunctionId, Kind, Module, WriterOptions};
 use std::path::{Path, PathBuf};

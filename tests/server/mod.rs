@@ -1,8 +1,6 @@
 //! A small recorded server, for the subcommands that look at functions and requests.
 
-#[path = "../../traces/tests/definitions/mod.rs"]
-mod definitions;
-
+use crate::definitions;
 use corehop_traces::{EndReason, Error, Kind, ThreadId, Writer, WriterOptions};
 use std::path::Path;
 

@@ -37,7 +37,6 @@ pub struct Served {
 }
 
 /// One access as the server made it.
-#[allow(dead_code)] // Not every test that shares this looks.
 #[derive(Clone, Debug)]
 pub struct Made {
     pub request: usize,
@@ -134,7 +133,7 @@ impl Server {
 }
 
 /// Records these requests, one after the other; also what each access was made in. The line of
-/// data `line` has the number [`data_line`].
+/// data `line` has the number `DATA / 64 + line`.
 pub fn record(path: &Path, requests: &[Served]) -> (Trace, Vec<Made>) {
     let mut server = Server::new(path);
     let threads = requests.iter().map(|of| of.thread + 1).max().unwrap_or(0);
@@ -163,12 +162,6 @@ pub fn record(path: &Path, requests: &[Served]) -> (Trace, Vec<Made>) {
     }
     server.writer.finish(EndReason::RequestsReached).unwrap();
     (Trace::open(path).unwrap(), server.made)
-}
-
-/// The number of a line of data.
-#[allow(dead_code)] // Not every test that shares this needs it.
-pub fn data_line(line: u64) -> u64 {
-    DATA / 64 + line
 }
 
 /// All functions.

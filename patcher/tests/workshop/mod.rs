@@ -1,8 +1,6 @@
 //! What the tests of patched programs share: building fixtures, plans that hook everything, and
 //! running programs so that none outlives its test.
 
-#![allow(dead_code, unused_imports)] // each test file is a crate of its own and uses a part of this
-
 pub mod busy;
 pub mod objects;
 mod statistics;
@@ -342,6 +340,13 @@ pub fn two_of_its_own() -> Option<String> {
     let mut found = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| own.is_set(cpu));
     let (first, second) = (found.next()?, found.next()?);
     Some(format!("{first},{second}"))
+}
+
+/// The same for tests that need two. Fails with a remedy if there is but one.
+pub fn two_cpus() -> String {
+    let missing =
+        "this process may use one CPU: allow it another (taskset), or give the machine one";
+    two_of_its_own().expect(missing)
 }
 
 /// CPUs to name for two plan cores on a machine that has only one.

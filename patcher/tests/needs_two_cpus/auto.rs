@@ -1,12 +1,10 @@
 //! `auto` keeps hops where they pay and drops them where they do not, and says which.
 
-mod workshop;
-
+use crate::workshop::{self, Statistics, build, patched, plan_of, request_at, run, start, tried};
 use serde_json::Value;
 use std::cmp::Ordering;
 use std::path::PathBuf;
 use std::process::Command;
-use workshop::{Statistics, build, patched, plan_of, request_at, run, start, tried};
 
 /// A program whose phases are fast on one CPU each, patched to hop to core 0 and core 1 for them.
 struct Prefers {
@@ -15,20 +13,20 @@ struct Prefers {
     processors: [String; 2],
 }
 
-/// `None` on a machine with one CPU, where no phase can have one of its own.
-fn prefers() -> Option<Prefers> {
-    let processors = workshop::two_of_its_own()?;
+/// On a machine with one CPU no phase can have one of its own.
+fn prefers() -> Prefers {
+    let processors = workshop::two_cpus();
     let (first, second) = processors.split_once(',').unwrap();
     let folder = tempfile::tempdir().unwrap();
     let plain = build(folder.path(), "prefers", &["-std=c++20"], &["prefers.cpp"]);
     let mut plan = plan_of(&plain, 2, &[("first_phase", 0), ("second_phase", 1)]);
     let request = plan_of(&plain, 2, &[("request", 0)]).functions.remove(0);
     plan.request = Some(request_at(&request));
-    Some(Prefers {
+    Prefers {
         program: patched(&plain, &plan, folder.path()).output,
         folder,
         processors: [first.into(), second.into()],
-    })
+    }
 }
 
 impl Prefers {
@@ -77,7 +75,7 @@ impl Prefers {
 
 #[test]
 fn hops_that_pay_stay() {
-    let Some(prefers) = prefers() else { return };
+    let prefers = prefers();
     let [first, second] = &prefers.processors;
     let verdict = prefers.verdict([first, second], "gain");
     assert_eq!(verdict["verdict"], "gain", "{verdict}");
@@ -86,7 +84,7 @@ fn hops_that_pay_stay() {
 
 #[test]
 fn hops_that_do_not_pay_go() {
-    let Some(prefers) = prefers() else { return };
+    let prefers = prefers();
     let [first, second] = &prefers.processors;
     // Each phase is fast where the plan does not send it.
     let verdict = prefers.verdict([second, first], "no gain");
@@ -96,7 +94,7 @@ fn hops_that_do_not_pay_go() {
 
 #[test]
 fn a_load_that_comes_late_is_not_taken_for_a_slow_one() {
-    let Some(prefers) = prefers() else { return };
+    let prefers = prefers();
     let [first, second] = &prefers.processors;
     // Windows of the longest kind, as for a slow load, would leave no time for an answer.
     let mut command = prefers.command(6, [first, second]);
@@ -106,7 +104,7 @@ fn a_load_that_comes_late_is_not_taken_for_a_slow_one() {
 
 #[test]
 fn while_hops_rest_no_other_thread_runs_and_a_new_load_is_looked_at() {
-    let Some(prefers) = prefers() else { return };
+    let prefers = prefers();
     // Anew where something else takes the CPUs in the midst of a trial.
     let expected = ("gain".into(), 2.into(), 1.into());
     let told = tried(|| rests_and_looks_anew(&prefers), |told| *told == expected);
@@ -131,7 +129,7 @@ fn rests_and_looks_anew(prefers: &Prefers) -> (Value, Value, Value) {
 
 #[test]
 fn a_load_that_comes_in_bursts_is_left_alone_once_hops_do_not_pay() {
-    let Some(prefers) = prefers() else { return };
+    let prefers = prefers();
     let [first, second] = &prefers.processors;
     let mut command = prefers.command(6, [second, first]);
     let (verdict, numbers) = prefers.judged(command.arg("bursts"), "no gain");
@@ -151,7 +149,7 @@ fn threads(process: u32) -> usize {
 
 #[test]
 fn a_forked_worker_decides_for_itself() {
-    let Some(prefers) = prefers() else { return };
+    let prefers = prefers();
     let [first, second] = &prefers.processors;
     let verdicts = || {
         let mut command = prefers.command(6, [first, second]);
@@ -179,7 +177,7 @@ fn running_child(parent: u32) -> Option<u32> {
 
 #[test]
 fn orders_end_a_trial_and_begin_one() {
-    let Some(prefers) = prefers() else { return };
+    let prefers = prefers();
     let [first, second] = &prefers.processors;
     let control = prefers.folder.path().join("control");
     let order = |text: &str| {
@@ -215,7 +213,7 @@ fn orders_end_a_trial_and_begin_one() {
 
 #[test]
 fn without_cpus_enough_it_runs_on_without_hops() {
-    let Some(prefers) = prefers() else { return };
+    let prefers = prefers();
     let [first, second] = &prefers.processors;
     let mut command = prefers.command(1, [first, second]);
     let ran = run(command.env("COREHOP_CPUS", first));
@@ -229,7 +227,7 @@ fn without_cpus_enough_it_runs_on_without_hops() {
 
 #[test]
 fn where_carriers_refuse_it_tries_affinity() {
-    let Some(prefers) = prefers() else { return };
+    let prefers = prefers();
     let [first, second] = &prefers.processors;
     let mut command = prefers.command(1, [first, second]);
     let ran = run(command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=1"));

@@ -1,7 +1,7 @@
 //! Servers of Debian's on a machine: one whose master forks a worker, and one of many threads with
 //! its data in a folder.
 
-use super::{entries, with_needs};
+use super::{assert_guest, entries};
 use crate::recording::Recording;
 use corehop_traces::Trace;
 use std::path::Path;
@@ -36,9 +36,7 @@ fn counts(trace: &Trace) -> [usize; 3] {
 #[test]
 fn nginx_forks_a_worker_whose_requests_are_recorded_with_the_kernels_work_for_them() {
     let needs = [("/usr/sbin/nginx", "nginx-light")];
-    if with_needs("nginx", &needs).is_none() {
-        return;
-    }
+    assert_guest(&needs);
     let folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
     let folders = folders.map(|of| format!("{of}_temp_path {of};")).concat();
     let configuration = format!(
@@ -99,9 +97,7 @@ fn mariadbd_has_its_folder_of_data_and_is_recorded_from_its_connections_thread()
         ("/usr/sbin/mariadbd", "mariadb-server-core"),
         ("/usr/bin/mariadb", "mariadb-client-core"),
     ];
-    if with_needs("mariadbd", &needs).is_none() {
-        return;
-    }
+    assert_guest(&needs);
     let tables = "create database bank;\nuse bank;\n\
         create table accounts (number int primary key, balance int) engine=innodb;\n\
         insert into accounts values (1, 10), (2, 20), (3, 30);\n";

@@ -1,7 +1,7 @@
 //! Whatever goes wrong on a machine that is recorded: it is told with the machine's own last lines
 //! and the exit code that is documented, what was recorded is a trace, and no QEMU is left.
 
-use super::with_needs;
+use super::assert_guest;
 use crate::recording::{Recording, compile, is_running, record, send};
 use corehop_traces::{EndReason, Ending, Trace, partial_path};
 use tempfile::TempDir;
@@ -39,12 +39,12 @@ int main(int count, char **arguments) {
 }
 "#;
 
-/// A folder with the server, where a machine can be recorded.
-fn folder(what: &str) -> Option<TempDir> {
-    with_needs(what, &[])?;
+/// A folder with the server.
+fn folder() -> TempDir {
+    assert_guest(&[]);
     let folder = tempfile::tempdir().unwrap();
     compile(folder.path(), "server", SERVER, &["-static"]);
-    Some(folder)
+    folder
 }
 
 fn start(folder: TempDir, more: &[&str], does: &str) -> Recording {
@@ -78,9 +78,7 @@ fn assert_ends(mut recording: Recording, code: i32, parts: &[&str], requests: us
 
 #[test]
 fn what_a_machine_needs_and_is_not_there_is_told_before_one_starts() {
-    let Some(folder) = folder("files that are not there") else {
-        return;
-    };
+    let folder = folder();
     let here = folder.path().to_owned();
     std::fs::write(here.join("large"), vec![1; 50 << 20]).unwrap();
     let run = |more: &[&str], code: i32, part: &str| {
@@ -117,27 +115,21 @@ fn system_kernel() -> std::ffi::OsString {
 
 #[test]
 fn a_server_that_fails_is_told_with_its_own_last_lines() {
-    let Some(folder) = folder("a server that fails") else {
-        return;
-    };
+    let folder = folder();
     let parts = ["the server failed: exit status: 5", "no more of this"];
     assert_ends(start(folder, &[], "fail"), 7, &parts, 8);
 }
 
 #[test]
 fn a_server_that_ends_before_any_request_leaves_no_trace() {
-    let Some(folder) = folder("a server that ends") else {
-        return;
-    };
+    let folder = folder();
     let parts = ["the server ended (exit status: 9) before any request"];
     assert_ends(start(folder, &[], "early"), 7, &parts, 0);
 }
 
 #[test]
 fn a_kernel_that_gives_up_says_why() {
-    let Some(folder) = folder("a kernel that gives up") else {
-        return;
-    };
+    let folder = folder();
     let parts = [
         "the guest ended before its server or load did",
         "Kernel panic - not syncing: sysrq triggered crash",
@@ -147,9 +139,7 @@ fn a_kernel_that_gives_up_says_why() {
 
 #[test]
 fn a_server_that_wants_more_than_the_machines_memory_is_killed_there() {
-    let Some(folder) = folder("too little memory") else {
-        return;
-    };
+    let folder = folder();
     let parts = [
         "the server failed: exit status: 137",
         "Out of memory: Killed process",
@@ -164,9 +154,7 @@ fn a_server_that_wants_more_than_the_machines_memory_is_killed_there() {
 
 #[test]
 fn a_machine_that_takes_more_memory_than_it_may_is_ended() {
-    let Some(folder) = folder("a limit to memory") else {
-        return;
-    };
+    let folder = folder();
     let parts = ["more than --memory-limit 120", "--guest-memory"];
     assert_ends(
         start(folder, &["--memory-limit", "120"], "serve"),
@@ -178,9 +166,7 @@ fn a_machine_that_takes_more_memory_than_it_may_is_ended() {
 
 #[test]
 fn a_load_that_fails_ends_the_recording() {
-    let Some(folder) = folder("a load that fails") else {
-        return;
-    };
+    let folder = folder();
     let parts = [
         "the load failed: exit status: 127",
         "no-such-client: not found",
@@ -191,18 +177,14 @@ fn a_load_that_fails_ends_the_recording() {
 
 #[test]
 fn a_server_that_never_listens_has_its_load_all_the_same() {
-    let Some(folder) = folder("a server that never listens") else {
-        return;
-    };
+    let folder = folder();
     let parts = ["the load failed: exit status: 4"];
     assert_ends(start(folder, &["--load", "exit 4"], "wait"), 7, &parts, 0);
 }
 
 #[test]
 fn an_interrupt_ends_the_machine_while_it_starts() {
-    let Some(folder) = folder("an interrupt") else {
-        return;
-    };
+    let folder = folder();
     let recording = start(folder, &[], "serve");
     let qemu = recording.server();
     recording.signal(libc::SIGINT);
@@ -224,9 +206,7 @@ fn that_records(folder: TempDir) -> (Recording, u32) {
 
 #[test]
 fn an_interrupt_while_it_records_keeps_what_was_recorded() {
-    let Some(folder) = folder("an interrupt") else {
-        return;
-    };
+    let folder = folder();
     let (mut recording, qemu) = that_records(folder);
     recording.signal(libc::SIGTERM);
     assert_eq!(recording.finish().code(), Some(130));
@@ -238,9 +218,7 @@ fn an_interrupt_while_it_records_keeps_what_was_recorded() {
 
 #[test]
 fn a_killed_recorder_takes_the_machine_along_and_leaves_what_was_recorded() {
-    let Some(folder) = folder("a killed recorder") else {
-        return;
-    };
+    let folder = folder();
     let (mut recording, qemu) = that_records(folder);
     recording.signal(libc::SIGKILL);
     recording.finish();
@@ -251,9 +229,7 @@ fn a_killed_recorder_takes_the_machine_along_and_leaves_what_was_recorded() {
 
 #[test]
 fn a_killed_machine_is_told_and_leaves_what_was_recorded() {
-    let Some(folder) = folder("a killed machine") else {
-        return;
-    };
+    let folder = folder();
     let (mut recording, qemu) = that_records(folder);
     send(qemu, libc::SIGKILL);
     assert_eq!(recording.finish().code(), Some(7));

@@ -5,11 +5,6 @@
 //! place. Where the code has changed on purpose, the test prints what the page should say.
 
 mod file;
-#[allow(clippy::all, clippy::too_many_lines, clippy::undocumented_unsafe_blocks)]
-#[allow(unused, unreachable_pub, missing_docs)]
-#[rustfmt::skip]
-#[path = "../../traces/src/format/trace_capnp.rs"]
-mod trace_capnp;
 
 use corehop_elision::{AccessForm, Address, BlockAccesses, CompletedAccess, PlainAccess, complete};
 use corehop_ring::word::{self, data_template, size_and_kind};

@@ -2,7 +2,8 @@
 //!
 //! The load prints numbers that were written down before, so each test knows who must win.
 
-use super::{figures, folder, measure, said};
+use crate::figures;
+use crate::optimize::{folder, measure, said};
 use serde_json::Value;
 
 #[test]

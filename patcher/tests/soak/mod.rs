@@ -10,15 +10,13 @@
 //! object as its last line.
 
 mod served;
-#[path = "../workshop/mod.rs"]
-mod workshop;
 
+use crate::workshop::{Statistics, patched, plan_of, plan_of_all, start_reading};
 use corehop_plans::{Argument, Destination, Plan};
 use served::{CLIENTS, CORE, REQUESTS, Subject, connect, expect, say, serve, soak};
 use std::io::{BufRead, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use workshop::{Statistics, patched, plan_of, plan_of_all, start_reading};
 
 #[test]
 fn redis_answers_rightly_while_it_hops_and_clients_come_and_go() {

@@ -1,18 +1,16 @@
 //! `corehop partition` as a person at a terminal and a script see it, on the bundled sample.
 
 mod backends;
-#[path = "../conforming/mod.rs"]
-mod conforming;
 mod delegated;
 mod interrupted;
-#[path = "../interrupting/mod.rs"]
-mod interrupting;
 mod points;
 mod report;
 mod space;
 
-use conforming::read;
+use crate::conforming::read;
+use crate::made_once::made_once;
 use serde_json::Value;
+use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
@@ -41,16 +39,18 @@ const SHORT: [&str; 4] = ["--cores", "2", "--requests", "3"];
 /// The first 100 requests of the sample, where any will do: they are judged in half of the time.
 fn beginning() -> &'static str {
     static PATH: LazyLock<String> = LazyLock::new(|| {
-        let path = format!("{}/partition.trace", env!("CARGO_TARGET_TMPDIR"));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
-        let as_trace = ["export", "--format", "corehop", "--requests", "0-99"];
-        command
-            .args(as_trace)
-            .args(["--force", "-o", &path, SAMPLE]);
-        assert!(command.status().unwrap().success());
-        path
+        let folder = made_once("partition", export_beginning);
+        folder.join("partition.trace").to_str().unwrap().to_owned()
     });
     &PATH
+}
+
+fn export_beginning(folder: &Path) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    let as_trace = ["export", "--format", "corehop", "--requests", "0-99"];
+    command.args(as_trace).arg("-o");
+    command.arg(folder.join("partition.trace")).arg(SAMPLE);
+    assert!(command.status().unwrap().success());
 }
 
 /// One draw, unless more say otherwise.

@@ -6,7 +6,7 @@
 //! that on a machine an interrupt or a missing page may leave a code block halfway: it is recorded
 //! as two executions, and the line at which it went on is fetched twice in a row.
 
-use super::{entries, with_needs};
+use super::{assert_guest, entries};
 use crate::recording::{Recording, compile};
 use corehop_traces::{Access, Kind, Trace};
 
@@ -86,9 +86,7 @@ fn of_user_code(trace: &Trace) -> Vec<Access> {
 
 #[test]
 fn user_code_on_a_machine_does_what_it_does_alone() {
-    if with_needs("a program recorded both ways", &[]).is_none() {
-        return;
-    }
+    assert_guest(&[]);
     let (alone, machine) = (recorded(&["--no-elision"]), recorded(&["--system"]));
     let requests = [&alone, &machine].map(|trace| trace.requests().len());
     assert_eq!(requests, [8, 8]);

@@ -1,21 +1,19 @@
 //! Threads do not hop where others queue or other programs run, and are counted all the same.
 
-mod workshop;
-
+use crate::workshop::busy::Busy;
+use crate::workshop::{self, Statistics, of_two_cores, run};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::path::PathBuf;
 use std::process::Command;
-use workshop::busy::Busy;
-use workshop::{Statistics, of_two_cores, run};
 
 /// The program of `carrier.rs`, whose trial `state` has four threads hop 40 000 times to each core.
-struct Travels {
+pub struct Travels {
     folder: tempfile::TempDir,
-    program: PathBuf,
+    pub program: PathBuf,
 }
 
-fn travels() -> Travels {
+pub fn travels() -> Travels {
     let folder = tempfile::tempdir().unwrap();
     let program = of_two_cores(folder.path(), "travels", ["first_core", "second_core"]);
     Travels { folder, program }
@@ -23,7 +21,7 @@ fn travels() -> Travels {
 
 impl Travels {
     /// Runs the trial with these variables; its hops are all counted, whatever becomes of them.
-    fn statistics(&self, variables: &[(&str, &str)]) -> Statistics {
+    pub fn statistics(&self, variables: &[(&str, &str)]) -> Statistics {
         let file = self.folder.path().join("statistics");
         let mut command = Command::new(&self.program);
         command
@@ -47,22 +45,8 @@ impl Travels {
 }
 
 #[test]
-fn of_four_threads_some_stay_unless_queues_do_not_matter() {
-    let travels = travels();
-    let declined = |queue| {
-        let statistics = travels.statistics(&[("COREHOP_QUEUE", queue)]);
-        statistics.total("declined_hops")
-    };
-    assert!(declined("1") > 0);
-    assert_eq!(declined("0"), 0);
-    assert_eq!(declined("100"), 0, "no queue is ever so long");
-}
-
-#[test]
 fn threads_are_given_to_teams_in_turn() {
-    let Some(processors) = workshop::two_of_its_own() else {
-        return;
-    };
+    let processors = workshop::two_cpus();
     let twice = format!("{processors},{processors}");
     let travels = travels();
     let teams = |variables: &[(&str, &str)]| -> Vec<u64> {
@@ -82,32 +66,8 @@ fn threads_are_given_to_teams_in_turn() {
 }
 
 #[test]
-fn what_is_no_number_is_said_and_left() {
-    let travels = travels();
-    for (variable, wrong) in [
-        ("COREHOP_QUEUE", "short"),
-        ("COREHOP_TEAMS", "-1"),
-        ("COREHOP_RUN_DELAY", "101"),
-        ("COREHOP_COHORT", "1025"),
-    ] {
-        let mut command = Command::new(&travels.program);
-        command
-            .arg("exceptions")
-            .env("COREHOP_BACKEND", "carrier")
-            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
-            .env(variable, wrong);
-        let ran = run(&mut command);
-        assert!(ran.status.success());
-        let expected = format!("corehop: {variable}={wrong} is not a number up to ");
-        assert!(ran.errors.starts_with(&expected), "{}", ran.errors);
-    }
-}
-
-#[test]
 fn a_team_that_declines_more_hops_than_it_makes_stops_hopping() {
-    let Some(processors) = workshop::two_of_its_own() else {
-        return;
-    };
+    let processors = workshop::two_cpus();
     let folder = tempfile::tempdir().unwrap();
     let program = of_two_cores(folder.path(), "crowded", ["first_core", "second_core"]);
     let file = folder.path().join("statistics");
@@ -137,9 +97,7 @@ fn a_team_whose_cpus_others_use_stops_hopping() {
         .env("COREHOP_BACKEND", "carrier")
         .env("COREHOP_STATS", &file)
         .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
-    let Some(processors) = workshop::two_of_its_own() else {
-        return;
-    };
+    let processors = workshop::two_cpus();
     command.env("COREHOP_CPUS", processors);
     let busy = Busy::start(6);
     let ran = run(&mut command);
@@ -168,9 +126,7 @@ fn carrier_on(program: u32, cpu: usize) -> Option<Pid> {
 
 #[test]
 fn a_team_that_loses_a_cpu_stops_hopping_until_it_is_back() {
-    let Some(processors) = workshop::two_of_its_own() else {
-        return;
-    };
+    let processors = workshop::two_cpus();
     let (first, second) = processors.split_once(',').unwrap();
     let second: usize = second.parse().unwrap();
     let set = |cpus: &[usize]| {

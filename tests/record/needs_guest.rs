@@ -1,8 +1,8 @@
 //! A server recorded with the operating system, on a machine of its own.
 //!
-//! That takes `qemu-system-x86_64`, a kernel and a static busybox; without them these tests say
-//! that they are skipped, unless COREHOP_INSIST is set. The first of them also asks the kernel
-//! where its functions are, if it is new here.
+//! These tests need `qemu-system-x86_64`, a kernel and a static busybox, which `scripts/setup.sh
+//! test` installs. Where they are missing, the runner counts the tests as skipped. The first of
+//! them also asks the kernel where its functions are, if it is new here.
 
 mod both_ways;
 mod cpus;
@@ -60,36 +60,32 @@ int main(void) {
 }
 "#;
 
-/// A folder with the server, linked statically, where a machine can be recorded.
-fn prepared(what: &str) -> Option<TempDir> {
-    prepared_of(what, SERVER)
+/// A folder with the server, linked statically.
+fn prepared() -> TempDir {
+    prepared_of(SERVER)
 }
 
 /// The same of another program.
-fn prepared_of(what: &str, source: &str) -> Option<TempDir> {
-    with_needs(what, &[])?;
+fn prepared_of(source: &str) -> TempDir {
+    assert_guest(&[]);
     let folder = tempfile::tempdir().unwrap();
     compile(folder.path(), "server", source, &["-static", "-O1"]);
-    Some(folder)
+    folder
 }
 
-/// Says that a test is skipped where no machine can be recorded, or one of these programs, each
-/// with its package, is not there.
-fn with_needs(what: &str, programs: &[(&str, &str)]) -> Option<()> {
-    let absent = programs
-        .iter()
-        .find(|(program, _)| !Path::new(program).is_file());
-    let missing = match (tools::system_qemu(), system::parts(), absent) {
-        (Ok(_), Ok(_), None) => return Some(()),
-        (Err(error), _, _) => error.to_string(),
-        (_, Err(error), _) => error.to_string(),
-        (.., Some((program, package))) => format!("no {program} (apt-get install {package})"),
-    };
-    assert!(std::env::var_os("COREHOP_INSIST").is_none(), "{missing}");
-    // Past the test's own output, which is kept back where it passes.
-    let line = format!("skipped: {what}, on a machine of its own: {missing}\n");
-    let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
-    None
+/// Fails with a remedy where no machine can be recorded, or where one of these programs, each with
+/// its package, is missing.
+fn assert_guest(programs: &[(&str, &str)]) {
+    if let Err(error) = tools::system_qemu() {
+        panic!("{error}; remedy: {}", error.remedy());
+    }
+    if let Err(error) = system::parts() {
+        panic!("{error}; remedy: {}", error.remedy());
+    }
+    for (program, package) in programs {
+        let is_there = Path::new(program).is_file();
+        assert!(is_there, "no {program} (apt-get install {package})");
+    }
 }
 
 const OPTIONS: [&str; 3] = ["--system", "--request-at", "serve"];
@@ -147,9 +143,7 @@ fn entries(trace: &Trace, name: &str) -> usize {
 
 #[test]
 fn a_machine_is_recorded_with_its_kernel_and_names_the_functions_of_both() {
-    let Some(folder) = prepared("a static program") else {
-        return;
-    };
+    let folder = prepared();
     let mut recording = start(folder, &[], &["./server"]);
     let trace = recording.trace();
     let complete = trace.requests().iter().filter(|request| request.complete);
@@ -179,9 +173,7 @@ fn frames_of(trace: &Trace, number: u64) -> BTreeMap<u32, (u64, u64)> {
 
 #[test]
 fn two_processes_on_a_machine_have_what_they_share_in_one_physical_page() {
-    let Some(folder) = prepared_of("two processes", TWO_PROCESSES) else {
-        return;
-    };
+    let folder = prepared_of(TWO_PROCESSES);
     let mut recording = start(folder, &[], &["./server"]);
     let mut trace = recording.trace();
     trace.index_by(Index::Physical);
@@ -217,9 +209,7 @@ fn two_processes_on_a_machine_have_what_they_share_in_one_physical_page() {
 
 #[test]
 fn the_kernel_is_entered_as_often_for_each_system_call_as_strace_counts() {
-    let Some(folder) = prepared_of("system calls by their handlers", ALONE) else {
-        return;
-    };
+    let folder = prepared_of(ALONE);
     let expected = straced(&folder.path().join("server"));
     let arguments = ["--system", "--request-at", "_start", "--", "./server"];
     let mut recording = Recording::start_in(folder, arguments);
@@ -250,9 +240,7 @@ fn the_kernel_is_entered_as_often_for_each_system_call_as_strace_counts() {
 
 #[test]
 fn what_only_a_process_can_do_is_refused_on_a_machine() {
-    let Some(folder) = prepared("system calls as markers") else {
-        return;
-    };
+    let folder = prepared();
     let arguments = ["--system", "--request-at", "syscalls", "--", "./server"];
     let mut recording = Recording::start_in(folder, arguments);
     assert_eq!(recording.finish().code(), Some(2));

@@ -35,9 +35,7 @@ int main(void) {
 
 #[test]
 fn each_thread_is_on_the_cpu_that_it_chose() {
-    let Some(folder) = prepared_of("a program of two threads", SERVER) else {
-        return;
-    };
+    let folder = prepared_of(SERVER);
     let mut recording = start(folder, &["--guest-cpus", "2"], &["./server"]);
     let trace = recording.trace();
     let mut served = BTreeMap::new();

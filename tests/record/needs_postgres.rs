@@ -1,9 +1,8 @@
 //! Postgres, whose postmaster forks a process for each connection, under the QEMU of `make qemu`.
 //!
 //! QEMU 7.2 crashes where postgres forks, so this is the one server here that needs another QEMU.
-//! Where that is not built, or there is no postgres, the test says that it is skipped.
 
-use crate::qemu10::{self, Qemu10};
+use crate::qemu10::Qemu10;
 use crate::recording::{Recording, free_port};
 use corehop_traces::{Trace, check};
 use std::collections::BTreeSet;
@@ -25,16 +24,16 @@ struct Needs {
     postgres: PathBuf,
 }
 
-/// What is needed, or what of it is missing.
-fn needs() -> Result<Needs, String> {
-    let qemu = Qemu10::find()?;
+/// What is needed. Fails with a remedy where it is missing.
+fn needs() -> Needs {
+    let qemu = Qemu10::found();
     let versions = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
         .flatten();
     let mut folders = versions.flatten().map(|version| version.path().join("bin"));
     let postgres = folders.find(|folder| folder.join("pgbench").is_file());
-    let postgres = postgres.ok_or("no postgres (apt-get install postgresql)")?;
-    Ok(Needs { qemu, postgres })
+    let postgres = postgres.expect("no postgres (apt-get install postgresql-15)");
+    Needs { qemu, postgres }
 }
 
 /// A command as another user than root, as which postgres refuses to run: in a namespace in which
@@ -117,9 +116,7 @@ fn pgbench(needs: &Needs, port: u16) -> Command {
 
 #[test]
 fn postgres_is_recorded_with_a_process_for_each_connection() {
-    let Some(needs) = qemu10::or_skip("postgres", needs()) else {
-        return;
-    };
+    let needs = needs();
     let folder = tempfile::tempdir().unwrap();
     prepare(&needs, folder.path());
     let port = free_port();

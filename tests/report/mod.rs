@@ -1,8 +1,6 @@
 //! `corehop report`: the page in a real browser, and what leaves as files.
 
 mod browser;
-#[path = "../conforming/mod.rs"]
-mod conforming;
 mod files;
 mod page;
 mod recorded;

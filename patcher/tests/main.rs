@@ -1,0 +1,31 @@
+//! All tests of the crate, as one program, which is built sooner than one for each file.
+
+mod batched;
+mod by_argument;
+mod carrier;
+mod cohorts;
+mod delegation;
+mod entries;
+mod exits;
+mod imports;
+mod in_memory;
+mod kth_calls;
+mod libraries;
+mod modules;
+mod needs_two_cpus;
+mod notices;
+mod objects;
+mod posted;
+mod programs;
+mod queues;
+mod refusals;
+mod requests;
+mod runtime;
+mod servers;
+mod soak;
+mod sound;
+mod stacks;
+mod statistics;
+mod terminated;
+mod waiting;
+mod workshop;

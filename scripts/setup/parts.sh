@@ -1,0 +1,22 @@
+# shellcheck shell=sh
+# What some tests need and most do without: a machine to record, QEMU 10 and postgres.
+#
+# Where one of these cannot be installed, the set-up goes on: the tests that need it are skipped,
+# and counted as skipped. What is fetched or built stays in ${XDG_CACHE_HOME:-~/.cache}/corehop, so
+# each machine does it once.
+
+install_parts() {
+    parts=${XDG_CACHE_HOME:-$HOME/.cache}/corehop
+    (install_packages parts) || go_on_without "these packages"
+    has_guest || scripts/guest.sh || go_on_without "a machine to record"
+    [ -x "$parts/qemu/qemu-x86_64" ] || scripts/qemu.sh >/dev/null || go_on_without "QEMU 10"
+}
+
+has_guest() {
+    [ -x "$parts/guest/bin/busybox" ] &&
+        ls "$parts"/guest/boot/vmlinuz-*-cloud-amd64 >/dev/null 2>&1
+}
+
+go_on_without() {
+    say "going on without $1: tests that need it are skipped"
+}

@@ -1,0 +1,115 @@
+"""What runs beside nextest, one step after the other: doc tests, Python's tests, and checks.
+
+Tests of servers wait a quarter of the time, which these use.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.counts import Counts, of_doc_tests, of_junit, together
+from suite.processes import KEPT, ROOT, Processes
+
+PYTEST = [sys.executable, "-B", "-m", "pytest", "-q"]
+SYMBOLIZER = ROOT / "symbolizer"
+FLEET = ROOT / "fleet"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A program to run, and how its tests are counted; a check has none."""
+
+    name: str
+    command: Sequence[str]
+    folder: Path = ROOT
+    count: Callable[[Path, int], Counts] | None = None
+
+    @property
+    def log(self) -> Path:
+        """Say where goes what it prints."""
+        return KEPT / f"{self.name.replace(' ', '-')}.log"
+
+
+def of_log(log: Path, code: int) -> Counts:
+    """Count doc tests; a crate of which none could be built is one that failed."""
+    counts = of_doc_tests(log.read_text(errors="replace"))
+    if code != 0 and not counts.failed:
+        counts.failed.append("doc tests")
+    return counts
+
+
+def of_one(name: str) -> Callable[[Path, int], Counts]:
+    """Count a program that is one test."""
+    return lambda _, code: Counts(failed=[name]) if code else Counts(passed=1)
+
+
+def pytest(name: str, folder: Path, *tests: str) -> Step:
+    """Run the Python tests of a folder."""
+    report = KEPT / f"{name}.xml"
+
+    def count(_: Path, code: int) -> Counts:
+        counts = of_junit(report) if report.exists() else Counts()
+        if code != 0 and not counts.failed:
+            counts.failed.append(f"pytest of {name}")
+        return counts
+
+    return Step(f"pytest of {name}", [*PYTEST, f"--junitxml={report}", *tests], folder, count)
+
+
+CHECKS = [
+    Step(
+        "clippy",
+        ["cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"],
+    ),
+    Step("ruff and mypy", ["make", "--no-print-directory", "lint-python"]),
+]
+TESTS = [
+    Step(
+        "doc tests",
+        ["cargo", "test", "--workspace", "--locked", "--no-fail-fast", "--doc"],
+        count=of_log,
+    ),
+    Step(
+        "bench",
+        ["cargo", "test", "--workspace", "--locked", "--bench", "hop"],
+        count=of_one("bench hop"),
+    ),
+    pytest("symbolizer", SYMBOLIZER, "tests", "../scripts/tests"),
+    pytest("fleet", FLEET, "tests"),
+]
+
+
+class Beside(threading.Thread):
+    """Runs these steps while something else runs."""
+
+    def __init__(self, processes: Processes, steps: Sequence[Step]) -> None:
+        """Run nothing yet."""
+        super().__init__(name="beside")
+        self.processes = processes
+        self.steps = steps
+        self.counted: list[Counts] = []
+        # Those that did not succeed.
+        self.wrong: list[Step] = []
+
+    def run(self) -> None:
+        """Run the steps, and go on after one that fails."""
+        for step in self.steps:
+            for report in KEPT.glob(f"{step.name.removeprefix('pytest of ')}.xml"):
+                report.unlink()
+            scripts = {"PYTHONPATH": "../scripts"}
+            code = self.processes.run(step.command, log=step.log, folder=step.folder, more=scripts)
+            if self.processes.is_ending:
+                return
+            if code != 0:
+                self.wrong.append(step)
+            if step.count:
+                self.counted.append(step.count(step.log, code))
+
+    def counts(self) -> Counts:
+        """Wait for all steps, and add their tests up."""
+        self.join()
+        return together(self.counted)

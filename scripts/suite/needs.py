@@ -1,0 +1,100 @@
+"""What some tests need and a machine may lack.
+
+A test that needs one of these is in a module of the need's name. Where such a test is run without
+what it needs, it fails with the remedy.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+POSTGRES = Path("/usr/lib/postgresql")
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something that tests need: the module of these tests, and what to do where it is missing."""
+
+    module: str
+    # Says what is missing; nothing, where all is there.
+    missing: Callable[[], str | None]
+    remedy: str
+
+
+def kept() -> Path:
+    """Give the folder in which what is fetched and built once is kept."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+    return Path(cache) / "corehop"
+
+
+def guest() -> str | None:
+    """Look for the parts of a machine to record. Not by corehop: what it does not find is a bug."""
+    if not shutil.which(os.environ.get("COREHOP_QEMU_SYSTEM", "qemu-system-x86_64")):
+        return "no qemu-system-x86_64"
+    for variable, pattern in [
+        ("COREHOP_GUEST_KERNEL", "boot/vmlinuz-*-cloud-amd64"),
+        ("COREHOP_GUEST_BUSYBOX", "bin/busybox"),
+    ]:
+        if variable not in os.environ and not any((kept() / "guest").glob(pattern)):
+            return f"no {kept() / 'guest' / pattern}"
+    return None
+
+
+def described_caches() -> str | None:
+    """Look for the kernel's description of the private caches."""
+    found = {(path / "level").read_text().strip() for path in CACHES.glob("index*")}
+    return None if {"1", "2"} <= found else f"no L1 and L2 in {CACHES}"
+
+
+def qemu10() -> str | None:
+    """Look for what `make qemu` builds."""
+    qemu = kept() / "qemu/qemu-x86_64"
+    return None if qemu.is_file() else f"no {qemu}"
+
+
+def postgres() -> str | None:
+    """Look for QEMU 10 and for a postgres to record under it."""
+    if missing := qemu10():
+        return missing
+    return None if any(POSTGRES.glob("*/bin/pgbench")) else f"no postgres in {POSTGRES}"
+
+
+def two_cpus() -> str | None:
+    """Count the CPUs that tests may use."""
+    return None if len(os.sched_getaffinity(0)) > 1 else "tests may use one CPU"
+
+
+def root() -> str | None:
+    """Look who runs the tests."""
+    return None if os.geteuid() == 0 else "only root can become another user"
+
+
+def devices() -> str | None:
+    """Try to make a device, which containers may forbid root as well."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            os.mknod(Path(folder) / "null", 0o020600, os.makedev(1, 3))
+        except OSError as error:
+            return f"this user may not make devices ({error.strerror})"
+    return None
+
+
+NEEDS = [
+    Need("needs_guest", guest, "scripts/setup.sh test"),
+    Need("needs_qemu10", qemu10, "make qemu"),
+    Need("needs_postgres", postgres, "scripts/qemu.sh test"),
+    Need("needs_two_cpus", two_cpus, "allow another CPU (taskset), or give the machine one"),
+    Need(
+        "needs_described_caches",
+        described_caches,
+        "run where the kernel describes the caches in /sys/devices/system/cpu",
+    ),
+    Need("needs_root", root, "run the tests as root"),
+    Need("needs_devices", devices, "run the tests as root, in a container with --privileged"),
+]

@@ -1,0 +1,42 @@
+//! What several tests need, made by the first of them.
+//!
+//! nextest runs each test in a process of its own, so what they share is in a folder of the run. Of
+//! the processes that need it, one makes it while the others wait for a lock. `cargo test` has one
+//! process, and a temporary folder.
+
+use rustix::fs::{FlockOperation, flock};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use tempfile::TempDir;
+
+/// The folder that nextest's processes share in this run. `make test` removes it.
+fn folder_of_run() -> PathBuf {
+    static OWN: OnceLock<TempDir> = OnceLock::new();
+    match std::env::var("NEXTEST_RUN_ID") {
+        Ok(run) => Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join("made")
+            .join(run),
+        Err(_) => OWN
+            .get_or_init(|| tempfile::tempdir().unwrap())
+            .path()
+            .into(),
+    }
+}
+
+/// The folder of this name, with what `make` puts there.
+pub fn made_once(name: &str, make: impl FnOnce(&Path)) -> PathBuf {
+    let run = folder_of_run();
+    std::fs::create_dir_all(&run).unwrap();
+    let [folder, made] = [name.to_owned(), format!("{name}.made")].map(|name| run.join(name));
+    let lock = File::create(run.join(format!("{name}.lock"))).unwrap();
+    flock(&lock, FlockOperation::LockExclusive).unwrap();
+    if !made.exists() {
+        // Of one that failed something may be left.
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir(&folder).unwrap();
+        make(&folder);
+        File::create(made).unwrap();
+    }
+    folder
+}

@@ -1,0 +1,69 @@
+//! All tests of the commands, as one program, which is built sooner than one for each file.
+//!
+//! Those of `corehop record` are another, which is built beside this one.
+
+mod background;
+mod by_argument;
+mod calibrate;
+mod candidates;
+mod characterize;
+mod circles;
+mod coloured;
+mod configuration;
+mod conforming;
+mod copied;
+#[path = "../traces/tests/definitions/mod.rs"]
+mod definitions;
+mod doctor;
+mod entered_once;
+mod explain;
+mod export;
+mod figures;
+mod fleet;
+mod functions;
+mod hostile_folder;
+mod import;
+mod inert;
+mod info_and_check;
+mod info_kernel_visits;
+mod info_system_calls;
+mod interrupting;
+mod journey;
+mod kernel_model;
+mod machine_trace;
+mod made_once;
+mod manual;
+mod measure;
+mod measure_posted;
+mod memcached;
+mod modes;
+mod optimize;
+mod optimize_posted;
+mod optimize_race;
+mod outputs;
+mod packaging;
+mod partition;
+mod patch;
+mod physical_addresses;
+mod plugin;
+mod pollute;
+mod pollute_with_other_options;
+mod processes;
+mod replay;
+mod replay_posted;
+mod report;
+mod run;
+mod sample;
+mod schema;
+mod screen;
+mod second_oracle;
+mod server;
+mod taken;
+mod timed_replay;
+#[allow(clippy::all, clippy::too_many_lines, clippy::undocumented_unsafe_blocks)]
+#[allow(unused, unreachable_pub, missing_docs)]
+#[rustfmt::skip]
+#[path = "../traces/src/format/trace_capnp.rs"]
+mod trace_capnp;
+mod truth;
+mod tutorial;
