@@ -133,13 +133,24 @@ pub fn measure(effort: &Effort, observer: &dyn Observer) -> Result<(Hops, Vec<St
             // Ctrl-C reaches the program too.
             step(observer)?;
             let readings = printed?.into_iter().map(trial.to_ns);
+            // In a time in which nobody hopped, a hop takes as long as no number says.
+            let readings = readings.filter(|ns| ns.is_finite());
             readings.for_each(|ns| trial.readings.push(ns, ghz));
         }
     }
     observer.end();
     let mut hops = Hops::default();
     for trial in &trials {
-        *(trial.slot)(&mut hops) = trial.readings.figure();
+        let figure = trial.readings.figure();
+        if figure.is_none() {
+            let words = trial.words.join(" ");
+            left_out.push(format!(
+                "hops by {} ({words}): no thread hopped in time; calibrate again while the machine \
+                 does nothing else",
+                trial.backend
+            ));
+        }
+        *(trial.slot)(&mut hops) = figure;
     }
     Ok((hops, left_out))
 }
