@@ -9,11 +9,15 @@
 //! data that its thread references from the entry up to its next call of the function, or to the
 //! request's end.
 //!
+//! An object that each request makes anew has nothing that a core could keep. Arguments that mostly
+//! point to such objects are refused.
+//!
 //! Only what the trace tells is counted (`corehop_traces::Arguments`), and of how many calls it
 //! does is said.
 
 mod choices;
 mod find;
+mod lifetimes;
 mod lines;
 mod object;
 mod plan;

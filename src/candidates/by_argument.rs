@@ -13,6 +13,9 @@ use corehop_wording::name::shortened;
 use corehop_wording::number::{counted, grouped, share};
 use serde_json::{Value, json};
 
+/// So many arguments that are refused are named.
+const MOST_NAMED: usize = 5;
+
 /// What is printed of a trace.
 pub fn told(trace: &Trace, name: &str, min_share: f64, as_json: bool) -> Result<Lines, Failure> {
     let bar = Bar::new();
@@ -41,6 +44,13 @@ fn text_of(trace: &Trace, name: &str, min_share: f64, found: &ObjectArguments) -
         "of {} more no argument is known to be one of several objects",
         grouped(found.without_objects as u64)
     );
+    if !found.renewed.is_empty() {
+        line!(
+            text,
+            "left out: {}, whose objects each request makes anew",
+            renewed(trace, &found.renewed)
+        );
+    }
     line!(text);
     line!(
         text,
@@ -71,6 +81,19 @@ fn text_of(trace: &Trace, name: &str, min_share: f64, found: &ObjectArguments) -
     text
 }
 
+/// The first arguments that are refused, and how many more there are.
+fn renewed(trace: &Trace, all: &[ObjectArgument]) -> String {
+    let shown = all.iter().take(MOST_NAMED).map(|one| {
+        let name = shortened(&trace.functions()[one.function.index()].name);
+        format!("argument {} of {name}", one.argument.number())
+    });
+    let mut shown: Vec<String> = shown.collect();
+    if all.len() > MOST_NAMED {
+        shown.push(format!("and {} more", all.len() - MOST_NAMED));
+    }
+    shown.join(", ")
+}
+
 fn again(one: &ObjectArgument) -> String {
     match one.lines_returned_to {
         0 => "-".into(),
@@ -93,6 +116,10 @@ fn json_of(trace: &Trace, name: &str, min_share: f64, found: &ObjectArguments) -
         }
         object
     });
+    let renewed = found.renewed.iter().map(|one| {
+        let counts = [one.calls, one.known, one.objects];
+        called(trace, (one.function, one.argument), counts)
+    });
     json!({
         "trace": name,
         "requests": found.requests,
@@ -101,6 +128,7 @@ fn json_of(trace: &Trace, name: &str, min_share: f64, found: &ObjectArguments) -
         "called_too_rarely": found.called_too_rarely,
         "unpatchable": found.unpatchable,
         "without_objects": found.without_objects,
+        "renewed": renewed.collect::<Vec<_>>(),
         "arguments": arguments.collect::<Vec<_>>(),
     })
 }

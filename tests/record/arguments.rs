@@ -8,9 +8,13 @@ use std::process::Command;
 
 /// Requests about one of four tables each, in an order that does not repeat soon. `visit` has its
 /// table in argument 2 and walks all of it; `late` hands it on through a callee before it is used,
-/// `computed` never uses its argument as an address, and `pinned` always has the same one.
+/// `computed` never uses its argument as an address, and `pinned` always has the same one. `name` is
+/// called about a string that each request makes anew, `use` about one of four objects whose first
+/// field each request counts in.
 const SOURCE: &str = r#"
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 enum { TABLES = 4, LINES = 300, REQUESTS = 200 };
 struct table { long cells[LINES * 8]; };
 static struct table tables[TABLES] __attribute__((aligned(4096)));
@@ -26,7 +30,19 @@ ENTRY void count(void) { sum++; }
 ENTRY long late(struct table *table) { count(); return table->cells[3]; }
 ENTRY long computed(struct table *table) { return (long)table / 64; }
 ENTRY long pinned(struct table *table) { return table->cells[5]; }
+ENTRY long name(const char *of) { return of[0] + of[3]; }
+struct counted { long uses; long value; };
+static struct counted all_counted[TABLES];
+ENTRY long use(struct counted *of) { return of->uses + of->value; }
+ENTRY char *new_name(const char *text) { return memcpy(malloc(24), text, 6); }
 ENTRY void serve(int number) {
+    char *names[] = {new_name("first"), new_name("other")};
+    sum += name(names[0]) + name(names[1]);
+    free(names[1]);
+    free(names[0]);
+    struct counted *counted = &all_counted[(number * 7 + number / 5) % TABLES];
+    counted->uses++;
+    sum += use(counted);
     struct table *table = &tables[(number * 7 + number / 5) % TABLES];
     sum += visit(number, table);
     sum += late(table) + computed(table) + pinned(&one);
@@ -113,6 +129,11 @@ fn the_functions_whose_argument_is_an_object_are_listed() {
         !symbols.contains(&"computed") && !symbols.contains(&"pinned"),
         "{symbols:?}"
     );
+    assert_eq!(of("use")["objects"], 4);
+    let renewed = said["renewed"].as_array().unwrap();
+    let renewed: Vec<_> = renewed.iter().map(|one| &one["symbol"]).collect();
+    assert_eq!(renewed, ["name"], "{said}");
+    assert!(!symbols.contains(&"name"), "{symbols:?}");
     // Each return to a table after others finds its 300 lines again, and few others.
     let mut latest = [None; 4];
     let mut returns = 0;

@@ -1,6 +1,7 @@
 //! Finds the arguments that are objects, in three passes over a trace: which functions are called
 //! as often as they may be, whose known arguments change, and which lines their calls reference.
 
+use super::lifetimes;
 use super::lines;
 use super::object::{Object, ObjectArgument, objects_of};
 use crate::error::Error;
@@ -31,6 +32,8 @@ pub struct ObjectArguments {
     pub unpatchable: usize,
     /// Functions none of whose arguments is an object, as far as is known.
     pub without_objects: usize,
+    /// Arguments whose objects are mostly made anew in each request.
+    pub renewed: Vec<ObjectArgument>,
     /// The arguments.
     pub all: Vec<ObjectArgument>,
 }
@@ -54,6 +57,7 @@ pub fn object_arguments(
         called_too_often: 0,
         unpatchable: 0,
         without_objects: 0,
+        renewed: Vec::new(),
         all: Vec::new(),
     };
     if found.requests == 0 {
@@ -83,6 +87,10 @@ pub fn object_arguments(
         }
     }
     arguments.retain(|one| counted.contains(&one.function));
+    progress::stage(progress, stage("code blocks read for lifetimes"), |tell| {
+        lifetimes::count(trace, &counted, &mut arguments, tell)
+    })?;
+    (found.renewed, arguments) = arguments.into_iter().partition(ObjectArgument::is_renewed);
     progress::stage(progress, stage("code blocks read for lines"), |tell| {
         lines::count(trace, &counted, &mut arguments, tell)
     })?;
@@ -184,6 +192,8 @@ fn changing(
             known: seen.known,
             objects: seen.objects.len() as u64,
             changes: seen.changes,
+            lasting: 0,
+            renewed: 0,
             accesses: 0,
             lines: 0,
             lines_returned_to: 0,

@@ -21,6 +21,10 @@ pub struct ObjectArgument {
     pub objects: u64,
     /// Those that name another object than the thread's known call before, which there is.
     pub changes: u64,
+    /// Calls that load bytes of the object which were there before their request.
+    pub lasting: u64,
+    /// Calls that load only bytes of it which their request has stored.
+    pub renewed: u64,
     /// Loads and stores of all calls.
     pub accesses: u64,
     /// Distinct lines of data of each call, all together.
@@ -29,6 +33,13 @@ pub struct ObjectArgument {
     pub lines_returned_to: u64,
     /// Those of these that the object's call before has referenced too, and no call since.
     pub lines_again: u64,
+}
+
+impl ObjectArgument {
+    /// Whether its objects are mostly made anew in each request, so that none is there for the next.
+    pub(super) fn is_renewed(&self) -> bool {
+        self.renewed > self.lasting
+    }
 }
 
 /// The object of each argument that is known.
