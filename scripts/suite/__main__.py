@@ -62,7 +62,8 @@ def interrupt(_number: int, _frame: FrameType | None) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Do what the command line says."""
     options = command_line().parse_args(arguments)
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    # Also where a shell that started it in the background had it ignore a Ctrl-C.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupt)
     processes = Processes()
     try:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from suite import again, needs, nextest, run
+from suite import again, beside, needs, nextest, run
 from suite.beside import Beside, Step, of_log
 from suite.counts import Counts, of_doc_tests, of_junit, together
 from suite.load import Load
@@ -126,25 +126,31 @@ def test_the_tests_that_run_alone_are_those_that_take_all_threads() -> None:
     assert [of["filter"] for of in all_threads] == [settings["alone"]["default-filter"]]
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep logs apart from those of the run that these tests are part of."""
+    monkeypatch.setattr(beside, "KEPT", tmp_path)
+
+
 def test_steps_go_on_after_one_that_fails(tmp_path: Path) -> None:
     fails = Step("fails", [sys.executable, "-c", "print('no'); raise SystemExit(3)"], tmp_path)
     counts = Step("counts", [sys.executable, "-c", ""], tmp_path, lambda _, code: Counts(1 + code))
-    beside = Beside(Processes(), [fails, counts])
-    beside.start()
-    assert beside.counts() == Counts(passed=1)
-    assert beside.wrong == [fails]
+    steps = Beside(Processes(), [fails, counts])
+    steps.start()
+    assert steps.counts() == Counts(passed=1)
+    assert steps.wrong == [fails]
     assert fails.log.read_text() == "no\n"
 
 
 def test_what_runs_is_ended_and_nothing_more_is_started() -> None:
     processes = Processes()
     step = Step("sleeps", [sys.executable, "-c", "import time; time.sleep(1000)"])
-    beside = Beside(processes, [step, step])
-    beside.start()
+    steps = Beside(processes, [step, step])
+    steps.start()
     while not processes.running:
         time.sleep(0.01)
     processes.end()
-    assert beside.counts() == Counts()
+    assert steps.counts() == Counts()
     assert processes.run(["true"]) == INTERRUPTED
 
 
