@@ -36,7 +36,7 @@ pub struct ObjectArgument {
 }
 
 impl ObjectArgument {
-    /// Whether its objects are mostly made anew in each request, so that none is there for the next.
+    /// Whether its objects are mostly made anew in each request: none is there for the next.
     pub(super) fn is_renewed(&self) -> bool {
         self.renewed > self.lasting
     }
