@@ -9,7 +9,7 @@
 //! data that its thread references from the entry up to its next call of the function, or to the
 //! request's end.
 //!
-//! An object that each request makes anew has nothing that a core could keep. Arguments that mostly
+//! An object that each request creates has nothing that a core could keep. Arguments that mostly
 //! point to such objects are refused.
 //!
 //! Only what the trace tells is counted (`corehop_traces::Arguments`), and of how many calls it

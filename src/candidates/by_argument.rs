@@ -47,7 +47,7 @@ fn text_of(trace: &Trace, name: &str, min_share: f64, found: &ObjectArguments) -
     if !found.renewed.is_empty() {
         line!(
             text,
-            "left out: {}, whose objects each request makes anew",
+            "left out: {}, whose objects each request creates",
             renewed(trace, &found.renewed)
         );
     }

@@ -9,8 +9,8 @@ use std::process::Command;
 /// Requests about one of four tables each, in an order that does not repeat soon. `visit` has its
 /// table in argument 2 and walks all of it; `late` hands it on through a callee before it is used,
 /// `computed` never uses its argument as an address, and `pinned` always has the same one. `name`
-/// is called about a string that each request makes anew, `use` about one of four objects whose
-/// first field each request counts in.
+/// is called about a string that each request creates, `use` about one of four objects whose first
+/// field each request counts in.
 const SOURCE: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>

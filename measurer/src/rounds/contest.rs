@@ -1,7 +1,7 @@
 //! The original and several contestants in turn: which does best, and by how much.
 //!
 //! A contestant is the server with a plan's hops, or with its system calls posted. First a race of
-//! all of them, which `race` decides. Then the winner against the original, in rounds of its own
+//! all of them, which `race` decides. Then the winner against the original, in new rounds
 //! until its interval is narrow. What the race measured has no part in that interval: the best of
 //! several was in luck there more often than not. Rejected: the race's rounds counted in with a
 //! correction for the choice, which is as wide as what the few more rounds cost.

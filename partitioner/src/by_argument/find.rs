@@ -32,7 +32,7 @@ pub struct ObjectArguments {
     pub unpatchable: usize,
     /// Functions none of whose arguments is an object, as far as is known.
     pub without_objects: usize,
-    /// Arguments whose objects are mostly made anew in each request.
+    /// Arguments whose objects each request mostly creates.
     pub renewed: Vec<ObjectArgument>,
     /// The arguments.
     pub all: Vec<ObjectArgument>,

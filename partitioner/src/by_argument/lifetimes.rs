@@ -1,17 +1,17 @@
 //! Which arguments point to objects that outlive a request.
 //!
 //! A core keeps an object's lines for its next call, so the object must still be there in the next
-//! request. Its address does not tell: a string that each request makes anew often lies where the
-//! one before it lay. What calls read tells. Of an object that outlives requests a call loads bytes
-//! that nobody has stored in this request; of one that was just made, only bytes that this request
-//! has stored. So the loads of each call from the 16 bytes that its argument points into are held
-//! against the stores of its request there. A call that loads none of them tells nothing. Rejected:
-//! to know the allocator's functions, of which each program may have its own.
+//! request. Its address does not show that: a string that each request creates often has the
+//! address of the one before it. Loads do. Of an object that outlives requests a call loads bytes
+//! that nobody has stored in this request; of one that was just created, only bytes that this
+//! request has stored. So the loads of each call from the 16 bytes that its argument points into
+//! are compared with the stores of its request there. A call that loads none of them shows nothing.
+//! Rejected: to know the allocator's functions, of which each program may have its own.
 
-use super::object::{Object, ObjectArgument, objects_of};
+use super::object::{Object, ObjectArgument, calls_of, objects_of};
 use crate::error::Error;
 use corehop_traces::{
-    ARGUMENTS, Access, Arguments, EnteredCall, Execution, FunctionId, Kind, RequestId, Tell, Trace,
+    ARGUMENTS, Access, EnteredCall, Execution, FunctionId, Kind, RequestId, Tell, Trace,
 };
 use std::collections::HashMap;
 
@@ -28,12 +28,8 @@ pub fn count(
     arguments: &mut [ObjectArgument],
     tell: Tell<'_>,
 ) -> Result<(), Error> {
-    let mut wanted = vec![false; trace.functions().len()];
-    functions
-        .iter()
-        .for_each(|function| wanted[function.index()] = true);
-    let calls = Arguments::of(trace, wanted)?;
-    let mut lifetimes = Lifetimes::new(trace, functions, &calls);
+    let (place_of, calls) = calls_of(trace, functions)?;
+    let mut lifetimes = Lifetimes::new(trace, functions, (place_of, &calls));
     let executions = trace.executions().with_virtual_addresses();
     let mut executions = executions.telling(tell);
     while let Some(execution) = executions.next()? {
@@ -88,11 +84,11 @@ struct Lifetimes<'c> {
 }
 
 impl<'c> Lifetimes<'c> {
-    fn new(trace: &'c Trace, functions: &[FunctionId], calls: &'c [EnteredCall]) -> Lifetimes<'c> {
-        let mut place_of = vec![None; trace.functions().len()];
-        for (place, function) in functions.iter().enumerate() {
-            place_of[function.index()] = Some(place);
-        }
+    fn new(
+        trace: &'c Trace,
+        functions: &[FunctionId],
+        (place_of, calls): (Vec<Option<usize>>, &'c [EnteredCall]),
+    ) -> Lifetimes<'c> {
         let (mut hints, mut stored) = (vec![false; HINTS], HashMap::new());
         let objects = calls.iter().flat_map(|call| objects_of(trace, call));
         for object in objects.flatten() {

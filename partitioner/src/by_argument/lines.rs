@@ -4,9 +4,9 @@
 //! last referenced by the call of its object before is one that hopping to the object would have
 //! found in its core's caches, and that other objects' calls have had the time to evict elsewhere.
 
-use super::object::{Object, ObjectArgument, objects_of};
+use super::object::{Object, ObjectArgument, calls_of, objects_of};
 use crate::error::Error;
-use corehop_traces::{ARGUMENTS, Arguments, EnteredCall, Execution, FunctionId, Kind, Tell, Trace};
+use corehop_traces::{ARGUMENTS, EnteredCall, Execution, FunctionId, Kind, Tell, Trace};
 use std::collections::HashMap;
 
 /// What a function's calls have done.
@@ -39,12 +39,8 @@ pub fn count(
     arguments: &mut [ObjectArgument],
     tell: Tell<'_>,
 ) -> Result<(), Error> {
-    let mut wanted = vec![false; trace.functions().len()];
-    functions
-        .iter()
-        .for_each(|function| wanted[function.index()] = true);
-    let calls = Arguments::of(trace, wanted)?;
-    let mut counting = Counting::new(trace, functions, &calls);
+    let (place_of, calls) = calls_of(trace, functions)?;
+    let mut counting = Counting::new(trace, functions, (place_of, &calls));
     let mut executions = trace.executions().telling(tell);
     while let Some(execution) = executions.next()? {
         counting.execution(&execution);
@@ -74,11 +70,11 @@ struct Counting<'c> {
 }
 
 impl<'c> Counting<'c> {
-    fn new(trace: &'c Trace, functions: &[FunctionId], calls: &'c [EnteredCall]) -> Counting<'c> {
-        let mut place_of = vec![None; trace.functions().len()];
-        for (place, function) in functions.iter().enumerate() {
-            place_of[function.index()] = Some(place);
-        }
+    fn new(
+        trace: &'c Trace,
+        functions: &[FunctionId],
+        (place_of, calls): (Vec<Option<usize>>, &'c [EnteredCall]),
+    ) -> Counting<'c> {
         let new = |&id| Function {
             id,
             calls: 0,

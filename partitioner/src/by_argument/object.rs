@@ -1,7 +1,8 @@
 //! An argument that is an object, and what is counted of it.
 
+use crate::error::Error;
 use corehop_plans::Argument;
-use corehop_traces::{ARGUMENTS, EnteredCall, FunctionId, Trace};
+use corehop_traces::{ARGUMENTS, Arguments, EnteredCall, FunctionId, Trace};
 
 /// An object: the process, and the 16 bytes that the argument points into.
 pub(super) type Object = (u32, u64);
@@ -36,10 +37,23 @@ pub struct ObjectArgument {
 }
 
 impl ObjectArgument {
-    /// Whether its objects are mostly made anew in each request: none is there for the next.
+    /// Whether each request mostly creates its objects, so that none is there for the next.
     pub(super) fn is_renewed(&self) -> bool {
         self.renewed > self.lasting
     }
+}
+
+/// By function of the trace, its place among these; and the calls of these, in order.
+pub(super) fn calls_of(
+    trace: &Trace,
+    functions: &[FunctionId],
+) -> Result<(Vec<Option<usize>>, Vec<EnteredCall>), Error> {
+    let mut place_of = vec![None; trace.functions().len()];
+    for (place, function) in functions.iter().enumerate() {
+        place_of[function.index()] = Some(place);
+    }
+    let wanted = place_of.iter().map(Option::is_some).collect();
+    Ok((place_of, Arguments::of(trace, wanted)?))
 }
 
 /// The object of each argument that is known.
