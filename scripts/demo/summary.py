@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from corehop_json import system_calls
 from corehop_json.counters import Counters
 from corehop_json.optimize import Optimized, Tried
 from corehop_json.partition import Partitioned
@@ -134,7 +135,7 @@ def speed(found: Optimized) -> list[str]:
     result = [
         *head,
         f"  {found.ratio:.2f} ({low:.2f} to {high:.2f}, {100 * found.confidence:.0f} %"
-        f" confidence) times as fast {means(best)}",
+        f" confidence) times as fast{on_cores(best)}",
     ]
     if found.groups:
         groups = " and ".join(f"{of.runs} at {of.ratio:.2f}" for of in found.groups)
@@ -145,14 +146,14 @@ def speed(found: Optimized) -> list[str]:
             f" {best.predicted.hops_per_request:.1f} hops a request"
         )
     result += [f"  {described(function)}" for function in best.functions or []]
+    if best.system_calls:
+        result.append(f"  {system_calls.described(best.system_calls)}")
     return [*result, f"  to start it so: {found.command}"]
 
 
-def means(best: Tried) -> str:
-    """Say by which means a server is faster."""
-    if best.system_calls:
-        return f"with its system calls posted: {best.system_calls}"
-    return f"on {best.cores} cores"
+def on_cores(best: Tried) -> str:
+    """Give the number of cores; system calls without a plan have none."""
+    return f" on {best.cores} cores" if best.cores else ""
 
 
 def described(function: PlannedFunction) -> str:

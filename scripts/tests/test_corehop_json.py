@@ -12,7 +12,16 @@ import msgspec
 import pytest
 
 import corehop_json
-from corehop_json import candidates, counters, info, optimize, partition, plan, replay
+from corehop_json import (
+    candidates,
+    counters,
+    info,
+    optimize,
+    partition,
+    plan,
+    replay,
+    system_calls,
+)
 
 SCHEMAS = Path(__file__).resolve().parent.parent.parent / "schemas"
 
@@ -87,6 +96,14 @@ def json_types(field: Any) -> set[str]:
     return {JSON_TYPES[origin or field]}
 
 
+def items_of(field: Any) -> list[Any]:
+    """Give the types of the items of a field that takes an array."""
+    origin = typing.get_origin(field)
+    if origin in (typing.Union, types.UnionType):
+        return [item for one in typing.get_args(field) for item in items_of(one)]
+    return list(typing.get_args(field)) if origin in (list, tuple) else []
+
+
 @pytest.mark.parametrize("kind", PLACES, ids=lambda kind: kind.__name__)
 def test_a_type_has_keys_of_its_schema_with_their_types_and_nulls(
     kind: type[msgspec.Struct],
@@ -99,6 +116,24 @@ def test_a_type_has_keys_of_its_schema_with_their_types_and_nulls(
         assert json_types(hints[field.name]) == wanted, field.name
         may_lack = msgspec.UnsetType in typing.get_args(hints[field.name])
         assert (field.encode_name in place["required"]) is not may_lack, field.name
+        if typing.get_origin(hints[field.name]) is typing.Literal:
+            values = place["properties"][field.encode_name]["enum"]
+            assert set(typing.get_args(hints[field.name])) == set(values), field.name
+        for item in items_of(hints[field.name]):
+            arrays = alternatives(place["properties"][field.encode_name])
+            of = next(array["items"] for array in arrays if array["type"] == "array")
+            assert json_types(item) == {one["type"] for one in alternatives(of)}, field.name
+
+
+# Keys of a plan that say which function it is, and not what the thread does there.
+NOT_READ = {"module", "build_id", "offset"}
+
+
+def test_a_new_kind_of_planned_function_is_a_new_field_of_the_type() -> None:
+    place = described(plan.PlannedFunction)
+    fields = {field.encode_name for field in msgspec.structs.fields(plan.PlannedFunction)}
+    assert set(place["properties"]) == fields | NOT_READ
+    assert place["oneOf"] == [{"required": ["core"]}, {"required": ["by"]}]
 
 
 def test_every_type_of_corehops_own_outputs_is_held_to_a_schema() -> None:
@@ -120,16 +155,28 @@ FUNCTION: dict[str, Any] = {
     "offset": 8,
 }
 
-# Every kind of planned function, and how it is described.
+# Every kind of planned function, and its description.
 KINDS: dict[str, tuple[dict[str, Any], str]] = {
     "core": ({"core": 1}, "core 1 from serve"),
-    "call": ({"core": 1, "mode": "call"}, "core 1 for calls of serve"),
+    "delegated": ({"core": 1, "mode": "call"}, "calls of serve on core 1"),
     "argument": ({"by": "argument 3"}, "core of argument 3 from serve"),
     "argument later": (
         {"by": "argument 3", "after": 4},
         "core of argument 3 from serve, after 4 calls about it",
     ),
+    "argument after one call": (
+        {"by": "argument 3", "after": 1},
+        "core of argument 3 from serve, after 1 call about it",
+    ),
+    "argument, delegated": (
+        {"by": "argument 3", "mode": "call"},
+        "calls of serve on core of argument 3",
+    ),
     "k-th call": ({"core": 1, "call": 6}, "core 1 from call 6 of serve"),
+    "k-th call, delegated": (
+        {"core": 1, "call": 6, "mode": "call"},
+        "call 6 of serve on core 1",
+    ),
 }
 
 
@@ -140,7 +187,30 @@ def test_every_kind_of_planned_function_is_read_and_described(kind: str) -> None
     assert corehop_json.parse(text, plan.PlannedFunction, "it").described("serve") == expected
 
 
-@pytest.mark.parametrize("keys", [{}, {"core": 1, "by": "argument 1"}, {"core": None}])
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {},
+        {"core": 1, "by": "argument 1"},
+        {"core": None},
+        {"core": 1, "after": 2},
+        {"by": "argument 1", "call": 2},
+        {"core": 1, "mode": "count"},
+    ],
+)
 def test_a_function_that_no_plan_has_is_refused_with_the_place(keys: dict[str, Any]) -> None:
     with pytest.raises(corehop_json.BadOutputError, match=r"split\.json: "):
         corehop_json.parse(json.dumps(FUNCTION | keys), plan.PlannedFunction, "split.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("recv,send@batch", "system calls recv,send batched by io_uring"),
+        ("recv@batch:1", "system calls recv batched by io_uring, by a kernel thread on core 1"),
+        ("read,write@1", "system calls read,write on core 1"),
+        ("read@yield", "system calls read after other threads of the core"),
+    ],
+)
+def test_system_calls_are_described_by_where_they_are_made(text: str, expected: str) -> None:
+    assert system_calls.described(text) == expected

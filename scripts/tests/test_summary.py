@@ -37,7 +37,7 @@ def function(**keys: Any) -> dict[str, Any]:
 # A function of every kind of plan, and how it is shown.
 KINDS: dict[str, tuple[dict[str, Any], str]] = {
     "core": (function(core=1), "core 1 from foo::bar"),
-    "call": (function(core=1, mode="call"), "core 1 for calls of foo::bar"),
+    "delegated": (function(core=1, mode="call"), "calls of foo::bar on core 1"),
     "argument": (function(by="argument 3"), "core of argument 3 from foo::bar"),
     "k-th call": (function(core=1, call=6), "core 1 from call 6 of foo::bar"),
 }
@@ -134,10 +134,10 @@ def test_starts_that_differ_are_shown_with_both_groups() -> None:
     assert "  starts differ: 11 at 1.02 and 9 at 1.60 times the original's speed" in lines
 
 
-def test_posted_system_calls_are_shown_without_a_plan() -> None:
+def test_system_calls_are_shown_without_a_plan_and_without_cores() -> None:
     assert speed(optimized(tried=tried(system_calls="recv,send@batch")))[2:] == [
-        "  2.70 (2.55 to 2.85, 95 % confidence) times as fast with its system calls posted:"
-        " recv,send@batch",
+        "  2.70 (2.55 to 2.85, 95 % confidence) times as fast",
+        "  system calls recv,send batched by io_uring",
         "  to start it so: corehop run",
     ]
 
