@@ -31,11 +31,20 @@ class Layout:
     checkout: Path
 
     @classmethod
+    def of_checkout(cls) -> Layout:
+        """Find the checkout by this file."""
+        return cls(Path(__file__).resolve().parent.parent.parent)
+
+    @classmethod
     def here(cls) -> Layout:
-        """Find the checkout by this file and make the demo's folder."""
-        layout = cls(Path(__file__).resolve().parent.parent.parent)
-        layout.logs.mkdir(parents=True, exist_ok=True)
+        """Find the checkout and make the demo's folder in it."""
+        layout = cls.of_checkout()
+        layout.make_folders()
         return layout
+
+    def make_folders(self) -> None:
+        """Make the demo's folder."""
+        self.logs.mkdir(parents=True, exist_ok=True)
 
     @property
     def scratch(self) -> Path:

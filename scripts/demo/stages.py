@@ -41,12 +41,14 @@ class Run(msgspec.Struct, frozen=True):
 class Stages:
     """What the demo can do, in the order it does it."""
 
-    def __init__(self, layout: Layout, settings: Settings, keeper: Keeper) -> None:
+    def __init__(
+        self, layout: Layout, settings: Settings, keeper: Keeper, steps: Steps | None = None
+    ) -> None:
         """Work in the layout's folder."""
         self.layout = layout
         self.settings = settings
         self.keeper = keeper
-        self.steps = Steps(layout.scratch / "done")
+        self.steps = steps or Steps(layout.scratch / "done")
         # The symbolizer's cache is part of what `make clean` removes.
         os.environ["XDG_CACHE_HOME"] = str(layout.scratch / "cache")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from corehop_json import system_calls
 from corehop_json.counters import Counters
@@ -37,16 +37,18 @@ class PatchedRun:
         return self.run.hops() - self.idle.hops()
 
 
-@dataclass(frozen=True)
+@dataclass
 class Report:
-    """MariaDB: its misses, counted, and what the patched server did."""
+    """MariaDB: its misses, counted, and what the patched server did, as far as that is known."""
 
     layout: Layout
     reference: Run
-    recorded: Run
-    partitions: dict[int, Partitioned]
-    predictions: dict[int, Replayed]
-    runs: list[PatchedRun]
+    recorded: Run | None = None
+    partitions: dict[int, Partitioned] = field(default_factory=dict)
+    predictions: dict[int, Replayed] = field(default_factory=dict)
+    runs: list[PatchedRun] = field(default_factory=list)
+    left_out: list[int] = field(default_factory=list)
+    """Plans of more cores than this machine has CPUs: threads do not move in their runs."""
 
     @property
     def requests(self) -> int:
@@ -55,7 +57,7 @@ class Report:
 
     def unequal_tables(self) -> list[str]:
         """Name the runs and tables that differ from the unpatched run."""
-        others = {"recorded": self.recorded}
+        others = {"recorded": self.recorded} if self.recorded else {}
         others |= {f"{run.backend} on {run.cores} cores": run.run for run in self.runs}
         return [
             f"{name}: {table}"
@@ -80,7 +82,8 @@ class Report:
         ]
         for cores, found in self.partitions.items():
             result += ["", *misses(cores, found)]
-        result += ["", *self.hop_lines(), "", self.checksum_line()]
+        if self.runs:
+            result += ["", *self.hop_lines(), "", self.checksum_line()]
         return result
 
     def hop_lines(self) -> list[str]:
@@ -92,10 +95,10 @@ class Report:
             verdict = "agrees" if self.deviation(run) <= TOLERANCE else "DIFFERS"
             each = counted / max(self.requests, 1)
             result.append(f"{name:<22}{predicted:>9}{counted:>9}{each:>11.2f}  {verdict}")
-        moved = {run.cores for run in self.runs if run.backend == "affinity"}
-        for cores in self.partitions.keys() - moved:
-            result.append(f"  {cores} cores, affinity: left out, this machine has fewer CPUs")
-        return result
+        return result + [
+            f"  {cores} cores, affinity: left out, this machine has fewer CPUs"
+            for cores in self.left_out
+        ]
 
     def checksum_line(self) -> str:
         """Say whether all runs left the same tables."""
