@@ -7,7 +7,7 @@ import signal
 import sys
 
 import demo
-from demo import ending, stages, summary
+from demo import ending, exits, stages, summary
 from demo.kept import Kept
 from demo.layout import Layout, Settings
 
@@ -16,7 +16,7 @@ def main() -> int:
     """Run the demo and give its exit code."""
     settings = read_command_line()
     for name in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(name, ending.interrupt)
+        signal.signal(name, exits.interrupt)
     layout = Layout.of_checkout()
     kept = Kept(layout.scratch)
     return ending.ended(layout, settings, lambda do: pipeline(do, kept), kept)
@@ -68,7 +68,7 @@ def read_command_line() -> Settings:
     parser = argparse.ArgumentParser(
         prog="scripts/demo.sh",
         description=demo.__doc__,
-        epilog=ending.CODES,
+        epilog=exits.CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     defaults = Settings()

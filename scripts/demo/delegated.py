@@ -16,8 +16,8 @@ from corehop_json.candidates import Candidate, Candidates
 from corehop_json.info import Info
 from corehop_json.replay import Replayed
 from demo import ending
-from demo.layout import MARIADBD, Layout, Settings
-from demo.stages import MACHINE, Stages
+from demo.layout import MACHINE, MARIADBD, Layout, Settings
+from demo.stages import Stages
 from demo.steps import Input
 
 Arguments = list[str | Path]

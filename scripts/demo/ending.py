@@ -9,31 +9,14 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
-from types import FrameType
 
 from corehop_json import BadOutputError
+from demo.exits import EXIT_DONE, EXIT_FAILED, EXIT_FAULT, EXIT_INTERRUPTED
 from demo.kept import Kept
 from demo.layout import Layout, Settings, StepError
 from demo.processes import Keeper
 from demo.stages import Stages
 from demo.steps import Steps
-
-CODES = """\
-exit codes:
-  0    done, also where no speedup was found for redis
-  2    usage
-  7    a step failed, or the patched server did not do what it should
-  10   a fault of the demo itself
-  130  interrupted
-
-Results measured before a failure stay in scratch/demo/report.json and report.txt. An unexpected
-exception goes to scratch/demo/logs/fault.log.
-"""
-
-EXIT_DONE = 0
-EXIT_FAILED = 7
-EXIT_FAULT = 10
-EXIT_INTERRUPTED = 130
 
 
 def ended(
@@ -89,8 +72,3 @@ def discard_output(failure: Exception) -> None:
     """Keep Python from writing to a closed pipe once more when it ends (`make demo | head`)."""
     if isinstance(failure, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
-
-
-def interrupt(_signal: int, _frame: FrameType | None) -> None:
-    """End on SIGTERM and SIGHUP as on Ctrl-C."""
-    raise KeyboardInterrupt

@@ -7,6 +7,7 @@ from pathlib import Path
 
 MARIADBD = Path("/usr/sbin/mariadbd")
 REDIS = Path("/usr/bin/redis-server")
+MACHINE = "xeon-e5-2620-v4"
 
 
 class StepError(Exception):

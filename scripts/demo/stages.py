@@ -16,12 +16,11 @@ from corehop_json.partition import Partitioned
 from corehop_json.replay import Replayed
 from corehop_json.statistics import Statistics
 from corehop_json.tpcc import Checksums, Load, Table
-from demo.layout import MARIADBD, REDIS, Layout, Settings, StepError
+from demo.layout import MACHINE, MARIADBD, REDIS, Layout, Settings, StepError
 from demo.processes import Command, Keeper, Streams
 from demo.server import Program, Running, make_data_directory, running
 from demo.steps import Input, Steps
 
-MACHINE = "xeon-e5-2620-v4"
 MEMORY_LIMIT_MIB = 2048
 LONGEST_STEP_SECONDS = 1800
 

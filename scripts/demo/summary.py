@@ -12,8 +12,8 @@ from corehop_json.partition import Partitioned
 from corehop_json.plan import PlannedFunction
 from corehop_json.replay import Replayed
 from corehop_symbolizer.demangle import demangle
-from demo.layout import Layout, StepError
-from demo.stages import MACHINE, Run
+from demo.layout import MACHINE, Layout, StepError
+from demo.stages import Run
 
 TOLERANCE = 0.02
 """How far counted hops may be off the predicted ones.

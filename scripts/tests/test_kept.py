@@ -15,7 +15,7 @@ from corehop_json.optimize import Optimized
 from corehop_json.partition import Partitioned
 from corehop_json.replay import Replayed
 from demo import __main__ as demo
-from demo import ending, summary
+from demo import ending, exits, summary
 from demo.kept import Kept
 from demo.layout import Layout, Settings, StepError
 from demo.processes import Keeper
@@ -128,7 +128,7 @@ MARIADB = [
 def test_a_demo_that_succeeds_has_every_result_and_prints_what_it_writes(
     layout: Layout, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert demonstrate(layout, monkeypatch) == ending.EXIT_DONE
+    assert demonstrate(layout, monkeypatch) == exits.EXIT_DONE
     assert list(results(layout)) == [*MARIADB, "redis"]
     page = (layout.scratch / "report.txt").read_text()
     assert capsys.readouterr().out == page
@@ -197,7 +197,7 @@ def test_where_redis_fails_mariadb_is_written_and_shown_and_one_sentence_names_i
 def test_every_stage_leaves_results_and_the_page_so_far(
     layout: Layout, monkeypatch: pytest.MonkeyPatch, broken: str, last: str, on_page: str
 ) -> None:
-    assert demonstrate(layout, monkeypatch, broken) == ending.EXIT_FAULT
+    assert demonstrate(layout, monkeypatch, broken) == exits.EXIT_FAULT
     assert list(results(layout)) == MARIADB[: MARIADB.index(last) + 1]
     page = (layout.scratch / "report.txt").read_text()
     assert on_page in page
@@ -208,11 +208,11 @@ def test_a_failure_of_the_first_stage_does_not_pass_an_earlier_report_off_as_its
     layout: Layout, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     failure = StepError("mariadbd did not start")
-    assert demonstrate(layout, monkeypatch, "load", failure) == ending.EXIT_FAILED
+    assert demonstrate(layout, monkeypatch, "load", failure) == exits.EXIT_FAILED
     said = 'demo: "load" failed: mariadbd did not start; nothing was measured'
     assert capsys.readouterr().err.splitlines()[-1] == said
     (layout.scratch / "report.json").write_text("{}")
-    assert demonstrate(layout, monkeypatch, "load", failure) == ending.EXIT_FAILED
+    assert demonstrate(layout, monkeypatch, "load", failure) == exits.EXIT_FAILED
     said += ", scratch/demo/report.json is of an earlier run"
     assert capsys.readouterr().err.splitlines()[-1] == said
 
@@ -224,7 +224,7 @@ def test_a_page_that_cannot_be_composed_fails_at_its_step(
         raise KeyError("core")
 
     monkeypatch.setattr(summary, "speed", speed)
-    assert demonstrate(layout, monkeypatch) == ending.EXIT_FAULT
+    assert demonstrate(layout, monkeypatch) == exits.EXIT_FAULT
     assert list(results(layout)) == [*MARIADB, "redis"]
     assert capsys.readouterr().err.splitlines()[-1].startswith(f'demo: "{REDIS}" failed: a fault')
 
@@ -237,7 +237,7 @@ def test_tables_that_differ_fail_at_the_comparison_after_redis(
 
     monkeypatch.setattr(Made, "record", differs)
     (layout.scratch / "recorded.json").write_text("null")
-    assert demonstrate(layout, monkeypatch) == ending.EXIT_FAILED
+    assert demonstrate(layout, monkeypatch) == exits.EXIT_FAILED
     assert "redis" in results(layout)
     sentence = capsys.readouterr().err.splitlines()[-1]
     assert sentence.startswith('demo: "comparing mariadbd\'s runs" failed: the patched server left')
@@ -256,7 +256,7 @@ def test_a_log_that_cannot_be_written_is_no_traceback_either(
     layout: Layout, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (layout.logs / "fault.log").mkdir()
-    assert demonstrate(layout, monkeypatch, REDIS) == ending.EXIT_FAULT
+    assert demonstrate(layout, monkeypatch, REDIS) == exits.EXIT_FAULT
     sentence = capsys.readouterr().err.splitlines()[-1]
     assert "KeyError: 'core', and scratch/demo/logs/fault.log cannot be written (" in sentence
 
@@ -271,7 +271,7 @@ def test_a_folder_that_cannot_be_made_is_a_sentence(
         raise AssertionError
 
     code = ending.ended(layout, Settings(), nothing, Kept(layout.scratch))
-    assert code == ending.EXIT_FAILED
+    assert code == exits.EXIT_FAILED
     printed = capsys.readouterr().err
     assert printed.startswith('demo: "preparing" failed: NotADirectoryError: ')
     assert printed.count("\n") == 1

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-from demo.ending import EXIT_FAILED, EXIT_INTERRUPTED, interrupt
+from demo.exits import EXIT_FAILED, EXIT_INTERRUPTED, interrupt
 from demo.layout import Layout, StepError
 from demo.processes import Keeper
 from upstream import settings, strays, table
