@@ -30,3 +30,10 @@ def parse(text: str | bytes, kind: type[Kind], name: str) -> Kind:
         return msgspec.json.decode(text, type=kind)
     except msgspec.DecodeError as error:
         raise BadOutputError(f"{name}: {error}") from error
+
+
+def given(value: Kind | msgspec.UnsetType, name: str) -> Kind:
+    """Give what an output has under the options it was asked for with; `name` is its key's."""
+    if value is msgspec.UNSET:
+        raise BadOutputError(f"{name} is missing")
+    return value

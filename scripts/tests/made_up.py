@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from corehop_json.optimize import Optimized
+from corehop_json.replay import Replayed
 from demo.stages import Run
 
 TABLES = {"item": {"rows": 3, "checksum": 17}, "stock": {"rows": 3, "checksum": 18}}
@@ -15,7 +16,7 @@ LOAD = {"committed": 45, "rolled_back": 1, "requests": 1000, "statements": 999}
 
 def run(hops: int, **tables: object) -> Run:
     """Give what a run has left."""
-    statistics = {"hops": hops, "functions": []}
+    statistics = {"backend": "count", "hops": hops, "failed_hops": 0, "functions": []}
     contents = {"load": LOAD, "tables": TABLES | tables, "statistics": statistics}
     return msgspec.convert(contents, Run)
 
@@ -23,7 +24,12 @@ def run(hops: int, **tables: object) -> Run:
 def counters(fetch: int, data: int) -> dict[str, Any]:
     """Give the same misses on all levels."""
     level = {"accesses": 9000, "misses": fetch + data, "fetch_misses": fetch, "data_misses": data}
-    return {"l1i": level, "l1d": level, "l2": level, "l3": level}
+    return {"l1i": level, "l1d": level, "l2": level, "l3": level, "cycles": 90_000}
+
+
+def replayed(hops: int) -> Replayed:
+    """Give what a replay counts."""
+    return msgspec.convert({"hops": hops, "counters": counters(600, 400)}, Replayed)
 
 
 def function(**keys: object) -> dict[str, Any]:

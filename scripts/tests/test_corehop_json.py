@@ -18,12 +18,17 @@ from corehop_json import (
     info,
     optimize,
     partition,
+    patch,
     plan,
     replay,
+    replay_system_calls,
+    statistics,
     system_calls,
 )
 
 SCHEMAS = Path(__file__).resolve().parent.parent.parent / "schemas"
+
+REPLAYED: list[str | int] = ["$defs", "replay", "properties"]
 
 # Where each type stands in the schemas: a file, and the way to its object.
 PLACES: dict[type[msgspec.Struct], tuple[str, list[str | int]]] = {
@@ -40,6 +45,17 @@ PLACES: dict[type[msgspec.Struct], tuple[str, list[str | int]]] = {
         ["properties", "tried", "items", "properties", "predicted"],
     ),
     replay.Replayed: ("replay", ["$defs", "replay"]),
+    replay.Baseline: ("replay", [*REPLAYED, "baseline"]),
+    replay.Code: ("replay", [*REPLAYED, "functions", "items"]),
+    replay.Spread: ("definitions", ["$defs", "spread"]),
+    replay.WorkingSet: ("replay", [*REPLAYED, "working_set"]),
+    replay.Modes: ("replay", [*REPLAYED, "modes"]),
+    replay.Visit: ("replay", [*REPLAYED, "modes", "properties", "visits", "items"]),
+    replay_system_calls.ReplayedSystemCalls: ("replay-system-calls", []),
+    replay_system_calls.BothModes: ("replay-system-calls", ["$defs", "both_modes"]),
+    replay_system_calls.Way: ("replay-system-calls", ["properties", "posted", "items"]),
+    patch.Unsafe: ("patch-list-unsafe", []),
+    patch.UnsafeFunction: ("patch-list-unsafe", ["properties", "unsafe", "items"]),
     candidates.Candidates: ("candidates", []),
     candidates.Candidate: ("candidates", ["properties", "candidates", "items"]),
     info.Info: ("info", []),
@@ -71,11 +87,19 @@ def described(kind: type[msgspec.Struct]) -> Any:
     return place
 
 
+def defined(name: str) -> Any:
+    """Give the object that references name: of all schemas, or of replays' own."""
+    for file in ("definitions", "replay-system-calls"):
+        found = schema(file)["$defs"].get(name)
+        if found is not None:
+            return found
+    raise KeyError(name)
+
+
 def alternatives(of: Any) -> list[Any]:
     """Give what a value may be, each with one type, references followed."""
     if "$ref" in of:
-        name = of["$ref"].rpartition("/")[2]
-        return alternatives(schema("definitions")["$defs"][name])
+        return alternatives(defined(of["$ref"].rpartition("/")[2]))
     if "anyOf" in of or ("oneOf" in of and "type" not in of):
         return [one for each in of.get("anyOf", of.get("oneOf")) for one in alternatives(each)]
     if "enum" in of:
@@ -137,7 +161,8 @@ def test_a_new_kind_of_planned_function_is_a_new_field_of_the_type() -> None:
 
 
 def test_every_type_of_corehops_own_outputs_is_held_to_a_schema() -> None:
-    modules = [candidates, counters, info, optimize, partition, plan, replay]
+    modules = [candidates, counters, info, optimize, partition, patch, plan, replay]
+    modules.append(replay_system_calls)
     found = {
         kind
         for module in modules
@@ -145,6 +170,16 @@ def test_every_type_of_corehops_own_outputs_is_held_to_a_schema() -> None:
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
     }
     assert found == set(PLACES)
+
+
+def test_every_key_of_the_statistics_is_written_by_the_runtime() -> None:
+    written = (SCHEMAS.parent / "runtime" / "core" / "statistics.c").read_text()
+    kinds = [kind for kind in vars(statistics).values() if isinstance(kind, type)]
+    structs = [kind for kind in kinds if issubclass(kind, msgspec.Struct)]
+    names = [field.encode_name for kind in structs for field in msgspec.structs.fields(kind)]
+    assert "failed_hops" in names
+    for name in names:
+        assert f'\\"{name}\\":' in written, name
 
 
 FUNCTION: dict[str, Any] = {

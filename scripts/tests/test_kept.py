@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from made_up import counters, function, optimized, run
+from made_up import counters, function, optimized, replayed, run
 
 from corehop_json.optimize import Optimized
 from corehop_json.partition import Partitioned
@@ -76,8 +76,8 @@ class Made(Stages):
         return msgspec.convert(plan, Partitioned)
 
     def predict(self, cores: int) -> Replayed:
-        self.make(f"replay {cores}", self.layout.replay(cores), Replayed(HOPS))
-        return Replayed(HOPS)
+        self.make(f"replay {cores}", self.layout.replay(cores), replayed(HOPS))
+        return replayed(HOPS)
 
     def patch(self, cores: int) -> Path:
         self.make(f"patch {cores}", self.layout.patched(cores), None)

@@ -7,10 +7,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from made_up import counters, function, optimized, run, tried
+from made_up import counters, function, optimized, replayed, run, tried
 
 from corehop_json.partition import Partitioned
-from corehop_json.replay import Replayed
 from demo.layout import Layout, StepError
 from demo.stages import Run
 from demo.summary import PatchedRun, Report, places, speed
@@ -30,7 +29,7 @@ def report(patched: Run, functions: list[dict[str, Any]] | None = None) -> Repor
     found = msgspec.convert(contents, Partitioned)
     runs = [PatchedRun(2, "count", patched, run(5))]
     layout = Layout(Path("/checkout"))
-    return Report(layout, run(0), run(0), {2: found}, {2: Replayed(2000)}, runs, left_out=[2])
+    return Report(layout, run(0), run(0), {2: found}, {2: replayed(2000)}, runs, left_out=[2])
 
 
 def test_equal_runs_pass_and_every_figure_is_shown() -> None:
