@@ -207,7 +207,8 @@ class Stages:
 
         inputs: list[Input] = [self.layout.corehop, REDIS, loads / "fill.sh", loads / "drive.sh"]
         title = "redis: recorded, searched for this machine and measured"
-        self.steps.step("optimize", title, inputs, [folder], work)
+        outputs = [folder, self.layout.optimized_result]
+        self.steps.step("optimize", title, inputs, outputs, work)
         return corehop_json.read(self.layout.optimized_result, Optimized)
 
     def backends(self, cores: int) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from made_up import optimized
 
 import corehop_json
 from corehop_json import (
@@ -234,8 +235,32 @@ def test_every_kind_of_planned_function_is_read_and_described(kind: str) -> None
     ],
 )
 def test_a_function_that_no_plan_has_is_refused_with_the_place(keys: dict[str, Any]) -> None:
-    with pytest.raises(corehop_json.BadOutputError, match=r"split\.json: "):
+    with pytest.raises(corehop_json.BadOutputError, match=r"^split\.json: .*: build corehop"):
         corehop_json.parse(json.dumps(FUNCTION | keys), plan.PlannedFunction, "split.json")
+
+
+def test_a_file_of_another_kind_is_named_with_the_place_and_a_remedy(tmp_path: Path) -> None:
+    path = tmp_path / "replay.json"
+    path.write_text('{"hops": "many"}')
+    with pytest.raises(corehop_json.BadOutputError) as error:
+        corehop_json.read(path, replay.Replayed)
+    remedy = "remove the file and run this again"
+    assert str(error.value) == f"{path}: Expected `int`, got `str` - at `$.hops`: {remedy}"
+
+
+def test_what_may_lack_is_given_or_refused() -> None:
+    assert corehop_json.given(0, "modes") == 0
+    with pytest.raises(corehop_json.BadOutputError, match="no `modes`"):
+        corehop_json.given(msgspec.UNSET, "modes")
+
+
+# `best` is null where nothing was tried, and may name what did not gain.
+@pytest.mark.parametrize(
+    ("gain", "best", "expected"), [(True, 0, 0), (False, 0, None), (False, None, None)]
+)
+def test_only_a_gain_pays(gain: bool, best: int | None, expected: int | None) -> None:
+    found = optimized(gain=gain, best=best)
+    assert found.pays() == (None if expected is None else found.tried[expected])
 
 
 @pytest.mark.parametrize(
