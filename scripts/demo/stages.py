@@ -183,7 +183,11 @@ class Stages:
         command += ["-o", page]
         inputs = [self.layout.corehop, self.layout.trace, plan]
         title = f"the page of the split for {cores} cores"
-        self.steps.step("report", title, inputs, [page], lambda: print(self.corehop(command)))
+
+        def work() -> None:
+            self.corehop(command)
+
+        self.steps.step("report", title, inputs, [page], work)
 
     def optimize(self) -> Optimized:
         """Have redis recorded, searched and measured by one command."""
