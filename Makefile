@@ -209,7 +209,7 @@ bench-core-model: build
 # Counts alone, so it may run beside anything.
 bench-system: build
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
-	@PYTHONPATH=scripts python3 -B -m bench.operating_system
+	@PYTHONPATH=scripts .venv/bin/python -B -m bench.operating_system
 
 # Counts alone, too. What is not installed is left out of the table, which says so.
 bench-pollute: build

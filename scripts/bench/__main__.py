@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench import others, ours
 from bench.report import Report, Stream
-from demo.__main__ import EXIT_FAILED, EXIT_INTERRUPTED, interrupt
+from demo.exits import EXIT_FAILED, EXIT_INTERRUPTED, interrupt
 from demo.layout import Layout, StepError
 from demo.processes import Keeper
 

@@ -17,7 +17,12 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+import corehop_json
+from corehop_json import given
+from corehop_json.counters import Counters
+from corehop_json.replay import Replayed
+from corehop_json.replay_system_calls import BothModes, ReplayedSystemCalls
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILT = Path(os.environ.get("COREHOP", ROOT / "target/release/corehop"))
@@ -134,49 +139,48 @@ def record(server: Server, folder: Path) -> None:
     corehop(folder, *export, "-o", "user.trace")
 
 
-def replay(folder: Path, *words: str) -> dict[str, Any]:
+def counted(folder: Path, *words: str) -> str:
+    """The JSON of a replay."""
+    return corehop(folder, "replay", "--machine", MACHINE, "--json", *words)
+
+
+def replay(folder: Path, *words: str) -> Replayed:
     """The counts of a replay."""
-    said = corehop(folder, "replay", "--machine", MACHINE, "--json", *words)
-    counts: dict[str, Any] = json.loads(said)
-    return counts
+    return corehop_json.parse(counted(folder, *words), Replayed, "corehop replay")
 
 
-def l2_misses(counts: dict[str, Any]) -> int:
-    """All L2s' misses."""
-    return int(counts["counters"]["l2"]["misses"])
-
-
-def accesses(counts: dict[str, Any]) -> int:
+def accesses(counters: Counters) -> int:
     """Lines that are referenced."""
-    counters = counts["counters"]
-    return int(counters["l1i"]["accesses"] + counters["l1d"]["accesses"])
+    return counters.l1i.accesses + counters.l1d.accesses
 
 
 def change(folder: Path, plan: str) -> float:
     """By how many percent a plan changes the L2 misses of the whole trace."""
     counts = replay(folder, "--plan", plan, "whole.trace")
-    before = l2_misses(counts["baseline"])
-    return 100 * (l2_misses(counts) / before - 1)
+    before = given(counts.baseline, "baseline").counters
+    return 100 * (counts.counters.l2.misses / before.l2.misses - 1)
 
 
 def figures(folder: Path) -> dict[str, float]:
     """All that is asked of a recorded server."""
     whole = replay(folder, "--detail", "whole.trace")
     user = replay(folder, "--detail", "user.trace")
-    kernel = [one for one in whole["functions"] if one.get("module") == KERNEL]
-    of_kernel = sum(map(l2_misses, kernel))
+    all_code = given(whole.functions, "functions")
+    kernel = [code.counters for code in all_code if code.module == KERNEL]
+    of_kernel = sum(counters.l2.misses for counters in kernel)
+    misses = whole.counters.l2.misses
     found: dict[str, float] = {
-        "accesses": accesses(whole),
-        "kernel_accesses_percent": 100 * sum(map(accesses, kernel)) / accesses(whole),
-        "l2_misses": l2_misses(whole),
-        "kernel_l2_misses_percent": 100 * of_kernel / l2_misses(whole),
-        "user_l2_misses": l2_misses(whole) - of_kernel,
-        "user_alone_l2_misses": l2_misses(user),
+        "accesses": accesses(whole.counters),
+        "kernel_accesses_percent": 100 * sum(map(accesses, kernel)) / accesses(whole.counters),
+        "l2_misses": misses,
+        "kernel_l2_misses_percent": 100 * of_kernel / misses,
+        "user_l2_misses": misses - of_kernel,
+        "user_alone_l2_misses": user.counters.l2.misses,
     }
     for name, counts in [("whole", whole), ("user", user)]:
-        sizes = counts["working_set"]["size_bytes"]
-        found[f"{name}_working_set_kib"] = sizes["median"] / 1024
-        found[f"{name}_largest_working_set_kib"] = sizes["largest"] / 1024
+        sizes = given(counts.working_set, "working_set").size_bytes
+        found[f"{name}_working_set_kib"] = sizes.median / 1024
+        found[f"{name}_largest_working_set_kib"] = sizes.largest / 1024
         plan, trace = f"{name}.toml", f"{name}.trace"
         # Also a plan that does not pay: how much that loses is a figure as well.
         search = ["partition", "--cores", "2", "--machine", MACHINE, "--force", "-o", plan, trace]
@@ -187,32 +191,31 @@ def figures(folder: Path) -> dict[str, float]:
 
 def posted(folder: Path) -> dict[str, dict[str, float]]:
     """By how many percent calls made elsewhere change what misses, by the way they are made."""
-    visits = replay(folder, "--warm-up", "10", "whole.trace")["modes"]["visits"]
-    calls = [visit for visit in visits if visit["reason"] == "system-call" and visit["name"]]
-    largest = max(calls, key=lambda visit: int(visit["lines"]))["name"]
+    modes = given(replay(folder, "--warm-up", "10", "whole.trace").modes, "modes")
+    calls = [visit for visit in modes.visits if visit.reason == "system-call" and visit.name]
+    largest = max(calls, key=lambda visit: visit.lines).name
     ways = [f"{largest}@1", "all@1", "all@batch", "all@batch:1"]
     options = [word for way in ways for word in ("--system-calls", way)]
-    counts = replay(folder, "--warm-up", "10", "--batch", "8,64", *options, "whole.trace")
-
-    def sizes(both: dict[str, Any]) -> dict[str, float]:
-        modes = [both["user"], both["kernel"]]
-        found = {f"{mode}_l2": both[mode]["l2"]["misses"] for mode in ("user", "kernel")}
-        return (
-            found
-            | {"user_l1i": both["user"]["l1i"]["misses"]}
-            | {
-                "user_l1d": both["user"]["l1d"]["misses"],
-                "cycles": sum(mode["cycles"] for mode in modes),
-            }
-        )
-
-    before = sizes(counts["in_place"])
+    printed = counted(folder, "--warm-up", "10", "--batch", "8,64", *options, "whole.trace")
+    counts = corehop_json.parse(printed, ReplayedSystemCalls, "corehop replay --system-calls")
+    before = sizes_of(counts.in_place)
     found = {}
-    for way in counts["posted"]:
-        name = way["system_calls"] + (f", {way['batch']}" if way["batch"] else "")
-        after = sizes(way["all"])
+    for way in counts.posted:
+        name = way.system_calls + (f", {way.batch}" if way.batch else "")
+        after = sizes_of(way.all)
         found[name] = {key: 100 * (after[key] / before[key] - 1) for key in before}
     return found
+
+
+def sizes_of(both: BothModes) -> dict[str, float]:
+    """What is compared of both modes."""
+    return {
+        "user_l2": both.user.l2.misses,
+        "kernel_l2": both.kernel.l2.misses,
+        "user_l1i": both.user.l1i.misses,
+        "user_l1d": both.user.l1d.misses,
+        "cycles": both.user.cycles + both.kernel.cycles,
+    }
 
 
 ROWS = [

@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.others import Result
 from bench.ours import CORES
-from demo.stages import MACHINE
+from demo.layout import MACHINE
 
 RATES = {
     "first_maccess_per_s_1": ("from the file, 1 host thread", "first_1_maccess_per_s"),

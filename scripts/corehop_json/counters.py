@@ -21,3 +21,4 @@ class Counters(msgspec.Struct, frozen=True):
     l1d: Level
     l2: Level
     l3: Level
+    cycles: int

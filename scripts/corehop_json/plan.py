@@ -8,7 +8,12 @@ import msgspec
 
 
 class PlannedFunction(msgspec.Struct, frozen=True):
-    """What moves the thread, and where to: exactly one of `core` and `by` is there."""
+    """What moves the thread, and where to.
+
+    A function has a core, one of its calls has (`core` with `call`), or an argument's object has
+    (`by`, perhaps with `after`). In each case the thread stays there, or mode `call` delegates the
+    call.
+    """
 
     symbol: str
     mode: Literal["enter", "call"]
@@ -21,17 +26,21 @@ class PlannedFunction(msgspec.Struct, frozen=True):
         """Refuse what no plan can have."""
         if (self.core is msgspec.UNSET) == (self.by is msgspec.UNSET):
             raise ValueError(f"{self.symbol} has to name either a core or an argument")
-
-    def to(self) -> str:
-        """Say where the thread goes."""
-        return f"core {self.core}" if self.by is msgspec.UNSET else f"core of {self.by}"
+        if self.after is not msgspec.UNSET and self.by is msgspec.UNSET:
+            raise ValueError(f"{self.symbol} has `after` without `by`")
+        if self.call is not msgspec.UNSET and self.core is msgspec.UNSET:
+            raise ValueError(f"{self.symbol} has `call` without `core`")
 
     def described(self, name: str) -> str:
-        """Say what moves the thread where, with the function's name as people read it."""
-        if self.call is not msgspec.UNSET:
-            return f"{self.to()} from call {self.call} of {name}"
+        """Describe what moves the thread where, with the function's demangled name."""
+        core = f"core {self.core}" if self.by is msgspec.UNSET else f"core of {self.by}"
         if self.mode == "call":
-            return f"{self.to()} for calls of {name}"
-        if self.after is not msgspec.UNSET:
-            return f"{self.to()} from {name}, after {self.after} calls about it"
-        return f"{self.to()} from {name}"
+            one = "calls" if self.call is msgspec.UNSET else f"call {self.call}"
+            text = f"{one} of {name} on {core}"
+        elif self.call is not msgspec.UNSET:
+            text = f"{core} from call {self.call} of {name}"
+        else:
+            text = f"{core} from {name}"
+        if self.after is msgspec.UNSET:
+            return text
+        return f"{text}, after {self.after} {'call' if self.after == 1 else 'calls'} about it"

@@ -1,4 +1,4 @@
-"""What a patched server writes to COREHOP_STATS."""
+"""What a patched server writes to COREHOP_STATS (runtime/core/statistics.c)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,33 @@ class CountedFunction(msgspec.Struct, frozen=True):
     """A function of the plan."""
 
     symbol: str
+    offset: int
     calls: int
+
+
+class CountedSystemCall(msgspec.Struct, frozen=True):
+    """A system call that was to be asynchronous."""
+
+    posted: int
+
+
+class CountedSystemCalls(msgspec.Struct, frozen=True):
+    """All of them."""
+
+    calls: list[CountedSystemCall]
 
 
 class Statistics(msgspec.Struct, frozen=True):
     """Of one process."""
 
+    backend: str
     hops: int
+    failed_hops: int
     functions: list[CountedFunction]
+    system_calls: CountedSystemCalls | msgspec.UnsetType = msgspec.UNSET
+
+    def posted(self) -> int:
+        """Give the number of asynchronous system calls."""
+        if self.system_calls is msgspec.UNSET:
+            return 0
+        return sum(call.posted for call in self.system_calls.calls)

@@ -8,7 +8,6 @@ are taken off, and what the demo has done before is not done again.
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -16,27 +15,17 @@ import corehop_json
 from corehop_json.candidates import Candidate, Candidates
 from corehop_json.info import Info
 from corehop_json.replay import Replayed
-from demo.layout import MARIADBD, Layout, Settings, StepError
-from demo.processes import Keeper
-from demo.stages import MACHINE, Stages
+from demo import ending
+from demo.layout import MACHINE, MARIADBD, Layout, Settings
+from demo.stages import Stages
 from demo.steps import Input
-
-EXIT_FAILED = 7
 
 Arguments = list[str | Path]
 
 
 def main() -> int:
     """Go through both plans, and print a line for each."""
-    layout = Layout.here()
-    os.chdir(layout.checkout)
-    try:
-        with Keeper(layout.logs) as keeper:
-            compare(Stages(layout, Settings(), keeper))
-    except StepError as failure:
-        print(f"demo: {failure}", file=sys.stderr)
-        return EXIT_FAILED
-    return 0
+    return ending.ended(Layout.of_checkout(), Settings(), compare)
 
 
 def compare(do: Stages) -> None:

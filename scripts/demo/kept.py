@@ -10,6 +10,8 @@ from pathlib import Path
 
 import msgspec
 
+from demo.layout import Layout
+
 
 class Kept:
     """The two files of a run of the demo."""
@@ -21,23 +23,34 @@ class Kept:
         self.contents: dict[str, object] = {}
         self.lines: list[str] = []
 
-    def keep(self, name: str, result: object) -> None:
-        """Add a result, or the JSON of the file that has it."""
+    def keep(self, name: str, result: object, page: list[str] | None = None) -> None:
+        """Add a result, or the JSON of the file that has it; `page` is what follows from all."""
         if isinstance(result, Path):
             result = msgspec.Raw(result.read_bytes())
         self.contents[name] = result
         text = msgspec.json.format(msgspec.json.encode(self.contents), indent=1)
         replace(self.results, text + b"\n")
+        if page is not None:
+            self.write([*self.lines, *page])
 
     def show(self, lines: list[str]) -> None:
         """Print a part of the page, and add it to the file."""
         self.lines += lines
-        replace(self.page, ("\n".join(self.lines) + "\n").encode())
+        self.write(self.lines)
         print("\n".join(lines), flush=True)
 
-    def names(self) -> str:
-        """Name the results so far."""
-        return ", ".join(self.contents) or "nothing"
+    def write(self, lines: list[str]) -> None:
+        """Write the page."""
+        replace(self.page, ("\n".join(lines) + "\n").encode())
+
+    def described(self, layout: Layout) -> str:
+        """Name the results of this run, and the file that has them."""
+        place = layout.short(self.results)
+        if self.contents:
+            return f"{place} has {', '.join(self.contents)}"
+        return "nothing was measured" + (
+            f", {place} is of an earlier run" if self.results.exists() else ""
+        )
 
 
 def replace(place: Path, contents: bytes) -> None:

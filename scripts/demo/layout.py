@@ -7,6 +7,7 @@ from pathlib import Path
 
 MARIADBD = Path("/usr/sbin/mariadbd")
 REDIS = Path("/usr/bin/redis-server")
+MACHINE = "xeon-e5-2620-v4"
 
 
 class StepError(Exception):
@@ -31,11 +32,20 @@ class Layout:
     checkout: Path
 
     @classmethod
+    def of_checkout(cls) -> Layout:
+        """Find the checkout by this file."""
+        return cls(Path(__file__).resolve().parent.parent.parent)
+
+    @classmethod
     def here(cls) -> Layout:
-        """Find the checkout by this file and make the demo's folder."""
-        layout = cls(Path(__file__).resolve().parent.parent.parent)
-        layout.logs.mkdir(parents=True, exist_ok=True)
+        """Find the checkout and make the demo's folder in it."""
+        layout = cls.of_checkout()
+        layout.make_folders()
         return layout
+
+    def make_folders(self) -> None:
+        """Make the demo's folder."""
+        self.logs.mkdir(parents=True, exist_ok=True)
 
     @property
     def scratch(self) -> Path:

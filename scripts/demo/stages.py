@@ -16,12 +16,11 @@ from corehop_json.partition import Partitioned
 from corehop_json.replay import Replayed
 from corehop_json.statistics import Statistics
 from corehop_json.tpcc import Checksums, Load, Table
-from demo.layout import MARIADBD, REDIS, Layout, Settings, StepError
+from demo.layout import MACHINE, MARIADBD, REDIS, Layout, Settings, StepError
 from demo.processes import Command, Keeper, Streams
 from demo.server import Program, Running, make_data_directory, running
 from demo.steps import Input, Steps
 
-MACHINE = "xeon-e5-2620-v4"
 MEMORY_LIMIT_MIB = 2048
 LONGEST_STEP_SECONDS = 1800
 
@@ -41,12 +40,14 @@ class Run(msgspec.Struct, frozen=True):
 class Stages:
     """What the demo can do, in the order it does it."""
 
-    def __init__(self, layout: Layout, settings: Settings, keeper: Keeper) -> None:
+    def __init__(
+        self, layout: Layout, settings: Settings, keeper: Keeper, steps: Steps | None = None
+    ) -> None:
         """Work in the layout's folder."""
         self.layout = layout
         self.settings = settings
         self.keeper = keeper
-        self.steps = Steps(layout.scratch / "done")
+        self.steps = steps or Steps(layout.scratch / "done")
         # The symbolizer's cache is part of what `make clean` removes.
         os.environ["XDG_CACHE_HOME"] = str(layout.scratch / "cache")
 
@@ -182,7 +183,11 @@ class Stages:
         command += ["-o", page]
         inputs = [self.layout.corehop, self.layout.trace, plan]
         title = f"the page of the split for {cores} cores"
-        self.steps.step("report", title, inputs, [page], lambda: print(self.corehop(command)))
+
+        def work() -> None:
+            self.corehop(command)
+
+        self.steps.step("report", title, inputs, [page], work)
 
     def optimize(self) -> Optimized:
         """Have redis recorded, searched and measured by one command."""
@@ -206,7 +211,8 @@ class Stages:
 
         inputs: list[Input] = [self.layout.corehop, REDIS, loads / "fill.sh", loads / "drive.sh"]
         title = "redis: recorded, searched for this machine and measured"
-        self.steps.step("optimize", title, inputs, [folder], work)
+        outputs = [folder, self.layout.optimized_result]
+        self.steps.step("optimize", title, inputs, outputs, work)
         return corehop_json.read(self.layout.optimized_result, Optimized)
 
     def backends(self, cores: int) -> list[str]:

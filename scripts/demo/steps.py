@@ -20,9 +20,9 @@ class Steps:
     """The steps of a run of the demo."""
 
     def __init__(self, folder: Path) -> None:
-        """Keep stamps in `folder`."""
+        """Keep stamps in `folder`; `at` is the step that was begun last."""
         self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
+        self.at = "preparing"
 
     def step(
         self,
@@ -33,6 +33,8 @@ class Steps:
         work: Callable[[], None],
     ) -> None:
         """Do the work, unless it has been done on the same inputs."""
+        self.at = title
+        self.folder.mkdir(parents=True, exist_ok=True)
         stamp = self.folder / name
         wanted = fingerprint(inputs)
         is_done = stamp.exists() and stamp.read_text() == wanted

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from corehop_json import system_calls
 from corehop_json.counters import Counters
 from corehop_json.optimize import Optimized, Tried
 from corehop_json.partition import Partitioned
 from corehop_json.plan import PlannedFunction
 from corehop_json.replay import Replayed
 from corehop_symbolizer.demangle import demangle
-from demo.layout import Layout, StepError
-from demo.stages import MACHINE, Run
+from demo.layout import MACHINE, Layout, StepError
+from demo.stages import Run
 
 TOLERANCE = 0.02
 """How far counted hops may be off the predicted ones.
@@ -36,16 +37,18 @@ class PatchedRun:
         return self.run.hops() - self.idle.hops()
 
 
-@dataclass(frozen=True)
+@dataclass
 class Report:
-    """MariaDB: its misses, counted, and what the patched server did."""
+    """MariaDB: its misses, counted, and what the patched server did, as far as that is known."""
 
     layout: Layout
     reference: Run
-    recorded: Run
-    partitions: dict[int, Partitioned]
-    predictions: dict[int, Replayed]
-    runs: list[PatchedRun]
+    recorded: Run | None = None
+    partitions: dict[int, Partitioned] = field(default_factory=dict)
+    predictions: dict[int, Replayed] = field(default_factory=dict)
+    runs: list[PatchedRun] = field(default_factory=list)
+    left_out: list[int] = field(default_factory=list)
+    """Plans of more cores than this machine has CPUs: threads do not move in their runs."""
 
     @property
     def requests(self) -> int:
@@ -54,7 +57,7 @@ class Report:
 
     def unequal_tables(self) -> list[str]:
         """Name the runs and tables that differ from the unpatched run."""
-        others = {"recorded": self.recorded}
+        others = {"recorded": self.recorded} if self.recorded else {}
         others |= {f"{run.backend} on {run.cores} cores": run.run for run in self.runs}
         return [
             f"{name}: {table}"
@@ -79,7 +82,8 @@ class Report:
         ]
         for cores, found in self.partitions.items():
             result += ["", *misses(cores, found)]
-        result += ["", *self.hop_lines(), "", self.checksum_line()]
+        if self.runs:
+            result += ["", *self.hop_lines(), "", self.checksum_line()]
         return result
 
     def hop_lines(self) -> list[str]:
@@ -91,10 +95,10 @@ class Report:
             verdict = "agrees" if self.deviation(run) <= TOLERANCE else "DIFFERS"
             each = counted / max(self.requests, 1)
             result.append(f"{name:<22}{predicted:>9}{counted:>9}{each:>11.2f}  {verdict}")
-        moved = {run.cores for run in self.runs if run.backend == "affinity"}
-        for cores in self.partitions.keys() - moved:
-            result.append(f"  {cores} cores, affinity: left out, this machine has fewer CPUs")
-        return result
+        return result + [
+            f"  {cores} cores, affinity: left out, this machine has fewer CPUs"
+            for cores in self.left_out
+        ]
 
     def checksum_line(self) -> str:
         """Say whether all runs left the same tables."""
@@ -134,7 +138,7 @@ def speed(found: Optimized) -> list[str]:
     result = [
         *head,
         f"  {found.ratio:.2f} ({low:.2f} to {high:.2f}, {100 * found.confidence:.0f} %"
-        f" confidence) times as fast {means(best)}",
+        f" confidence) times as fast{on_cores(best)}",
     ]
     if found.groups:
         groups = " and ".join(f"{of.runs} at {of.ratio:.2f}" for of in found.groups)
@@ -145,14 +149,14 @@ def speed(found: Optimized) -> list[str]:
             f" {best.predicted.hops_per_request:.1f} hops a request"
         )
     result += [f"  {described(function)}" for function in best.functions or []]
+    if best.system_calls:
+        result.append(f"  {system_calls.described(best.system_calls)}")
     return [*result, f"  to start it so: {found.command}"]
 
 
-def means(best: Tried) -> str:
-    """Say by which means a server is faster."""
-    if best.system_calls:
-        return f"with its system calls posted: {best.system_calls}"
-    return f"on {best.cores} cores"
+def on_cores(best: Tried) -> str:
+    """Give the number of cores; system calls without a plan have none."""
+    return f" on {best.cores} cores" if best.cores else ""
 
 
 def described(function: PlannedFunction) -> str:

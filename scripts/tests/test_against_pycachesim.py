@@ -15,7 +15,6 @@ stands against.
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from pathlib import Path
@@ -23,6 +22,10 @@ from typing import Any
 
 import pytest
 from cachesim import Cache
+
+import corehop_json
+from corehop_json.counters import Counters
+from corehop_json.replay import Replayed
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
@@ -52,13 +55,11 @@ def machine_file(sizes: dict[str, tuple[int, int]], policy: str) -> str:
     return text
 
 
-def ours(tmp_path: Path, sizes: dict[str, tuple[int, int]], policy: str) -> dict[str, Any]:
+def ours(tmp_path: Path, sizes: dict[str, tuple[int, int]], policy: str) -> Counters:
     machine = tmp_path / "machine.toml"
     machine.write_text(machine_file(sizes, policy))
     counted = corehop("replay", TRACE, "--machine", machine, "--requests", REQUESTS, "--json")
-    counters = json.loads(counted)["counters"]
-    assert isinstance(counters, dict)
-    return counters
+    return corehop_json.parse(counted, Replayed, "corehop replay").counters
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +106,7 @@ def test_every_level_misses_as_often(
     stats = feed(caches(sizes, policy.upper()), records, stores_as_loads=True)
     for name, level in stats.items():
         theirs = (level["HIT_count"] + level["MISS_count"], level["MISS_count"])
-        assert (counters[name]["accesses"], counters[name]["misses"]) == theirs, name
+        assert (getattr(counters, name).accesses, getattr(counters, name).misses) == theirs, name
         assert theirs[1] > 0
         print(f"{policy} {name}: {theirs[0]} accesses, {theirs[1]} misses in both")
 
@@ -117,5 +118,5 @@ def test_first_levels_miss_as_often_when_stores_are_stores(
     counters = ours(tmp_path, sizes, "fifo")
     stats = feed(caches(sizes, "FIFO"), records, stores_as_loads=False)
     for name in ("l1i", "l1d"):
-        assert counters[name]["misses"] == stats[name]["MISS_count"] > 0, name
+        assert getattr(counters, name).misses == stats[name]["MISS_count"] > 0, name
     assert stats["l1d"]["STORE_count"] == sum(kind == "S" for kind, _, _ in records)

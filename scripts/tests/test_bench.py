@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +95,11 @@ def test_figures_are_read_from_the_last_object_that_was_printed() -> None:
     assert read('warming up\n{"a": 1}\n{"a": 2}\n\n') == {"a": 2}
     with pytest.raises(StepError, match="no figures"):
         read("")
+
+
+def test_the_bench_begins_without_packages() -> None:
+    scripts = Path(__file__).resolve().parent.parent
+    # An isolated Python sees no packages of a virtual environment.
+    program = f"import sys; sys.path.insert(0, {str(scripts)!r}); import bench.__main__"
+    command = [sys.executable, "-B", "-I", "-S", "-c", program]
+    subprocess.run(command, check=True)

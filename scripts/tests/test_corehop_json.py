@@ -10,11 +10,26 @@ from typing import Any
 
 import msgspec
 import pytest
+from made_up import optimized
 
 import corehop_json
-from corehop_json import candidates, counters, info, optimize, partition, plan, replay
+from corehop_json import (
+    candidates,
+    counters,
+    info,
+    optimize,
+    partition,
+    patch,
+    plan,
+    replay,
+    replay_system_calls,
+    statistics,
+    system_calls,
+)
 
 SCHEMAS = Path(__file__).resolve().parent.parent.parent / "schemas"
+
+REPLAYED: list[str | int] = ["$defs", "replay", "properties"]
 
 # Where each type stands in the schemas: a file, and the way to its object.
 PLACES: dict[type[msgspec.Struct], tuple[str, list[str | int]]] = {
@@ -31,6 +46,17 @@ PLACES: dict[type[msgspec.Struct], tuple[str, list[str | int]]] = {
         ["properties", "tried", "items", "properties", "predicted"],
     ),
     replay.Replayed: ("replay", ["$defs", "replay"]),
+    replay.Baseline: ("replay", [*REPLAYED, "baseline"]),
+    replay.Code: ("replay", [*REPLAYED, "functions", "items"]),
+    replay.Spread: ("definitions", ["$defs", "spread"]),
+    replay.WorkingSet: ("replay", [*REPLAYED, "working_set"]),
+    replay.Modes: ("replay", [*REPLAYED, "modes"]),
+    replay.Visit: ("replay", [*REPLAYED, "modes", "properties", "visits", "items"]),
+    replay_system_calls.ReplayedSystemCalls: ("replay-system-calls", []),
+    replay_system_calls.BothModes: ("replay-system-calls", ["$defs", "both_modes"]),
+    replay_system_calls.Way: ("replay-system-calls", ["properties", "posted", "items"]),
+    patch.Unsafe: ("patch-list-unsafe", []),
+    patch.UnsafeFunction: ("patch-list-unsafe", ["properties", "unsafe", "items"]),
     candidates.Candidates: ("candidates", []),
     candidates.Candidate: ("candidates", ["properties", "candidates", "items"]),
     info.Info: ("info", []),
@@ -62,11 +88,19 @@ def described(kind: type[msgspec.Struct]) -> Any:
     return place
 
 
+def defined(name: str) -> Any:
+    """Give the object that references name: of all schemas, or of replays' own."""
+    for file in ("definitions", "replay-system-calls"):
+        found = schema(file)["$defs"].get(name)
+        if found is not None:
+            return found
+    raise KeyError(name)
+
+
 def alternatives(of: Any) -> list[Any]:
     """Give what a value may be, each with one type, references followed."""
     if "$ref" in of:
-        name = of["$ref"].rpartition("/")[2]
-        return alternatives(schema("definitions")["$defs"][name])
+        return alternatives(defined(of["$ref"].rpartition("/")[2]))
     if "anyOf" in of or ("oneOf" in of and "type" not in of):
         return [one for each in of.get("anyOf", of.get("oneOf")) for one in alternatives(each)]
     if "enum" in of:
@@ -87,6 +121,14 @@ def json_types(field: Any) -> set[str]:
     return {JSON_TYPES[origin or field]}
 
 
+def items_of(field: Any) -> list[Any]:
+    """Give the types of the items of a field that takes an array."""
+    origin = typing.get_origin(field)
+    if origin in (typing.Union, types.UnionType):
+        return [item for one in typing.get_args(field) for item in items_of(one)]
+    return list(typing.get_args(field)) if origin in (list, tuple) else []
+
+
 @pytest.mark.parametrize("kind", PLACES, ids=lambda kind: kind.__name__)
 def test_a_type_has_keys_of_its_schema_with_their_types_and_nulls(
     kind: type[msgspec.Struct],
@@ -99,10 +141,29 @@ def test_a_type_has_keys_of_its_schema_with_their_types_and_nulls(
         assert json_types(hints[field.name]) == wanted, field.name
         may_lack = msgspec.UnsetType in typing.get_args(hints[field.name])
         assert (field.encode_name in place["required"]) is not may_lack, field.name
+        if typing.get_origin(hints[field.name]) is typing.Literal:
+            values = place["properties"][field.encode_name]["enum"]
+            assert set(typing.get_args(hints[field.name])) == set(values), field.name
+        for item in items_of(hints[field.name]):
+            arrays = alternatives(place["properties"][field.encode_name])
+            of = next(array["items"] for array in arrays if array["type"] == "array")
+            assert json_types(item) == {one["type"] for one in alternatives(of)}, field.name
+
+
+# Keys of a plan that say which function it is, and not what the thread does there.
+NOT_READ = {"module", "build_id", "offset"}
+
+
+def test_a_new_kind_of_planned_function_is_a_new_field_of_the_type() -> None:
+    place = described(plan.PlannedFunction)
+    fields = {field.encode_name for field in msgspec.structs.fields(plan.PlannedFunction)}
+    assert set(place["properties"]) == fields | NOT_READ
+    assert place["oneOf"] == [{"required": ["core"]}, {"required": ["by"]}]
 
 
 def test_every_type_of_corehops_own_outputs_is_held_to_a_schema() -> None:
-    modules = [candidates, counters, info, optimize, partition, plan, replay]
+    modules = [candidates, counters, info, optimize, partition, patch, plan, replay]
+    modules.append(replay_system_calls)
     found = {
         kind
         for module in modules
@@ -110,6 +171,16 @@ def test_every_type_of_corehops_own_outputs_is_held_to_a_schema() -> None:
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
     }
     assert found == set(PLACES)
+
+
+def test_every_key_of_the_statistics_is_written_by_the_runtime() -> None:
+    written = (SCHEMAS.parent / "runtime" / "core" / "statistics.c").read_text()
+    kinds = [kind for kind in vars(statistics).values() if isinstance(kind, type)]
+    structs = [kind for kind in kinds if issubclass(kind, msgspec.Struct)]
+    names = [field.encode_name for kind in structs for field in msgspec.structs.fields(kind)]
+    assert "failed_hops" in names
+    for name in names:
+        assert f'\\"{name}\\":' in written, name
 
 
 FUNCTION: dict[str, Any] = {
@@ -120,16 +191,28 @@ FUNCTION: dict[str, Any] = {
     "offset": 8,
 }
 
-# Every kind of planned function, and how it is described.
+# Every kind of planned function, and its description.
 KINDS: dict[str, tuple[dict[str, Any], str]] = {
     "core": ({"core": 1}, "core 1 from serve"),
-    "call": ({"core": 1, "mode": "call"}, "core 1 for calls of serve"),
+    "delegated": ({"core": 1, "mode": "call"}, "calls of serve on core 1"),
     "argument": ({"by": "argument 3"}, "core of argument 3 from serve"),
     "argument later": (
         {"by": "argument 3", "after": 4},
         "core of argument 3 from serve, after 4 calls about it",
     ),
+    "argument after one call": (
+        {"by": "argument 3", "after": 1},
+        "core of argument 3 from serve, after 1 call about it",
+    ),
+    "argument, delegated": (
+        {"by": "argument 3", "mode": "call"},
+        "calls of serve on core of argument 3",
+    ),
     "k-th call": ({"core": 1, "call": 6}, "core 1 from call 6 of serve"),
+    "k-th call, delegated": (
+        {"core": 1, "call": 6, "mode": "call"},
+        "call 6 of serve on core 1",
+    ),
 }
 
 
@@ -140,7 +223,54 @@ def test_every_kind_of_planned_function_is_read_and_described(kind: str) -> None
     assert corehop_json.parse(text, plan.PlannedFunction, "it").described("serve") == expected
 
 
-@pytest.mark.parametrize("keys", [{}, {"core": 1, "by": "argument 1"}, {"core": None}])
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {},
+        {"core": 1, "by": "argument 1"},
+        {"core": None},
+        {"core": 1, "after": 2},
+        {"by": "argument 1", "call": 2},
+        {"core": 1, "mode": "count"},
+    ],
+)
 def test_a_function_that_no_plan_has_is_refused_with_the_place(keys: dict[str, Any]) -> None:
-    with pytest.raises(corehop_json.BadOutputError, match=r"split\.json: "):
+    with pytest.raises(corehop_json.BadOutputError, match=r"^split\.json: .*: build corehop"):
         corehop_json.parse(json.dumps(FUNCTION | keys), plan.PlannedFunction, "split.json")
+
+
+def test_a_file_of_another_kind_is_named_with_the_place_and_a_remedy(tmp_path: Path) -> None:
+    path = tmp_path / "replay.json"
+    path.write_text('{"hops": "many"}')
+    with pytest.raises(corehop_json.BadOutputError) as error:
+        corehop_json.read(path, replay.Replayed)
+    remedy = "remove the file and run this again"
+    assert str(error.value) == f"{path}: Expected `int`, got `str` - at `$.hops`: {remedy}"
+
+
+def test_what_may_lack_is_given_or_refused() -> None:
+    assert corehop_json.given(0, "modes") == 0
+    with pytest.raises(corehop_json.BadOutputError, match="no `modes`"):
+        corehop_json.given(msgspec.UNSET, "modes")
+
+
+# `best` is null where nothing was tried, and may name what did not gain.
+@pytest.mark.parametrize(
+    ("gain", "best", "expected"), [(True, 0, 0), (False, 0, None), (False, None, None)]
+)
+def test_only_a_gain_pays(gain: bool, best: int | None, expected: int | None) -> None:
+    found = optimized(gain=gain, best=best)
+    assert found.pays() == (None if expected is None else found.tried[expected])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("recv,send@batch", "system calls recv,send batched by io_uring"),
+        ("recv@batch:1", "system calls recv batched by io_uring, by a kernel thread on core 1"),
+        ("read,write@1", "system calls read,write on core 1"),
+        ("read@yield", "system calls read after other threads of the core"),
+    ],
+)
+def test_system_calls_are_described_by_where_they_are_made(text: str, expected: str) -> None:
+    assert system_calls.described(text) == expected

@@ -7,37 +7,17 @@ from typing import Any
 
 import msgspec
 import pytest
+from made_up import counters, function, optimized, replayed, run, tried
 
-from corehop_json.optimize import Optimized
 from corehop_json.partition import Partitioned
-from corehop_json.replay import Replayed
 from demo.layout import Layout, StepError
 from demo.stages import Run
 from demo.summary import PatchedRun, Report, places, speed
 
-TABLES = {"item": {"rows": 3, "checksum": 17}, "stock": {"rows": 3, "checksum": 18}}
-LOAD = {"committed": 45, "rolled_back": 1, "requests": 1000, "statements": 999}
-
-
-def run(hops: int, **tables: Any) -> Run:
-    statistics = {"hops": hops, "functions": []}
-    contents = {"load": LOAD, "tables": TABLES | tables, "statistics": statistics}
-    return msgspec.convert(contents, Run)
-
-
-def counters(fetch: int, data: int) -> dict[str, Any]:
-    level = {"accesses": 9000, "misses": fetch + data, "fetch_misses": fetch, "data_misses": data}
-    return {"l1i": level, "l1d": level, "l2": level, "l3": level}
-
-
-def function(**keys: Any) -> dict[str, Any]:
-    return {"symbol": "_ZN3foo3barEi", "mode": "enter", **keys}
-
-
 # A function of every kind of plan, and how it is shown.
 KINDS: dict[str, tuple[dict[str, Any], str]] = {
     "core": (function(core=1), "core 1 from foo::bar"),
-    "call": (function(core=1, mode="call"), "core 1 for calls of foo::bar"),
+    "delegated": (function(core=1, mode="call"), "calls of foo::bar on core 1"),
     "argument": (function(by="argument 3"), "core of argument 3 from foo::bar"),
     "k-th call": (function(core=1, call=6), "core 1 from call 6 of foo::bar"),
 }
@@ -49,33 +29,7 @@ def report(patched: Run, functions: list[dict[str, Any]] | None = None) -> Repor
     found = msgspec.convert(contents, Partitioned)
     runs = [PatchedRun(2, "count", patched, run(5))]
     layout = Layout(Path("/checkout"))
-    return Report(layout, run(0), run(0), {2: found}, {2: Replayed(2000)}, runs)
-
-
-def optimized(**keys: Any) -> Optimized:
-    tried = {
-        "cores": 2,
-        "functions": [function(core=0, symbol="zsetLength"), function(core=1)],
-        "predicted": {"l2_misses_ratio": 0.004, "hops_per_request": 2.0},
-        "system_calls": None,
-    }
-    contents = {
-        "gain": True,
-        "ratio": 2.704,
-        "interval": [2.551, 2.852],
-        "confidence": 0.95,
-        "why_not": None,
-        "command": "corehop run",
-        "groups": None,
-        "best": 0,
-        "tried": [tried],
-    }
-    return msgspec.convert(contents | keys, Optimized)
-
-
-def tried(**keys: Any) -> list[dict[str, Any]]:
-    contents = {"cores": None, "functions": None, "predicted": None, "system_calls": None}
-    return [contents | keys]
+    return Report(layout, run(0), run(0), {2: found}, {2: replayed(2000)}, runs, left_out=[2])
 
 
 def test_equal_runs_pass_and_every_figure_is_shown() -> None:
@@ -134,10 +88,10 @@ def test_starts_that_differ_are_shown_with_both_groups() -> None:
     assert "  starts differ: 11 at 1.02 and 9 at 1.60 times the original's speed" in lines
 
 
-def test_posted_system_calls_are_shown_without_a_plan() -> None:
+def test_system_calls_are_shown_without_a_plan_and_without_cores() -> None:
     assert speed(optimized(tried=tried(system_calls="recv,send@batch")))[2:] == [
-        "  2.70 (2.55 to 2.85, 95 % confidence) times as fast with its system calls posted:"
-        " recv,send@batch",
+        "  2.70 (2.55 to 2.85, 95 % confidence) times as fast",
+        "  system calls recv,send batched by io_uring",
         "  to start it so: corehop run",
     ]
 

@@ -157,14 +157,16 @@ def test_a_run_is_judged_by_its_end_and_its_backend_too(
 
 def test_statistics_of_all_processes_are_summed(tmp_path: Path) -> None:
     text = (
-        '{"backend":"carrier","hops":%d,"failed_hops":1,"functions":[{"offset":16,"calls":%d},'
-        '{"offset":%d,"calls":5}]}'
+        '{"backend":"carrier","hops":%d,"failed_hops":1,"functions":['
+        '{"symbol":"a","offset":16,"calls":%d},{"symbol":"b","offset":%d,"calls":5}]%s}'
     )
-    (tmp_path / "1.json").write_text(text % (100, 7, 32))
-    (tmp_path / "2.json").write_text(text % (20, 3, 48))
+    posted = ',"system_calls":{"calls":[{"posted":4},{"posted":3}]}'
+    (tmp_path / "1.json").write_text(text % (100, 7, 32, ""))
+    (tmp_path / "2.json").write_text(text % (20, 3, 48, posted))
     (tmp_path / "3.json.9.part").write_text("{")
     found = read_statistics(tmp_path)
     assert (found.hops, found.failed) == (120, 2)
+    assert found.posted == 7
     assert found.backends == {"carrier"}
     assert found.calls == {16: 10, 32: 5, 48: 5}
 

@@ -6,7 +6,8 @@ import os
 import signal
 import sys
 
-from demo.__main__ import EXIT_FAILED, EXIT_INTERRUPTED, interrupt
+from corehop_json import BadOutputError
+from demo.exits import EXIT_FAILED, EXIT_INTERRUPTED, interrupt
 from demo.layout import Layout, StepError
 from demo.processes import Keeper
 from upstream import settings, strays, table
@@ -27,7 +28,7 @@ def main() -> int:
     except SettingError as mistake:
         print(f"upstream: {mistake}", file=sys.stderr)
         return EXIT_USAGE
-    except StepError as failure:
+    except (StepError, BadOutputError) as failure:
         print(f"upstream: {failure}", file=sys.stderr)
         return EXIT_FAILED
 

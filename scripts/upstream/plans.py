@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import corehop_json
+from corehop_json.patch import Unsafe
 from corehop_symbolizer.functions import read_functions
 from corehop_symbolizer.image import opened
 from demo.layout import StepError
@@ -77,15 +79,17 @@ class Patcher:
     def plan_of_all(self, program: Path) -> Plan:
         """Hook every function that may be."""
         printed = self.run(["patch", "--list-unsafe", program, "--json"])
-        said = json.loads(printed)
-        if said["refusal"]:
-            raise StepError(f"{program}: {said['refusal']}")
-        refused = {function["offset"] for function in said["unsafe"]}
-        one_way = {function["offset"] for function in said["call_unsafe"]}
+        found = corehop_json.parse(printed, Unsafe, f"corehop patch --list-unsafe {program}")
+        if found.refusal:
+            raise StepError(f"{program}: {found.refusal}")
+        if found.build_id is None:
+            raise StepError(f"{program} has no build id: link it with --build-id")
+        refused = {function.offset for function in found.unsafe}
+        one_way = {function.offset for function in found.call_unsafe}
         with opened(str(program)) as image:
             functions = [(f["offset"], f["symbol"]) for f in read_functions(image, None)]
         safe = [function for function in functions if function[0] not in refused]
-        return Plan(program, said["build_id"], hooks_of(safe, one_way))
+        return Plan(program, found.build_id, hooks_of(safe, one_way))
 
     def patch(self, plan: Plan, output: Path) -> None:
         """Write the program patched by the plan, and have it verified."""

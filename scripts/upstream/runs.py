@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -10,6 +9,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import corehop_json
+from corehop_json.statistics import Statistics
 from demo.processes import Keeper, Streams
 from demo.steps import remove
 from upstream.settings import POSTED, Settings
@@ -103,11 +104,10 @@ def read_statistics(folder: Path) -> Hops:
     """Sum up what the processes of a run have left."""
     total = Hops()
     for path in folder.glob("*.json"):
-        found = json.loads(path.read_text())
-        calls = {function["offset"]: function["calls"] for function in found["functions"]}
-        backends = frozenset([found["backend"]])
-        posted = sum(call["posted"] for call in found.get("system_calls", {}).get("calls", ()))
-        total += Hops(found["hops"], found["failed_hops"], calls, backends, posted)
+        found = corehop_json.read(path, Statistics)
+        calls = {function.offset: function.calls for function in found.functions}
+        backends = frozenset([found.backend])
+        total += Hops(found.hops, found.failed_hops, calls, backends, found.posted())
     return total
 
 

@@ -1,0 +1,30 @@
+"""Exit codes of the demo and of what builds on it.
+
+Apart from `ending`: where no packages can be installed, the bench goes on without what that needs.
+"""
+
+from __future__ import annotations
+
+from types import FrameType
+
+CODES = """\
+exit codes:
+  0    done, also where no speedup was found for redis
+  2    usage
+  7    a step failed, or the patched server did not do what it should
+  10   a fault of the demo itself
+  130  interrupted
+
+Results measured before a failure stay in scratch/demo/report.json and report.txt. An unexpected
+exception goes to scratch/demo/logs/fault.log.
+"""
+
+EXIT_DONE = 0
+EXIT_FAILED = 7
+EXIT_FAULT = 10
+EXIT_INTERRUPTED = 130
+
+
+def interrupt(_signal: int, _frame: FrameType | None) -> None:
+    """End on SIGTERM and SIGHUP as on Ctrl-C."""
+    raise KeyboardInterrupt
