@@ -6,20 +6,21 @@
 # install Python.
 #
 # Takes the options of scripts/demo; see scripts/demo.sh --help once set up.
+# Its exit codes are those that --help lists (scripts/demo/exits.py).
 set -eu
 cd "$(dirname "$0")/.."
 PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
 export PATH
 
+# Called where `set -e` holds, so that a failed build is no sample.
 sample_instead() {
     echo "demo: without these packages: the split of the bundled sample trace instead" >&2
     cargo build --release --locked
     target/release/corehop partition --cores 4
     cat <<'END'
 
-Left out, because the packages named above are missing and could not be installed:
-  recording      needs qemu-user and mariadb-server-core
-  patched runs   need mariadb-server-core, and the load mariadb-client-core
+Left out, because what set-up names above is missing and could not be installed:
+  recording, patched runs and their checksums of MariaDB, and all of redis
 The trace above was recorded from mariadbd by this demo on another machine.
 END
 }
@@ -28,7 +29,10 @@ status=0
 scripts/setup.sh demo || status=$?
 case $status in
     0) ;;
-    7) sample_instead && exit 0 ;;
+    7)
+        sample_instead
+        exit
+        ;;
     *) exit "$status" ;;
 esac
 cargo build --release --locked

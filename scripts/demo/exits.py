@@ -9,10 +9,13 @@ from types import FrameType
 
 CODES = """\
 exit codes:
-  0    done, also where no speedup was found for redis
+  0    done, also where no speedup was found for redis, or where packages could not be installed
+       and the bundled sample was searched instead
   2    usage
+  6    something that set-up does not install is missing, such as Rust
   7    a step failed, or the patched server did not do what it should
   10   a fault of the demo itself
+  101  corehop could not be built
   130  interrupted
 
 Results measured before a failure stay in scratch/demo/report.json and report.txt. An unexpected
