@@ -10,6 +10,7 @@ use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::measuring::in_groups;
 use corehop_measurer::rounds::{Decision, Measured};
+use corehop_plans::{Mode, PlannedFunction};
 use corehop_wording::number::{change, counted, grouped};
 
 /// Keeps the result, and what pays where it is looked for. The page comes after it: of a large
@@ -153,7 +154,50 @@ fn plan(text: &mut Lines, pays: &Predicted, here: &Here) {
         here.machine.name
     );
     for function in &pays.plan.functions {
-        let to = function.to.to_string();
-        line!(text, "{to:<12}from {}", function.symbol);
+        line!(text, "{}", planned(function));
+    }
+}
+
+/// Where a function takes threads, whatever its kind.
+fn planned(function: &PlannedFunction) -> String {
+    let to = function.to.to_string();
+    let back = match function.mode {
+        Mode::Call => ", and back when it returns",
+        Mode::Enter | Mode::Count => "",
+    };
+    format!("{to:<11} from {}{back}", function.symbol)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corehop_plans::{Argument, By, Destination, KthCall};
+
+    fn told(to: Destination, mode: Mode) -> String {
+        planned(&PlannedFunction {
+            module: "/server".into(),
+            build_id: "0a".into(),
+            offset: 8,
+            symbol: "serve".into(),
+            to,
+            mode,
+        })
+    }
+
+    #[test]
+    fn every_kind_of_function_is_told_apart_from_its_destination() {
+        let by = |after| {
+            let argument = Argument::ALL[2];
+            Destination::By(By { argument, after })
+        };
+        let at = Destination::At(KthCall { core: 1, call: 6 });
+        let core = Destination::Core(1);
+        assert_eq!(told(core, Mode::Enter), "core 1      from serve");
+        let delegated = "core 1      from serve, and back when it returns";
+        assert_eq!(told(core, Mode::Call), delegated);
+        assert_eq!(told(by(0), Mode::Enter), "by argument 3 from serve");
+        let later = "by argument 3 after 4 calls from serve";
+        assert_eq!(told(by(4), Mode::Enter), later);
+        assert_eq!(told(at, Mode::Enter), "core 1 at call 6 from serve");
     }
 }
