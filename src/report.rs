@@ -16,6 +16,7 @@ use corehop_partitioner::machine_list::{first, for_plan};
 use corehop_plans::{Plan, PlannedFunction};
 use corehop_report::{Options, Outputs, Sweep};
 use corehop_traces::Trace;
+use corehop_wording::number::counted;
 use std::path::{Path, PathBuf};
 
 /// Show a plan as a page to look at: accesses, misses, the split, the space searched
@@ -116,10 +117,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let named = arguments.machine.as_deref();
     machines::tell_host([named.unwrap_or(first(&plan.machine).0)]);
     let machine = for_plan(&plan, named)?;
-    let goes_by_argument = |function: &PlannedFunction| function.to.core().is_none();
-    if arguments.full && plan.functions.iter().any(goes_by_argument) {
-        let message = "--full: only of functions that have cores is the space searched shown";
-        return Err(Failure::new(Exit::Usage, message).remedy("leave --full out"));
+    if arguments.full {
+        check_space(&plan)?;
     }
     let (trace, trace_name) = open(arguments, &plan)?;
     let named = arguments.requests.as_ref();
@@ -142,6 +141,26 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(numbers) => console::print(&Lines::of_json(&numbers)),
         None => Ok(()),
     }
+}
+
+/// Only splits at functions that have cores, at least one for each, are drawn beside the plan.
+fn check_space(plan: &Plan) -> Result<(), Failure> {
+    let refused = |why: String| Failure::new(Exit::Usage, why).remedy("leave --full out");
+    let has_no_core = |function: &PlannedFunction| function.to.core().is_none();
+    if plan.functions.iter().any(has_no_core) {
+        let message = "--full: only of functions that have cores is the space searched shown";
+        return Err(refused(message.into()));
+    }
+    let (functions, cores) = (plan.functions.len(), plan.cores);
+    if functions < cores as usize {
+        let functions = counted(functions as u64, "function", "functions");
+        let message = format!(
+            "--full: {functions} for {cores} cores: the space searched is shown of \
+                               plans with a function for each core"
+        );
+        return Err(refused(message));
+    }
+    Ok(())
 }
 
 /// The trace named, or else the one that the plan names.

@@ -30,6 +30,7 @@ mod info_system_calls;
 mod interrupting;
 mod journey;
 mod kernel_model;
+mod kinds_of_plan;
 mod machine_trace;
 mod made_once;
 mod manual;
