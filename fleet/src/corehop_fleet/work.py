@@ -19,7 +19,7 @@ import signal
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypedDict
 
 import distributed
 import fsspec
@@ -31,6 +31,62 @@ SECONDS_BETWEEN_LOOKS = 0.5
 LONGEST_ERROR = 500
 
 Said = dict[str, Any]
+
+
+# What is read of `corehop partition --json`. Workers have Dask and corehop alone, so these types
+# check nothing when it is read: tests hold them to schemas/.
+class Level(TypedDict):
+    """One level of cache."""
+
+    misses: int
+
+
+class Counters(TypedDict):
+    """All levels, of all cores together."""
+
+    l2: Level
+
+
+class Comparison(TypedDict):
+    """What some requests count on one core and with the split."""
+
+    requests: int
+    baseline: Counters
+    split: Counters
+
+
+class Draws(TypedDict):
+    """What searches with several seeds found together."""
+
+    mean: float
+    least: float
+    most: float
+
+
+class PlannedFunction(TypedDict):
+    """A function of a plan, of any kind."""
+
+    symbol: str
+
+
+class Found(TypedDict):
+    """The result of a search."""
+
+    machine: str
+    verdict: str
+    against: str | None
+    searched: Comparison
+    held_out: Comparison | None
+    draws_together: Draws | None
+    cycles_ratio: dict[str, float]
+    hops_per_request: float
+    break_even_hop_cycles: float | None
+    candidates: int
+    splits_evaluated: int
+    proven_optimal: bool
+    plan: list[PlannedFunction]
+    seconds: float
+    stopped: bool
 
 
 class OwnGroup(distributed.WorkerPlugin):
@@ -139,7 +195,7 @@ def searched(task: Said, path: str, trace: Path, folder: Path) -> Said:
     if code != 0:
         said = " ".join(complaint.split()).removeprefix("corehop: ")[:LONGEST_ERROR]
         return failed(said or f"corehop ended with {code}", code)
-    found = json.loads(printed)
+    found: Found = json.loads(printed)
     if found["stopped"]:
         return failed("the search was stopped from outside")
     return {"outcome": "done", "found": kept(found), "plan": plan.read_text(encoding="utf-8")}
@@ -185,22 +241,21 @@ def own_address() -> str:
     return str(distributed.get_worker().address)
 
 
-def kept(found: Said) -> Said:
+def kept(found: Found) -> Said:
     """What a table holds of a search's JSON."""
     judged = found["held_out"] or found["searched"]
-    misses = {side: judged[side]["l2"]["misses"] for side in ("baseline", "split")}
-    draws = found["draws_together"] or {}
+    draws = found["draws_together"]
     return {
         "machine_name": found["machine"],
         "verdict": found["verdict"],
         "against": found["against"],
-        "ratio": draws.get("mean"),
-        "ratio_least": draws.get("least"),
-        "ratio_most": draws.get("most"),
+        "ratio": draws["mean"] if draws else None,
+        "ratio_least": draws["least"] if draws else None,
+        "ratio_most": draws["most"] if draws else None,
         "cycles_ratio_carrier": found["cycles_ratio"].get("carrier"),
         "cycles_ratio_affinity": found["cycles_ratio"].get("affinity"),
-        "l2_misses_one_core": misses["baseline"],
-        "l2_misses_split": misses["split"],
+        "l2_misses_one_core": judged["baseline"]["l2"]["misses"],
+        "l2_misses_split": judged["split"]["l2"]["misses"],
         "requests_judged": judged["requests"],
         "hops_per_request": found["hops_per_request"],
         "break_even_hop_cycles": found["break_even_hop_cycles"],
