@@ -3,7 +3,7 @@
 //! Each trial of the fixtures prints what it found, bare and under each backend: it must be the
 //! same. They are kinds of programs that broke once, and each names its kind.
 
-use crate::workshop::{self, Finished, of_two_cores, run};
+use crate::workshop::{self, Finished, build, patched, plan_of, run};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -23,19 +23,33 @@ fn rights() -> Notices {
     Notices::of("notices_rights")
 }
 
+fn threads() -> Notices {
+    Notices::of("notices_threads")
+}
+
 impl Notices {
     fn of(name: &str) -> Notices {
+        Notices::built(name, &["-std=c++20"])
+    }
+
+    fn built(name: &str, flags: &[&str]) -> Notices {
         let folder = tempfile::tempdir().unwrap();
-        let program = of_two_cores(folder.path(), name, ["first_core", "second_core"]);
+        let plain = build(folder.path(), name, flags, &[&format!("{name}.cpp")]);
+        let plan = plan_of(&plain, 2, &[("first_core", 0), ("second_core", 1)]);
+        let program = patched(&plain, &plan, folder.path()).output;
         Notices {
-            plain: folder.path().join(name),
             folder,
+            plain,
             program,
         }
     }
 
     fn bare(&self, trial: &str) -> Finished {
-        let bare = run(Command::new(&self.plain).arg(trial));
+        let mut command = Command::new(&self.plain);
+        command
+            .current_dir(self.folder.path())
+            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+        let bare = run(command.arg(trial));
         assert!(bare.status.success(), "{trial}: {}", bare.errors);
         assert!(!bare.output.is_empty(), "{trial}");
         bare
@@ -172,4 +186,65 @@ fn a_write_in_a_batch_that_stalls_is_interrupted_as_bare() {
     let posted = run(command.env("COREHOP_SYSCALLS", "write@batch"));
     assert!(posted.status.success(), "{}", posted.errors);
     assert_eq!(posted.output, bare.output);
+}
+
+#[test]
+fn how_a_thread_is_scheduled_is_its_own() {
+    threads().same("scheduled");
+}
+
+#[test]
+fn a_thread_that_another_one_schedules_is_scheduled_so_wherever_it_was() {
+    threads().same("scheduled by another");
+}
+
+#[test]
+fn a_thread_keeps_its_name() {
+    threads().same("name");
+}
+
+#[test]
+fn a_ring_of_one_thread_is_used_by_that_thread() {
+    threads().same("own ring");
+}
+
+#[test]
+fn what_is_under_way_in_a_ring_of_the_programs_goes_on_when_carriers_end() {
+    threads().same("ring under way");
+}
+
+#[test]
+fn a_thread_may_register_restartable_sequences_later() {
+    threads().same("restartable sequences");
+}
+
+#[test]
+fn a_file_that_has_the_number_of_standard_error_gets_no_message() {
+    threads().same("standard error");
+}
+
+#[test]
+fn a_mutex_that_changes_priorities_is_locked_and_unlocked_at_home() {
+    let notices = threads();
+    for backend in BACKENDS {
+        let moved = notices.same_under(backend, "priority");
+        let expected = match backend {
+            "carrier" | "auto" => {
+                "corehop: carrier: a mutex changes its owner's priority: from here on affinity\n"
+            }
+            _ => "",
+        };
+        assert_eq!(moved.errors, expected, "{backend}");
+    }
+}
+
+#[test]
+fn a_thread_that_allocates_nothing_has_no_arena() {
+    threads().same("addresses");
+}
+
+#[test]
+fn a_program_at_a_fixed_address_may_take_the_addresses_of_functions() {
+    let flags = ["-std=c++20", "-no-pie", "-fno-pie", "-mcmodel=small"];
+    Notices::built("notices_threads", &flags).same("function addresses");
 }

@@ -25,6 +25,7 @@ interposed:
         .cfi_adjust_cfa_offset 8
         pushq %rax
         .cfi_adjust_cfa_offset 8
+        movq %rdx, %r8
         movq %rsi, %rdx
         movq %rdi, %rsi
         movl 56(%rsp), %edi

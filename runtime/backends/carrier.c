@@ -46,6 +46,17 @@ void give_up(const char *reason)
         use_backend(&affinity_backend);
 }
 
+void give_up_now(const char *reason)
+{
+    bool has_carriers = refusal == NULL && __atomic_load_n(&pool.open, __ATOMIC_SEQ_CST);
+    give_up(reason);
+    stay_for_good();
+    if (has_carriers) {
+        close_pool();
+        reopen_pool();
+    }
+}
+
 /* The slow part of a hook: true if the thread may be carried at all. */
 static bool is_ready(void)
 {

@@ -140,7 +140,12 @@ extern const char runtime_start[] __asm__("__ehdr_start") __attribute__((visibil
 extern const char runtime_end[] __attribute__((visibility("hidden"))); /* interposers.S */
 
 /* pool.c */
+/* What the kernel keeps of how a thread is scheduled, and of where its memory is. */
+struct scheduling {
+    int policy, nice, io, memory;
+};
 struct pool {
+    struct scheduling scheduling; /* the carriers', which they inherit */
     struct core *cores;
     int process;
     uint32_t open;    /* carriers run, and fibers may leave home */
@@ -268,13 +273,14 @@ static inline void leave(struct fiber *fiber, void **stack_there)
 }
 
 /* fibers.c */
+struct scheduling own_scheduling(void);
 struct fiber *enlist(void);
 void discharge(struct fiber *fiber);
 void call_everyone_home(void);
 /* Threads that are away, or have declined a hop since this look of load.c. */
 uint32_t threads_under_way(uint32_t look);
-/* Brings the thread with this FS base home, for good. */
-void detain(uintptr_t thread_base);
+/* Brings a thread home, for good: by its FS base, or its kernel id. */
+void detain(uintptr_t thread);
 void fibers_forked(struct fiber *own);
 
 /* interposers.c */
@@ -283,6 +289,14 @@ void *original(void **kept, const char *name);
 void stay_home(void);
 /* It goes home, and leaves it no more: its kernel thread has something of its own. */
 void stay_for_good(void);
+/* Whether that is the calling thread, by libc's name for it or the kernel's; 0 always is. */
+bool is_itself(uintptr_t thread);
+/* Whether these parameters of io_uring_setup() tie the ring to the thread that makes it. */
+bool is_tied(const void *parameters);
+
+/* credentials.c: before the kernel is told something of the calling thread alone. It stays home for
+ * good; the only thread goes on, with carriers that are started later and inherit it. */
+void stay_apart(void);
 
 /* start.c: for good, nothing of the runtime makes a system call of its own any more. */
 void come_to_rest(const char *reason);
@@ -305,6 +319,8 @@ extern bool poke_is_ours;
 /* carrier.c */
 /* Some program's call cannot work on carriers: this process goes on with affinity. */
 void give_up(const char *reason);
+/* Likewise, and nobody is on a carrier when it returns. */
+void give_up_now(const char *reason);
 /* Whether threads may be carried in this process, now or once control.c says so. */
 bool carriers_are_possible(void);
 

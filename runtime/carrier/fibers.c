@@ -12,6 +12,7 @@
 
 #include <asm/unistd.h>
 #include <errno.h>
+#include <sys/resource.h>
 
 #define STACK_SIZE 32768
 #define REPEAT_NS 1000000
@@ -54,11 +55,31 @@ static bool has_own_state(void)
     return result != 0 && result != -ENOSYS;
 }
 
+struct scheduling own_scheduling(void)
+{
+    const int of_a_process = 1; /* IOPRIO_WHO_PROCESS: means a thread */
+    struct scheduling own = {0};
+    system_call(__NR_get_mempolicy, (long)&own.memory, 0, 0, 0, 0, 0);
+    own.policy = (int)system_call(__NR_sched_getscheduler, 0, 0, 0, 0, 0, 0);
+    own.nice = (int)system_call(__NR_getpriority, PRIO_PROCESS, 0, 0, 0, 0, 0);
+    own.io = (int)system_call(__NR_ioprio_get, of_a_process, 0, 0, 0, 0, 0);
+    return own;
+}
+
+/* Whether the kernel schedules this thread, or places its memory, otherwise than the carriers. */
+static bool is_scheduled_apart(void)
+{
+    struct scheduling own = own_scheduling();
+    return __atomic_load_n(&pool.open, __ATOMIC_ACQUIRE) &&
+           (own.policy != pool.scheduling.policy || own.nice != pool.scheduling.nice ||
+            own.io != pool.scheduling.io || own.memory != pool.scheduling.memory);
+}
+
 /* The calling thread as a fiber; NULL without memory, or if this interrupts the same. */
 struct fiber *enlist(void)
 {
     int thread = (int)system_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
-    if (has_own_state() || !acquire(thread))
+    if (has_own_state() || is_scheduled_apart() || !acquire(thread))
         return NULL;
     struct fiber *fiber = unused;
     if (fiber != NULL) {
@@ -121,11 +142,12 @@ void call_everyone_home(void)
             call_home(fiber);
 }
 
-void detain(uintptr_t thread_base)
+void detain(uintptr_t thread)
 {
     const long pause_ns[2] = {0, REPEAT_NS};
     struct fiber *fiber = __atomic_load_n(&fibers, __ATOMIC_ACQUIRE);
-    while (fiber != NULL && (fiber->thread_base != thread_base || fiber->home == 0))
+    while (fiber != NULL && (fiber->home == 0 || (fiber->thread_base != thread &&
+                                                  (uintptr_t)fiber->home != thread)))
         fiber = fiber->listed;
     if (fiber == NULL)
         return;

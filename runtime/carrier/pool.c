@@ -272,6 +272,8 @@ bool open_pool(uint32_t team)
     bool may = !__atomic_load_n(&pool.closing, __ATOMIC_ACQUIRE), open = false;
     if (may) {
         pool.process = (int)system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
+        if (!__atomic_load_n(&pool.open, __ATOMIC_ACQUIRE))
+            pool.scheduling = own_scheduling();
         __atomic_store_n(&pool.retire, 0, __ATOMIC_RELEASE);
         /* Before the first carrier, since what some have started is to end with the pool. */
         __atomic_store_n(&pool.open, 1, __ATOMIC_RELEASE);

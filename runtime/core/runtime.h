@@ -383,7 +383,10 @@ bool stands_in_for_libc(void);
  * errno. They return a negative errno. */
 long system_call(long number, long a, long b, long c, long d, long e, long f);
 void *map_memory(size_t size);
-/* One line on standard error; knows %s, %u, %d and %lu. No libc: any thread may complain. */
+/* Keeps in mind what standard error is at the start. */
+void prepare_messages(void);
+/* One line on standard error, unless the program uses its number for something else by now; knows
+ * %s, %u, %d and %lu. No libc: any thread may complain. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Writes into `room` bytes what fits, zero-terminated, and gives the length. */
 size_t format_text(char *text, size_t room, const char *format, ...)

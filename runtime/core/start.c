@@ -299,6 +299,7 @@ __attribute__((constructor)) static void start(int count, char **arguments)
 {
     (void)count;
     is_starting = true;
+    prepare_messages();
     prepare_clocks();
     place.followed = true; /* the thread that runs main() */
     take_in_memory_hooks(arguments);

@@ -8,8 +8,10 @@
 #include "runtime.h"
 
 #include <asm/unistd.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 long system_call(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -76,6 +78,33 @@ size_t format_text(char *text, size_t room, const char *format, ...)
     return length;
 }
 
+/* Whether standard error is still for messages. A program may have closed it, and been given its
+ * number for a file or a connection of its own: messages go to what was there at the start, to
+ * devices and pipes, and to files that are only ever appended to, as logs are. */
+static unsigned long first_device, first_inode;
+
+static bool is_for_messages(void)
+{
+    struct stat found;
+    if (system_call(__NR_fstat, 2, (long)&found, 0, 0, 0, 0) != 0)
+        return false;
+    if (first_inode != 0 && first_device == found.st_dev && first_inode == found.st_ino)
+        return true;
+    if (S_ISCHR(found.st_mode) || S_ISFIFO(found.st_mode))
+        return true;
+    return S_ISREG(found.st_mode) &&
+           (system_call(__NR_fcntl, 2, F_GETFL, 0, 0, 0, 0) & O_APPEND) != 0;
+}
+
+void prepare_messages(void)
+{
+    struct stat found;
+    if (system_call(__NR_fstat, 2, (long)&found, 0, 0, 0, 0) == 0) {
+        first_device = found.st_dev;
+        first_inode = found.st_ino;
+    }
+}
+
 /* One write, so that lines of several processes do not mix. */
 void complain(const char *format, ...)
 {
@@ -86,5 +115,6 @@ void complain(const char *format, ...)
     size_t end = start + format_list(line + start, sizeof line - start - 1, format, arguments);
     va_end(arguments);
     line[end] = '\n';
-    system_call(__NR_write, 2, (long)line, (long)(end + 1), 0, 0, 0);
+    if (is_for_messages())
+        system_call(__NR_write, 2, (long)line, (long)(end + 1), 0, 0, 0);
 }

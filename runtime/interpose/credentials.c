@@ -8,8 +8,8 @@
  * when there are no carriers yet and this costs nothing. Rejected: repeating the call on each
  * carrier, which would have to undo it everywhere when it fails on one.
  *
- * Other changes are of the calling thread alone: capabilities and namespaces. While it is the only
- * thread they are the process's. Of one among several they must reach nobody else, so that thread
+ * Other changes are of the calling thread alone: capabilities, namespaces, how it is scheduled.
+ * While it is the only thread they are the process's. Of one among several they must reach nobody else, so that thread
  * stays home for good.
  *
  * A program that installs a filter of system calls allows the calls that it makes, not those of the
@@ -20,6 +20,7 @@
 #include "posted.h"
 
 #include <asm/unistd.h>
+#include <linux/io_uring.h>
 #include <sys/prctl.h>
 
 typedef int credential_function(long, long, long, long, long);
@@ -70,9 +71,25 @@ ALONE(initgroups)
 /* False once there was a second thread; carriers are none to libc. */
 extern const char __libc_single_threaded __attribute__((weak));
 
+static bool is_only_thread(void)
+{
+    return &__libc_single_threaded != NULL && __libc_single_threaded;
+}
+
+void stay_apart(void)
+{
+    if (!is_only_thread()) {
+        stay_for_good();
+    } else if (must_close()) {
+        stay_home();
+        close_pool();
+        reopen_pool();
+    }
+}
+
 static int of_one_thread(void **kept, const char *name, long a, long b, long c, long d, long e)
 {
-    if (&__libc_single_threaded != NULL && __libc_single_threaded)
+    if (is_only_thread())
         return alone(kept, name, a, b, c, d, e);
     stay_for_good();
     return ((credential_function *)original(kept, name))(a, b, c, d, e);
@@ -90,6 +107,31 @@ static int of_one_thread(void **kept, const char *name, long a, long b, long c, 
 OF_ONE_THREAD(capset)
 OF_ONE_THREAD(unshare)
 OF_ONE_THREAD(setns)
+OF_ONE_THREAD(nice)
+OF_ONE_THREAD(setpriority)
+
+/* A thread that another one schedules is brought home for good, too. */
+static int of_a_thread(void **kept, const char *name, long thread, long b, long c)
+{
+    if (is_itself((uintptr_t)thread))
+        return of_one_thread(kept, name, thread, b, c, 0, 0);
+    detain((uintptr_t)thread);
+    return ((credential_function *)original(kept, name))(thread, b, c, 0, 0);
+}
+
+EXPORT int caught_sched_setscheduler(long, long, long) __asm__("sched_setscheduler");
+int caught_sched_setscheduler(long thread, long policy, long parameters)
+{
+    static void *kept;
+    return of_a_thread(&kept, "sched_setscheduler", thread, policy, parameters);
+}
+
+EXPORT int caught_sched_setparam(long, long) __asm__("sched_setparam");
+int caught_sched_setparam(long thread, long parameters)
+{
+    static void *kept;
+    return of_a_thread(&kept, "sched_setparam", thread, parameters, 0);
+}
 
 /* Before a filter of system calls is installed: all that makes some of its own ends. */
 static void rest_for_good(void)
@@ -102,13 +144,29 @@ static void rest_for_good(void)
     come_to_rest("the program filters its system calls");
 }
 
-/* The other options that change rights do so when a program is started or the user changes, which
- * is done at home. */
+/* Whether prctl() with this option changes what the kernel keeps for the calling thread alone. What
+ * is left is the process's, or read when a program is started or the user changes, at home. */
+static bool changes_the_thread(int option)
+{
+    switch (option) {
+    /* clang-format off */
+    case PR_SET_TIMERSLACK: case PR_SET_TSC: case PR_SET_SECUREBITS: case PR_CAPBSET_DROP:
+    case PR_CAP_AMBIENT: case PR_SET_NO_NEW_PRIVS: case PR_SET_SPECULATION_CTRL: case PR_MCE_KILL:
+    case PR_SET_IO_FLUSHER: case PR_SCHED_CORE:
+        /* clang-format on */
+        return true;
+    default:
+        return false;
+    }
+}
+
 int caught_prctl(long option, long b, long c, long d, long e)
 {
     static void *kept;
     if ((int)option == PR_SET_SECCOMP)
         rest_for_good();
+    else if (changes_the_thread((int)option))
+        stay_apart();
     stay_home();
     return ((credential_function *)original(&kept, "prctl"))((int)option, b, c, d, e);
 }
@@ -125,7 +183,8 @@ static bool is_of_the_thread(long number)
     case __NR_setfsgid: case __NR_capset: case __NR_seccomp: case __NR_prctl:
     case __NR_unshare: case __NR_setns: case __NR_landlock_restrict_self:
     case __NR_set_mempolicy: case __NR_ioprio_set: case __NR_sched_setattr:
-    case __NR_sched_setscheduler: case __NR_sched_setparam:
+    case __NR_sched_setscheduler: case __NR_sched_setparam: case __NR_rseq:
+    case __NR_arch_prctl: case __NR_set_tid_address: case __NR_perf_event_open:
         /* clang-format on */
         return true;
     default:
@@ -133,11 +192,21 @@ static bool is_of_the_thread(long number)
     }
 }
 
-/* Signals that a thread may send to itself. */
-static bool sends_signal(long number)
+/* Signals that a thread may send to itself, and what it has under way in a ring of its own. */
+static bool is_made_at_home(long number)
 {
     return number == __NR_kill || number == __NR_tkill || number == __NR_tgkill ||
-           number == __NR_rt_sigqueueinfo || number == __NR_rt_tgsigqueueinfo;
+           number == __NR_rt_sigqueueinfo || number == __NR_rt_tgsigqueueinfo ||
+           number == __NR_io_uring_enter;
+}
+
+/* Whether a ring of the program's own is the calling thread's from here on. */
+static bool takes_a_ring(long number, long second)
+{
+    if (number == __NR_io_uring_setup)
+        return is_tied((const void *)second);
+    return number == __NR_io_uring_register &&
+           (second == IORING_REGISTER_ENABLE_RINGS || second == IORING_REGISTER_RING_FDS);
 }
 
 /* A thread that makes such a call past libc means itself alone: it stays home from then on. */
@@ -150,7 +219,9 @@ long caught_syscall(long number, long a, long b, long c, long d, long e, long f)
         rest_for_good();
     else if (UNLIKELY(is_of_the_thread(number)) && carriers_are_possible())
         stay_for_good();
-    else if (UNLIKELY(sends_signal(number)))
+    else if (UNLIKELY(takes_a_ring(number, b)) && carriers_are_possible())
+        stay_for_good();
+    else if (UNLIKELY(is_made_at_home(number)))
         stay_home();
     libc_function *posted = posted_past_libc(number);
     if (UNLIKELY(posted != NULL))

@@ -15,10 +15,11 @@
 #include <asm/unistd.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/io_uring.h>
 #include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
-#include <stdlib.h>
+#include <string.h>
 
 enum rule {
     HOME_FIRST,      /* but a signal handler on a carrier stays, since it must return there */
@@ -28,6 +29,11 @@ enum rule {
     UNPINNED_SURELY, /* likewise */
     PLACES_A_THREAD, /* likewise, and one that places itself is not moved any more */
     HOME_FOR_GOOD,
+    APART,          /* likewise, unless it is the only thread: then the process changes */
+    APART_IF_OWN,   /* likewise, where its first argument is the calling thread */
+    RING_BY_FLAGS,  /* for good, where the third argument ties a ring to the calling thread */
+    RING_BY_SECOND, /* likewise, where that is in what the second points to */
+    RING_BY_THIRD,
     HOME_IF_SAVING,
     HOME_IF_RESTORING,
     LEAVES_CALLS, /* an exception has come to its caller, which matters to calls.c alone */
@@ -41,6 +47,10 @@ static const struct {
 #define INTERPOSED(name, rule) {#name, rule},
 #include "interposed.h"
 };
+
+/* Flags of io_uring_setup(), which headers of before Linux 6.1 lack. */
+#define SINGLE_ISSUER (1u << 12)
+#define DEFER_TASKRUN (1u << 13)
 
 /* In glibc's jump buffers. */
 #define STACK_POINTER 6
@@ -88,9 +98,39 @@ static uintptr_t stack_of(const struct __jmp_buf_tag *buffer, uintptr_t at)
 }
 
 /* Whether a thread is the calling one, by libc's name for it or the kernel's. */
-static bool is_itself(uintptr_t thread)
+bool is_itself(uintptr_t thread)
 {
     return thread == 0 || thread == (uintptr_t)pthread_self() || (int)thread == gettid();
+}
+
+/* Whether io_uring_setup() with such flags ties the ring to the thread that makes it. */
+static bool ties_a_ring(uint32_t flags)
+{
+    return (flags & (SINGLE_ISSUER | DEFER_TASKRUN)) != 0;
+}
+
+bool is_tied(const void *parameters)
+{
+    return parameters != NULL && ties_a_ring(((const struct io_uring_params *)parameters)->flags);
+}
+
+/* Whether a call makes the calling thread differ, to the kernel, from the process's others. */
+static bool sets_apart(enum rule rule, uintptr_t first, uintptr_t second, uintptr_t third)
+{
+    switch (rule) {
+    case APART:
+        return true;
+    case APART_IF_OWN:
+        return is_itself(first);
+    case RING_BY_FLAGS:
+        return ties_a_ring((uint32_t)third);
+    case RING_BY_SECOND:
+        return is_tied((const void *)second);
+    case RING_BY_THIRD:
+        return is_tied((const void *)third);
+    default:
+        return false;
+    }
 }
 
 static void *found_in(const char *library, const char *name)
@@ -128,9 +168,9 @@ static long not_in_libc(void)
     return -1;
 }
 
-/* Called by interposers.S with a call's first two arguments, and where its return address is. */
-__attribute__((visibility("hidden"))) void *interposed_call(uint32_t index, uintptr_t first,
-                                                            uintptr_t second, uintptr_t at)
+/* Called by interposers.S with a call's first three arguments, and where its return address is. */
+__attribute__((visibility("hidden"))) void *
+interposed_call(uint32_t index, uintptr_t first, uintptr_t second, uintptr_t at, uintptr_t third)
 {
     enum rule rule = interposed_calls[index].rule;
     if (rule == LEAVES_CALLS) {
@@ -144,6 +184,10 @@ __attribute__((visibility("hidden"))) void *interposed_call(uint32_t index, uint
         affinity_release();
     if (rule == HOME_FOR_GOOD || (rule == PLACES_A_THREAD && is_itself(first)))
         stay_for_good();
+    if (UNLIKELY(sets_apart(rule, first, second, third)))
+        stay_apart();
+    else if (rule == APART_IF_OWN || rule == PLACES_A_THREAD)
+        detain(first);
     if (rule == HOME_IF_RESTORING) {
         uintptr_t to = stack_of((struct __jmp_buf_tag *)first, at);
         leave_below(to);
@@ -175,7 +219,37 @@ void prepare_interposers(void)
 struct beginning {
     void *(*run)(void *);
     void *argument;
+    uint32_t taken;
 };
+
+/* What threads that are about to begin are to run. The new thread gives its slot back, and does so
+ * without free(), by which glibc's malloc maps an arena of 64 MB for a thread that needs none. */
+#define BEGINNINGS 64
+static struct beginning beginnings[BEGINNINGS];
+
+static struct beginning *keep_beginning(void *(*run)(void *), void *argument)
+{
+    for (size_t i = 0; i < BEGINNINGS; i++) {
+        struct beginning *beginning = &beginnings[i];
+        if (__atomic_exchange_n(&beginning->taken, 1, __ATOMIC_ACQUIRE) == 0) {
+            beginning->run = run;
+            beginning->argument = argument;
+            return beginning;
+        }
+    }
+    struct beginning *beginning = map_memory(sizeof *beginning);
+    if (beginning != NULL)
+        *beginning = (struct beginning){run, argument, 1};
+    return beginning;
+}
+
+static void give_back(struct beginning *beginning)
+{
+    if (beginning >= beginnings && beginning < beginnings + BEGINNINGS)
+        __atomic_store_n(&beginning->taken, 0, __ATOMIC_RELEASE);
+    else
+        system_call(__NR_munmap, (long)beginning, sizeof *beginning, 0, 0, 0, 0);
+}
 
 static void end(void *unused)
 {
@@ -194,7 +268,7 @@ static void *begin(void *argument)
 {
     struct beginning beginning = *(struct beginning *)argument;
     void *volatile result;
-    free(argument);
+    give_back(argument);
     place.followed = true;
     pthread_cleanup_push(end, NULL);
     result = beginning.run(beginning.argument);
@@ -211,26 +285,38 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 {
     static void *kept;
     create_function *create = (create_function *)original(&kept, "pthread_create");
-    struct beginning *beginning = malloc(sizeof *beginning);
+    struct beginning *beginning = keep_beginning(run, argument);
     if (beginning == NULL)
         return EAGAIN;
-    *beginning = (struct beginning){run, argument};
     stay_home();
     affinity_suspend();
     int result = create(thread, attributes, begin, beginning);
     affinity_resume();
     if (result != 0)
-        free(beginning);
+        give_back(beginning);
     return result;
 }
 
-extern int own_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)
-    __attribute__((alias("pthread_create"), visibility("hidden"), nothrow, nonnull(1, 3)));
+/* The first of this library and libc, as the loader has them in order; it looks for names in the
+ * same order. */
+static int find_first(struct dl_phdr_info *object, size_t size, void *is_first)
+{
+    const char *name = strrchr(object->dlpi_name, '/');
+    (void)size;
+    for (uint32_t i = 0; i < object->dlpi_phnum; i++)
+        if (object->dlpi_addr + object->dlpi_phdr[i].p_vaddr == (uintptr_t)runtime_start)
+            return *(bool *)is_first = true;
+    return name != NULL && strncmp(name, "/libc.so.", 9) == 0;
+}
 
-/* Whether the program's calls of libc arrive here first. */
+/* Whether the program's calls of libc arrive here first, or behind others that stand in for libc.
+ * What dlsym() finds does not say so: a program at a fixed address that takes a function's address
+ * is where the loader then finds the function for everybody. */
 bool stands_in_for_libc(void)
 {
-    return dlsym(RTLD_DEFAULT, "pthread_create") == (void *)own_pthread_create;
+    bool is_first = false;
+    dl_iterate_phdr(find_first, &is_first);
+    return is_first;
 }
 
 EXPORT int pthread_cancel(pthread_t thread)
@@ -246,7 +332,7 @@ EXPORT int pthread_mutexattr_setprotocol(pthread_mutexattr_t *attributes, int pr
 {
     static void *kept;
     if (protocol != PTHREAD_PRIO_NONE)
-        give_up("a mutex changes its owner's priority");
+        give_up_now("a mutex changes its owner's priority");
     int (*next)(pthread_mutexattr_t *, int) = original(&kept, "pthread_mutexattr_setprotocol");
     return next(attributes, protocol);
 }
