@@ -170,6 +170,19 @@ fn a_static_program_is_refused() {
 }
 
 #[test]
+fn a_program_with_a_sanitizer_is_refused() {
+    let bench = bench();
+    for kind in ["address", "thread"] {
+        let flag = format!("-fsanitize={kind}");
+        let flags = ["-std=c++20", &flag];
+        let binary = build(bench.folder.path(), kind, &flags, &["notices_rights.cpp"]);
+        let plan = plan_of(&binary, 1, &[("first_core", 0)]);
+        let reason = bench.reason(&binary, &plan);
+        assert!(reason.ends_with("build it without"), "{reason}");
+    }
+}
+
+#[test]
 fn a_program_without_build_id_is_refused() {
     let bench = bench();
     let flags = ["-Wl,--build-id=none"];

@@ -30,6 +30,12 @@ pub enum Refusal {
     /// The runtime needs it.
     #[error("a part of libc or its loader: the runtime, which would hook it, needs it itself")]
     NeededByTheRuntime,
+    /// Its runtime follows threads by what they call of libc, and has to be the first library.
+    #[error(
+        "built with a sanitizer (-fsanitize): its runtime has to be loaded first, and takes \
+             what threads do for errors; build it without"
+    )]
+    Sanitized,
     /// Its hooks could not reach all of it.
     #[error("its code spans more than 2 GiB, which no jump can cross")]
     TooWide,
@@ -45,6 +51,9 @@ const RUNTIME_NEEDS: [&str; 4] = [
     "libpthread.so.0",
     "libdl.so.2",
 ];
+
+/// What the compiler has each program call at its start, for addresses, tags, memory or threads.
+const SANITIZERS: [&str; 4] = ["__asan_init", "__hwasan_init", "__msan_init", "__tsan_init"];
 
 fn is_of_glibc(loader: &str) -> bool {
     loader.ends_with("/ld-linux-x86-64.so.2")
@@ -67,6 +76,11 @@ impl Refusal {
             Some(Refusal::OtherLibc)
         } else if image.is_library() && is_needed() {
             Some(Refusal::NeededByTheRuntime)
+        } else if SANITIZERS
+            .iter()
+            .any(|name| image.dynamic_symbol(name).is_some())
+        {
+            Some(Refusal::Sanitized)
         } else if targets::code_span(image).1 > targets::SPAN_LIMIT {
             Some(Refusal::TooWide)
         } else if layout.functions.is_empty() {
