@@ -22,6 +22,7 @@ mod refusals;
 mod requests;
 mod runtime;
 mod servers;
+mod signal_matrix;
 mod soak;
 mod sound;
 mod stacks;

@@ -146,8 +146,8 @@ void detain(uintptr_t thread)
 {
     const long pause_ns[2] = {0, REPEAT_NS};
     struct fiber *fiber = __atomic_load_n(&fibers, __ATOMIC_ACQUIRE);
-    while (fiber != NULL && (fiber->home == 0 || (fiber->thread_base != thread &&
-                                                  (uintptr_t)fiber->home != thread)))
+    while (fiber != NULL &&
+           (fiber->home == 0 || (fiber->thread_base != thread && (uintptr_t)fiber->home != thread)))
         fiber = fiber->listed;
     if (fiber == NULL)
         return;

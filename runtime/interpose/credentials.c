@@ -9,8 +9,8 @@
  * carrier, which would have to undo it everywhere when it fails on one.
  *
  * Other changes are of the calling thread alone: capabilities, namespaces, how it is scheduled.
- * While it is the only thread they are the process's. Of one among several they must reach nobody else, so that thread
- * stays home for good.
+ * While it is the only thread they are the process's. Of one among several they must reach nobody
+ * else, so that thread stays home for good.
  *
  * A program that installs a filter of system calls allows the calls that it makes, not those of the
  * runtime. From then on it runs as if it were not patched.
