@@ -49,7 +49,7 @@ printf 'corehop (%s) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- %s
     "$version" "$author" "$(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")" |
     place /dev/stdin "$documents/changelog"
 compress "$documents/changelog"
-for page in README.md CHANGELOG.md docs/*/*.md; do
+for page in README.md CHANGELOG.md docs/*.md docs/*/*.md; do
     place "$page" "$documents/$page"
 done
 # They build a QEMU that servers need which crash under Debian's, and fetch what a machine to record

@@ -8,7 +8,8 @@ A page names the runs, and what stands between the two marks is theirs:
 
     <!-- end of figures -->
 
-Tables of several runs become one if their first lines, the headings, are equal.
+Tables of several runs become one if their first lines, the headings, are equal. Two other words in
+place of `figures` have the runs' JSON drawn instead: `gains` (gains.py) and `bars` (bars.py).
 """
 
 from __future__ import annotations
@@ -17,28 +18,36 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from figures.bars import bars
+from figures.gains import gains
 from figures.kept import Run, WrongFiguresError
 
 PLACE = re.compile(
-    r"^<!-- figures: (?P<names>[a-z0-9 -]+) -->\n.*?^<!-- end of figures -->$",
+    r"^<!-- (?P<shape>figures|gains|bars): (?P<names>[a-z0-9 -]+) -->\n"
+    r".*?^<!-- end of figures -->$",
     re.MULTILINE | re.DOTALL,
 )
-MARK = re.compile(r"^<!-- figures:", re.MULTILINE)
+MARK = re.compile(r"^<!-- (figures|gains|bars):", re.MULTILINE)
 
 
 def filled(page: str, run: Callable[[str], Run]) -> str:
     """The page with the tables as the runs have them."""
 
     def fill(place: re.Match[str]) -> str:
-        names = place["names"]
-        lines = joined([run(name).table for name in names.split()])
+        shape, names = place["shape"], place["names"]
+        lines = SHAPES[shape]([run(name) for name in names.split()])
         text = "\n".join(f"    {line}" if line else "" for line in lines)
-        return f"<!-- figures: {names} -->\n\n{text}\n\n<!-- end of figures -->"
+        return f"<!-- {shape}: {names} -->\n\n{text}\n\n<!-- end of figures -->"
 
     text, places = PLACE.subn(fill, page)
     if places != len(MARK.findall(page)):
         raise WrongFiguresError("a place for figures has no end, or names no run")
     return text
+
+
+def tables(runs: list[Run]) -> list[str]:
+    """The tables as they were printed."""
+    return joined([run.table for run in runs])
 
 
 def joined(tables: list[list[str]]) -> list[str]:
@@ -56,5 +65,8 @@ def joined(tables: list[list[str]]) -> list[str]:
 
 def pages(root: Path) -> list[Path]:
     """The pages in which figures stand."""
-    found = sorted((root / "docs").rglob("*.md"))
+    found = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
     return [page for page in found if MARK.search(page.read_text(encoding="utf-8"))]
+
+
+SHAPES = {"figures": tables, "gains": gains, "bars": bars}

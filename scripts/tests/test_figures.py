@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from figures.__main__ import main
+from figures.gains import gains
 from figures.kept import Run, WrongFiguresError, keep, read, run_from
 from figures.pages import filled
 
@@ -69,3 +70,36 @@ def test_a_place_without_an_end_and_figures_that_are_not_there_are_refused(tmp_p
     (tmp_path / "a.json").write_text("[]")
     with pytest.raises(WrongFiguresError):
         read("a", tmp_path)
+
+
+def test_gains_are_the_best_and_the_worst_of_each_load_with_what_the_interval_says() -> None:
+    def row(size: float, ratio: float, least: float, most: float) -> dict[str, object]:
+        of = {"backend": "auto", "server": "redis", "load": "pages", "connections": 1}
+        return {**of, "size_of_l2": size, "ratio": ratio, "interval": [least, most]}
+
+    rows = [row(0.3, 1.1, 0.9, 1.2), row(0.7, 2.5, 2.0, 3.0), row(2.0, 0.9, 0.8, 0.99)]
+    rows.append({**row(9.0, 9.0, 9.0, 9.0), "backend": "carrier"})
+    calls = {"server": "apache2", "way": "batch", "connections": 16}
+    servers = [{**calls, "ratio": 1.2, "interval": [0.8, 1.9]}]
+    servers.append({**servers[0], "way": "yield"})
+    assert gains([Run("", "", [], {"rows": rows, "servers": servers})]) == [
+        "server    load    measured at   ratio   95 % interval   gain",
+        "redis     pages   0.7 L2        2.50    2.00-3.00       yes",
+        "redis     pages   2.0 L2        0.90    0.80-0.99       loss",
+        "apache2           16 clients    1.20    0.80-1.90       none",
+    ]
+    assert gains([Run("", "", [], {"servers": servers})])[1].split("   ")[1] == "16 clients"
+    with pytest.raises(WrongFiguresError):
+        gains([Run("", "", [], None)])
+
+
+def test_bars_have_one_scale() -> None:
+    run = Run("", "", [], {"bars": [["one core", 100], ["core 0", 10]]})
+    page = "<!-- bars: a -->\n<!-- end of figures -->\n"
+    expected = (
+        "<!-- bars: a -->\n\n"
+        f"    one core  {'█' * 50} 100.0\n    core 0    █████ 10.0\n\n<!-- end of figures -->\n"
+    )
+    assert filled(page, lambda _name: run) == expected
+    with pytest.raises(WrongFiguresError):
+        filled(page, lambda _name: Run("", "", [], {"rows": []}))
