@@ -1,10 +1,11 @@
 #!/bin/sh
-# `make test-upstream`: Redis's and memcached's own tests on patched programs (scripts/upstream).
+# `make test-upstream`: programs' own tests, bare and patched (scripts/upstream).
 #
 # The programs are Debian's, patched; nothing is built but the tests' own helpers. The tests come
-# with Debian's source packages of just these versions, fetched once into scratch/upstream.
+# with Debian's packages, or with the source packages of just these versions, fetched once into
+# scratch/upstream.
 #
-# UPSTREAM_SUITES (redis memcached), UPSTREAM_BACKENDS (count carrier posted batched auto affinity;
+# UPSTREAM_SUITES (redis memcached python stress-ng perl), UPSTREAM_BACKENDS (count carrier posted batched auto affinity;
 # the third and fourth post system calls beside the hops of carriers), UPSTREAM_UNITS (all; `short`
 # for some of each suite, or names), UPSTREAM_CALLS (200000) of hooked functions a unit where hooks
 # move threads, UPSTREAM_ATTEMPTS (3), UPSTREAM_UNIT_SECONDS (600), UPSTREAM_SECONDS (7200) for a
@@ -46,9 +47,18 @@ fetch() {
     failure_code=6
 }
 
+# needs SUITE: whether its tests are to run.
+needs() {
+    case " ${UPSTREAM_SUITES:-redis memcached perl} " in
+        *[\ ,]"$1"[\ ,]*) true ;;
+        *) false ;;
+    esac
+}
+
 scripts/setup.sh test
 install_packages upstream
-fetch redis redis-server
-fetch memcached memcached
+! needs redis || fetch redis redis-server
+! needs memcached || fetch memcached memcached
+! needs perl || fetch perl perl
 cargo build --locked
 exec env PYTHONPATH=scripts PYTHONDONTWRITEBYTECODE=1 .venv/bin/python -m upstream

@@ -66,5 +66,6 @@ mod timed_replay;
 #[rustfmt::skip]
 #[path = "../traces/src/format/trace_capnp.rs"]
 mod trace_capnp;
+mod transparent;
 mod truth;
 mod tutorial;

@@ -22,6 +22,7 @@ missing_packages() {
         parts)
             lacks qemu-system-x86_64 && echo qemu-system-x86
             lacks_postgres && echo postgresql-15
+            missing_programs_with_tests
             return 0
             ;;
     esac
@@ -103,10 +104,19 @@ missing_for_qemu() {
 missing_for_upstream() {
     lacks tclsh && echo tcl
     { lacks perl || ! perl -MTest::More -MIO::Socket::UNIX -e 1 2>/dev/null; } && echo perl
+    missing_programs_with_tests
     lacks ps && echo procps
     lacks dpkg-source && echo dpkg-dev
     lacks xz && echo xz-utils
     lacks /usr/share/keyrings/debian-archive-keyring.gpg && echo debian-archive-keyring
+    return 0
+}
+
+# Programs whose own tests are packages, too.
+missing_programs_with_tests() {
+    lacks stress-ng && echo stress-ng
+    python=$(readlink -f /usr/bin/python3)
+    lacks "/usr/lib/${python##*/}/test/test_signal.py" && echo "lib${python##*/}-testsuite"
     return 0
 }
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 POSTGRES = Path("/usr/lib/postgresql")
+PYTHON = Path("/usr/bin/python3").resolve()
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,14 @@ def postgres() -> str | None:
     return None if any(POSTGRES.glob("*/bin/pgbench")) else f"no postgres in {POSTGRES}"
 
 
+def programs_with_tests() -> str | None:
+    """Look for programs that come with their own tests, and for these."""
+    if not shutil.which("stress-ng"):
+        return "no stress-ng"
+    tests = Path("/usr/lib") / PYTHON.name / "test/test_signal.py"
+    return None if tests.is_file() else f"no {tests}"
+
+
 def two_cpus() -> str | None:
     """Count the CPUs that tests may use."""
     return None if len(os.sched_getaffinity(0)) > 1 else "tests may use one CPU"
@@ -89,6 +98,7 @@ NEEDS = [
     Need("needs_guest", guest, "scripts/setup.sh test"),
     Need("needs_qemu10", qemu10, "make qemu"),
     Need("needs_postgres", postgres, "scripts/qemu.sh test"),
+    Need("needs_programs_with_tests", programs_with_tests, "scripts/setup.sh test"),
     Need("needs_two_cpus", two_cpus, "allow another CPU (taskset), or give the machine one"),
     Need(
         "needs_described_caches",

@@ -14,9 +14,11 @@ from upstream import settings, strays
 from upstream.checks import chosen
 from upstream.memcached import ONLY_DEBUG, Memcached
 from upstream.plans import Plan, hooks_of
+from upstream.python import Python
 from upstream.redis import Redis
 from upstream.runs import ORIGINAL, environment, read_statistics, strange
 from upstream.settings import SettingError, Settings
+from upstream.stress_ng import StressNg
 from upstream.table import Row, page
 from upstream.verdict import LATE, NOT_RUN, UNFINISHED, Hops, Judged, Outcome, judge
 
@@ -309,3 +311,53 @@ def test_nobody_else_is_a_descendant() -> None:
     finally:
         child.kill()
         child.wait()
+
+
+PYTHON_SAYS = """\
+test_one (test.test_signal.PosixTests.test_one) ... ok
+test_two (test.test_signal.PosixTests.test_two) ... FAIL
+======================================================================
+FAIL: test_two (test.test_signal.PosixTests.test_two)
+----------------------------------------------------------------------
+Ran 12 tests in 0.017s
+
+FAILED (failures=1, errors=1, skipped=2)
+== Tests result: FAILURE ==
+Tests result: FAILURE
+"""
+
+
+def test_of_python_the_tests_that_ran_are_counted_and_those_that_failed_are_named() -> None:
+    failure = "test_two (test.test_signal.PosixTests.test_two)"
+    assert Python(NOWHERE).read(PYTHON_SAYS) == outcome(failure, passed=10)
+
+
+def test_a_module_of_pythons_tests_that_crashes_has_failed() -> None:
+    assert UNFINISHED in Python(NOWHERE).read("test_one (test.x.X.test_one) ... ").failed
+
+
+STRESS_NG_SAYS = """\
+stress-ng: info:  [7] dispatching hogs: 2 sigq
+stress-ng: info:  [7] successful run completed in 0.12s
+"""
+
+
+def test_of_stress_ng_both_stressors_are_counted() -> None:
+    assert StressNg(NOWHERE).read(STRESS_NG_SAYS) == outcome(passed=2)
+
+
+@pytest.mark.parametrize(
+    ("said", "failure"),
+    [
+        ("stress-ng: fail:  [8] sigq: lost 3 of 0x7f signals", "sigq: lost N of N signals"),
+        ("stress-ng: info:  [7] unsuccessful run completed in 0.12s", "unsuccessful run"),
+    ],
+)
+def test_what_stress_ng_finds_wrong_is_named_without_its_numbers(said: str, failure: str) -> None:
+    ended = said if "run" in said else f"{said}\n{STRESS_NG_SAYS}"
+    assert StressNg(NOWHERE).read(ended) == outcome(failure, passed=0)
+
+
+def test_a_stressor_that_does_not_end_has_failed() -> None:
+    said = STRESS_NG_SAYS.replace("successful run completed", "interrupted")
+    assert StressNg(NOWHERE).read(said) == outcome(UNFINISHED, passed=0)

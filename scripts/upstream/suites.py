@@ -7,7 +7,10 @@ from typing import Protocol
 
 from demo.processes import Command, Keeper
 from upstream.memcached import Memcached
+from upstream.perl import Perl
+from upstream.python import Python
 from upstream.redis import Redis
+from upstream.stress_ng import StressNg
 from upstream.verdict import Outcome
 
 
@@ -41,4 +44,10 @@ class Suite(Protocol):
         """Find the tests in what it printed."""
 
 
-SUITES: dict[str, type[Suite]] = {"redis": Redis, "memcached": Memcached}
+SUITES: dict[str, type[Suite]] = {
+    "redis": Redis,
+    "memcached": Memcached,
+    "python": Python,
+    "stress-ng": StressNg,
+    "perl": Perl,
+}

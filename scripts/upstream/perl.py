@@ -1,0 +1,75 @@
+"""Perl's own tests of processes, signals, threads and waiting, on Debian's interpreter.
+
+They come with the source, print TAP, and look for modules in one folder, ../lib: there stand links
+to those of Debian's packages, since nothing is built.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from demo.processes import Command, Keeper, Streams
+from upstream.placing import place_link
+from upstream.tap import read_tap
+from upstream.verdict import Outcome
+
+UNITS = (
+    *("alarm", "die_exit", "die_keeperr", "die_unwind", "eval", "exec", "exit", "fork", "getpid"),
+    *("getppid", "kill0", "local", "lop", "magic", "readline", "select", "sigdispatch"),
+    *("sigsystem", "sleep", "sort", "sselect", "sub", "threads", "threads-dirh", "time", "tie"),
+)
+INPUT_AND_OUTPUT = (
+    *("argv", "dup", "eintr", "eintr_print", "errno", "fs", "inplace", "iofile", "msg", "open"),
+    *("pipe", "print", "read", "sem", "shm", "socket", "socketpair", "tell"),
+)
+MODULES = (
+    "/usr/share/perl/{version}",
+    "/usr/lib/x86_64-linux-gnu/perl/{version}",
+    "/usr/lib/x86_64-linux-gnu/perl-base",
+)
+
+
+class Perl:
+    """A unit is one of t/*/*.t or of the tests of `threads`."""
+
+    name = "perl"
+    program = Path("/usr/bin/perl")
+    short: tuple[str, ...] = ("op/fork.t", "op/sigdispatch.t", "io/pipe.t", "op/threads.t")
+
+    def __init__(self, source: Path) -> None:
+        """Work in Perl's source package."""
+        self.source = source
+
+    def prepare(self, keeper: Keeper) -> None:
+        """Give the tests the modules of Debian's packages."""
+        lib = self.source / "lib"
+        if (lib / "strict.pm").is_symlink():
+            return
+        if lib.exists():
+            lib.rename(self.source / "lib-of-source")
+        lib.mkdir()
+        asked: Command = [self.program, "-e", 'printf "%vd", $^V']
+        version = keeper.run(asked, Streams("perl-version"), seconds=60).rpartition(".")[0]
+        for folder in (Path(name.format(version=version)) for name in MODULES):
+            linked: Command = ["cp", "-rs", "--remove-destination", f"{folder}/.", lib]
+            keeper.run(linked, Streams("perl-modules"), seconds=60)
+
+    def place(self, server: Path) -> None:
+        """Put this interpreter where the tests look for one."""
+        place_link(self.source / "t" / "perl", server)
+
+    def units(self, keeper: Keeper) -> list[str]:
+        """Find the tests that are worth it."""
+        asked = [f"op/{name}.t" for name in UNITS] + [f"io/{name}.t" for name in INPUT_AND_OUTPUT]
+        folder = self.source / "t"
+        threads = sorted((self.source / "dist" / "threads" / "t").glob("*.t"))
+        found = [unit for unit in asked if (folder / unit).exists()]
+        return found + [f"../dist/threads/t/{path.name}" for path in threads]
+
+    def command(self, unit: str) -> Command:
+        """Run one test program where the tests stand."""
+        return ["env", "-C", self.source / "t", "./perl", "-I../lib", unit]
+
+    def read(self, printed: str) -> Outcome:
+        """It is TAP."""
+        return read_tap(printed)

@@ -1,0 +1,100 @@
+"""CPython's own tests, on Debian's interpreter: `python3 -m test` of its package of tests.
+
+The interpreter that runs the tests is the program under test, and so are all that the tests start
+with `sys.executable`: subprocesses, pools of processes, crashes on purpose.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from demo.processes import Command, Keeper
+from upstream.placing import place_link
+from upstream.verdict import UNFINISHED, Outcome
+
+PROCESSES = (
+    "signal",
+    "threading",
+    "threadsignals",
+    "thread",
+    "subprocess",
+    "socket",
+    "asyncio",
+    "os",
+    "posix",
+    "fork1",
+    "wait3",
+    "wait4",
+    "popen",
+    "pty",
+    "select",
+    "poll",
+    "epoll",
+    "selectors",
+    "ioctl",
+    "fcntl",
+    "mmap",
+    "queue",
+    "contextlib",
+    "faulthandler",
+    "concurrent_futures",
+    "multiprocessing_fork",
+    "multiprocessing_forkserver",
+    "multiprocessing_spawn",
+    "multiprocessing_main_handling",
+    "eintr",
+    "ctypes",
+    "generators",
+    "exceptions",
+    "gc",
+)
+"""What has to do with processes, threads, signals and waiting, and some plain computing."""
+
+FAILURE = re.compile(r"^(?:FAIL|ERROR): (.+)$", re.MULTILINE)
+RAN = re.compile(r"^Ran (\d+) tests? in", re.MULTILINE)
+BAD = re.compile(r"^FAILED \((.*)\)$", re.MULTILINE)
+COUNTED = re.compile(r"(failures|errors)=(\d+)")
+END = re.compile(r"^(?:Tests result|Result): ", re.MULTILINE)
+
+
+class Python:
+    """A unit is one module of the tests."""
+
+    name = "python"
+    program = Path("/usr/bin/python3").resolve()
+    short: tuple[str, ...] = ("test_signal", "test_threadsignals", "test_thread", "test_fork1")
+
+    def __init__(self, source: Path) -> None:
+        """Work in a folder of its own."""
+        self.source = source
+        self.interpreter = source / "bin" / self.program.name
+
+    def prepare(self, keeper: Keeper) -> None:
+        """Make room for the interpreter, and for what the tests write."""
+        for folder in (self.interpreter.parent, self.source / "temporary"):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def place(self, server: Path) -> None:
+        """Put this interpreter where the tests are started with it."""
+        place_link(self.interpreter, server)
+
+    def units(self, keeper: Keeper) -> list[str]:
+        """Give the modules that are worth it."""
+        return [f"test_{name}" for name in PROCESSES]
+
+    def command(self, unit: str) -> Command:
+        """Run one module."""
+        temporary: Command = ["--tempdir", self.source / "temporary"]
+        return [self.interpreter, "-m", "test", "--verbose", *temporary, unit]
+
+    def read(self, printed: str) -> Outcome:
+        """Count what ran, and name what failed; both stand below the tests' own output."""
+        failed = set(FAILURE.findall(printed))
+        ran = sum(int(number) for number in RAN.findall(printed))
+        bad = sum(
+            int(number) for line in BAD.findall(printed) for _, number in COUNTED.findall(line)
+        )
+        if not END.search(printed):
+            failed.add(UNFINISHED)
+        return Outcome(max(ran - bad, 0), frozenset(failed))

@@ -1,0 +1,169 @@
+"""stress-ng's stressors, which check their own results (`--verify`), on Debian's program.
+
+Each does much of one thing that the kernel offers: signals, threads, forks, mappings, waits. A
+stressor is bounded by what it does, not by time, so that hooks that cost time leave its work as it
+was; the time is only an upper bound.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from demo.processes import Command, Keeper
+from upstream.placing import place_link
+from upstream.verdict import UNFINISHED, Outcome
+
+STRESSORS: dict[str, int] = {
+    "affinity": 500,
+    "aio": 500,
+    "alarm": 20,
+    "cap": 200,
+    "clock": 100,
+    "clone": 200,
+    "context": 2000,
+    "cpu": 20,
+    "daemon": 50,
+    "dnotify": 20,
+    "dup": 100,
+    "epoll": 200,
+    "eventfd": 2000,
+    "exec": 100,
+    "fault": 500,
+    "fcntl": 500,
+    "fifo": 2000,
+    "flock": 500,
+    "fork": 500,
+    "futex": 2000,
+    "get": 50,
+    "hdd": 500,
+    "inotify": 20,
+    "io": 50,
+    "iomix": 200,
+    "itimer": 500,
+    "kill": 500,
+    "longjmp": 20000,
+    "malloc": 5000,
+    "mcontend": 100,
+    "membarrier": 50,
+    "mergesort": 2,
+    "mmap": 20,
+    "mmapfork": 5,
+    "mq": 2000,
+    "msg": 2000,
+    "munmap": 20,
+    "mutex": 5000,
+    "nanosleep": 100,
+    "nice": 50,
+    "null": 2000,
+    "personality": 100,
+    "pidfd": 200,
+    "pipe": 5000,
+    "poll": 500,
+    "prctl": 50,
+    "procfs": 20,
+    "pthread": 100,
+    "ptrace": 100,
+    "qsort": 2,
+    "resched": 20,
+    "resources": 5,
+    "schedpolicy": 200,
+    "seccomp": 50,
+    "sem": 2000,
+    "sem-sysv": 2000,
+    "sendfile": 200,
+    "session": 50,
+    "set": 50,
+    "shm": 5,
+    "sigabrt": 100,
+    "sigchld": 200,
+    "sigfd": 500,
+    "sigfpe": 500,
+    "sigio": 50,
+    "signal": 500,
+    "signest": 200,
+    "sigpending": 500,
+    "sigpipe": 100,
+    "sigq": 500,
+    "sigrt": 500,
+    "sigsegv": 200,
+    "sigsuspend": 500,
+    "sigtrap": 500,
+    "sleep": 50,
+    "sock": 100,
+    "sockfd": 200,
+    "sockpair": 200,
+    "spawn": 100,
+    "splice": 200,
+    "stack": 20,
+    "stackmmap": 5,
+    "switch": 2000,
+    "sysinfo": 100,
+    "tee": 200,
+    "timer": 500,
+    "timerfd": 100,
+    "tsc": 100,
+    "tun": 5,
+    "udp": 200,
+    "userfaultfd": 20,
+    "utime": 100,
+    "vecmath": 20,
+    "vfork": 200,
+    "vm": 200,
+    "vm-rw": 20,
+    "vm-splice": 200,
+    "wait": 200,
+    "yield": 5000,
+    "zombie": 100,
+}
+"""Each with how much of it is done."""
+
+BYTES = ("vm", "mmap", "munmap", "malloc", "hdd", "iomix", "shm", "vm-rw", "stackmmap", "mmapfork")
+SECONDS = 20
+STARTED = re.compile(r"dispatching hogs: (\d+)")
+FAULT = re.compile(r"stress-ng: (?:fail|error): +\[\d+\] (.*)$", re.MULTILINE)
+NUMBER = re.compile(r"\b(?:0x[0-9a-f]+|\d+)\b")
+END = re.compile(r"\b(unsuccessful|successful) run completed in")
+
+
+class StressNg:
+    """A unit is one stressor, two of it at once."""
+
+    name = "stress-ng"
+    program = Path("/usr/bin/stress-ng")
+    short: tuple[str, ...] = ("signal", "sigq", "pthread", "futex", "fork", "sigsegv", "affinity")
+
+    def __init__(self, source: Path) -> None:
+        """Work in a folder of its own."""
+        self.source = source
+        self.place_of_program = source / self.program.name
+
+    def prepare(self, keeper: Keeper) -> None:
+        """Make the folder in which it writes."""
+        self.source.mkdir(parents=True, exist_ok=True)
+
+    def place(self, server: Path) -> None:
+        """Put this program where it is started."""
+        place_link(self.place_of_program, server)
+
+    def units(self, keeper: Keeper) -> list[str]:
+        """Give the stressors that are worth it."""
+        return list(STRESSORS)
+
+    def command(self, unit: str) -> Command:
+        """Run two of one stressor."""
+        many = [f"--{unit}-ops", str(STRESSORS[unit])]
+        small = [f"--{unit}-bytes", "16m"] if unit in BYTES else []
+        bound = ["--timeout", str(SECONDS), "--temp-path", str(self.source)]
+        return [self.place_of_program, "--verify", *bound, f"--{unit}", "2", *many, *small]
+
+    def read(self, printed: str) -> Outcome:
+        """Count the stressors; a fault is what it says, without its numbers."""
+        failed = {NUMBER.sub("N", said) for said in FAULT.findall(printed)}
+        ended = END.search(printed)
+        if ended is None:
+            failed.add(UNFINISHED)
+        elif ended[1] == "unsuccessful":
+            failed.add("unsuccessful run")
+        started = STARTED.search(printed)
+        return Outcome(int(started[1]) if started and not failed else 0, frozenset(failed))
