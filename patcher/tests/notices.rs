@@ -133,6 +133,11 @@ fn what_is_started_has_all_cpus_and_no_signal_blocked() {
 }
 
 #[test]
+fn children_by_clone_have_no_carriers_of_their_parents() {
+    rights().same("children by clone");
+}
+
+#[test]
 fn a_thread_that_places_itself_stays_there() {
     rights().same("places itself");
 }

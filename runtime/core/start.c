@@ -18,6 +18,7 @@
 #include "offsets.h"
 #include "posted.h"
 
+#include <asm/unistd.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -227,8 +228,19 @@ static void before_fork(void)
         place.backend->leave();
 }
 
-static void forked(void)
+static int own_process;
+static bool is_prepared;
+
+bool is_own_process(void)
 {
+    return (int)system_call(__NR_getpid, 0, 0, 0, 0, 0, 0) == own_process;
+}
+
+void process_forked(void)
+{
+    own_process = (int)system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
+    if (!is_prepared)
+        return;
     for (size_t i = 0; i < BACKENDS; i++)
         if (usable[i] && backends[i]->forked != NULL)
             backends[i]->forked();
@@ -267,7 +279,8 @@ static void prepare(void)
     prepare_interposers();
     if (prepare_statistics())
         prepare_termination();
-    pthread_atfork(before_fork, NULL, forked);
+    pthread_atfork(before_fork, NULL, process_forked);
+    is_prepared = true;
     if (chosen != &off_backend)
         choose_backend(chosen);
     start_control(chosen);
@@ -299,6 +312,7 @@ __attribute__((constructor)) static void start(int count, char **arguments)
 {
     (void)count;
     is_starting = true;
+    own_process = (int)system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
     prepare_messages();
     prepare_clocks();
     place.followed = true; /* the thread that runs main() */

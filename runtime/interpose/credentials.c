@@ -21,6 +21,7 @@
 
 #include <asm/unistd.h>
 #include <linux/io_uring.h>
+#include <sched.h>
 #include <sys/prctl.h>
 
 typedef int credential_function(long, long, long, long, long);
@@ -29,7 +30,7 @@ typedef long syscall_function(long, long, long, long, long, long, long);
 /* The watchdog has rights of its own too, whoever moves threads. */
 static bool must_close(void)
 {
-    return __atomic_load_n(&pool.open, __ATOMIC_SEQ_CST) || watchdog_runs();
+    return (__atomic_load_n(&pool.open, __ATOMIC_SEQ_CST) || watchdog_runs()) && is_own_process();
 }
 
 static int alone(void **kept, const char *name, long a, long b, long c, long d, long e)
@@ -209,6 +210,16 @@ static bool takes_a_ring(long number, long second)
            (second == IORING_REGISTER_ENABLE_RINGS || second == IORING_REGISTER_RING_FDS);
 }
 
+/* Whether such a call makes a child with memory of its own, in which it gives 0. */
+static bool forks(long number, long first)
+{
+    if (number == __NR_clone)
+        return (first & CLONE_VM) == 0;
+    if (number == __NR_clone3)
+        return (*(const uint64_t *)first & CLONE_VM) == 0;
+    return number == __NR_fork;
+}
+
 /* A thread that makes such a call past libc means itself alone: it stays home from then on. */
 long caught_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -226,5 +237,8 @@ long caught_syscall(long number, long a, long b, long c, long d, long e, long f)
     libc_function *posted = posted_past_libc(number);
     if (UNLIKELY(posted != NULL))
         return (int)posted(a, b, c, d, e, f, 0); /* what libc's functions give */
-    return ((syscall_function *)original(&kept, "syscall"))(number, a, b, c, d, e, f);
+    long result = ((syscall_function *)original(&kept, "syscall"))(number, a, b, c, d, e, f);
+    if (UNLIKELY(result == 0) && forks(number, a))
+        process_forked();
+    return result;
 }

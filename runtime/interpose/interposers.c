@@ -18,6 +18,7 @@
 #include <linux/io_uring.h>
 #include <link.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ enum rule {
     HOME_IF_SAVING,
     HOME_IF_RESTORING,
     LEAVES_CALLS, /* an exception has come to its caller, which matters to calls.c alone */
+    CLONES,       /* for good; a child with memory of its own is told likewise */
     AS_FORK,      /* the child must be told that it has no carriers, which fork() does */
 };
 
@@ -133,6 +135,32 @@ static bool sets_apart(enum rule rule, uintptr_t first, uintptr_t second, uintpt
     }
 }
 
+/* What a child of clone() is to run. It has its parent's memory, or a copy at the same place. */
+static __thread struct {
+    int (*run)(void *);
+    void *argument;
+} cloned __attribute__((tls_model("initial-exec")));
+
+static int run_cloned(void *unused)
+{
+    (void)unused;
+    process_forked();
+    return cloned.run(cloned.argument);
+}
+
+/* Where interposers.S has saved the first and fourth arguments, from where the return address is.
+ */
+#define FIRST_ARGUMENT (-2)
+#define FOURTH_ARGUMENT (-5)
+
+/* Has a child of clone() find out first that it has no carriers. */
+static void prepare_child(uintptr_t *at)
+{
+    cloned.run = (int (*)(void *))at[FIRST_ARGUMENT];
+    cloned.argument = (void *)at[FOURTH_ARGUMENT];
+    at[FIRST_ARGUMENT] = (uintptr_t)run_cloned;
+}
+
 static void *found_in(const char *library, const char *name)
 {
     void *module = dlopen(library, RTLD_LAZY | RTLD_NOLOAD), *found = NULL;
@@ -182,8 +210,10 @@ interposed_call(uint32_t index, uintptr_t first, uintptr_t second, uintptr_t at,
         return original(&fork_itself, "fork");
     if (rule == UNPINNED || rule == UNPINNED_SURELY || rule == PLACES_A_THREAD || rule == AS_FORK)
         affinity_release();
-    if (rule == HOME_FOR_GOOD || (rule == PLACES_A_THREAD && is_itself(first)))
+    if (rule == HOME_FOR_GOOD || rule == CLONES || (rule == PLACES_A_THREAD && is_itself(first)))
         stay_for_good();
+    if (rule == CLONES && (third & CLONE_VM) == 0)
+        prepare_child((uintptr_t *)at);
     if (UNLIKELY(sets_apart(rule, first, second, third)))
         stay_apart();
     else if (rule == APART_IF_OWN || rule == PLACES_A_THREAD)
