@@ -184,6 +184,11 @@ fn threads_behind_a_blocked_one_go_on_where_the_kernel_has_no_more_threads() {
 }
 
 #[test]
+fn a_handler_sees_what_was_sent_along_with_its_signal() {
+    signals().same("sent along");
+}
+
+#[test]
 fn a_write_in_a_batch_that_stalls_is_interrupted_as_bare() {
     let notices = signals();
     let bare = notices.bare("stalled write");

@@ -89,19 +89,22 @@ static void await(struct fiber *fiber)
         SIGNAL_BIT(CANCEL) | SIGNAL_BIT(CREDENTIALS) | SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP);
     const long repeat[2] = {0, REPEAT_NS};
     uint64_t wanted = (~fiber->mask & ~never) | SIGNAL_BIT(POKE);
+    siginfo_t poke, *info = &fiber->held_info;
     while (!__atomic_load_n(&fiber->arrived, __ATOMIC_SEQ_CST)) {
         bool recalled = __atomic_load_n(&fiber->wanted_home, __ATOMIC_SEQ_CST) != 0;
         if (recalled && !end_wait(fiber))
             poke_carrier(fiber);
-        long number = system_call(__NR_rt_sigtimedwait, (long)&wanted, (long)&fiber->held_info,
+        long number = system_call(__NR_rt_sigtimedwait, (long)&wanted, (long)info,
                                   recalled ? (long)repeat : 0, sizeof wanted, 0, 0);
-        bool is_poke = number == POKE &&
-                       ((fiber->mask & SIGNAL_BIT(POKE)) != 0 || is_own_poke(&fiber->held_info));
-        if (number <= 0 || is_poke || is_ignored((int)number))
+        bool is_poke =
+            number == POKE && ((fiber->mask & SIGNAL_BIT(POKE)) != 0 || is_own_poke(info));
+        if (number <= 0 || is_poke || fiber->held != 0 || is_ignored((int)number))
             continue;
         fiber->held = (int)number;
-        /* Others stay with the kernel until the mask is restored. */
+        /* Others stay with the kernel until the mask is restored. What POKE has to say is not what
+         * came with the signal that is held. */
         wanted = SIGNAL_BIT(POKE);
+        info = &poke;
         __atomic_store_n(&fiber->wanted_home, 1, __ATOMIC_SEQ_CST);
     }
     __atomic_store_n(&fiber->arrived, 0, __ATOMIC_RELAXED);
@@ -157,6 +160,9 @@ int come_home(struct fiber *fiber)
 
 bool depart(struct fiber *fiber)
 {
+    /* Whoever closes the pool waits until none is away: who tries all the time is not to be seen. */
+    if (UNLIKELY(__atomic_load_n(&pool.closing, __ATOMIC_SEQ_CST)))
+        return false;
     set_signals(~SIGNAL_BIT(CREDENTIALS), &fiber->mask);
     if (UNLIKELY(blocks_its_own(fiber->mask))) {
         set_signals(fiber->mask, NULL);
