@@ -184,6 +184,11 @@ fn threads_behind_a_blocked_one_go_on_where_the_kernel_has_no_more_threads() {
 }
 
 #[test]
+fn no_thread_hops_to_a_core_for_which_the_kernel_has_no_thread() {
+    rights().same("threads for one core");
+}
+
+#[test]
 fn a_handler_sees_what_was_sent_along_with_its_signal() {
     signals().same("sent along");
 }

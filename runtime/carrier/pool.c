@@ -106,8 +106,11 @@ static bool run(struct carrier *self, struct fiber *fiber)
     __atomic_store_n(&core->runs, core->runs + 1, __ATOMIC_RELAXED);
     /* Whoever comes from now on finds the run queue busy, and wakes the watchdog. */
     __atomic_store_n(&core->holder, (uintptr_t)self | RUNNING, __ATOMIC_RELEASE);
-    if (UNLIKELY(core->ready != NULL || (core->ring != NULL && needs_holder(core, true))))
+    if (UNLIKELY(core->ready != NULL || (core->ring != NULL && needs_holder(core, true)))) {
+        /* A watchdog about to sleep sees that somebody waits, or it is seen to sleep. */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
         wake_watchdog();
+    }
     __asm__ volatile("wrfsbase %0" : : "r"(fiber->thread_base) : "memory");
     switch_stack(&self->stack, fiber->stack);
     self->user = NULL;
@@ -217,6 +220,11 @@ static void wake(struct carrier *carrier)
 bool relieve_core(struct core *core, uintptr_t holder)
 {
     acquire();
+    /* Whoever ends the carriers has the list of them by then. */
+    if (__atomic_load_n(&pool.retire, __ATOMIC_ACQUIRE)) {
+        release();
+        return true;
+    }
     struct carrier *spare = core->spares != NULL ? core->spares : start_carrier(core);
     if (spare != NULL) {
         bool is_new = spare != core->spares;
@@ -248,20 +256,22 @@ bool prepare_pool(const uint32_t *processors)
     return true;
 }
 
-/* Gives each core of a team a carrier; false when the kernel has no more. */
+/* Gives each core of a team a carrier; false when the kernel has no more. A thread on one core hops
+ * to any other of its team, so all of them open together; who was started stays for the next try. */
 static bool open_team(uint32_t team)
 {
     for (uint32_t i = 0; i < program.cores; i++) {
         struct core *core = core_of(team, i);
-        if (core->open)
+        if (__atomic_load_n(&core->holder, __ATOMIC_RELAXED) != 0)
             continue;
         struct carrier *carrier = start_carrier(core);
         if (carrier == NULL)
             return false;
-        core->holder = (uintptr_t)carrier;
+        __atomic_store_n(&core->holder, (uintptr_t)carrier, __ATOMIC_RELEASE);
         wake(carrier);
-        __atomic_store_n(&core->open, 1, __ATOMIC_RELEASE);
     }
+    for (uint32_t i = 0; i < program.cores; i++)
+        __atomic_store_n(&core_of(team, i)->open, 1, __ATOMIC_RELEASE);
     return true;
 }
 
