@@ -83,6 +83,8 @@ static void send_queue_home(struct core *core, uintptr_t holder)
     if (!__atomic_compare_exchange_n(&core->holder, &holder, mine, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return;
+    if (core->ring != NULL && !submit_requests(core, true))
+        take_results(core);
     while ((fiber = take_waiting(core)) != NULL) {
         if (fiber->left_wait != 0)
             cancel_wait(core, fiber);
