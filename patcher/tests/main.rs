@@ -9,6 +9,7 @@ mod entries;
 mod exits;
 mod imports;
 mod in_memory;
+mod interposed;
 mod kth_calls;
 mod libraries;
 mod modules;
