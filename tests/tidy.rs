@@ -6,7 +6,7 @@ const MOST_LINES: usize = 400;
 const LONGEST_LINE: usize = 100;
 const GENERATED: &str = "trace_capnp.rs";
 const CODE: &[&str] = &[
-    ".rs", ".c", ".cpp", ".h", ".S", ".js", ".py", ".sh", ".capnp",
+    ".rs", ".c", ".cpp", ".h", ".S", ".js", ".py", ".sh", ".capnp", ".pml",
 ];
 
 /// Every source file of the repository, by suffix, outside what is built or installed.

@@ -23,6 +23,7 @@ missing_packages() {
             lacks qemu-system-x86_64 && echo qemu-system-x86
             lacks_postgres && echo postgresql-15
             missing_programs_with_tests
+            lacks spin && echo spin
             return 0
             ;;
     esac

@@ -74,6 +74,11 @@ def programs_with_tests() -> str | None:
     return None if tests.is_file() else f"no {tests}"
 
 
+def spin() -> str | None:
+    """Look for spin, which goes through the models of the runtime."""
+    return None if shutil.which("spin") else "no spin"
+
+
 def two_cpus() -> str | None:
     """Count the CPUs that tests may use."""
     return None if len(os.sched_getaffinity(0)) > 1 else "tests may use one CPU"
@@ -99,6 +104,7 @@ NEEDS = [
     Need("needs_qemu10", qemu10, "make qemu"),
     Need("needs_postgres", postgres, "scripts/qemu.sh test"),
     Need("needs_programs_with_tests", programs_with_tests, "scripts/setup.sh test"),
+    Need("needs_spin", spin, "scripts/setup.sh test"),
     Need("needs_two_cpus", two_cpus, "allow another CPU (taskset), or give the machine one"),
     Need(
         "needs_described_caches",

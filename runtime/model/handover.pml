@@ -1,0 +1,183 @@
+/*
+ * A thread's state goes from its home to a carrier, from carrier to carrier, and back home: exactly
+ * one kernel thread runs it at any time, with the registers that it left with.
+ *
+ * Each kernel thread has registers; what a fiber's have is a number that it changes as it runs, and
+ * that the next one must find. A fiber that leaves saves its vector registers, then the others with
+ * its stack pointer, and only then is it handed on, by code on the stack of its carrier or of its
+ * home. `vectors` and `stack` are that memory. Registers are restored likewise, in two steps.
+ *
+ * Bounds: CORES cores (2) with a carrier each, FIBERS fibers (2), which go where they like and as
+ * often as they like. Run queues are taken as they are (run_queue.pml); carriers do not change
+ * (stalls.pml), and nobody is called home (home.pml). Numbers are counted modulo 2.
+ *
+ * MUTATE_PUBLISH_BEFORE_SAVE: assertion violated (runner[fiber]==255)
+ * MUTATE_DEPART_BEFORE_SAVE: assertion violated (runner[fiber]==255)
+ * MUTATE_VECTORS_SAVED_LATE: assertion violated (vectors_of[core]==expected[fiber])
+ * MUTATE_CARRIER_AFTER_ARRIVED: assertion violated ((carrier[fiber]==255)||(carrier[fiber]==self))
+ * MUTATE_ARRIVED_KEPT: assertion violated (runner[fiber]==255)
+ */
+#include "steps.promela"
+
+#define FIBERS 2
+#define CORES 2
+#define HOME CORES
+/* Kernel threads: carriers, by their cores, and then homes, by their fibers. */
+#define HOME_OF(fiber) (CORES + (fiber))
+#define NO_THREAD 255
+
+chan queue[CORES] = [FIBERS] of { byte };
+
+/* Fibers. */
+byte stack[FIBERS], vectors[FIBERS];
+byte going[FIBERS];
+byte carrier[FIBERS] = NO_THREAD;
+bool arrived[FIBERS];
+
+/* Registers of kernel threads. */
+byte stack_of[CORES + FIBERS], vectors_of[CORES + FIBERS];
+
+/* Ghosts: who runs each fiber, and the number that its registers must have. */
+byte runner[FIBERS] = NO_THREAD;
+byte expected[FIBERS];
+
+/* The fiber's stack is loaded: from here on this thread runs it. */
+/* mirrors: runtime/asm/switch.S switch_stack */
+inline load_stack(thread, fiber) {
+    atomic {
+        assert(runner[fiber] == NO_THREAD);
+        runner[fiber] = thread;
+        stack_of[thread] = stack[fiber];
+        assert(stack_of[thread] == expected[fiber])
+    }
+}
+
+/* mirrors: runtime/carrier/vectors.c restore_vectors */
+inline restore(thread, fiber) {
+    atomic {
+        assert(runner[fiber] == thread);
+        vectors_of[thread] = vectors[fiber];
+        assert(vectors_of[thread] == expected[fiber])
+    }
+}
+
+/* The program's own code, which changes registers. */
+inline program(thread, fiber) {
+    atomic {
+        assert(runner[fiber] == thread);
+        assert(carrier[fiber] == NO_THREAD || carrier[fiber] == thread);
+        assert((carrier[fiber] == NO_THREAD) == (thread == HOME_OF(fiber)));
+        expected[fiber] = (expected[fiber] + 1) % 2;
+        stack_of[thread] = expected[fiber];
+        vectors_of[thread] = expected[fiber]
+    }
+}
+
+/* Saves the fiber's registers; then the thread is on a stack of the runtime's. */
+/* mirrors: runtime/carrier/carrier.h leave */
+inline leave(thread, fiber) {
+#ifndef MUTATE_VECTORS_SAVED_LATE
+    vectors[fiber] = vectors_of[thread];
+#endif
+    atomic { stack[fiber] = stack_of[thread]; runner[fiber] = NO_THREAD }
+}
+
+/* mirrors: runtime/carrier/run_queue.c hand_over */
+inline hand_over(core, fiber) {
+    queue[core]!fiber
+}
+
+/* mirrors: runtime/carrier/home.c send_home */
+inline send_home(fiber) {
+#ifdef MUTATE_CARRIER_AFTER_ARRIVED
+    arrived[fiber] = true;
+    carrier[fiber] = NO_THREAD
+#else
+    carrier[fiber] = NO_THREAD;
+    arrived[fiber] = true
+#endif
+}
+
+/* mirrors: runtime/carrier/pool.c run */
+inline pass_on(thread, fiber) {
+    to = going[fiber];
+    if
+    :: to == HOME -> send_home(fiber)
+    :: else -> hand_over(to, fiber)
+    fi;
+    to = 0
+}
+
+/* mirrors: runtime/carrier/pool.c work */
+proctype work(byte core) {
+    byte fiber, to;
+end:
+    do
+    :: queue[core]?fiber ->
+       carrier[fiber] = core;
+       load_stack(core, fiber);
+       restore(core, fiber);
+       program(core, fiber);
+       if
+       :: going[fiber] = HOME
+       :: going[fiber] = core
+       :: going[fiber] = CORES - 1 - core
+       fi;
+#ifdef MUTATE_PUBLISH_BEFORE_SAVE
+       pass_on(core, fiber);
+       leave(core, fiber);
+#else
+       leave(core, fiber);
+       pass_on(core, fiber);
+#endif
+#ifdef MUTATE_VECTORS_SAVED_LATE
+       vectors[fiber] = vectors_of[core];
+#endif
+       fiber = 0
+    od
+}
+
+/* A thread of the program, where the program started it. */
+/* mirrors: runtime/carrier/home.c depart run_home await */
+proctype home(byte fiber) {
+    byte self = HOME_OF(fiber), to;
+    runner[fiber] = self;
+    do
+    :: program(self, fiber);
+       if
+       :: to = 0
+       :: to = 1
+       fi;
+#ifdef MUTATE_DEPART_BEFORE_SAVE
+       hand_over(to, fiber);
+       leave(self, fiber);
+#else
+       leave(self, fiber);
+       hand_over(to, fiber);
+#endif
+       to = 0;
+       arrived[fiber];
+#ifndef MUTATE_ARRIVED_KEPT
+       arrived[fiber] = false;
+#endif
+       load_stack(self, fiber);
+       restore(self, fiber)
+    :: break
+    od
+}
+
+init {
+    byte at;
+    atomic {
+        do
+        :: at < CORES -> run work(at); at++
+        :: else -> break
+        od;
+        at = 0;
+        do
+        :: at < FIBERS -> run home(at); at++
+        :: else -> break
+        od;
+        at = 0
+    }
+}
