@@ -12,6 +12,8 @@ use std::process::Command;
 const MOST_MEMORY_MIB: u32 = 1024;
 /// Of the longest path.
 const MOST_STEPS: u32 = 1_000_000;
+/// An error is found after few states, and large tables take longer to clear than that.
+const FOR_MUTATIONS: [&str; 2] = ["-m100000", "-w20"];
 
 /// Whether a search looks for cycles too, in which somebody waits for ever though all processes
 /// get their turns.
@@ -49,11 +51,15 @@ fn search(model: &Model, search: Search, mutation: Option<&str>) -> String {
     };
     let mut cc = run(Path::new("cc"));
     // What is to be searched through is worth an optimization; an error comes early.
-    cc.arg(if mutation.is_none() { "-O2" } else { "-O0" });
+    cc.arg(if mutation.is_none() { "-O1" } else { "-O0" });
     cc.args(["-w", "-o", "pan", "pan.c"]).args(searched);
     succeed(cc.arg(format!("-DMEMLIM={MOST_MEMORY_MIB}")));
     let mut pan = run(&folder.path().join("pan"));
-    pan.args(["-n", &format!("-m{MOST_STEPS}")]);
+    pan.arg("-n");
+    match mutation {
+        Some(_) => pan.args(FOR_MUTATIONS),
+        None => pan.arg(format!("-m{MOST_STEPS}")),
+    };
     if search == Search::Cycles {
         pan.args(["-a", "-f"]);
     }
