@@ -23,6 +23,10 @@ fn rights() -> Notices {
     Notices::of("notices_rights")
 }
 
+fn processes() -> Notices {
+    Notices::of("notices_processes")
+}
+
 fn threads() -> Notices {
     Notices::of("notices_threads")
 }
@@ -134,7 +138,12 @@ fn what_is_started_has_all_cpus_and_no_signal_blocked() {
 
 #[test]
 fn children_by_clone_have_no_carriers_of_their_parents() {
-    rights().same("children by clone");
+    processes().same("children by clone");
+}
+
+#[test]
+fn a_child_is_traced_by_its_parent() {
+    processes().same("traced");
 }
 
 #[test]

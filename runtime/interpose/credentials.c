@@ -186,6 +186,7 @@ static bool is_of_the_thread(long number)
     case __NR_set_mempolicy: case __NR_ioprio_set: case __NR_sched_setattr:
     case __NR_sched_setscheduler: case __NR_sched_setparam: case __NR_rseq:
     case __NR_arch_prctl: case __NR_set_tid_address: case __NR_perf_event_open:
+    case __NR_ptrace:
         /* clang-format on */
         return true;
     default:

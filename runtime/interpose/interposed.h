@@ -55,6 +55,8 @@ INTERPOSED(pthread_getname_np, HOME_IF_OWN)
 /* Rights of this thread alone. */
 INTERPOSED(setfsuid, HOME_FOR_GOOD)
 INTERPOSED(setfsgid, HOME_FOR_GOOD)
+/* Who traces, and who is traced, are kernel threads. */
+INTERPOSED(ptrace, HOME_FOR_GOOD)
 /* libselinux and libapparmor write the attributes of /proc/thread-self. */
 INTERPOSED(setcon, APART)
 INTERPOSED(setcon_raw, APART)
