@@ -83,7 +83,7 @@ test-again: build-tests
 build-tests:
 	@scripts/setup.sh test
 	cargo fmt --all --check
-	cargo build --workspace --lib --tests --locked
+	@$(SUITE) build
 
 lint-python:
 	cd symbolizer && $(RUFF) check $(PYTHON) $(FLEET) && $(RUFF) format --check $(PYTHON) $(FLEET)

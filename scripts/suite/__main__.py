@@ -1,5 +1,6 @@
 """Runs all tests of what was built.
 
+    PYTHONPATH=scripts .venv/bin/python -m suite build
     PYTHONPATH=scripts .venv/bin/python -m suite run
     PYTHONPATH=scripts .venv/bin/python -m suite again --times 10 --beside half
 
@@ -16,6 +17,7 @@ from types import FrameType
 
 from suite.again import BUSY, HALF, IDLE, again
 from suite.beside import CHECKS, TESTS
+from suite.linted import build
 from suite.nextest import Built, SuiteError
 from suite.processes import INTERRUPTED, ROOT, Processes
 from suite.run import Suite
@@ -24,10 +26,11 @@ FAILED, NOT_RUN = 1, 3
 
 
 def command_line() -> argparse.ArgumentParser:
-    """Give the two commands and their options."""
+    """Give the commands and their options."""
     parser = argparse.ArgumentParser(prog="suite")
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("run", help="once, beside clippy, ruff and mypy")
+    commands.add_parser("build", help="the tests and what they run, checked by clippy")
+    commands.add_parser("run", help="once, beside ruff, mypy and clippy of the benches")
     repeated = commands.add_parser("again", help="many times, to find tests that fail by chance")
     repeated.add_argument("--times", type=int, default=10)
     repeated.add_argument("--beside", choices=[HALF, BUSY, IDLE], default=HALF)
@@ -67,6 +70,8 @@ def main(arguments: list[str] | None = None) -> int:
         signal.signal(number, interrupt)
     processes = Processes()
     try:
+        if options.command == "build":
+            return NOT_RUN if build(processes) else 0
         suite = Suite(Built.found())
         if options.command == "run":
             return 0 if once(processes, suite) else FAILED

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.counts import Counts, of_doc_tests, of_junit, together
+from suite.linted import BUILD, linted
 from suite.processes import KEPT, ROOT, Processes
 
 PYTEST = [sys.executable, "-B", "-m", "pytest", "-q"]
@@ -26,6 +27,8 @@ class Step:
     name: str
     command: Sequence[str]
     folder: Path = ROOT
+    # Whether cargo runs, on what was built by clippy's compiler (linted.py).
+    builds: bool = False
     count: Callable[[Path, int], Counts] | None = None
 
     @property
@@ -57,25 +60,25 @@ def pytest(name: str, folder: Path, *tests: str) -> Step:
             counts.failed.append(f"pytest of {name}")
         return counts
 
-    return Step(f"pytest of {name}", [*PYTEST, f"--junitxml={report}", *tests], folder, count)
+    command = [*PYTEST, f"--junitxml={report}", *tests]
+    return Step(f"pytest of {name}", command, folder, count=count)
 
 
 CHECKS = [
-    Step(
-        "clippy",
-        ["cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"],
-    ),
+    Step("clippy of the benches", [*BUILD, "--benches"], builds=True),
     Step("ruff and mypy", ["make", "--no-print-directory", "lint-python"]),
 ]
 TESTS = [
     Step(
         "doc tests",
         ["cargo", "test", "--workspace", "--locked", "--no-fail-fast", "--doc"],
+        builds=True,
         count=of_log,
     ),
     Step(
         "bench",
         ["cargo", "test", "--workspace", "--locked", "--bench", "hop"],
+        builds=True,
         count=of_one("bench hop"),
     ),
     pytest("symbolizer", SYMBOLIZER, "tests", "../scripts/tests"),
@@ -100,8 +103,8 @@ class Beside(threading.Thread):
         for step in self.steps:
             for report in KEPT.glob(f"{step.name.removeprefix('pytest of ')}.xml"):
                 report.unlink()
-            scripts = {"PYTHONPATH": "../scripts"}
-            code = self.processes.run(step.command, log=step.log, folder=step.folder, more=scripts)
+            more = linted() if step.builds else {"PYTHONPATH": "../scripts"}
+            code = self.processes.run(step.command, log=step.log, folder=step.folder, more=more)
             if self.processes.is_ending:
                 return
             if code != 0:

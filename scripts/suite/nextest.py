@@ -1,7 +1,7 @@
 """The tests of Rust, by nextest, whose settings are in .config/nextest.toml.
 
 What was built is looked up once. So no later step waits for the lock of the build folder, which
-clippy holds for minutes.
+the steps beside hold for minutes.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.counts import Counts, of_junit
+from suite.linted import linted
 from suite.needs import Need
 from suite.processes import KEPT, ROOT, Processes
 
@@ -35,7 +36,11 @@ class SuiteError(Exception):
 
 def printed(command: list[str]) -> str:
     """Give what a program prints; it must succeed."""
-    ran = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    # What is looked up is what was built so.
+    environment = {**os.environ, **linted()}
+    ran = subprocess.run(
+        command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False, env=environment
+    )
     if ran.returncode != 0:
         raise SuiteError(f"{' '.join(command[:4])} failed: exit code {ran.returncode}")
     return ran.stdout

@@ -134,7 +134,8 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_steps_go_on_after_one_that_fails(tmp_path: Path) -> None:
     fails = Step("fails", [sys.executable, "-c", "print('no'); raise SystemExit(3)"], tmp_path)
-    counts = Step("counts", [sys.executable, "-c", ""], tmp_path, lambda _, code: Counts(1 + code))
+    nothing = [sys.executable, "-c", ""]
+    counts = Step("counts", nothing, tmp_path, count=lambda _, code: Counts(1 + code))
     steps = Beside(Processes(), [fails, counts])
     steps.start()
     assert steps.counts() == Counts(passed=1)
