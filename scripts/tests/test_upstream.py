@@ -88,6 +88,15 @@ def test_memcached_is_not_asked_for_what_debian_did_not_build(tmp_path: Path) ->
     assert os.access(tmp_path / "timedrun", os.X_OK)
 
 
+def test_a_suite_of_which_no_unit_passes_on_the_original_shows_nothing() -> None:
+    bare, moved = Row("redis", ORIGINAL), Row("redis", "carrier")
+    bare.units["unit"] = judged(outcome(UNFINISHED))
+    moved.units["unit"] = judged(outcome(UNFINISHED), excused=(UNFINISHED,))
+    lines, failed = page([bare, moved], Settings())
+    assert failed == 1
+    assert "redis, original: FAILED: no unit passes on the original" in lines
+
+
 def test_both_suites_find_the_server_that_was_placed_last(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     for suite, names in (

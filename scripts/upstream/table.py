@@ -36,6 +36,11 @@ class Row:
         return sum(judged.is_passed for judged in self.units.values())
 
     @property
+    def shows_nothing(self) -> bool:
+        """Whether it is the original and passes no unit: then no patched program is held to any."""
+        return self.backend == ORIGINAL and bool(self.units) and self.passed == 0
+
+    @property
     def hops(self) -> int:
         """Hops of all units, in all their runs."""
         return sum(judged.hops.hops for judged in self.units.values())
@@ -89,6 +94,8 @@ class Row:
             found.append(f"{self.suite}, {self.backend}: {posted} system calls were posted")
         if lost:
             found.append(f"{self.suite}, {self.backend}: {lost} hops were asked for and not made")
+        if self.shows_nothing:
+            found.append(f"{self.suite}, {self.backend}: FAILED: no unit passes on the original")
         if self.idle:
             found.append(
                 f"{self.suite}, {self.backend}: FAILED: no server counted a hop or posted a call"
@@ -120,5 +127,6 @@ def page(rows: list[Row], settings: Settings) -> tuple[list[str], int]:
     notes = [note for row in rows for note in row.notes()]
     patched = [row for row in rows if row.backend != ORIGINAL]
     failed = sum(row.failed + row.idle for row in patched)
+    failed += sum(row.shows_nothing for row in rows)
     passed = sum(row.passed for row in patched)
     return [*lines, *notes, *[""] * bool(notes), f"{passed} passed, {failed} failed"], failed
