@@ -15,7 +15,7 @@ SUITE := PYTHONPATH=scripts .venv/bin/python -B -m suite
 	bench-utilisation bench-verdicts bench-connections \
 	bench-delegation bench-truth bench-replay bench-data-hops bench-search bench-core-model \
 	bench-fleet bench-system bench-syscalls bench-pollute build deb test-deb package sample fuzz \
-	soak test-upstream test-msrv test-ubsan test-miri test-tsan coverage deny lint-c clean
+	soak test-transparent test-upstream test-msrv test-ubsan test-miri test-tsan coverage deny lint-c clean
 
 # The oldest Rust that builds all of it.
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -63,7 +63,7 @@ help:
 	@echo 'make sample records the bundled sample traces anew'
 	@echo 'make fuzz   runs each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make soak   real servers hop under load, SOAK_SECONDS (600) for each way to hop'
-	@echo 'make test-upstream  Redis'\''s and memcached'\''s own tests on patched programs; UPSTREAM_UNITS=short'
+	@echo 'make test-transparent  programs'\'' own tests, bare and patched (scripts/upstream.sh has the variables)'
 	@echo 'make clean  remove everything the others made here; installed packages stay'
 
 demo:
@@ -249,7 +249,7 @@ soak:
 	SOAK_SECONDS=$(or $(SOAK_SECONDS),600) nice cargo test --locked -p corehop-patcher \
 		--test patcher soak:: -- --nocapture --test-threads=1
 
-test-upstream:
+test-transparent test-upstream:
 	@nice scripts/upstream.sh
 
 clean:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# `make test-upstream`: programs' own tests, bare and patched (scripts/upstream).
+# `make test-transparent`: programs' own tests, bare and patched (scripts/upstream).
 #
 # The programs are Debian's, patched; nothing is built but the tests' own helpers. The tests come
 # with Debian's packages, or with the source packages of just these versions, fetched once into
