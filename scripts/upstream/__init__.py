@@ -1,4 +1,4 @@
-"""Runs the upstream tests of servers on their patched programs: `make test-upstream`.
+"""Runs the upstream tests of servers on their patched programs: `make test-transparent`.
 
 A suite's unit is one file of its tests. Each runs on the original first, then on the patched
 program with every way to hop; what fails on the original too is not held against the patched one.
