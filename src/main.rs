@@ -36,6 +36,7 @@ mod open;
 mod optimize;
 mod partition;
 mod patch;
+mod plan_to_hook;
 mod posted_calls;
 mod progress;
 mod record;

@@ -17,6 +17,7 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::line::Lines;
 use crate::measuring::Shown;
+use crate::plan_to_hook::plan_to_hook;
 use corehop_measurer::machine::counters;
 use corehop_measurer::rounds::{Verdict, take_turns};
 use corehop_measurer::server::Backend;
@@ -28,8 +29,12 @@ use result::Report;
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let plan = arguments.plan.as_deref().map(corehop_plans::read);
-    let plan = plan.transpose()?;
+    let plan = match (&arguments.plan, &arguments.patched) {
+        (Some(plan), None) => Some(plan_to_hook(plan)?),
+        // Hooked already.
+        (Some(plan), Some(_)) => Some(corehop_plans::read(plan)?),
+        (None, _) => None,
+    };
     let prediction = match &plan {
         Some(plan) => {
             check(arguments, plan)?;

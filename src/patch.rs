@@ -6,6 +6,7 @@
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
+use crate::plan_to_hook::plan_to_hook;
 use crate::progress::during;
 use clap::Args;
 use corehop_patcher::{Analysis, Error, Function, Patched, Unhookable, Verification};
@@ -71,13 +72,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let missing = "patching needs --plan and --output";
         return Err(Failure::new(Exit::Usage, missing).explained());
     };
-    let plan = corehop_plans::read(plan)?;
-    let Some(first) = plan.functions.first() else {
-        let empty = "the plan names no function, so there is nothing to patch";
-        let remedy = "search one with `corehop partition`";
-        return Err(Failure::new(Exit::Refused, empty).remedy(remedy));
-    };
-    let at_its_path = PathBuf::from(&first.module);
+    let plan = plan_to_hook(plan)?;
+    let at_its_path = PathBuf::from(&plan.functions[0].module);
     let files = during("analysing and patching", || {
         patch(&plan, &at_its_path, output, arguments)
     });

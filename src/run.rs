@@ -8,6 +8,7 @@
 
 use crate::console;
 use crate::failure::{Exit, Failure};
+use crate::plan_to_hook::plan_to_hook;
 use crate::posted_calls::checked;
 use crate::progress::during;
 use clap::Args;
@@ -93,7 +94,7 @@ fn hooks(arguments: &Arguments, program: &Path) -> Result<InMemory, Failure> {
     let Some(plan) = &arguments.plan else {
         return Ok(InMemory::without_plan(program)?.or_unhooked(arguments.or_unhooked));
     };
-    let plan = corehop_plans::read(plan)?;
+    let plan = plan_to_hook(plan)?;
     let hooks = during("analysing", || InMemory::new(program, &plan))?;
     Ok(hooks.or_unhooked(arguments.or_unhooked))
 }

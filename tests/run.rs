@@ -40,6 +40,28 @@ fn the_program_runs_as_without_it_and_is_hooked() {
 }
 
 #[test]
+fn a_plan_without_functions_is_refused_by_its_name_with_a_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = "version = 1\nmachine = 'm'\ntrace = 't'\ncores = 2\nseed = 1\n";
+    std::fs::write(folder.path().join("empty.toml"), plan).unwrap();
+    let run = &["run", "--plan", "empty.toml", "--", SERVER, "-h"][..];
+    let measure = &["measure", "--plan", "empty.toml", "--", SERVER, "-h"];
+    let patch = &["patch", "--plan", "empty.toml", "-o", "patched"];
+    for arguments in [run, measure, patch] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+        let output = command.current_dir(folder.path()).args(arguments).output();
+        let output = output.unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        let expected = "corehop: empty.toml: the plan names no function\n  \
+                        remedy: search one with `corehop partition`\n";
+        assert_eq!(said, expected, "{arguments:?}");
+        assert_eq!(output.status.code(), Some(5), "{arguments:?}");
+    }
+    let files = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(files, 1, "the plan alone");
+}
+
+#[test]
 fn every_way_not_to_run_has_its_exit_code() {
     let folder = tempfile::tempdir().unwrap();
     let (plan, _) = memcached::plan(folder.path());

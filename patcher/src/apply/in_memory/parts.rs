@@ -42,7 +42,8 @@ pub(super) fn parts_of(program: &Path, plan: &Plan) -> Result<Vec<u8>, Error> {
         return Err(Error::refused(program, reason));
     }
     if chosen.files.is_empty() {
-        return Err(Error::refused(program, "the plan names no function"));
+        let reason = "the plan names no function to hook: search one with `corehop partition`";
+        return Err(Error::refused(program, reason));
     }
     render(&chosen).map_err(|(path, unfit)| Error::refused(&path, unfit))
 }
