@@ -1,12 +1,11 @@
 //! Threads carried from core to core do all that threads do, and are counted exactly.
 
 use crate::workshop::{
-    self, Finished, Statistics, build, of_two_cores, patched, plan_of, run, start,
+    self, Finished, Statistics, build, of_two_cores, order, patched, plan_of, run, start,
 };
-use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::fs::{CWD, FileType, Mode, inotify, mknodat};
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
 
 struct Travels {
     folder: tempfile::TempDir,
@@ -181,13 +180,6 @@ fn with_restartable_sequences_in_use_it_is_affinity_from_the_start() {
     assert_eq!(statistics.total("hops"), 4000);
 }
 
-/// Writes `text` whole: a reader sees all of it or what was there.
-fn order(file: &std::path::Path, text: &str) {
-    let beside = file.with_extension("part");
-    std::fs::write(&beside, text).unwrap();
-    std::fs::rename(beside, file).unwrap();
-}
-
 #[test]
 fn a_file_switches_a_running_program_between_backends() {
     let travels = travels();
@@ -198,11 +190,13 @@ fn a_file_switches_a_running_program_between_backends() {
     // Nobody writes to it, and nobody waits for that.
     mknodat(CWD, &control, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     std::fs::write(&lasts, "").unwrap();
+    let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+    inotify::add_watch(&watch, &control, inotify::WatchFlags::CLOSE_NOWRITE).unwrap();
     let mut command = travels.command("off", "until_gone");
     command.arg(&lasts).env("COREHOP_CONTROL", "control");
     let mut running = start(&mut command);
-    // Two looks at the file.
-    std::thread::sleep(Duration::from_millis(600));
+    // It has looked at the pipe, and gone on.
+    running.until(|| rustix::io::read(&watch, &mut [0; 256]).ok());
     let path = travels.folder.path().join("statistics");
     let mut hops = 0;
     for backend in ["carrier", "affinity", "off", "carrier", "count"] {

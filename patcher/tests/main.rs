@@ -4,6 +4,7 @@ mod batched;
 mod by_argument;
 mod carrier;
 mod cohorts;
+mod decides;
 mod delegation;
 mod entries;
 mod exits;

@@ -132,9 +132,11 @@ fn nothing_is_lost_where_the_process_is_stopped_while_calls_are_posted() {
     for way in WAYS {
         let (reader, mut writer) = std::io::pipe().unwrap();
         let mut command = posts.command("stops", way);
-        let running = start_reading(&mut command, Stdio::from(reader));
+        let mut running = start_reading(&mut command, Stdio::from(reader));
         drop(command);
         let number = Pid::from_raw(running.number().cast_signed()).unwrap();
+        writer.write_all(b"begins ").unwrap();
+        running.until_it_prints("begins ");
         for _ in 0..10 {
             writer.write_all(b"letters ").unwrap();
             kill_process(number, Signal::STOP).unwrap();
@@ -143,9 +145,9 @@ fn nothing_is_lost_where_the_process_is_stopped_while_calls_are_posted() {
         }
         drop(writer);
         let finished = running.finish();
-        let expected = format!("{}as expected\n", "letters and more ".repeat(10));
+        let expected = format!("begins {}as expected\n", "letters and more ".repeat(10));
         assert_eq!(finished.output, expected, "{way}");
-        assert_eq!(posts.counts(), [171, 170], "{way}");
+        assert_eq!(posts.counts(), [178, 177], "{way}");
     }
 }
 
@@ -155,9 +157,11 @@ fn a_process_that_is_killed_while_a_call_is_posted_is_gone() {
     for way in WAYS {
         let (reader, mut writer) = std::io::pipe().unwrap();
         let mut command = posts.command("stops", way);
-        let running = start_reading(&mut command, Stdio::from(reader));
+        let mut running = start_reading(&mut command, Stdio::from(reader));
         drop(command);
         writer.write_all(b"letters").unwrap();
+        running.until_it_prints("letters");
+        running.until_asleep();
         let number = Pid::from_raw(running.number().cast_signed()).unwrap();
         kill_process(number, Signal::KILL).unwrap();
         assert_eq!(running.finish().status.signal(), Some(9), "{way}");

@@ -6,13 +6,17 @@ use std::process::Command;
 /// Turns of the program, each with a hop to either core.
 const TURNS: u64 = 50;
 
-/// Runs a program of two phases of a millisecond, one on each core, with this for COREHOP_SPIN_US.
-fn phases(spin_us: &str) -> (Finished, Statistics) {
+/// Phases that last until whoever is not in one sleeps.
+const UNTIL_OTHERS_SLEEP: &str = "0";
+
+/// Runs a program of two phases of so many microseconds, one on each core, with this for
+/// COREHOP_SPIN_US.
+fn phases(spin_us: &str, phase_us: &str) -> (Finished, Statistics) {
     let folder = tempfile::tempdir().unwrap();
     let program = of_two_cores(folder.path(), "phases", ["first_phase", "second_phase"]);
     let mut command = Command::new(program);
     command
-        .args([&TURNS.to_string(), "1000"])
+        .args([&TURNS.to_string(), phase_us])
         .current_dir(folder.path())
         .env("COREHOP_BACKEND", "carrier")
         .env("COREHOP_SPIN_US", spin_us)
@@ -40,7 +44,7 @@ fn of_waits(statistics: &Statistics, key: &str) -> u64 {
 
 #[test]
 fn a_carrier_that_may_not_wait_awake_is_woken_for_each_hop() {
-    let (ran, statistics) = phases("0");
+    let (ran, statistics) = phases("0", UNTIL_OTHERS_SLEEP);
     assert_eq!(ran.errors, "");
     let wakes = of_waits(&statistics, "wakes");
     assert!(wakes > TURNS, "{wakes}");
@@ -50,7 +54,7 @@ fn a_carrier_that_may_not_wait_awake_is_woken_for_each_hop() {
 
 #[test]
 fn a_carrier_that_may_wait_awake_for_a_second_does_not_sleep_between_phases() {
-    let (ran, statistics) = phases("1000000");
+    let (ran, statistics) = phases("1000000", "1000");
     assert_eq!(ran.errors, "");
     assert_eq!(of_waits(&statistics, "wakes"), 0);
     assert_eq!(of_waits(&statistics, "parks"), 0);
@@ -70,7 +74,7 @@ fn a_doze_ends_with_its_time_or_when_a_thread_comes() {
 #[test]
 fn what_is_no_time_is_said_and_left() {
     for wrong in ["soon", "-1", "5ms", "1000001"] {
-        let (ran, _) = phases(wrong);
+        let (ran, _) = phases(wrong, "1000");
         assert!(ran.errors.contains("COREHOP_SPIN_US"), "{}", ran.errors);
     }
 }

@@ -14,8 +14,8 @@
  * Pairs are judged as they come, by Wald's sequential probability ratio test (Annals of
  * Mathematical Statistics 16, 1945): hops win half of the pairs or less, against four in five. It
  * errs in at most ALPHA = 2 % of trials where they win half, and in BETA = 5 % where they win four
- * in five; after MOST_PAIRS without an answer they do not pay. Nine wins in a row are enough, or
- * four losses.
+ * in five; after MOST_PAIRS without an answer, as in another 6 % of the latter, they do not pay.
+ * Nine wins in a row are enough, or four losses.
  *
  * The better side stays until requests a second have halved or doubled for a second, or until it is
  * time to look again anyway: after FIRST_REST_S with load, and twice as long each time that the

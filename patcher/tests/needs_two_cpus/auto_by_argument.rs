@@ -1,7 +1,7 @@
 //! `auto` tries hops by data as it tries others: it comes to an answer, whichever that is on this
 //! machine, and the statistics are by object.
 
-use crate::workshop::{self, Statistics, build, patched, plan_of, request_at, run, tried};
+use crate::workshop::{self, Statistics, build, order, patched, plan_of, request_at, start};
 use corehop_plans::{Argument, Destination, Plan, VERSION_BY_ARGUMENT};
 use std::path::Path;
 use std::process::Command;
@@ -18,19 +18,31 @@ fn plan(program: &Path) -> Plan {
     plan
 }
 
-/// Runs the program for some seconds: how many requests it had, and what was counted.
+/// Runs the program until there is an answer: how many requests it had, and what was counted.
 fn counted(program: &Path, processors: &str) -> (u64, Statistics) {
-    let statistics = program.with_file_name("statistics");
+    let [statistics, lasts, control] =
+        ["statistics", "lasts", "control"].map(|name| program.with_file_name(name));
+    std::fs::write(&lasts, "").unwrap();
     let mut command = Command::new(program);
     command
-        .args(["6", &TABLES.to_string()])
+        .arg(&lasts)
+        .arg(TABLES.to_string())
         .env("COREHOP_BACKEND", "auto")
         .env("COREHOP_STATS", &statistics)
+        .env("COREHOP_CONTROL", &control)
         .env("COREHOP_CPUS", processors)
         // Whatever else the machine does.
         .env("COREHOP_RUN_DELAY", "100")
         .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
-    let ran = run(&mut command);
+    let mut running = start(&mut command);
+    running.until(|| {
+        order(&control, "auto");
+        let has_answer = |told: Statistics| told.0["auto"]["verdict"] != "none yet";
+        let is_written = statistics.exists();
+        (is_written && has_answer(Statistics::read(&statistics))).then_some(())
+    });
+    std::fs::remove_file(&lasts).unwrap();
+    let ran = running.finish();
     assert!(ran.status.success(), "{}", ran.errors);
     assert_eq!(ran.errors, "");
     (
@@ -45,8 +57,7 @@ fn auto_decides_on_hops_by_data_and_counts_them_by_object() {
     let folder = tempfile::tempdir().unwrap();
     let plain = build(folder.path(), "tables", &["-std=c++20"], &["tables.cpp"]);
     let program = patched(&plain, &plan(&plain), folder.path()).output;
-    let has_answer = |said: &(u64, Statistics)| said.1.0["auto"]["verdict"] != "none yet";
-    let (requests, statistics) = tried(|| counted(&program, &processors), has_answer);
+    let (requests, statistics) = counted(&program, &processors);
     let auto = &statistics.0["auto"];
     assert!(
         auto["verdict"] == "gain" || auto["verdict"] == "no gain",

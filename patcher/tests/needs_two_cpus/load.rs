@@ -1,11 +1,11 @@
 //! Threads do not hop where others queue or other programs run, and are counted all the same.
 
 use crate::workshop::busy::Busy;
-use crate::workshop::{self, Statistics, of_two_cores, run};
+use crate::workshop::{self, Running, Statistics, of_two_cores, order, run, start, start_reading};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// The program of `carrier.rs`, whose trial `state` has four threads hop 40 000 times to each core.
 pub struct Travels {
@@ -65,6 +65,21 @@ fn threads_are_given_to_teams_in_turn() {
     assert_eq!(teams(&one), [0, 0]);
 }
 
+/// The statistics of a program that runs by carriers and obeys the file `control` in the folder.
+fn asked(folder: &Path) -> Option<Statistics> {
+    order(&folder.join("control"), "carrier");
+    let file = folder.join("statistics");
+    file.exists().then(|| Statistics::read(&file))
+}
+
+/// Waits until the program's team has stopped hopping, and a thread has then declined to.
+fn until_it_pauses(running: &mut Running, folder: &Path) {
+    let has_paused = |statistics: &Statistics| {
+        statistics.0["pauses"][0] != 0 && statistics.total("declined_hops") > 0
+    };
+    running.until(|| asked(folder).filter(has_paused));
+}
+
 #[test]
 fn a_team_that_declines_more_hops_than_it_makes_stops_hopping() {
     let processors = workshop::two_cpus();
@@ -75,12 +90,17 @@ fn a_team_that_declines_more_hops_than_it_makes_stops_hopping() {
     command
         .env("COREHOP_BACKEND", "carrier")
         .env("COREHOP_STATS", &file)
+        .env("COREHOP_CONTROL", folder.path().join("control"))
         .env("COREHOP_CPUS", processors)
         .env("COREHOP_QUEUE", "1")
         // Others' use of the CPUs is no reason here.
         .env("COREHOP_RUN_DELAY", "99")
         .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
-    let ran = run(&mut command);
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut running = start_reading(&mut command, Stdio::from(reader));
+    until_it_pauses(&mut running, folder.path());
+    drop(writer);
+    let ran = running.finish();
     assert!(ran.status.success(), "{}", ran.errors);
     let statistics = Statistics::read(&file);
     assert!(statistics.0["pauses"][0].as_u64().unwrap() > 0);
@@ -90,21 +110,29 @@ fn a_team_that_declines_more_hops_than_it_makes_stops_hopping() {
 fn a_team_whose_cpus_others_use_stops_hopping() {
     let folder = tempfile::tempdir().unwrap();
     let program = of_two_cores(folder.path(), "phases", ["first_phase", "second_phase"]);
-    let file = folder.path().join("statistics");
+    let [file, lasts] = ["statistics", "lasts"].map(|name| folder.path().join(name));
+    std::fs::write(&lasts, "").unwrap();
     let mut command = Command::new(program);
     command
         .args(["1000", "500"])
+        .arg(&lasts)
         .env("COREHOP_BACKEND", "carrier")
         .env("COREHOP_STATS", &file)
+        .env("COREHOP_CONTROL", folder.path().join("control"))
         .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
     let processors = workshop::two_cpus();
     command.env("COREHOP_CPUS", processors);
     let busy = Busy::start(6);
-    let ran = run(&mut command);
+    let mut running = start(&mut command);
+    until_it_pauses(&mut running, folder.path());
+    std::fs::remove_file(&lasts).unwrap();
+    let ran = running.finish();
     drop(busy);
     assert!(ran.status.success(), "{}", ran.errors);
     let statistics = Statistics::read(&file);
-    assert_eq!(statistics.total("hops"), 1999);
+    let turns: u64 = ran.output.trim().parse().unwrap();
+    assert!(turns >= 1000);
+    assert_eq!(statistics.total("hops"), 2 * turns - 1);
     assert!(statistics.0["pauses"][0].as_u64().unwrap() > 0);
     assert!(statistics.total("declined_hops") > 0);
 }

@@ -148,7 +148,9 @@ fn soak_one(subject: &Subject, backend: &str, by: &str) -> serde_json::Value {
             .map(|n| scope.spawn(move || client(n)))
             .collect();
         // In short steps, which a machine that is halted meanwhile does not take.
-        (0..seconds() * 20).for_each(|_| std::thread::sleep(Duration::from_millis(50)));
+        for _ in 0..seconds() * 20 {
+            std::thread::sleep(Duration::from_millis(50)); // waits: the load lasts so long
+        }
         over.store(true, Relaxed);
         clients
             .into_iter()

@@ -3,12 +3,12 @@
 
 pub mod busy;
 pub mod objects;
+mod orders;
 mod statistics;
-mod tries;
 mod written;
 
+pub use orders::order;
 pub use statistics::Statistics;
-pub use tries::tried;
 
 use corehop_patcher::{Analysis, Function, Patched, patch};
 use corehop_plans::{Destination, Mode, Plan, PlannedFunction, Request};
@@ -23,9 +23,9 @@ use written::started;
 /// How often it is looked whether a program has come as far as expected.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// So many looks are a minute, and no program here takes longer: beyond it, it hangs. Looks are
+/// So many looks are five minutes, and no program here takes longer: beyond it, it hangs. Looks are
 /// counted rather than time, so that a machine which was halted meanwhile fails no test.
-const MOST_LOOKS: u32 = 12_000;
+const MOST_LOOKS: u32 = 60_000;
 
 /// Compiles fixtures (by file name) into `folder` and gives the program's path.
 pub fn build(folder: &Path, name: &str, flags: &[&str], sources: &[&str]) -> PathBuf {
@@ -45,7 +45,8 @@ pub fn build(folder: &Path, name: &str, flags: &[&str], sources: &[&str]) -> Pat
 /// Compiles a fixture that includes files of the runtime, which it is to try alone.
 pub fn build_alone(folder: &Path, name: &str) -> PathBuf {
     let runtime = concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime");
-    let rooms = ["core", "carrier", "posted", "asm"].map(|room| format!("-I{runtime}/{room}"));
+    let rooms =
+        ["core", "carrier", "posted", "asm", "backends"].map(|room| format!("-I{runtime}/{room}"));
     let mut flags = vec!["-xc", "-std=gnu11", "-DCOREHOP_ABI=0"];
     flags.extend(rooms.iter().map(String::as_str));
     build(folder, name, &flags, &[&format!("{name}.c")])
@@ -271,7 +272,7 @@ impl Running {
                 break status;
             }
             assert!(looks < MOST_LOOKS, "it hangs: {}", self.text(1));
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(LOOK_EVERY); // waits: between looks
             looks += 1;
         };
         Finished {
@@ -297,9 +298,33 @@ impl Running {
             let ended = self.child.try_wait().unwrap();
             assert!(ended.is_none(), "it ended: {ended:?} {}", self.text(1));
             assert!(looks < MOST_LOOKS, "it is never ready: {}", self.text(1));
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(LOOK_EVERY); // waits: between looks
             looks += 1;
         }
+    }
+
+    /// Waits until standard output is `text`.
+    pub fn until_it_prints(&mut self, text: &str) {
+        let output = self.outputs[0].clone();
+        self.until(|| (std::fs::read(&output).unwrap() == text.as_bytes()).then_some(()));
+    }
+
+    /// Waits until three looks on end have found all of its threads asleep.
+    pub fn until_asleep(&mut self) {
+        let threads = format!("/proc/{}/task", self.number());
+        let is_awake = |thread: std::fs::DirEntry| {
+            let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+            let state = stat
+                .rsplit_once(") ")
+                .map(|(_, rest)| rest.starts_with('R'));
+            state == Some(true)
+        };
+        let mut asleep = 0;
+        self.until(|| {
+            let is_one_awake = std::fs::read_dir(&threads).ok()?.flatten().any(is_awake);
+            asleep = if is_one_awake { 0 } else { asleep + 1 };
+            (asleep == 3).then_some(())
+        });
     }
 
     /// Waits until standard error holds `text`.
