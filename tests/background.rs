@@ -113,7 +113,7 @@ fn assert_gone(folder: &Path, names: &[&str]) {
             && !told.contains("\nState:\tZ")
         {
             assert!(Instant::now() < deadline, "{name} goes on: {told}");
-            std::thread::sleep(Duration::from_millis(10));
+            std::thread::sleep(Duration::from_millis(10)); // waits: between looks
         }
     }
 }

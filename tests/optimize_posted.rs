@@ -216,7 +216,7 @@ fn posts_calls(folder: &Path, words: &[&str]) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !client(&["ask", "1"]) {
         assert!(Instant::now() < deadline, "it does not answer");
-        std::thread::sleep(Duration::from_millis(10));
+        std::thread::sleep(Duration::from_millis(10)); // waits: between looks
     }
     assert!(client(&["end"]));
     assert!(server.wait().unwrap().success());

@@ -1,5 +1,5 @@
 //! `corehop screen` on programs whose working sets are known: a shell that counts, and a Python
-//! that walks over 64 MiB.
+//! that walks over 16 MiB.
 //!
 //! The machines are bundled ones, so that no verdict hangs on the caches here.
 
@@ -7,14 +7,20 @@ use crate::figures;
 use crate::interrupting::interrupt;
 use serde_json::Value;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 /// Of 2 MiB of L2.
 const MACHINE: &str = "xeon-8480";
 /// Touches its own few pages.
 const SMALL: [&str; 3] = ["sh", "-c", "while :; do :; done"];
-const WALKED_BYTES: u64 = 64 << 20;
-/// Touches each page of so many bytes, again and again.
-const WALK: &str = "b = bytearray(64 << 20)\nwhile 1: b[::4096] = bytes(16384)";
+const WALKED_BYTES: u64 = 16 << 20;
+/// Touches each page of so many bytes, again and again; the file that it is given grows by a byte
+/// each time.
+const WALK: &str = "import sys
+b = bytearray(16 << 20)
+while 1:
+    b[::4096] = bytes(4096)
+    open(sys.argv[1], 'a').write('.')";
 
 fn screen(arguments: &[&str], command: &[&str]) -> Command {
     let mut screen = Command::new(env!("CARGO_BIN_EXE_corehop"));
@@ -28,8 +34,11 @@ fn screen(arguments: &[&str], command: &[&str]) -> Command {
 
 /// Under a load that does nothing: these programs need none.
 fn screened(seconds: &str, command: &[&str]) -> Output {
-    let load = format!("sleep {seconds}");
-    let arguments = ["--ready", "true", "--load", &load];
+    screened_under(&format!("sleep {seconds}"), command)
+}
+
+fn screened_under(load: &str, command: &[&str]) -> Output {
+    let arguments = ["--ready", "true", "--load", load];
     screen(&arguments, command).output().unwrap()
 }
 
@@ -59,7 +68,15 @@ fn a_server_that_fits_one_l2_is_not_worth_recording() {
 
 #[test]
 fn a_server_that_touches_more_than_an_l2_is_worth_recording() {
-    let output = screened("4", &["python3", "-c", WALK]);
+    let folder = tempfile::tempdir().unwrap();
+    let walks = folder.path().join("walks").display().to_string();
+    // Until it has walked so often more: the slower the machine, the longer is the longest window,
+    // which has four walks or more.
+    let load = format!(
+        "count() {{ cat {walks} 2> /dev/null | wc -c; }}; before=$(count); sleep 4; \
+         until [ $(count) -gt $((before + 200)) ]; do sleep 0.05; done"
+    );
+    let output = screened_under(&load, &["python3", "-c", WALK, &walks]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let figures = figures::of("screen", &output);
     assert_eq!(figures["verdict"], "worth recording");
@@ -80,10 +97,16 @@ impl Drop for Running {
 #[test]
 fn what_a_running_process_has_started_is_looked_at_too() {
     // The shell waits for the walker, and reads to its end when it is killed.
-    let script = "python3 -c \"$0\" & trap 'kill $!' EXIT; read end";
+    let script = "python3 -c \"$0\" \"$1\" & trap 'kill $!' EXIT; read end";
+    let folder = tempfile::tempdir().unwrap();
+    let walks = folder.path().join("walks");
     let mut command = Command::new("sh");
-    command.args(["-c", script, WALK]).stdin(Stdio::piped());
-    let mut shell = Running(command.spawn().unwrap());
+    command.args(["-c", script, WALK]).arg(&walks);
+    let mut shell = Running(command.stdin(Stdio::piped()).spawn().unwrap());
+    while !walks.exists() {
+        assert_eq!(shell.0.try_wait().unwrap(), None, "the shell goes on");
+        std::thread::sleep(Duration::from_millis(10)); // waits: between looks
+    }
     let number = shell.0.id().to_string();
     let output = screen(&["--pid", &number, "--seconds", "3"], &[]).output();
     drop(shell.0.stdin.take());
@@ -100,7 +123,7 @@ fn what_cannot_be_told_is_refused_with_the_reason() {
         assert_eq!(output.status.code(), Some(code), "{}", said(&output));
         assert!(said(&output).contains(words), "{}", said(&output));
     };
-    refused(screened("1", &["sleep", "60"]), 7, "the server was idle");
+    refused(screened("1", &["sleep", "1000"]), 7, "the server was idle");
     refused(screened("0", &SMALL), 7, "too soon to look at pages");
     refused(screened("1", &["false"]), 7, "the server ended");
     let none = screen(&["--pid", "2147483647"], &[]).output().unwrap();
@@ -115,7 +138,7 @@ fn what_cannot_be_told_is_refused_with_the_reason() {
 fn an_interrupt_ends_the_server_and_its_load() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("load");
-    let load = format!("echo $$ > {}; exec sleep 60", place.display());
+    let load = format!("echo $$ > {}; exec sleep 1000", place.display());
     let mut command = screen(&["--ready", "true", "--load", &load], &SMALL);
     let mut child = command.stderr(Stdio::null()).spawn().unwrap();
     let number = || std::fs::read_to_string(&place).unwrap_or_default();

@@ -88,7 +88,7 @@ class Workplace:
         for _ in range(LONGEST_SECONDS * 20):
             if until():
                 return
-            time.sleep(0.05)
+            time.sleep(0.05)  # waits: between looks
         pytest.fail("it has not come to it")
 
 

@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
     with Path(os.environ["STAND_IN_LOG"]).open("a", encoding="utf-8") as log:
         log.write(f"{os.getpid()} {os.getppid()} {' '.join(options)}\n")
     while Path(os.environ["STAND_IN_HOLD"]).exists():
-        time.sleep(0.02)
+        time.sleep(0.02)  # waits: between looks
     content = Path(trace).read_bytes()
     if content.startswith(b"bad"):
         print("corehop: not a trace\n  remedy: record again", file=sys.stderr)

@@ -209,8 +209,8 @@ def test_a_worker_that_comes_later_with_another_corehop_is_sent_away(workplace: 
 
 def answers(address: str) -> bool:
     """Whether there is a worker."""
-    code = "import distributed, sys; client = distributed.Client(sys.argv[1], timeout=5)\n"
-    code += "client.wait_for_workers(1, timeout=20)"
+    code = "import distributed, sys; client = distributed.Client(sys.argv[1], timeout=60)\n"
+    code += "client.wait_for_workers(1, timeout=60)"
     return subprocess.run([sys.executable, "-c", code, address], check=False).returncode == 0
 
 

@@ -6,22 +6,22 @@ use corehop_measurer::rounds::{Comparison, Limits, Verdict, take_turns};
 use corehop_measurer::server::{Backend, Ready, Sign, UnderLoad, expression};
 use corehop_measurer::{Error, Observer, Setup, Trials};
 use corehop_plans::Plan;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Keeps what it is told, and asks for the end after so many steps.
+/// Keeps what it is told, and asks for the end once a file is there.
 struct Watcher {
     told: RefCell<Vec<String>>,
-    steps_left: Cell<u64>,
+    until: PathBuf,
 }
 
 impl Watcher {
-    fn new(steps: u64) -> Watcher {
+    fn new(until: PathBuf) -> Watcher {
         Watcher {
             told: RefCell::default(),
-            steps_left: Cell::new(steps),
+            until,
         }
     }
 
@@ -35,10 +35,7 @@ impl Observer for Watcher {
         self.keep(format!("{stage}: {}", total.unwrap_or_default()));
     }
 
-    fn advance(&self, steps: u64) {
-        let left = self.steps_left.get().saturating_sub(steps);
-        self.steps_left.set(left);
-    }
+    fn advance(&self, _: u64) {}
 
     fn end(&self) {
         self.keep("end".into());
@@ -59,7 +56,7 @@ impl Observer for Watcher {
     }
 
     fn is_interrupted(&self) -> bool {
-        self.steps_left.get() == 0
+        self.until.exists()
     }
 }
 
@@ -122,7 +119,7 @@ fn measure(folder: &Path, [original, patched]: [&str; 2], watcher: &Watcher) -> 
 #[test]
 fn both_sides_take_turns_and_every_other_round_the_patched_one_goes_first() {
     let folder = tempfile::tempdir().unwrap();
-    let watcher = Watcher::new(u64::MAX);
+    let watcher = Watcher::new(folder.path().join("never"));
     let sides = ["echo rate 10", "echo rate 20; echo hooked >&2"];
     measure(folder.path(), sides, &watcher).unwrap();
     let order = std::fs::read_to_string(folder.path().join("order")).unwrap();
@@ -146,7 +143,8 @@ fn both_sides_take_turns_and_every_other_round_the_patched_one_goes_first() {
 fn a_side_that_fails_says_what_it_printed() {
     let folder = tempfile::tempdir().unwrap();
     let sides = ["echo rate 10", "echo no room >&2; exit 3"];
-    let failed = measure(folder.path(), sides, &Watcher::new(u64::MAX)).unwrap_err();
+    let never = folder.path().join("never");
+    let failed = measure(folder.path(), sides, &Watcher::new(never)).unwrap_err();
     assert_eq!(failed.to_string(), "the program failed, exit status: 3");
     assert_eq!(failed.said(), ["no room"]);
 }
@@ -154,10 +152,14 @@ fn a_side_that_fails_says_what_it_printed() {
 #[test]
 fn an_interruption_ends_the_server_that_runs() {
     let folder = tempfile::tempdir().unwrap();
-    let kept = folder.path().join("kept").display().to_string();
-    let late = format!("sleep 30; touch '{kept}'");
+    let runs = folder.path().join("runs");
+    let late = format!(
+        "echo $$ > '{0}.part'; mv '{0}.part' '{0}'; exec sleep 1000",
+        runs.display()
+    );
     let sides = ["echo rate 10", &late];
-    let failed = measure(folder.path(), sides, &Watcher::new(1)).unwrap_err();
+    let failed = measure(folder.path(), sides, &Watcher::new(runs.clone())).unwrap_err();
     assert!(matches!(failed, Error::Interrupted), "{failed}");
-    assert!(!Path::new(&kept).exists());
+    let server = std::fs::read_to_string(&runs).unwrap();
+    assert!(!Path::new("/proc").join(server.trim()).exists());
 }

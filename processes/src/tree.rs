@@ -130,7 +130,7 @@ mod tests {
                 Some(it) => return it,
                 None => assert!(Instant::now() < deadline, "it never comes"),
             }
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(LOOK_EVERY); // waits: between looks
         }
     }
 
@@ -196,7 +196,9 @@ mod tests {
             ended("kill -SEGV $$", Until::All).signal(),
             Some(libc::SIGSEGV)
         );
-        let fails = in_the_background(":", "sleep 0.1; exit 5");
+        // It ends after the process that started it has, and was waited for.
+        let last = "while kill -0 $PPID 2> /dev/null; do sleep 0.01; done; exit 5";
+        let fails = in_the_background(":", last);
         assert_eq!(ended(&fails, Until::All).code(), Some(5));
     }
 

@@ -13,6 +13,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// Keeps everything, and notes whether each execution was defined when it came.
 #[derive(Default)]
@@ -269,7 +270,10 @@ fn a_thread_without_a_chunk_waits_until_recording_is_stopped() {
     holder.begin(&memory, 1, 1).unwrap();
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| Stream::idle().begin(&memory, 1, 2));
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        while memory.waited() < Duration::from_millis(20) {
+            assert!(!waiting.is_finished());
+            std::thread::yield_now();
+        }
         assert!(!waiting.is_finished());
         memory.stop();
         assert_eq!(waiting.join().unwrap(), Err(Off));

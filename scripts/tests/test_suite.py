@@ -145,11 +145,11 @@ def test_steps_go_on_after_one_that_fails(tmp_path: Path) -> None:
 
 def test_what_runs_is_ended_and_nothing_more_is_started() -> None:
     processes = Processes()
-    step = Step("sleeps", [sys.executable, "-c", "import time; time.sleep(1000)"])
+    step = Step("sleeps", [sys.executable, "-c", "import signal; signal.pause()"])
     steps = Beside(processes, [step, step])
     steps.start()
     while not processes.running:
-        time.sleep(0.01)
+        time.sleep(0.01)  # waits: between looks
     processes.end()
     assert steps.counts() == Counts()
     assert processes.run(["true"]) == INTERRUPTED
@@ -189,7 +189,7 @@ def test_the_load_ends_where_the_suite_is_killed() -> None:
         suite.kill()
         suite.wait()
     while any(map(is_running, running)):
-        time.sleep(0.01)
+        time.sleep(0.01)  # waits: between looks
 
 
 def test_runs_are_rows_of_a_table_and_one_line_of_json() -> None:

@@ -291,7 +291,7 @@ folder, work, grace = pathlib.Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])
 server = "cd {0}; trap '' TERM; echo $$ >number; mv number pid; {1}".format(folder, work)
 subprocess.run(["setsid", "--fork", "sh", "-c", server], check=True)
 while not (folder / "pid").exists():
-    time.sleep(0.01)
+    time.sleep(0.01)  # waits: between looks
 (folder / "go").touch()
 strays.end_strays(grace)
 sys.exit(len(strays.descendants()))

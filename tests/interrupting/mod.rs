@@ -16,7 +16,7 @@ pub fn interrupt(child: &mut Child, has_begun: impl Fn() -> bool) {
             child.kill().unwrap();
             panic!("it does not begin");
         }
-        std::thread::sleep(Duration::from_millis(1));
+        std::thread::sleep(Duration::from_millis(1)); // waits: between looks
     }
     kill_process(Pid::from_child(child), Signal::INT).unwrap();
 }

@@ -2,6 +2,7 @@
 
 use crate::interrupting::interrupt;
 use crate::partition::SAMPLE;
+use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Command, Stdio};
 
 /// Whether this process has a handler for SIGINT.
@@ -29,9 +30,10 @@ fn interrupted(more: &[&str]) -> String {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let process = child.id();
+    interrupt(&mut child, || listens(process));
     while child.try_wait().unwrap().is_none() {
-        interrupt(&mut child, || listens(process));
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        std::thread::sleep(std::time::Duration::from_millis(50)); // waits: between interrupts
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     }
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{output:?}");

@@ -42,7 +42,7 @@ static void *work(void *nothing) {
     for (;;) {
         long number = __atomic_add_fetch(&drawn, 1, __ATOMIC_SEQ_CST);
         serve(number % ROWS);
-        if (number > REQUESTS) usleep(1000);
+        if (number > REQUESTS) usleep(1000); // waits: goes on slowly until it is killed
     }
 }
 int main(void) {

@@ -180,6 +180,21 @@ int main(int count, char **arguments) {
 }
 "#;
 
+/// Waits until the server has read all that it was sent.
+fn until_read(recording: &Recording, stream: &TcpStream) {
+    let [here, there] = [stream.local_addr(), stream.peer_addr()]
+        .map(|address| format!("0100007F:{:04X}", address.unwrap().port()));
+    recording.wait_for("the server to read", || {
+        // Local address, remote address, state, bytes to be sent and to be read: proc_net(5).
+        let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+        let mut rows = table
+            .lines()
+            .map(|row| row.split_whitespace().skip(1).collect::<Vec<_>>());
+        let row = rows.find(|row| row[0] == there && row[1] == here)?;
+        row[3].ends_with(":00000000").then_some(())
+    });
+}
+
 #[test]
 fn every_way_to_read_and_write_is_followed() {
     let folder = tempfile::tempdir().unwrap();
@@ -194,7 +209,7 @@ fn every_way_to_read_and_write_is_followed() {
             // In pieces, which are one request however many the server reads.
             for piece in [&b"first, "[..], b"second\n"] {
                 stream.write_all(piece).unwrap();
-                std::thread::sleep(std::time::Duration::from_millis(2));
+                until_read(&recording, &stream);
             }
             let mut answer = [0];
             stream.read_exact(&mut answer).unwrap();

@@ -1,25 +1,23 @@
 //! Requests that come as datagrams: each call that receives some is one, on sockets that serve.
 
-use crate::recording::{Recording, compile, free_port, send};
+use crate::recording::{PATIENCE, Recording, compile, free_port, send};
 use std::net::{Ipv4Addr, UdpSocket};
-use std::time::Duration;
 
-/// A socket that has sent `message`, again and again until an answer came.
+/// A socket that has sent `message` once the server has bound its own, and the answer.
 fn asked(recording: &Recording, port: u16, message: &[u8]) -> (UdpSocket, Vec<u8>) {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     socket.connect((Ipv4Addr::LOCALHOST, port)).unwrap();
-    socket
-        .set_read_timeout(Some(Duration::from_millis(200)))
-        .unwrap();
-    let answer = recording.wait_for("an answer", || {
-        let _ = socket.send(message);
-        let mut answer = [0; 512];
-        let length = socket.recv(&mut answer).ok()?;
-        Some(answer[..length].to_vec())
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    let bound = format!("0100007F:{port:04X}");
+    recording.wait_for("the server to bind its socket", || {
+        // A socket's own address is in the second column: proc_net(5).
+        let table = std::fs::read_to_string("/proc/net/udp").unwrap();
+        let mut own = table
+            .lines()
+            .filter_map(|row| row.split_whitespace().nth(1));
+        own.find(|own| *own == bound).map(|_| ())
     });
-    socket
-        .set_read_timeout(Some(Duration::from_secs(60)))
-        .unwrap();
+    let answer = ask(&socket, message);
     (socket, answer)
 }
 

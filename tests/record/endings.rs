@@ -51,7 +51,10 @@ fn a_second_interrupt_kills_a_server_that_will_not_end() {
     let source = r#"
 #include <signal.h>
 #include <unistd.h>
-void serve(void) { usleep(1000); if (write(1, "!", 1) != 1) _exit(1); }
+void serve(void) {
+    usleep(1000); // waits: serves slowly until it is killed
+    if (write(1, "!", 1) != 1) _exit(1);
+}
 int main(void) { signal(SIGTERM, SIG_IGN); for (;;) serve(); }
 "#;
     let mut recording = Recording::of(source);
@@ -285,6 +288,14 @@ int main(void) {
 }
 "#;
 
+/// How often a process's first thread has slept.
+fn naps_of(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/task/{process}/status")).unwrap();
+    let mut lines = status.lines();
+    let count = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    count.unwrap().trim().parse().unwrap()
+}
+
 #[test]
 fn a_recorder_that_falls_behind_holds_the_server_up_and_loses_nothing() {
     let mut recording = Recording::of(STORES);
@@ -293,7 +304,12 @@ fn a_recorder_that_falls_behind_holds_the_server_up_and_loses_nothing() {
         said.ends_with('\n').then_some(said)
     });
     recording.signal(libc::SIGSTOP);
-    std::thread::sleep(std::time::Duration::from_secs(1));
+    let server = recording.server();
+    let before = naps_of(server);
+    // A thread that computes sleeps only where it waits for the recorder.
+    recording.wait_for("the server to wait", || {
+        (naps_of(server) > before + 1000).then_some(())
+    });
     assert!(!recording.stdout().contains("done"));
     recording.signal(libc::SIGCONT);
     let trace = recording.trace();

@@ -264,7 +264,7 @@ int main(void) {
         }
         for (int i = 0;; i++) {
             serve();
-            usleep(1000);
+            usleep(1000); // waits: serves slowly until it is killed
             if (i != 2) continue;
             printf("worker\n");
             fflush(stdout);

@@ -21,7 +21,7 @@ int main(void) {
     action.sa_flags = SA_RESTART;
     sigaction(SIGALRM, &action, 0);
     struct itimerval timer = {{0, 1000}, {0, 1000}};
-    setitimer(ITIMER_REAL, &timer, 0);
+    setitimer(ITIMER_REAL, &timer, 0); // waits: counts its signals
     for (int request = 0; request < 300 || signals < 300; request++) serve();
     return 0;
 }

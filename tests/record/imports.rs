@@ -157,7 +157,8 @@ fn counted_of_redis(folder: &Path, program: &Path, count: usize) -> u64 {
     let (socket, statistics) = (folder.join("socket"), folder.join("statistics"));
     let _ = std::fs::remove_file(&socket);
     let redis = Command::new(program)
-        .args(["--port", "0", "--save", "", "--unixsocket"])
+        // Its clock ticks seldom: the longer it takes here, the more ticks are counted.
+        .args(["--port", "0", "--save", "", "--hz", "1", "--unixsocket"])
         .arg(&socket)
         .current_dir(folder)
         .env("COREHOP_BACKEND", "count")
@@ -168,7 +169,7 @@ fn counted_of_redis(folder: &Path, program: &Path, count: usize) -> u64 {
     let mut connected = UnixStream::connect(&socket);
     while connected.is_err() {
         assert_eq!(redis.0.try_wait().unwrap(), None);
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5)); // waits: between looks
         connected = UnixStream::connect(&socket);
     }
     let mut connection = BufReader::new(connected.unwrap());

@@ -100,7 +100,7 @@ fn prepare(needs: &Needs, folder: &Path) {
         .unwrap();
     while !std::fs::read_to_string(&log).unwrap().contains(READY) {
         assert!(server.try_wait().unwrap().is_none(), "postgres has ended");
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::thread::sleep(std::time::Duration::from_millis(20)); // waits: between looks
     }
     run(pgbench(needs, port).args(["-i", "-s", "1", "-q"]));
     crate::recording::send(server.id(), libc::SIGINT);

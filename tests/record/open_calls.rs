@@ -42,14 +42,16 @@ fn counted(folder: &Path, plan: &Plan, load: impl Fn(&TcpStream)) -> (u64, u64) 
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let stream = (0..2000).find_map(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-        TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()
-    });
-    let served = stream.as_ref().map(load);
+    let stream = loop {
+        if let Ok(stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) {
+            break stream;
+        }
+        assert_eq!(server.try_wait().unwrap(), None, "redis listens");
+        std::thread::sleep(std::time::Duration::from_millis(5)); // waits: between looks
+    };
+    load(&stream);
     send(server.id(), libc::SIGTERM);
     assert!(server.wait().unwrap().success());
-    served.expect("redis listens");
     let text = std::fs::read(statistics).unwrap();
     let all: serde_json::Value = serde_json::from_slice(&text).unwrap();
     let calls = all["functions"][0]["calls"].as_u64().unwrap();

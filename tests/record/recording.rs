@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-const PATIENCE: Duration = Duration::from_secs(300);
+pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// `corehop record`, ready for its arguments.
 pub fn record() -> Command {
@@ -125,7 +125,7 @@ impl Recording {
             if Instant::now() > deadline {
                 panic!("waited in vain for {what}:\n{}", self.stderr());
             }
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(5)); // waits: between looks
         }
     }
 
@@ -136,7 +136,7 @@ impl Recording {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(5)); // waits: between looks
         }
         panic!("the recording does not end:\n{}", self.stderr());
     }
@@ -158,7 +158,7 @@ impl Drop for Recording {
         for signal in [libc::SIGTERM, libc::SIGINT] {
             if self.child.try_wait().ok().flatten().is_none() {
                 self.signal(signal);
-                std::thread::sleep(Duration::from_millis(200));
+                std::thread::sleep(Duration::from_millis(200)); // waits: to end it more gently
             }
         }
         let _ = self.child.wait();

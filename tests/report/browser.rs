@@ -15,8 +15,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A browser that has not answered for so long is ended, so that no test waits for ever.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// A browser that is there after so long is ended, so that no test waits for ever.
+const PATIENCE: Duration = Duration::from_secs(540);
 
 /// A browser with one page open.
 pub struct Browser {
@@ -74,7 +74,7 @@ impl Browser {
         let child = child.expect("chromium is installed: scripts/setup.sh test does that");
         let process = child.id();
         std::thread::spawn(move || {
-            std::thread::sleep(PATIENCE);
+            std::thread::sleep(PATIENCE); // waits: to end a hang
             // SAFETY: a signal to a process that this one started.
             unsafe { libc::kill(process as i32, libc::SIGKILL) };
         });
@@ -147,7 +147,7 @@ impl Browser {
     /// Waits until an expression is true; the watchdog ends a wait that is in vain.
     pub fn wait_for(&mut self, expression: &str) {
         while self.evaluate(expression) != true {
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(Duration::from_millis(20)); // waits: between looks
         }
     }
 

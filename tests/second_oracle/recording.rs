@@ -34,7 +34,7 @@ impl Recording {
             if let Some(found) = found(&mut self.0) {
                 return found;
             }
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(5)); // waits: between looks
         }
         panic!("waited in vain");
     }

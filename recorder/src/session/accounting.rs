@@ -84,7 +84,7 @@ mod tests {
         // The first child works and ends; the second, in a session of its own, works and stays.
         let work = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
         let script =
-            format!("sh -c '{work}'; setsid sh -c '{work}; echo done; exec sleep 60' & wait");
+            format!("sh -c '{work}'; setsid sh -c '{work}; echo done; exec sleep 1000' & wait");
         let mut shell = Command::new("sh")
             .args(["-c", &script])
             .stdout(Stdio::piped())

@@ -5,6 +5,10 @@ use mysql::prelude::Queryable;
 use serde_json::Value;
 use std::time::Duration;
 
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Five minutes, which end a test that hangs.
+const MOST_LOOKS: u32 = 15_000;
+
 /// Loads a database, runs transactions and gives the checksums of its tables.
 fn tables_after(server: &Server, database: &str, load_seed: &str, run_seed: &str) -> Value {
     let database = ["--database", database];
@@ -41,11 +45,11 @@ fn questions(observer: &mut mysql::Conn, observed: &mut u64) -> u64 {
             .expect("a status");
         row.expect("a row").1
     };
-    for _ in 0..200 {
-        if status("Threads_connected") == 1 {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(20));
+    let mut looks = 0;
+    while status("Threads_connected") != 1 {
+        assert!(looks < MOST_LOOKS, "somebody stays connected");
+        std::thread::sleep(LOOK_EVERY); // waits: between looks
+        looks += 1;
     }
     status("Questions") - *observed
 }

@@ -33,7 +33,7 @@ fn a_run_ends_when_its_time_is_over() {
         "--transactions",
         "1000000000",
         "--max-seconds",
-        "1",
+        "5",
         "--json",
     ];
     let output = server.tpcc(&long);
