@@ -99,6 +99,39 @@ fn no_file_is_called_after_nothing_in_particular() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
+/// What is a test's own in a file: all of it, or what is behind the first `#[cfg(test)]`.
+fn of_tests<'a>(path: &Path, text: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
+    let path = path
+        .strip_prefix(env!("CARGO_MANIFEST_DIR"))
+        .unwrap_or(path);
+    let folder = path.parent().unwrap_or(path);
+    let is_whole = folder.iter().any(|name| name == "tests") || path.ends_with("tests.rs");
+    (1..)
+        .zip(text.lines())
+        .skip_while(move |(_, line)| !is_whole && !line.contains("#[cfg(test)]"))
+}
+
+/// A test that sleeps in the hope that something has then come to pass fails where the machine does
+/// other things. Whoever sleeps for another reason says which.
+#[test]
+fn a_test_that_sleeps_says_what_for() {
+    let sleep = [
+        r"\b(u|nano)?sleep[_a-z]{0,6}\(|SYS_\w*sleep\b",
+        r"\b(alarm|setitimer|timer_settime)\(|\b(recv|wait|park|join)_timeout\(",
+    ];
+    let sleep = regex::Regex::new(&sleep.join("|")).expect("a pattern");
+    let reason = regex::Regex::new(r"(//|#) waits: [a-z].").expect("a pattern");
+    let mut silent = Vec::new();
+    for path in sources(&[".rs", ".c", ".cpp", ".h", ".S", ".py", ".sh"]) {
+        let text = std::fs::read_to_string(&path).expect("a text file");
+        let sleeps = of_tests(&path, &text)
+            .filter(|(_, line)| sleep.is_match(line) && !reason.is_match(line));
+        silent.extend(sleeps.map(|(number, _)| format!("{}:{number}", path.display())));
+    }
+    let remedy = "wait for an event, or end the line with a comment `waits: REASON`";
+    assert!(silent.is_empty(), "{remedy}: {silent:#?}");
+}
+
 #[test]
 fn the_repository_speaks_of_itself_alone() {
     let elsewhere = [
