@@ -160,7 +160,8 @@ int come_home(struct fiber *fiber)
 
 bool depart(struct fiber *fiber)
 {
-    /* Whoever closes the pool waits until none is away: who tries all the time is not to be seen. */
+    /* Whoever closes the pool waits until none is away: who tries all the time is not to be seen.
+     */
     if (UNLIKELY(__atomic_load_n(&pool.closing, __ATOMIC_SEQ_CST)))
         return false;
     set_signals(~SIGNAL_BIT(CREDENTIALS), &fiber->mask);

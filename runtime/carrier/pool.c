@@ -257,7 +257,8 @@ bool prepare_pool(const uint32_t *processors)
 }
 
 /* Gives each core of a team a carrier; false when the kernel has no more. A thread on one core hops
- * to any other of its team, so all of them open together; who was started stays for the next try. */
+ * to any other of its team, so all of them open together; who was started stays for the next try.
+ */
 static bool open_team(uint32_t team)
 {
     for (uint32_t i = 0; i < program.cores; i++) {
