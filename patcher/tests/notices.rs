@@ -272,3 +272,19 @@ fn a_program_at_a_fixed_address_may_take_the_addresses_of_functions() {
     let flags = ["-std=c++20", "-no-pie", "-fno-pie", "-mcmodel=small"];
     Notices::built("notices_threads", &flags).same("function addresses");
 }
+
+#[test]
+fn a_program_that_forbids_the_time_stamp_counter_runs_on_without_hops() {
+    let notices = threads();
+    for backend in BACKENDS {
+        let moved = notices.same_under(backend, "time stamps");
+        let expected = match backend {
+            "off" => "",
+            _ => {
+                "corehop: the program forbids the time-stamp counter: from here on without hops, \
+                 and without statistics\n"
+            }
+        };
+        assert_eq!(moved.errors, expected, "{backend}");
+    }
+}

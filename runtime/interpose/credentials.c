@@ -134,15 +134,18 @@ int caught_sched_setparam(long thread, long parameters)
     return of_a_thread(&kept, "sched_setparam", thread, parameters, 0);
 }
 
-/* Before a filter of system calls is installed: all that makes some of its own ends. */
-static void rest_for_good(void)
+#define FILTERS "the program filters its system calls"
+
+/* Before a filter of system calls is installed, or the clock of hops may not be read: all that
+ * makes some of its own ends. */
+static void rest_for_good(const char *reason)
 {
     stay_for_good();
     if (program.backend == NULL || has_come_to_rest())
         return;
     if (must_close() || carriers_are_possible())
         close_pool(); /* and it stays closed */
-    come_to_rest("the program filters its system calls");
+    come_to_rest(reason);
 }
 
 /* Whether prctl() with this option changes what the kernel keeps for the calling thread alone. What
@@ -165,7 +168,9 @@ int caught_prctl(long option, long b, long c, long d, long e)
 {
     static void *kept;
     if ((int)option == PR_SET_SECCOMP)
-        rest_for_good();
+        rest_for_good(FILTERS);
+    else if ((int)option == PR_SET_TSC && b == PR_TSC_SIGSEGV)
+        rest_for_good("the program forbids the time-stamp counter");
     else if (changes_the_thread((int)option))
         stay_apart();
     stay_home();
@@ -228,7 +233,7 @@ long caught_syscall(long number, long a, long b, long c, long d, long e, long f)
     if (number == __NR_gettid && place.fiber != NULL)
         return place.fiber->home;
     if (UNLIKELY(number == __NR_seccomp))
-        rest_for_good();
+        rest_for_good(FILTERS);
     else if (UNLIKELY(is_of_the_thread(number)) && carriers_are_possible())
         stay_for_good();
     else if (UNLIKELY(takes_a_ring(number, b)) && carriers_are_possible())
