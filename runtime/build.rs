@@ -59,10 +59,11 @@ const SOURCES: [&str; 45] = [
     "asm/switch.S",
     "asm/interposers.S",
 ];
-const INCLUDED: [&str; 12] = [
+const INCLUDED: [&str; 13] = [
     "core/arrival.c",
     "core/runtime.h",
     "core/objects.h",
+    "core/sheet.h",
     "carrier/carrier.h",
     "interpose/interposed.h",
     "posted/posted.h",

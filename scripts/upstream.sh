@@ -5,7 +5,8 @@
 # with Debian's packages, or with the source packages of just these versions, fetched once into
 # scratch/upstream.
 #
-# UPSTREAM_SUITES (redis memcached python stress-ng perl), UPSTREAM_BACKENDS (count carrier posted batched auto affinity;
+# UPSTREAM_SUITES (redis memcached python stress-ng perl),
+# UPSTREAM_BACKENDS (count carrier posted batched auto affinity;
 # the third and fourth post system calls beside the hops of carriers), UPSTREAM_UNITS (all; `short`
 # for some of each suite, or names), UPSTREAM_CALLS (200000) of hooked functions a unit where hooks
 # move threads, UPSTREAM_ATTEMPTS (3), UPSTREAM_UNIT_SECONDS (600), UPSTREAM_SECONDS (7200) for a

@@ -1,7 +1,7 @@
 //! The models of the hand-over (runtime/model) are of the code that there is.
 //!
-//! A model's part says `mirrors: FILE FUNCTION...` of the C functions that it models. Whoever renames
-//! or removes the function finds here which model is to change with it.
+//! A model's part says `mirrors: FILE FUNCTION...` of the C functions that it models. Whoever
+//! renames or removes the function finds here which model is to change with it.
 
 use std::path::{Path, PathBuf};
 

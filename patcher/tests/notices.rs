@@ -27,6 +27,10 @@ fn processes() -> Notices {
     Notices::of("notices_processes")
 }
 
+fn rings() -> Notices {
+    Notices::of("notices_rings")
+}
+
 fn threads() -> Notices {
     Notices::of("notices_threads")
 }
@@ -229,12 +233,12 @@ fn a_thread_keeps_its_name() {
 
 #[test]
 fn a_ring_of_one_thread_is_used_by_that_thread() {
-    threads().same("own ring");
+    rings().same("own ring");
 }
 
 #[test]
 fn what_is_under_way_in_a_ring_of_the_programs_goes_on_when_carriers_end() {
-    threads().same("ring under way");
+    rings().same("ring under way");
 }
 
 #[test]

@@ -39,26 +39,6 @@ uint64_t carriers_started(void)
     return __atomic_load_n(&started_count, __ATOMIC_RELAXED);
 }
 
-uint64_t cycles_waited(void)
-{
-    uint64_t cycles = 0;
-    for (uint32_t i = 0; i < core_count(); i++)
-        cycles += __atomic_load_n(&pool.cores[i].waited, __ATOMIC_RELAXED);
-    return cycles;
-}
-
-struct waits waits_of(uint32_t core)
-{
-    if (pool.cores == NULL)
-        return (struct waits){0};
-    const struct core *of = &pool.cores[core];
-    return (struct waits){
-        .spun_us = nanoseconds_of(__atomic_load_n(&of->waited, __ATOMIC_RELAXED)) / 1000,
-        .parks = __atomic_load_n(&of->parks, __ATOMIC_RELAXED),
-        .wakes = __atomic_load_n(&of->wakes, __ATOMIC_RELAXED),
-    };
-}
-
 static void acquire(void)
 {
     while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE) != 0)

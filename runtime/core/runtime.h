@@ -274,25 +274,6 @@ void prepare_termination(void);
 bool is_terminated_by(int number);
 void when_terminated(int number);
 
-/* sheet.c: a text on its way to a file, a device or a pipe, through a buffer. */
-struct sheet {
-    const char *path;
-    int file;
-    bool is_stream;
-    bool was_pending; /* SIGPIPE, of the program's own doing */
-    uint64_t mask;
-    uint64_t deadline;
-    long error; /* a negative errno, after which nothing is written */
-    size_t used;
-    char buffer[4096]; /* as much as a pipe that takes anything takes at once */
-    char beside[PATH_MAX + 64];
-};
-/* Why nothing can be written at the path, or NULL; what else went wrong is in `error`. */
-const char *open_sheet(struct sheet *sheet, const char *path);
-void flush_sheet(struct sheet *sheet);
-/* Gives a file its name; zero or a negative errno. */
-long close_sheet(struct sheet *sheet);
-
 /* clock.c */
 #define SAMPLING 64
 void prepare_clock(void);
@@ -322,8 +303,8 @@ static inline void hop_ends(struct block *block, uint64_t began)
 /* pool.c: times that a core's work was taken from a blocked carrier, and carriers ever started. */
 uint64_t stalls(void);
 uint64_t carriers_started(void);
-/* How a core's carriers have waited: microseconds awake, and how often they slept and were woken by
- * a thread. Cores are numbered through all teams. */
+/* patience.c: how a core's carriers have waited: microseconds awake, and how often they slept and
+ * were woken by a thread. Cores are numbered through all teams. */
 struct waits {
     uint64_t spun_us, parks, wakes;
 };

@@ -17,6 +17,7 @@
  */
 #define _GNU_SOURCE
 #include "runtime.h"
+#include "sheet.h"
 
 #include <asm/unistd.h>
 #include <errno.h>

@@ -17,6 +17,7 @@
 #include "objects.h"
 #include "posted.h"
 #include "ring.h"
+#include "sheet.h"
 
 #include <asm/unistd.h>
 #include <limits.h>
