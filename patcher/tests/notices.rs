@@ -227,6 +227,11 @@ fn a_thread_that_another_one_schedules_is_scheduled_so_wherever_it_was() {
 }
 
 #[test]
+fn threads_may_place_and_schedule_each_other() {
+    threads().same("each other");
+}
+
+#[test]
 fn a_thread_keeps_its_name() {
     threads().same("name");
 }

@@ -50,7 +50,7 @@ void give_up_now(const char *reason)
 {
     bool has_carriers = refusal == NULL && __atomic_load_n(&pool.open, __ATOMIC_SEQ_CST);
     give_up(reason);
-    stay_for_good();
+    stay_home();
     if (has_carriers) {
         close_pool();
         reopen_pool();

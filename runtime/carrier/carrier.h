@@ -297,6 +297,8 @@ bool is_tied(const void *parameters);
 /* credentials.c: before the kernel is told something of the calling thread alone. It stays home for
  * good; the only thread goes on, with carriers that are started later and inherit it. */
 void stay_apart(void);
+/* Another one is scheduled by the calling thread: it is brought home for good. */
+void keep_another_home(uintptr_t thread);
 
 /* start.c: for good, nothing of the runtime makes a system call of its own any more. */
 void come_to_rest(const char *reason);

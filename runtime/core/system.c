@@ -82,10 +82,13 @@ size_t format_text(char *text, size_t room, const char *format, ...)
  * number for a file or a connection of its own: messages go to what was there at the start, to
  * devices and pipes, and to files that are only ever appended to, as logs are. */
 static unsigned long first_device, first_inode;
+static bool has_begun;
 
 static bool is_for_messages(void)
 {
     struct stat found;
+    if (!has_begun)
+        return true;
     if (system_call(__NR_fstat, 2, (long)&found, 0, 0, 0, 0) != 0)
         return false;
     if (first_inode != 0 && first_device == found.st_dev && first_inode == found.st_ino)
@@ -99,6 +102,7 @@ static bool is_for_messages(void)
 void prepare_messages(void)
 {
     struct stat found;
+    has_begun = true;
     if (system_call(__NR_fstat, 2, (long)&found, 0, 0, 0, 0) == 0) {
         first_device = found.st_dev;
         first_inode = found.st_ino;

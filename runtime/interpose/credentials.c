@@ -23,6 +23,7 @@
 #include <linux/io_uring.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 typedef int credential_function(long, long, long, long, long);
 typedef long syscall_function(long, long, long, long, long, long, long);
@@ -109,15 +110,34 @@ OF_ONE_THREAD(capset)
 OF_ONE_THREAD(unshare)
 OF_ONE_THREAD(setns)
 OF_ONE_THREAD(nice)
-OF_ONE_THREAD(setpriority)
+
+void keep_another_home(uintptr_t thread)
+{
+    /* At home itself, or two that schedule each other would wait for each other to come home. */
+    stay_home();
+    detain(thread);
+}
 
 /* A thread that another one schedules is brought home for good, too. */
 static int of_a_thread(void **kept, const char *name, long thread, long b, long c)
 {
     if (is_itself((uintptr_t)thread))
         return of_one_thread(kept, name, thread, b, c, 0, 0);
-    detain((uintptr_t)thread);
+    keep_another_home((uintptr_t)thread);
     return ((credential_function *)original(kept, name))(thread, b, c, 0, 0);
+}
+
+EXPORT int caught_setpriority(long, long, long) __asm__("setpriority");
+int caught_setpriority(long which, long who, long value)
+{
+    static void *kept;
+    if ((int)which != PRIO_PROCESS)
+        stay_home();
+    else if (is_itself((uintptr_t)who))
+        return of_one_thread(&kept, "setpriority", which, who, value, 0, 0);
+    else
+        keep_another_home((uintptr_t)who);
+    return ((credential_function *)original(&kept, "setpriority"))(which, who, value, 0, 0);
 }
 
 EXPORT int caught_sched_setscheduler(long, long, long) __asm__("sched_setscheduler");

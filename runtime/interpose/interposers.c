@@ -21,6 +21,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <string.h>
+#include <sys/uio.h>
 
 enum rule {
     HOME_FIRST,      /* but a signal handler on a carrier stays, since it must return there */
@@ -111,9 +112,17 @@ static bool ties_a_ring(uint32_t flags)
     return (flags & (SINGLE_ISSUER | DEFER_TASKRUN)) != 0;
 }
 
+/* Read as the kernel reads it, since the program may be about to be told that it cannot. */
 bool is_tied(const void *parameters)
 {
-    return parameters != NULL && ties_a_ring(((const struct io_uring_params *)parameters)->flags);
+    struct io_uring_params found = {0};
+    const struct iovec to = {&found, sizeof found}, from = {(void *)parameters, sizeof found};
+    const long process = system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
+    const long size = system_call(__NR_process_vm_readv, process, (long)&to, 1, (long)&from, 1, 0);
+    if (size == -EFAULT)
+        return false;
+    /* Where it may not be read, it is as if it said so. */
+    return size != sizeof found || ties_a_ring(found.flags);
 }
 
 /* Whether a call makes the calling thread differ, to the kernel, from the process's others. */
@@ -217,7 +226,7 @@ interposed_call(uint32_t index, uintptr_t first, uintptr_t second, uintptr_t at,
     if (UNLIKELY(sets_apart(rule, first, second, third)))
         stay_apart();
     else if (rule == APART_IF_OWN || rule == PLACES_A_THREAD)
-        detain(first);
+        keep_another_home(first);
     if (rule == HOME_IF_RESTORING) {
         uintptr_t to = stack_of((struct __jmp_buf_tag *)first, at);
         leave_below(to);
