@@ -1,4 +1,5 @@
-//! The page of the functions that the runtime stands in for has all of them, each by its rule.
+//! The page of the functions that the runtime stands in for has all of them, each by its rule; and
+//! that on DynamoRIO's tests names tests that there are.
 
 use object::{Object, ObjectSymbol};
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,4 +61,17 @@ fn every_rule_of_the_header_is_on_the_page_with_its_functions() {
         .map(|(rule, names)| (rule, names.into_iter().collect()))
         .collect();
     assert_eq!(page, rules);
+}
+
+#[test]
+fn every_test_that_the_page_on_dynamorio_names_exists() {
+    let page = text("docs/experiments/dynamorio.md");
+    let quoted = page.split('`').skip(1).step_by(2);
+    let named: Vec<(&str, &str)> = quoted.filter_map(|word| word.split_once("::")).collect();
+    assert!(named.len() > 20, "{named:?}");
+    for (module, test) in named {
+        let file = text(&format!("patcher/tests/{module}.rs"));
+        let begins = format!("fn {}", test.trim_end_matches("..."));
+        assert!(file.contains(&begins), "{module}::{test}");
+    }
 }

@@ -124,3 +124,41 @@ fn signals_come_as_bare_while_auto_tries_hops() {
 fn signals_come_as_bare_to_waits_in_a_ring() {
     Matrix::new().holds("carrier", Some("read@batch"));
 }
+
+/// Of the sixteen combinations of a jump out of the handler, a signal that it blocks, a stack of its
+/// own and a timer, each is as it is bare.
+#[test]
+fn handlers_have_their_masks_stacks_and_jumps_as_bare() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["-std=c++20"];
+    let plain = build(
+        folder.path(),
+        "signal_options",
+        &flags,
+        &["signal_options.cpp"],
+    );
+    let plan = plan_of(&plain, 2, &[("first_core", 0), ("second_core", 1)]);
+    let program = patched(&plain, &plan, folder.path()).output;
+    for options in 0..16 {
+        let options = options.to_string();
+        let bare = run(Command::new(&plain).arg(&options));
+        assert!(
+            bare.output.ends_with("it went on\n"),
+            "{options}: {}",
+            bare.output
+        );
+        for backend in ["carrier", "affinity", "auto"] {
+            let mut command = Command::new(&program);
+            command.arg(&options).env("COREHOP_BACKEND", backend);
+            command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+            command.envs(workshop::WHEREVER);
+            if let Some(processors) = workshop::two_processors() {
+                command.env("COREHOP_CPUS", processors);
+            }
+            let moved = run(&mut command);
+            let printed = format!("{}{}", moved.output, moved.errors);
+            assert_eq!(printed, bare.output, "{options} under {backend}");
+            assert!(moved.status.success(), "{options} under {backend}");
+        }
+    }
+}
