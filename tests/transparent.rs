@@ -16,6 +16,7 @@ mod needs_programs_with_tests {
             .env("PYTHONPATH", "scripts")
             .env("UPSTREAM_SUITES", "python stress-ng")
             .env("UPSTREAM_UNITS", "short")
+            .env("UPSTREAM_UNIT_SECONDS", "120")
             .env("UPSTREAM_BACKENDS", "count carrier affinity")
             .output()
             .expect("run scripts/setup.sh test: it makes .venv");

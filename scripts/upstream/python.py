@@ -66,7 +66,7 @@ class Python:
 
     name = "python"
     program = Path("/usr/bin/python3").resolve()
-    short: tuple[str, ...] = ("test_signal", "test_threadsignals", "test_thread", "test_fork1")
+    short: tuple[str, ...] = ("test_thread", "test_threadsignals", "test_fork1", "test_wait3")
 
     def __init__(self, source: Path) -> None:
         """Work in a folder of its own."""
