@@ -65,15 +65,8 @@ impl Notices {
 
     fn command(&self, backend: &str, trial: &str) -> Command {
         let mut command = Command::new(&self.program);
-        command
-            .arg(trial)
-            .current_dir(self.folder.path())
-            .env("COREHOP_BACKEND", backend)
-            .envs(workshop::WHEREVER)
-            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
-        if let Some(processors) = workshop::two_processors() {
-            command.env("COREHOP_CPUS", processors);
-        }
+        command.arg(trial).current_dir(self.folder.path());
+        workshop::hops_by(&mut command, backend);
         command
     }
 

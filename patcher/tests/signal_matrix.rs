@@ -46,11 +46,7 @@ impl Matrix {
         let mut wrong = Vec::new();
         for (cell, bare) in &self.bare {
             let mut command = command(&self.program, *cell);
-            command.env("COREHOP_BACKEND", backend);
-            command.envs(workshop::WHEREVER);
-            if let Some(processors) = workshop::two_processors() {
-                command.env("COREHOP_CPUS", processors);
-            }
+            workshop::hops_by(&mut command, backend);
             if let Some(calls) = calls {
                 command.env("COREHOP_SYSCALLS", calls);
             }
@@ -125,8 +121,8 @@ fn signals_come_as_bare_to_waits_in_a_ring() {
     Matrix::new().holds("carrier", Some("read@batch"));
 }
 
-/// Of the sixteen combinations of a jump out of the handler, a signal that it blocks, a stack of its
-/// own and a timer, each is as it is bare.
+/// Each of the sixteen combinations of a jump out of the handler, a signal that it blocks, an
+/// alternate stack and a timer is as it is bare.
 #[test]
 fn handlers_have_their_masks_stacks_and_jumps_as_bare() {
     let folder = tempfile::tempdir().unwrap();
@@ -149,12 +145,8 @@ fn handlers_have_their_masks_stacks_and_jumps_as_bare() {
         );
         for backend in ["carrier", "affinity", "auto"] {
             let mut command = Command::new(&program);
-            command.arg(&options).env("COREHOP_BACKEND", backend);
-            command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
-            command.envs(workshop::WHEREVER);
-            if let Some(processors) = workshop::two_processors() {
-                command.env("COREHOP_CPUS", processors);
-            }
+            command.arg(&options);
+            workshop::hops_by(&mut command, backend);
             let moved = run(&mut command);
             let printed = format!("{}{}", moved.output, moved.errors);
             assert_eq!(printed, bare.output, "{options} under {backend}");

@@ -359,6 +359,17 @@ pub fn processors() -> usize {
 /// Has carried threads hop wherever others queue, and whatever else the machine does.
 pub const WHEREVER: [(&str, &str); 2] = [("COREHOP_QUEUE", "0"), ("COREHOP_RUN_DELAY", "100")];
 
+/// Has the program hop by this backend, as often as its plan says, on a machine of one CPU too.
+pub fn hops_by(command: &mut Command, backend: &str) {
+    command
+        .env("COREHOP_BACKEND", backend)
+        .envs(WHEREVER)
+        .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+    if let Some(processors) = two_processors() {
+        command.env("COREHOP_CPUS", processors);
+    }
+}
+
 /// Two CPUs that this process may run on, as COREHOP_CPUS names them; `None` if there is but one.
 pub fn two_of_its_own() -> Option<String> {
     let own = rustix::thread::sched_getaffinity(None).unwrap();
