@@ -294,10 +294,10 @@ bool is_itself(uintptr_t thread);
 /* Whether these parameters of io_uring_setup() tie the ring to the thread that makes it. */
 bool is_tied(const void *parameters);
 
-/* credentials.c: before the kernel is told something of the calling thread alone. It stays home for
- * good; the only thread goes on, with carriers that are started later and inherit it. */
+/* credentials.c: before a call that changes the calling thread alone. The thread stays home for
+ * good, unless it is the only one: then carriers that are started later inherit the change. */
 void stay_apart(void);
-/* Another one is scheduled by the calling thread: it is brought home for good. */
+/* The calling thread schedules or cancels another one, which comes home for good. */
 void keep_another_home(uintptr_t thread);
 
 /* start.c: for good, nothing of the runtime makes a system call of its own any more. */

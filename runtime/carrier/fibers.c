@@ -69,10 +69,11 @@ struct scheduling own_scheduling(void)
 /* Whether the kernel schedules this thread, or places its memory, otherwise than the carriers. */
 static bool is_scheduled_apart(void)
 {
+    if (!__atomic_load_n(&pool.open, __ATOMIC_ACQUIRE))
+        return false; /* there are none yet, and they will inherit it */
     struct scheduling own = own_scheduling();
-    return __atomic_load_n(&pool.open, __ATOMIC_ACQUIRE) &&
-           (own.policy != pool.scheduling.policy || own.nice != pool.scheduling.nice ||
-            own.io != pool.scheduling.io || own.memory != pool.scheduling.memory);
+    return own.policy != pool.scheduling.policy || own.nice != pool.scheduling.nice ||
+           own.io != pool.scheduling.io || own.memory != pool.scheduling.memory;
 }
 
 /* The calling thread as a fiber; NULL without memory, or if this interrupts the same. */

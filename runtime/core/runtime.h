@@ -216,7 +216,7 @@ bool backend_is_usable(const struct backend *backend);
 void choose_backend(const struct backend *backend);
 /* From its next hook on, each thread is moved by `to`. */
 void use_backend(const struct backend *to);
-/* In a child with memory of its own: nothing of the parent's threads and carriers is here. */
+/* In a forked child: the parent's threads and carriers do not exist here. */
 void process_forked(void);
 /* False in a child that shares its parent's memory: the carriers are the parent's. */
 bool is_own_process(void);

@@ -78,12 +78,12 @@ size_t format_text(char *text, size_t room, const char *format, ...)
     return length;
 }
 
-/* Whether standard error is still for messages. A program may have closed it, and been given its
- * number for a file or a connection of its own: messages go to what was there at the start, to
- * devices and pipes, and to files that are only ever appended to, as logs are. */
 static unsigned long first_device, first_inode;
 static bool has_begun;
 
+/* Whether descriptor 2 is still for messages. A program may have closed it and opened a data file
+ * or a connection, which then has that number. Messages go to the file that was there at the start,
+ * to devices and pipes, and to files that are open for appending, as logs are. */
 static bool is_for_messages(void)
 {
     struct stat found;

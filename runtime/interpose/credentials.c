@@ -113,7 +113,7 @@ OF_ONE_THREAD(nice)
 
 void keep_another_home(uintptr_t thread)
 {
-    /* At home itself, or two that schedule each other would wait for each other to come home. */
+    /* At home itself, or two that schedule or cancel each other would wait for each other. */
     stay_home();
     detain(thread);
 }
@@ -156,8 +156,8 @@ int caught_sched_setparam(long thread, long parameters)
 
 #define FILTERS "the program filters its system calls"
 
-/* Before a filter of system calls is installed, or the clock of hops may not be read: all that
- * makes some of its own ends. */
+/* Before a filter of system calls is installed, or the time-stamp counter is forbidden: the
+ * runtime's threads end, since they make system calls and read the counter. */
 static void rest_for_good(const char *reason)
 {
     stay_for_good();
@@ -256,7 +256,7 @@ long caught_syscall(long number, long a, long b, long c, long d, long e, long f)
         rest_for_good(FILTERS);
     else if (UNLIKELY(is_of_the_thread(number)) && carriers_are_possible())
         stay_for_good();
-    else if (UNLIKELY(takes_a_ring(number, b)) && carriers_are_possible())
+    else if (carriers_are_possible() && UNLIKELY(takes_a_ring(number, b)))
         stay_for_good();
     else if (UNLIKELY(is_made_at_home(number)))
         stay_home();

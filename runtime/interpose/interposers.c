@@ -361,9 +361,7 @@ bool stands_in_for_libc(void)
 EXPORT int pthread_cancel(pthread_t thread)
 {
     static void *kept;
-    /* At home itself, or two that cancel each other would wait for each other to come home. */
-    stay_home();
-    detain((uintptr_t)thread);
+    keep_another_home((uintptr_t)thread);
     return ((int (*)(pthread_t))original(&kept, "pthread_cancel"))(thread);
 }
 
