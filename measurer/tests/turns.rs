@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Keeps what it is told, and asks for the end once a file is there.
+/// Collects progress messages, and requests the end once a file exists.
 struct Watcher {
     told: RefCell<Vec<String>>,
     until: PathBuf,

@@ -1,5 +1,6 @@
 # shellcheck shell=sh
-# What some tests need and most do without: a machine to record, QEMU 10, postgres and spin.
+# What some tests need and most do without: a machine to record, QEMU 10, postgres, spin, and
+# programs with their own tests.
 #
 # Where one of these cannot be installed, the set-up goes on: the tests that need it are skipped,
 # and counted as skipped. What is fetched or built stays in ${XDG_CACHE_HOME:-~/.cache}/corehop, so
