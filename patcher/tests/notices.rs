@@ -35,6 +35,10 @@ fn threads() -> Notices {
     Notices::of("notices_threads")
 }
 
+fn stacks() -> Notices {
+    Notices::of("notices_stacks")
+}
+
 impl Notices {
     fn of(name: &str) -> Notices {
         Notices::built(name, &["-std=c++20"])
@@ -288,5 +292,14 @@ fn a_program_that_forbids_the_time_stamp_counter_runs_on_without_hops() {
             }
         };
         assert_eq!(moved.errors, expected, "{backend}");
+    }
+}
+
+#[test]
+fn handlers_of_faults_run_on_the_alternate_stack_of_their_thread() {
+    let stacks = stacks();
+    let first = ["overflows", "mends", "broken pipe", "raises"];
+    for trial in first.into_iter().chain(["no stack", "disarms", "endings"]) {
+        stacks.same(trial);
     }
 }

@@ -17,6 +17,7 @@
 #include "runtime.h"
 
 #include <signal.h>
+#include <ucontext.h>
 
 /* A signal that nothing in Linux sends, and that unlike a real-time one never needs memory. */
 #define POKE SIGSTKFLT
@@ -48,6 +49,7 @@ struct fiber {
     uint64_t mask;        /* signals that the program blocks in this thread */
     int held;             /* a signal that home took, to be delivered; 0 if none */
     siginfo_t held_info;
+    stack_t signal_stack;    /* that the program has set for handlers; as it left home */
     struct fiber *listed;    /* the next of all fibers, ever */
     struct request *request; /* that it has put, or is about to, in its core's ring (ring.c) */
     uint32_t waiting;        /* the turn of its wait there; 0 while it waits for nothing */
@@ -120,6 +122,7 @@ struct carrier {
     int thread;     /* kernel thread id; 0 once it has ended */
     uint32_t awake; /* a spare waits on this word */
     void *stack_top;
+    void *signal_stack;     /* on which handlers begin that ask for a stack of their own */
     struct carrier *next;   /* in core.spares */
     struct carrier *listed; /* the next of all carriers, ever */
 };
@@ -168,6 +171,8 @@ static inline struct core *core_of(uint32_t team, uint32_t core)
 void close_pool(void);
 void reopen_pool(void);
 struct carrier *carrier_of_thread(int thread);
+/* Whether that is on the carrier's stack for handlers. */
+bool is_on_signal_stack(const struct carrier *carrier, uintptr_t at);
 /* Starts a kernel thread without libc; `word` holds its id until it has ended. */
 bool start_bare(void (*run)(void *), void *argument, void *stack_top, int *word);
 /* stalls.c: what the watchdog saw when it looked at every core: nobody waiting, or some, perhaps so
@@ -246,9 +251,11 @@ bool prepare_home(void);
 void set_signals(uint64_t mask, uint64_t *before);
 /* Leaves home for where `going` says; false when this may not be now. */
 bool depart(struct fiber *fiber);
-/* What to do when a hop has ended at home. */
-/* Gives the signal whose handler then has run, or 0. */
+/* What to do when a hop has ended at home. Gives the signal whose handler then has run, or 0. */
 int come_home(struct fiber *fiber);
+/* A handler has begun on a carrier, with this frame: it goes on at home, as if it had begun there.
+ */
+void take_handler_home(struct fiber *fiber, int number, ucontext_t *frame);
 /* Whether this signal's handler has the call that it interrupts begin anew. */
 bool restarts(int number);
 void go_home(struct fiber *fiber);
@@ -285,7 +292,7 @@ void fibers_forked(struct fiber *own);
 
 /* interposers.c */
 void *original(void **kept, const char *name);
-/* The calling thread goes home, unless it is in a signal handler, which must end where it is. */
+/* The calling thread goes home. */
 void stay_home(void);
 /* It goes home, and leaves it no more: its kernel thread has something of its own. */
 void stay_for_good(void);

@@ -19,9 +19,9 @@
 
 #include <asm/unistd.h>
 #include <errno.h>
-#include <ucontext.h>
 
 #define REPEAT_NS 1000000
+#define SS_AUTODISARM (1u << 31)
 /* libc's own: cancellation and credentials. */
 #define CANCEL 32
 #define CREDENTIALS 33
@@ -165,6 +165,7 @@ bool depart(struct fiber *fiber)
     if (UNLIKELY(__atomic_load_n(&pool.closing, __ATOMIC_SEQ_CST)))
         return false;
     set_signals(~SIGNAL_BIT(CREDENTIALS), &fiber->mask);
+    system_call(__NR_sigaltstack, 0, (long)&fiber->signal_stack, 0, 0, 0, 0);
     if (UNLIKELY(blocks_its_own(fiber->mask))) {
         set_signals(fiber->mask, NULL);
         place.bound = place.stopped = true;
@@ -191,6 +192,25 @@ void go_home(struct fiber *fiber)
     fiber->going = HOME;
     leave(fiber, &fiber->carrier->stack);
     come_home(fiber);
+}
+
+void take_handler_home(struct fiber *fiber, int number, ucontext_t *frame)
+{
+    const uintptr_t nested = 0x40000000; /* SA_NODEFER */
+    const stack_t disabled = {.ss_flags = SS_DISABLE};
+    struct action action = action_of(number);
+    uint64_t blocked = action.mask | ((action.flags & nested) != 0 ? 0 : SIGNAL_BIT(number));
+    /* To the kernel the carrier leaves the handler here. */
+    set_signals(BLOCKED_BY_CARRIERS, NULL);
+    fiber->going = HOME;
+    leave(fiber, &fiber->carrier->stack);
+    place.core = -1;
+    return_signal(fiber);
+    *(uint64_t *)&frame->uc_sigmask = fiber->mask;
+    frame->uc_stack = fiber->signal_stack;
+    if (((uint32_t)fiber->signal_stack.ss_flags & SS_AUTODISARM) != 0)
+        system_call(__NR_sigaltstack, (long)&disabled, 0, 0, 0, 0, 0);
+    set_signals(fiber->mask | blocked, NULL);
 }
 
 /* System calls that a handler without SA_RESTART ends with EINTR, though POKE's has it. */
@@ -240,7 +260,7 @@ static void poked(int number, siginfo_t *info, void *context)
         (at >= (uintptr_t)runtime_start && at < (uintptr_t)runtime_end))
         return;
     struct fiber *fiber = carrier->user;
-    if (!__atomic_load_n(&fiber->wanted_home, __ATOMIC_SEQ_CST) || place.handlers != 0)
+    if (!__atomic_load_n(&fiber->wanted_home, __ATOMIC_SEQ_CST))
         return;
     fiber->going = HOME;
     /* To the kernel the carrier leaves the handler here. */

@@ -19,6 +19,8 @@
 #include <sys/prctl.h>
 
 #define STACK_SIZE 32768
+/* For the frame of a signal, which is as large as all registers, and what moves it (handlers.c). */
+#define SIGNAL_STACK_SIZE 65536
 
 struct pool pool;
 
@@ -56,6 +58,11 @@ struct carrier *carrier_of_thread(int thread)
     while (carrier != NULL && __atomic_load_n(&carrier->thread, __ATOMIC_RELAXED) != thread)
         carrier = carrier->listed;
     return carrier;
+}
+
+bool is_on_signal_stack(const struct carrier *carrier, uintptr_t at)
+{
+    return at - (uintptr_t)carrier->signal_stack < SIGNAL_STACK_SIZE;
 }
 
 /* The fiber has stopped running here; false when another carrier holds the core by then. */
@@ -133,10 +140,12 @@ static void become_spare(struct carrier *self)
     release();
 }
 
-static void prepare_thread(const struct core *core)
+static void prepare_thread(const struct carrier *self)
 {
+    const stack_t signal_stack = {.ss_sp = self->signal_stack, .ss_size = SIGNAL_STACK_SIZE};
     reset_vectors();
-    pin(0, core->processor);
+    pin(0, self->core->processor);
+    system_call(__NR_sigaltstack, (long)&signal_stack, 0, 0, 0, 0, 0);
     system_call(__NR_prctl, PR_SET_NAME, (long)"corehop-carrier", 0, 0, 0, 0);
     set_signals(BLOCKED_BY_CARRIERS, NULL);
 }
@@ -144,7 +153,7 @@ static void prepare_thread(const struct core *core)
 static void work(void *argument)
 {
     struct carrier *self = argument;
-    prepare_thread(self->core);
+    prepare_thread(self);
     while (!__atomic_load_n(&pool.retire, __ATOMIC_ACQUIRE)) {
         if (__atomic_exchange_n(&self->awake, 0, __ATOMIC_ACQUIRE) == 0) {
             futex_wait(&self->awake, 0, NULL);
@@ -176,11 +185,11 @@ static struct carrier *start_carrier(struct core *core)
 {
     struct carrier *carrier = carrier_of_thread(0);
     if (carrier == NULL) {
-        uint8_t *memory = map_memory(STACK_SIZE);
+        uint8_t *memory = map_memory(STACK_SIZE + SIGNAL_STACK_SIZE);
         if (memory == NULL)
             return NULL;
         carrier = (struct carrier *)memory;
-        carrier->stack_top = memory + STACK_SIZE;
+        carrier->stack_top = carrier->signal_stack = memory + STACK_SIZE;
         carrier->listed = carriers;
         __atomic_store_n(&carriers, carrier, __ATOMIC_RELEASE);
     }

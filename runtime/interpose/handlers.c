@@ -8,9 +8,10 @@
  * program's; what they report of the former handler is the program's own, and none where
  * terminated.c has set one.
  *
- * A handler may also be left by a jump (interposers.c). The kernel thread then still blocks what
- * the handler did. Where that is a carrier, its own mask is restored, and the thread takes what the
- * program sees of the other one home.
+ * All handlers run at home. Only faults and broken pipes reach a thread on its carrier. Their
+ * handler begins there, and first goes home with its frame. If it asks for the alternate stack
+ * (SA_ONSTACK), the kernel has put the frame on the carrier's, and it moves to where the kernel
+ * would have put it at home.
  *
  * Signal 16 is the runtime's while threads may be carried (home.c). A program that sets a handler
  * for it, as for all signals, is told that it did, and is given the signals that others send.
@@ -20,8 +21,17 @@
 
 #include <asm/unistd.h>
 #include <errno.h>
+#include <string.h>
 
 #define SIGNALS 65
+
+/* Of frames, as the kernel lays them out for x86-64: the return address, ucontext_t, siginfo_t, and
+ * behind them the registers as FXSAVE or XSAVE has them. */
+#define FRAME_ALIGNMENT 64ul
+#define RED_ZONE 128
+#define LEGACY_SIZE 512
+#define SOFTWARE_BYTES 464
+#define EXTENDED 0x46505853u
 
 typedef void handler_function(int, siginfo_t *, void *);
 typedef int sigaction_function(int, const struct sigaction *, struct sigaction *);
@@ -31,15 +41,71 @@ struct handling {
     struct handling *outer;
 };
 
-static handler_function *handlers[SIGNALS];
+static handler_function *handlers[SIGNALS], handle;
 bool poke_is_ours;
 /* What the program has set for signal 16. */
 static struct sigaction for_poke;
 /* Signals for which siginterrupt() was called: signal() leaves SA_RESTART out. */
 static uint64_t interrupting;
 
+/* The end of a frame: that of the registers behind it, whose size is in bytes that the hardware
+ * leaves alone (the kernel's _fpx_sw_bytes). */
+static uintptr_t end_of_frame(const ucontext_t *frame)
+{
+    uintptr_t registers = (uintptr_t)frame->uc_mcontext.fpregs;
+    const uint32_t *words = (const uint32_t *)(registers + SOFTWARE_BYTES);
+    return registers + (words[0] == EXTENDED ? words[1] : LEGACY_SIZE);
+}
+
+/* Where the kernel ends a frame at home: on the thread's alternate stack, unless the thread has
+ * none or is on it, or below what the thread uses of its stack. */
+static uintptr_t end_at_home(const stack_t *alternate, uintptr_t at, uintptr_t *least)
+{
+    uintptr_t low = (uintptr_t)alternate->ss_sp, size = alternate->ss_size;
+    bool is_used = (alternate->ss_flags & SS_DISABLE) != 0 || at - low < size;
+    *least = is_used ? 0 : low;
+    return is_used ? at - RED_ZONE : low + size;
+}
+
+/* The kernel ends a process with a handler whose frame has no room. */
+static void end_without_room(void)
+{
+    const uint64_t by_default[4] = {(uint64_t)(uintptr_t)SIG_DFL};
+    system_call(__NR_rt_sigaction, SIGSEGV, (long)by_default, 0, sizeof(uint64_t), 0, 0);
+    system_call(__NR_tgkill, system_call(__NR_getpid, 0, 0, 0, 0, 0, 0),
+                system_call(__NR_gettid, 0, 0, 0, 0, 0, 0), SIGSEGV, 0, 0, 0);
+    set_signals(0, NULL);
+}
+
+/* On the carrier's stack for handlers: copies the frame to where it is at home, and begins anew
+ * there. */
+static void move_frame(const struct fiber *fiber, int number, siginfo_t *info, ucontext_t *frame)
+{
+    uintptr_t begins = (uintptr_t)frame - sizeof(uintptr_t), ends = end_of_frame(frame), least;
+    uintptr_t registers = (uintptr_t)frame->uc_mcontext.fpregs;
+    uintptr_t end =
+        end_at_home(&fiber->signal_stack, (uintptr_t)frame->uc_mcontext.gregs[REG_RSP], &least);
+    uintptr_t distance = registers - ((end - (ends - registers)) & -FRAME_ALIGNMENT);
+    if (begins - distance < least)
+        end_without_room();
+    frame->uc_mcontext.fpregs = (fpregset_t)(registers - distance);
+    memcpy((void *)(begins - distance), (const void *)begins, ends - begins);
+    __asm__ volatile("movq %0, %%rsp\n\tjmp *%1"
+                     :
+                     : "r"(begins - distance), "r"(handle), "D"(number),
+                       "S"((uintptr_t)info - distance), "d"((uintptr_t)frame - distance)
+                     : "memory");
+    __builtin_unreachable();
+}
+
 static void handle(int number, siginfo_t *info, void *context)
 {
+    struct fiber *fiber = place.fiber;
+    if (UNLIKELY(fiber != NULL && fiber->carrier != NULL)) {
+        if (is_on_signal_stack(fiber->carrier, (uintptr_t)context))
+            move_frame(fiber, number, info, context);
+        take_handler_home(fiber, number, context);
+    }
     struct handling here = {place.handling};
     uint32_t before = place.handlers;
     place.handlers = before + 1;
@@ -47,16 +113,6 @@ static void handle(int number, siginfo_t *info, void *context)
     __atomic_load_n(&handlers[number], __ATOMIC_ACQUIRE)(number, info, context);
     place.handling = here.outer;
     place.handlers = before;
-}
-
-/* The last handler is left by a jump, on a carrier: what it blocks there, the thread blocks at
- * home. */
-static void leave_mask(struct fiber *fiber)
-{
-    uint64_t here;
-    set_signals(BLOCKED_BY_CARRIERS, &here);
-    fiber->mask |= here & ~BLOCKED_BY_CARRIERS;
-    go_home(fiber);
 }
 
 void leave_handlers(uintptr_t to)
@@ -67,9 +123,6 @@ void leave_handlers(uintptr_t to)
         place.handling = place.handling->outer;
         place.handlers--;
     }
-    struct fiber *fiber = place.fiber;
-    if (place.handling == NULL && fiber != NULL && fiber->carrier != NULL)
-        leave_mask(fiber);
 }
 
 static bool is_handler(const struct sigaction *action)

@@ -24,11 +24,9 @@
 #include <sys/uio.h>
 
 enum rule {
-    HOME_FIRST,      /* but a signal handler on a carrier stays, since it must return there */
-    HOME_SURELY,     /* even then: it does not return */
+    HOME_FIRST,
     HOME_IF_OWN,     /* where its first argument is the calling thread */
     UNPINNED,        /* home first, and where affinity pins the thread, on all of its CPUs */
-    UNPINNED_SURELY, /* likewise */
     PLACES_A_THREAD, /* likewise, and one that places itself is not moved any more */
     HOME_FOR_GOOD,
     APART,          /* likewise, unless it is the only thread: then the process changes */
@@ -87,7 +85,7 @@ void stay_for_good(void)
 
 void stay_home(void)
 {
-    if (place.fiber != NULL && place.handlers == 0)
+    if (place.fiber != NULL)
         go_home(place.fiber);
 }
 
@@ -217,7 +215,7 @@ interposed_call(uint32_t index, uintptr_t first, uintptr_t second, uintptr_t at,
     bool masks = rule == HOME_IF_RESTORING && ((struct __jmp_buf_tag *)first)->__mask_was_saved;
     if (rule == AS_FORK && carriers_are_possible())
         return original(&fork_itself, "fork");
-    if (rule == UNPINNED || rule == UNPINNED_SURELY || rule == PLACES_A_THREAD || rule == AS_FORK)
+    if (rule == UNPINNED || rule == PLACES_A_THREAD || rule == AS_FORK)
         affinity_release();
     if (rule == HOME_FOR_GOOD || rule == CLONES || (rule == PLACES_A_THREAD && is_itself(first)))
         stay_for_good();
@@ -235,9 +233,7 @@ interposed_call(uint32_t index, uintptr_t first, uintptr_t second, uintptr_t at,
     if (UNLIKELY(place.fiber != NULL)) {
         bool is_own = rule == HOME_IF_OWN && first == place.fiber->thread_base;
         bool is_first = rule == HOME_FIRST || rule == UNPINNED || rule == PLACES_A_THREAD || masks;
-        if (is_first || (rule == HOME_IF_SAVING && (int)second != 0))
-            stay_home();
-        else if (rule == HOME_SURELY || rule == UNPINNED_SURELY || is_own)
+        if (is_first || is_own || (rule == HOME_IF_SAVING && (int)second != 0))
             go_home(place.fiber);
     }
     void *found = __atomic_load_n(&originals[index], __ATOMIC_RELAXED);

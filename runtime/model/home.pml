@@ -9,8 +9,8 @@
  * taken before it enters the runtime is gone.
  *
  * Bounds: one thread, one carrier, two signals that come once each, one caller that may close
- * the pool. The thread hops as often as it likes, and is in a handler, or in the runtime's code
- * without a hop, at most once: nothing brings home a thread that POKE finds there each time. Home's
+ * the pool. The thread hops as often as it likes, and is in the runtime's code without a hop at
+ * most once: nothing brings home a thread that POKE finds there each time. Home's
  * timer ends its wait whenever it may. Waits in a ring are in ring.pml.
  *
  * MUTATE_POKE_ONCE: invalid end state
