@@ -9,7 +9,7 @@ use std::process::Command;
 
 /// What Cargo prints, offline.
 fn cargo(words: &[&str]) -> String {
-    let mut cargo = Command::new(env!("CARGO"));
+    let mut cargo = Command::new("cargo");
     cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
     let output = cargo.args(words).arg("--offline").output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);

@@ -16,7 +16,7 @@ pub fn plugin() -> &'static Path {
         }
         // By itself, or without any test, its dependencies would have other features than in
         // `cargo test --workspace`, and be compiled anew.
-        let built = Command::new(env!("CARGO"))
+        let built = Command::new("cargo")
             .args(["build", "--quiet", "--locked", "--workspace", "--lib"])
             .args(["--test", "tidy"])
             .current_dir(env!("CARGO_MANIFEST_DIR"))

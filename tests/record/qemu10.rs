@@ -24,7 +24,9 @@ impl Qemu10 {
         let is_there = qemu.is_file();
         assert!(is_there, "no {}: `make qemu` builds it", qemu.display());
         let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/qemu10");
-        let built = Command::new(env!("CARGO"))
+        // By its name: rustup then has one toolchain for all crates, also for those that name
+        // another one.
+        let built = Command::new("cargo")
             .args(["build", "--quiet", "--locked", "-p", "corehop-qemu-plugin"])
             .args(["--no-default-features", "--features", "api-v4"])
             .arg("--target-dir")
