@@ -8,6 +8,12 @@ use std::path::PathBuf;
 use std::process::Command;
 
 const BACKENDS: [&str; 5] = ["carrier", "affinity", "auto", "count", "off"];
+/// Calls that are made on another core, after the others of their core, and in batches.
+const POSTED: [&str; 3] = [
+    "read,write,open,close,recv,send@1",
+    "read,write,open,close,recv,send@yield",
+    "read,write,recv,send,poll,epoll_wait@batch",
+];
 
 struct Notices {
     folder: tempfile::TempDir,
@@ -93,6 +99,19 @@ impl Notices {
         for backend in BACKENDS {
             let moved = self.same_under(backend, trial);
             assert_eq!(moved.errors, "", "{trial} under {backend}");
+        }
+        self.same_with_posted_calls(trial);
+    }
+
+    fn same_with_posted_calls(&self, trial: &str) {
+        let bare = self.bare(trial);
+        for calls in POSTED {
+            let mut command = self.command("carrier", trial);
+            let posted = run(command.env("COREHOP_SYSCALLS", calls));
+            let what = format!("{trial} with {calls}: {:?}", posted.status);
+            assert_eq!(posted.errors, "", "{what}{}", posted.output);
+            assert_eq!(posted.output, bare.output, "{what}");
+            assert!(posted.status.success(), "{what}");
         }
     }
 }
