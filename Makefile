@@ -15,7 +15,7 @@ SUITE := PYTHONPATH=scripts .venv/bin/python -B -m suite
 	bench-utilisation bench-verdicts bench-connections \
 	bench-delegation bench-truth bench-replay bench-data-hops bench-search bench-core-model \
 	bench-fleet bench-system bench-syscalls bench-pollute build deb test-deb package sample fuzz \
-	soak test-transparent test-upstream test-msrv test-ubsan test-miri test-tsan coverage deny lint-c clean
+	soak test-runtime test-transparent test-upstream test-msrv test-ubsan test-miri test-tsan coverage deny lint-c clean
 
 # The oldest Rust that builds all of it.
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -63,6 +63,7 @@ help:
 	@echo 'make sample records the bundled sample traces anew'
 	@echo 'make fuzz   runs each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make soak   real servers hop under load, SOAK_SECONDS (600) for each way to hop'
+	@echo 'make test-runtime  the runtime'\''s tests with the libc and compiler of Debian 13, in a chroot; as root'
 	@echo 'make test-transparent  programs'\'' own tests, bare and patched (scripts/upstream.sh has the variables)'
 	@echo 'make clean  remove everything the others made here; installed packages stay'
 
@@ -243,6 +244,9 @@ sample: build
 
 fuzz:
 	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)
+
+test-runtime:
+	@scripts/test-runtime.sh $(RELEASE)
 
 soak:
 	@scripts/setup.sh test

@@ -3,41 +3,22 @@
 # there through the tutorial's commands up to the patched server.
 #
 # Whatever the package forgets to bring or to depend on is missing there, and no checkout is in
-# sight. A container would do as well, but asks for a daemon; debootstrap asks for root and for the
-# mirror that apt uses already. Of the chroot nothing is left, and of what ran in it neither: it has
-# processes and mounts of its own, which end with this script.
+# sight. Nothing of the chroot is left.
 #
 # usage: scripts/test-deb.sh FILE.deb, as root
 # exit code: 0 all works there, 2 usage, 6 something is missing here, else that of what failed
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/setup/report.sh
+. scripts/setup/root.sh
 
 release=bookworm
 [ $# -eq 1 ] && [ -f "$1" ] || {
     echo "usage: scripts/test-deb.sh FILE.deb" >&2
     exit 2
 }
-[ "$(id -u)" -eq 0 ] || fail "a chroot needs root" "sudo make test-deb"
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' \
-    "Codename: $release" | head -n 1)
-[ -n "$mirror" ] || fail "apt knows no mirror of $release" "apt-get update"
-
-chroot=$(mktemp --directory)
-trap 'rm -rf --one-file-system "$chroot"' EXIT
-trap 'exit 130' INT TERM HUP
-say "a new $release in $chroot"
-debootstrap --variant=minbase "$release" "$chroot" "$mirror" >"$chroot.log" 2>&1 || {
-    tail -n 20 "$chroot.log" >&2
-    rm -f "$chroot.log"
-    fail "debootstrap failed" "see its messages above"
-}
-rm -f "$chroot.log"
+make_root "$release" "sudo make test-deb"
 cp "$1" "$chroot/corehop.deb"
-cp /etc/resolv.conf "$chroot/etc/resolv.conf"
-# Nothing is started by being installed.
-printf '#!/bin/sh\nexit 101\n' >"$chroot/usr/sbin/policy-rc.d"
-chmod 755 "$chroot/usr/sbin/policy-rc.d"
 # The tutorial's commands, up to its last section, which measures.
 sed -n '/^## Measure/q; s/^    //p' docs/guide/tutorial.md >"$chroot/tutorial.sh"
 version=$(dpkg-deb --field "$1" Version)
@@ -62,5 +43,5 @@ apt_get purge corehop
 test -z "\$(find /usr -path '*corehop*')"
 END
 say "installing and trying $(basename "$1") there"
-unshare --mount --pid --fork --kill-child chroot "$chroot" /bin/sh /walk.sh
+in_root /walk.sh
 say "installed, recorded, searched, patched, run and purged"

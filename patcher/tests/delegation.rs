@@ -112,7 +112,8 @@ fn nothing_changes_where_every_function_goes_back() {
         let delegates = delegates(flags, |binary| plan_of_all_calls(binary, 2));
         for trial in TRIALS {
             let statistics = delegates.all_count(trial);
-            assert!(statistics.of_calls("returned") > 5, "{trial}");
+            // How many can be hooked so depends on the compiler.
+            assert!(statistics.of_calls("returned") > 0, "{trial}");
         }
     }
 }
