@@ -210,7 +210,7 @@ impl From<corehop_symbols::Error> for Failure {
 impl From<corehop_plans::Error> for Failure {
     fn from(error: corehop_plans::Error) -> Self {
         use corehop_plans::Error;
-        const CORRECT: &str = "correct that line, or write the plan anew";
+        const CORRECT: &str = "correct that line, or make the plan again with `corehop partition`";
         match error {
             Error::Read { .. } => Failure::new(Exit::Input, error)
                 .remedy("name a plan that `corehop partition` wrote"),

@@ -383,7 +383,7 @@ fn check_machines(arguments: &Arguments) -> Result<(), Failure> {
     };
     match (arguments.sweep, arguments.returns) {
         (true, _) if machine_list::has_weights(&arguments.machine) => usage(
-            "--sweep: each machine is searched by itself, so weights mean nothing",
+            "--sweep searches each machine separately, so weights have no effect",
             "leave the weights out",
         ),
         _ if arguments.points == Points::Blocks && arguments.has_use_for_entries() => usage(

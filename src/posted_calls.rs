@@ -9,13 +9,11 @@ const MOST_CORE: u32 = 63;
 /// The text asks for nothing that the runtime can do.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadCalls {
-    #[error("made where? as in recv,send,poll@batch or read,write@1")]
+    #[error("missing @TARGET, e.g. recv,send,poll@batch or read,write@1")]
     NoPlace,
-    #[error(
-        "'{0}' is no place: a core's number up to {MOST_CORE}, yield, batch, or batch: and a core"
-    )]
+    #[error("'{0}' is not a target: use a core up to {MOST_CORE}, yield, batch, or batch:CORE")]
     UnknownPlace(String),
-    #[error("'{name}' is no call that can be made there; these are: {can}")]
+    #[error("'{name}' cannot be made there; supported calls: {can}")]
     UnknownCall { name: String, can: String },
 }
 

@@ -211,7 +211,7 @@ fn check(arguments: &Arguments) -> Result<(), Failure> {
     if let Some((_, option)) = of_one
         && arguments.machine.len() > 1
     {
-        let message = format!("{option} tells of one machine at a time");
+        let message = format!("{option} works with one machine at a time");
         return Err(Failure::new(Exit::Usage, message).remedy("name one --machine"));
     }
     Ok(())

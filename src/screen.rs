@@ -94,7 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if found.has_huge_pages {
         console::warn(
-            "it has huge pages, each of which counts as 2 MiB: less may be touched than is told",
+            "it has huge pages, which count as 2 MiB each: it may access less than reported",
         );
     }
     answer.verdict()

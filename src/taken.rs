@@ -62,7 +62,7 @@ impl Taken {
         };
         if self.index == Indexed::Physical {
             if trace.pages().is_empty() {
-                let message = format!("{name}: the trace tells no physical addresses");
+                let message = format!("{name}: the trace has no physical addresses");
                 let remedy = "leave --index out, or record the server with --system";
                 return Err(Failure::new(Exit::Input, message).remedy(remedy));
             }
@@ -80,7 +80,7 @@ fn with_kernel(trace: &Trace, name: &str) -> Result<Trace, Failure> {
     }
     let mut threads = (0..trace.threads().len()).map(ThreadId::from_index);
     if threads.all(|thread| trace.system_calls(thread).is_empty()) {
-        let message = format!("{name}: it tells no system calls to model");
+        let message = format!("{name}: it has no system calls to model");
         let remedy = "record it again: traces did not always tell them, and imports may not";
         return Err(Failure::new(Exit::Input, message).remedy(remedy));
     }

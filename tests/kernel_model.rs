@@ -66,5 +66,5 @@ fn a_trace_with_a_kernel_or_without_system_calls_is_refused() {
             .finish(EndReason::ServerExited)
             .map(|_| ())
     });
-    assert!(without_calls.contains("bank.trace: it tells no system calls to model"));
+    assert!(without_calls.contains("bank.trace: it has no system calls to model"));
 }

@@ -309,14 +309,14 @@ fn calls_that_cannot_be_posted_are_refused_before_anything_is_recorded() {
     for (calls, why) in [
         (
             "open@batch",
-            "'open' is no call that can be made there; these are: read, ",
+            "'open' cannot be made there; supported calls: read, ",
         ),
-        ("recv,,send@batch", "'' is no call that can be made there"),
+        ("recv,,send@batch", "'' cannot be made there"),
         (
             "recv@somewhere",
-            "'somewhere' is no place: a core's number up to 63, yield, batch",
+            "'somewhere' is not a target: use a core up to 63, yield, batch",
         ),
-        ("recv", "made where? as in recv,send,poll@batch"),
+        ("recv", "missing @TARGET, e.g. recv,send,poll@batch"),
     ] {
         let more = ["--system-calls", calls];
         let output = optimize(folder.path(), "threads", "160", &more);

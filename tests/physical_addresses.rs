@@ -61,7 +61,7 @@ fn two_pages_in_one_place_are_the_same_lines_by_physical_addresses_alone() {
 #[test]
 fn physical_addresses_of_a_trace_that_tells_none_are_refused() {
     let refused = replay(&folder(&[]), "physical");
-    let expected = "corehop: bank.trace: the trace tells no physical addresses\n  remedy: leave \
+    let expected = "corehop: bank.trace: the trace has no physical addresses\n  remedy: leave \
                     --index out, or record the server with --system\n";
     assert_eq!(String::from_utf8_lossy(&refused.stderr), expected);
     assert_eq!(refused.status.code(), Some(3));

@@ -147,7 +147,7 @@ fn every_command_says_that_the_kernel_was_made_up() {
 fn every_command_says_that_addresses_are_physical() {
     every_command_says(
         &["--index", "physical"],
-        "lines are told apart by physical addresses",
+        "lines are identified by physical addresses",
         ("index", "physical"),
     );
 }

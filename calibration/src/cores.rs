@@ -172,7 +172,7 @@ mod tests {
         assert!(!pair(yes, None, yes).is_contradicted());
         assert!(
             pair(no, no, yes).is_contradicted(),
-            "hardware threads told as cores"
+            "hardware threads reported as cores"
         );
         assert!(pair(yes, yes, no).is_contradicted());
         assert!(!pair(None, None, yes).is_contradicted());

@@ -273,12 +273,12 @@ fn capacity_line(capacity: &Capacity) -> String {
     } = capacity;
     let kib = |bytes: u64| bytes >> 10;
     let Some(bend) = capacity.bend_bytes else {
-        return format!("{level}: no bend was found within the sizes measured");
+        return format!("{level}: the latency rises at none of the sizes measured");
     };
     let smaller = match (bend as f64) < SMALLER * *told_bytes as f64 {
         true => ": smaller, somebody else may use it",
         false => "",
     };
     let (bend, told) = (kib(bend), kib(*told_bytes));
-    format!("{level}: the latency bends at {bend} KiB, of {told} KiB told{smaller}")
+    format!("{level}: the latency rises at {bend} KiB, the kernel reports {told} KiB{smaller}")
 }

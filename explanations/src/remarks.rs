@@ -9,7 +9,7 @@ use serde_json::Value;
 pub fn remarks(trace: &Trace) -> Vec<String> {
     let index = match trace.index() {
         Index::Virtual => None,
-        Index::Physical => Some("lines are told apart by physical addresses".into()),
+        Index::Physical => Some("lines are identified by physical addresses".into()),
     };
     let model = kernel_model(trace).map(|model| {
         format!("the kernel is synthetic, modelled after {model}: what it did was not recorded")

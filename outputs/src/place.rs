@@ -41,7 +41,7 @@ fn open(path: &Path) -> std::io::Result<File> {
     let stream = File::options().write(true).custom_flags(flags).open(path)?;
     match is_stream(stream.metadata()?.file_type()) {
         true => Ok(stream),
-        false => Err(std::io::Error::other("it is no device or pipe any more")),
+        false => Err(std::io::Error::other("it is no longer a device or pipe")),
     }
 }
 

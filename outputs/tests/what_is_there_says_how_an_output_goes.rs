@@ -153,7 +153,7 @@ fn what_took_a_pipes_place_is_not_written_to() {
     std::fs::remove_file(&path).unwrap();
     std::fs::write(&path, "kept").unwrap();
     let refused = output.write(b"lost", PUBLIC).unwrap_err();
-    assert!(refused.to_string().contains("no device or pipe any more"));
+    assert!(refused.to_string().contains("no longer a device or pipe"));
     let mut kept = String::new();
     let mut file = std::fs::File::open(&path).unwrap();
     file.read_to_string(&mut kept).unwrap();

@@ -100,7 +100,7 @@ pub enum Error {
     /// Another version of corehop wrote it.
     #[error(
         "{path}: the checkpoint has version {found}, and this build knows version {VERSION}; \
-         remove it to search anew"
+         remove it to search again"
     )]
     OtherVersion {
         /// The checkpoint's path.
@@ -109,7 +109,7 @@ pub enum Error {
         found: u32,
     },
     /// Its checksum or its contents are wrong.
-    #[error("{path}: the checkpoint is damaged; remove it to search anew")]
+    #[error("{path}: the checkpoint is damaged; remove it to search again")]
     Damaged {
         /// The checkpoint's path.
         path: PathBuf,

@@ -49,9 +49,9 @@ enum Unfollowed {
     Foreign(PathBuf),
     #[error("{0} runs as another user (set-user-ID), which QEMU cannot give it")]
     SetId(PathBuf),
-    #[error("{0} is executed by a process that may not open the recorder's memory any more")]
+    #[error("{0} is executed by a process that can no longer open the recorder's memory")]
     NoMemory(PathBuf),
-    #[error("{0} has no name any more")]
+    #[error("{0}: the executable was unlinked")]
     Nameless(PathBuf),
 }
 

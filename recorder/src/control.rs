@@ -33,7 +33,7 @@ pub enum Error {
         trace: PathBuf,
     },
     /// Another recorder may be at work on it.
-    #[error("{socket}: whether {trace} is being recorded cannot be told: {source}")]
+    #[error("{socket}: cannot check whether {trace} is being recorded: {source}")]
     Unknown {
         /// The socket.
         socket: PathBuf,

@@ -45,7 +45,7 @@ pub enum Error {
         known: String,
     },
     /// The kernel does not say what this machine's caches are.
-    #[error("{path}: cannot tell this machine's caches: {problem}: name a machine file instead")]
+    #[error("{path}: cannot detect this machine's caches: {problem}: name a machine file instead")]
     Host {
         /// The file or folder under `/sys` that was looked at.
         path: PathBuf,

@@ -47,7 +47,7 @@ struct Case {
     steps: Vec<Step>,
     /// None for threads of one process.
     mappings: Vec<Mapping>,
-    /// Where there are some, lines are told apart by physical addresses.
+    /// Where there are some, lines are identified by physical addresses.
     pages: Vec<Page>,
     /// Of the requests: those that are missing were not recorded.
     numbers: Vec<u64>,

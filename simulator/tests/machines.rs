@@ -355,7 +355,7 @@ fn a_host_whose_kernel_describes_no_l3_is_refused() {
     let said = said.replace(root.path().to_str().unwrap(), "[sysfs]");
     assert_eq!(
         said,
-        "[sysfs]/cpu0/cache: cannot tell this machine's caches: no level 3 cache of type Unified \
+        "[sysfs]/cpu0/cache: cannot detect this machine's caches: no level 3 cache of type Unified \
          is described: name a machine file instead"
     );
 }
@@ -367,7 +367,7 @@ fn a_host_whose_kernel_describes_no_caches_is_refused() {
     let said = said.replace(root.path().to_str().unwrap(), "[sysfs]");
     assert_eq!(
         said,
-        "[sysfs]/cpu0/cache: cannot tell this machine's caches: no level 1 cache of type \
+        "[sysfs]/cpu0/cache: cannot detect this machine's caches: no level 1 cache of type \
          Instruction is described: name a machine file instead"
     );
 }

@@ -27,7 +27,7 @@ struct Case {
     steps: Vec<Step>,
     /// None for threads of one process.
     mappings: Vec<Mapping>,
-    /// Where there are some, lines are told apart by physical addresses.
+    /// Where there are some, lines are identified by physical addresses.
     pages: Vec<Page>,
     executions_per_chunk: usize,
     machine: Machine,

@@ -58,14 +58,14 @@ fn remedy(error: &Error) -> String {
         Error::EndedUnready { .. } => {
             "start it by hand: it must go on, in the foreground or in the background"
         }
-        Error::Ended { .. } => "it must go on until it is told to end",
-        Error::ProgramFailed { .. } => "a server that does not end by itself needs a --load",
+        Error::Ended { .. } => "it must run until corehop ends it",
+        Error::ProgramFailed { .. } => "a server that does not exit needs a --load",
         Error::NoThroughput { .. } => "make its group match the number of operations a second",
         Error::NeverCalled { .. } => {
             "count a function that the load's requests enter, or use --throughput"
         }
         Error::NoPages(_) => "look as the user whom the server runs as, or as root",
-        Error::NoProcess { .. } => "`pidof SERVER` tells the numbers of those that run",
+        Error::NoProcess { .. } => "`pidof SERVER` lists the running processes",
         Error::TooShort { .. } => "let the load take two seconds or more",
         Error::Interrupted | Error::NotInPath(_) | Error::Hooks(_) => "",
     };

@@ -96,7 +96,7 @@ impl SystemCalls {
     /// In one line.
     pub fn in_short(&self) -> String {
         match self.by_number.len() {
-            0 => "none are told".into(),
+            0 => "none recorded".into(),
             kinds => format!("{} of {kinds} kinds", grouped(self.calls())),
         }
     }

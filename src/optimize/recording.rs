@@ -38,7 +38,7 @@ pub fn record(
     })?;
     under.ready.check()?;
     console::say(&format!(
-        "recording {} requests; the server is 10 to 70 times slower meanwhile",
+        "recording {} requests; the server is 10 to 70 times slower until then",
         arguments.requests
     ));
     let options = Options {

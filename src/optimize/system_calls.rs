@@ -131,7 +131,7 @@ fn derived(trace: &Trace) -> Posting {
     match threads.in_batches() {
         calls if !calls.is_empty() => Posting::Tried(format!("{}@batch", calls.join(","))),
         _ if threads.calls().next().is_none() => {
-            Posting::Untried("the trace tells no system calls: record it anew".into())
+            Posting::Untried("the trace has no system calls: record it again".into())
         }
         _ => Posting::Untried(
             "the threads that serve requests make none that can be made in batches".into(),

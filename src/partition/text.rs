@@ -73,7 +73,7 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) 
 fn requests(parts: &TrainTestSplit, seed: u64) -> String {
     let searched = parts.searched.len();
     match (parts.last_counts, parts.held_out.len()) {
-        (true, _) => format!("{searched} named, of which the last counts"),
+        (true, _) => format!("{searched} named; the last one counts"),
         (false, judge) => format!(
             "{searched} requests searched (seed {seed}), {} warm up, {judge} judge",
             parts.warm_up.len()

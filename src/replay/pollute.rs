@@ -150,7 +150,8 @@ fn check(arguments: &PolluteArguments, list: &PageList) -> Result<(), Failure> {
     ];
     match of_search.into_iter().find(|(given, _)| *given) {
         Some((_, option)) if *list != PageList::Auto => {
-            let message = format!("{option} tells how to search, but --pollute names the pages");
+            let message =
+                format!("{option} configures the search, but --pollute already names the pages");
             let remedy = format!("leave {option} out, or have pages searched with --pollute auto");
             Err(Failure::new(Exit::Usage, message).remedy(remedy))
         }

@@ -26,7 +26,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// What the symbolizer printed is not what this version's prints.
-    #[error("what {program} printed for {path} makes no sense: {source}")]
+    #[error("cannot parse what {program} printed for {path}: {source}")]
     Output {
         /// The symbolizer.
         program: PathBuf,

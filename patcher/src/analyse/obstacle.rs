@@ -42,9 +42,7 @@ pub(crate) enum Obstacle {
     NotEncoded { at: u64, error: IcedError },
     #[error("a call of it does not end with one return")]
     EndsOtherwise,
-    #[error(
-        "it lies in another file, and nothing tells whether all its arguments are in registers"
-    )]
+    #[error("it lies in another file, so it is unknown whether all its arguments are in registers")]
     MayTakeStack,
     #[error("it can end in more than {0} functions")]
     EndsAnywhere(usize),

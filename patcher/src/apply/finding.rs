@@ -32,7 +32,7 @@ pub(super) enum Finding {
     Code(#[from] Mismatch),
     #[error("byte {at:#x} is not what {tool} writes")]
     Byte { at: usize, tool: &'static str },
-    #[error("it loads nothing")]
+    #[error("no PT_LOAD segment")]
     LoadsNothing,
     #[error("a segment of the original was changed")]
     SegmentChanged,
@@ -89,6 +89,6 @@ pub(super) enum Finding {
     RuntimeInterface { name: String, found: u32, abi: u32 },
     #[error("{0}: not a corehop runtime")]
     NoRuntime(String),
-    #[error("{0}: not there, but it tells the runtime of this library")]
+    #[error("{0}: missing, but it announces this library to the runtime")]
     NoArrival(String),
 }

@@ -10,7 +10,7 @@ pub(crate) enum Mismatch {
     Unfit(#[from] Unfit),
     #[error("at {at:#x} it {fault}")]
     Bytes { at: u64, fault: &'static str },
-    #[error("at {at:#x} it has not what was at {from:#x}: {found}")]
+    #[error("the relocated instruction at {at:#x} differs from the original at {from:#x}: {found}")]
     Moved {
         at: u64,
         from: u64,

@@ -20,7 +20,7 @@ pub(crate) enum Unfit {
     },
     #[error("{to:#x} is further than 2 GiB from {from:#x}")]
     TooFar { from: u64, to: u64 },
-    #[error("it loads nothing")]
+    #[error("no PT_LOAD segment")]
     LoadsNothing,
     #[error("its first segment lies at an odd place")]
     OddPlace,

@@ -103,13 +103,13 @@ fn look_at(path: PathBuf, described: &Machine, cpu_model: &str) -> Calibrated {
 enum Differs {
     #[error(transparent)]
     File(#[from] Error),
-    #[error("it has no table [calibrated], so it may be of any machine")]
+    #[error("no table [calibrated]: it may describe another machine")]
     Unmarked,
-    #[error("it is of '{kept}', and this is '{now}'")]
+    #[error("calibrated for '{kept}', running on '{now}'")]
     Processor { kept: String, now: String },
-    #[error("it is of {kept} cores, and here are {now}")]
+    #[error("calibrated for {kept} cores, running on {now}")]
     Cores { kept: u32, now: u32 },
-    #[error("its {level} has {kept}, and this machine's has {now}")]
+    #[error("calibrated for an {level} of {kept}, running on {now}")]
     Level {
         level: &'static str,
         kept: String,
@@ -213,7 +213,7 @@ calibrated = { cpu_model = \"Processor 5\" }
             (
                 "calibrated =",
                 "# ",
-                "it has no table [calibrated], so it may be of any machine",
+                "no table [calibrated]: it may describe another machine",
             ),
         ] {
             let changed = KEPT.replace(from, to);

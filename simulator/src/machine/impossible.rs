@@ -98,7 +98,7 @@ pub enum ImpossibleMachine {
     )]
     Plru { name: &'static str, ways: u32 },
     /// A first level that is to include others.
-    #[error("{name}: inclusion is said of l2 and l3 only")]
+    #[error("{name}: inclusion applies to l2 and l3 only")]
     InclusionOfL1 { name: &'static str },
     /// An L2 that is to exclude the L1s.
     #[error(
@@ -118,7 +118,7 @@ pub enum ImpossibleMachine {
         inner_size: u64,
     },
     /// An L3 of some cores.
-    #[error("l3: shared_by is said of the other levels only: all cores share l3")]
+    #[error("l3: shared_by applies to the other levels only: all cores share l3")]
     SharingOfL3,
     /// Neighbours that do not divide what is around them.
     #[error(

@@ -17,7 +17,7 @@ pub(super) static ENTRY: Entry = Entry {
     standing: Standing::WhatIf,
     goes_by_plan: true,
     argument: Some(Argument {
-        meaning: "how many threads a stage takes in turn",
+        meaning: "how many threads a stage takes in a row",
         default: 8,
         least: 1,
     }),

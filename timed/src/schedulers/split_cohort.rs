@@ -11,11 +11,11 @@ use super::split::AsPlanned;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "split-cohort",
-    summary: "hops as the plan says; cores take up to B threads of one hook in turn",
+    summary: "hops as the plan says; cores take up to B threads of one hook in a row",
     standing: Standing::Runtime,
     goes_by_plan: true,
     argument: Some(Argument {
-        meaning: "how many threads of one hook a core takes in turn",
+        meaning: "how many threads of one hook a core takes in a row",
         default: 8,
         least: 1,
     }),

@@ -9,7 +9,7 @@ use super::scheduler::{Move, Scheduler, Thread};
 
 pub(super) static ENTRY: Entry = Entry {
     name: "teams",
-    summary: "as many copies of the plan as there are cores for; connections take them in turn",
+    summary: "as many copies of the plan as there are cores for; connections use them round-robin",
     standing: Standing::Runtime,
     goes_by_plan: true,
     argument: None,
