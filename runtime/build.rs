@@ -12,70 +12,83 @@ use std::path::Path;
 /// and how a trampoline calls.
 const ABI: u32 = 7;
 
-const SOURCES: [&str; 45] = [
-    "core/start.c",
-    "core/modules.c",
-    "core/in_memory.c",
-    "core/threads.c",
-    "core/calls.c",
-    "core/objects.c",
-    "core/kth_calls.c",
-    "core/control.c",
-    "core/watchdog.c",
-    "core/processors.c",
-    "core/statistics.c",
-    "core/sheet.c",
-    "core/clock.c",
-    "core/system.c",
-    "backends/affinity.c",
-    "backends/count.c",
-    "backends/carrier.c",
-    "backends/auto.c",
-    "carrier/home.c",
+/// Linked in this order: where the runtime's code ends comes last.
+const SOURCES: [&str; 62] = [
+    "system/system.c",
+    "system/clock.c",
+    "system/settings.c",
+    "system/originals.c",
+    "system/bare.c",
+    "system/sheet.c",
+    "system/switch.S",
+    "threads/program.c",
+    "threads/threads.c",
+    "threads/processors.c",
+    "threads/watchdog.c",
+    "hooks/backend.c",
+    "hooks/count.c",
+    "hooks/calls.c",
+    "hooks/objects.c",
+    "hooks/kth_calls.c",
+    "hooks/hooks.c",
+    "hooks/elsewhere.c",
+    "hooks/enter.S",
+    "hooks/modules.c",
+    "hooks/opening.c",
+    "run_queues/cores.c",
+    "run_queues/run_queue.c",
+    "run_queues/cohort.c",
+    "run_queues/patience.c",
+    "run_queues/doze.c",
+    "run_queues/ring.c",
+    "run_queues/ring_memory.c",
+    "run_queues/waiting.c",
+    "carrier/affinity.c",
+    "carrier/carrier.c",
     "carrier/fibers.c",
+    "carrier/home.c",
+    "carrier/load.c",
+    "carrier/lost.c",
     "carrier/pool.c",
     "carrier/stalls.c",
-    "carrier/run_queue.c",
-    "carrier/cohort.c",
-    "carrier/lost.c",
-    "carrier/patience.c",
-    "carrier/doze.c",
-    "carrier/load.c",
+    "carrier/stay.c",
     "carrier/vectors.c",
+    "posted/post.c",
+    "posted/batch.c",
+    "posted/park.c",
+    "posted/requests.c",
+    "posted/waits.c",
+    "decisions/backends.c",
+    "decisions/auto.c",
+    "decisions/statistics.c",
+    "decisions/control.c",
+    "decisions/forks.c",
+    "decisions/rest.c",
+    "decisions/watch.c",
     "interpose/interposers.c",
+    "interpose/interposers.S",
     "interpose/credentials.c",
     "interpose/handlers.c",
     "interpose/clocks.c",
     "interpose/masked_waits.c",
     "interpose/coroutines.c",
     "interpose/terminated.c",
-    "posted/post.c",
-    "posted/batch.c",
-    "posted/requests.c",
-    "posted/waits.c",
-    "posted/ring.c",
-    "posted/ring_memory.c",
-    "asm/enter.S",
-    "asm/switch.S",
-    "asm/interposers.S",
+    "start/start.c",
+    "start/in_memory.c",
+    "system/end.S",
 ];
-const INCLUDED: [&str; 13] = [
-    "core/arrival.c",
-    "core/runtime.h",
-    "core/objects.h",
-    "core/sheet.h",
-    "carrier/carrier.h",
-    "interpose/interposed.h",
-    "posted/posted.h",
-    "posted/posting.h",
-    "posted/ring.h",
-    "posted/ring_memory.h",
-    "posted/table.h",
-    "asm/offsets.h",
-    "build.rs",
+/// The layers (docs/internals/architecture.md), whose headers any higher one includes.
+const LAYERS: [&str; 9] = [
+    "system",
+    "threads",
+    "hooks",
+    "run_queues",
+    "carrier",
+    "posted",
+    "decisions",
+    "interpose",
+    "start",
 ];
-/// Whose headers any source includes.
-const ROOMS: [&str; 5] = ["core", "carrier", "interpose", "posted", "asm"];
 
 fn main() {
     let output = std::env::var("OUT_DIR").expect("cargo names the output folder");
@@ -97,9 +110,9 @@ fn main() {
     compile(&[], &["-nostdlib", &named, "-xc", "/dev/null"], &empty);
     let arrival = Path::new(&output).join("arrival.so");
     let needed = format!("-Wl,--no-as-needed,{}", empty.display());
-    compile(&["core/arrival.c"], &["-nostdlib", &needed], &arrival);
-    for source in SOURCES.iter().chain(&INCLUDED) {
-        println!("cargo::rerun-if-changed={source}");
+    compile(&["start/arrival.c"], &["-nostdlib", &needed], &arrival);
+    for changed in LAYERS.iter().chain(&["build.rs"]) {
+        println!("cargo::rerun-if-changed={changed}");
     }
     println!("cargo::rustc-env=COREHOP_RUNTIME={}", runtime.display());
     println!("cargo::rustc-env=COREHOP_ARRIVAL={}", arrival.display());
@@ -157,7 +170,7 @@ fn compile(sources: &[&str], more: &[&str], object: &Path) {
             "-fno-stack-protector",
             "-fcf-protection=branch",
         ])
-        .args(ROOMS.map(|room| format!("-I{room}")))
+        .args(LAYERS.map(|layer| format!("-I{layer}")))
         .args(["-fno-tree-loop-distribute-patterns"])
         .args(sanitizer())
         .args(strictness())

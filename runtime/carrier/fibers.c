@@ -8,10 +8,11 @@
  * whoever walks the list needs no lock.
  */
 #define _GNU_SOURCE
-#include "carrier.h"
+#include "fibers.h"
+#include "bare.h"
+#include "vectors.h"
 
 #include <asm/unistd.h>
-#include <errno.h>
 #include <sys/resource.h>
 
 #define STACK_SIZE 32768
@@ -32,27 +33,6 @@ static bool acquire(int thread)
         system_call(__NR_sched_yield, 0, 0, 0, 0, 0, 0);
     }
     return true;
-}
-
-/* Whether the kernel keeps something for this thread that a carrier cannot take over: a GS base, or
- * an area for restartable sequences, which says on which CPU the thread's *home* is. Asking for an
- * area is the one way to learn that there is one. */
-static bool has_own_state(void)
-{
-    struct {
-        uint32_t words[8];
-    } __attribute__((aligned(32))) area = {{0}};
-    const uint32_t signature = 0x53053053;
-    uintptr_t base;
-    __asm__ volatile("rdgsbase %0" : "=r"(base));
-    if (base != 0)
-        return true;
-    long result = system_call(__NR_rseq, (long)&area, sizeof area, 0, signature, 0, 0);
-    if (result == 0)
-        system_call(__NR_rseq, (long)&area, sizeof area, 1, signature, 0, 0);
-    else if (result != -ENOSYS)
-        give_up("a thread uses restartable sequences");
-    return result != 0 && result != -ENOSYS;
 }
 
 struct scheduling own_scheduling(void)
@@ -77,10 +57,10 @@ static bool is_scheduled_apart(void)
 }
 
 /* The calling thread as a fiber; NULL without memory, or if this interrupts the same. */
-struct fiber *enlist(void)
+struct fiber *enlist(void (*run_home)(void *))
 {
     int thread = (int)system_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
-    if (has_own_state() || is_scheduled_apart() || !acquire(thread))
+    if (is_scheduled_apart() || !acquire(thread))
         return NULL;
     struct fiber *fiber = unused;
     if (fiber != NULL) {
@@ -117,6 +97,14 @@ void discharge(struct fiber *fiber)
     fiber->next = unused;
     unused = fiber;
     __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+}
+
+void send_home(struct fiber *fiber)
+{
+    int home = fiber->home;
+    __atomic_store_n(&fiber->carrier, NULL, __ATOMIC_RELAXED);
+    __atomic_store_n(&fiber->arrived, 1, __ATOMIC_SEQ_CST);
+    system_call(__NR_tgkill, pool.process, home, POKE, 0, 0, 0);
 }
 
 static void call_home(struct fiber *fiber)

@@ -15,7 +15,11 @@
  * blocks one of them, to get EPIPE without a signal for instance, therefore stays home for good.
  */
 #define _GNU_SOURCE
+#include "home.h"
+#include "pool.h"
 #include "ring.h"
+#include "run_queue.h"
+#include "vectors.h"
 
 #include <asm/unistd.h>
 #include <errno.h>
@@ -26,14 +30,8 @@
 #define CANCEL 32
 #define CREDENTIALS 33
 
-/* By the carrier, when a fiber is to go on at home. Nothing of it is touched afterwards. */
-void send_home(struct fiber *fiber)
-{
-    int home = fiber->home;
-    __atomic_store_n(&fiber->carrier, NULL, __ATOMIC_RELAXED);
-    __atomic_store_n(&fiber->arrived, 1, __ATOMIC_SEQ_CST);
-    system_call(__NR_tgkill, pool.process, home, POKE, 0, 0, 0);
-}
+bool poke_is_ours;
+void (*foreign_poke)(siginfo_t *info, void *context);
 
 static void poke_carrier(struct fiber *fiber)
 {
@@ -143,11 +141,6 @@ static int return_signal(struct fiber *fiber)
                                     (long)&fiber->held_info, 0, 0) == -EAGAIN)
         system_call(__NR_sched_yield, 0, 0, 0, 0, 0, 0);
     return held;
-}
-
-void set_signals(uint64_t mask, uint64_t *before)
-{
-    system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)before, sizeof mask, 0, 0);
 }
 
 int come_home(struct fiber *fiber)

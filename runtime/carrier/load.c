@@ -30,7 +30,9 @@
  * cores have one each.
  */
 #define _GNU_SOURCE
-#include "carrier.h"
+#include "load.h"
+#include "fibers.h"
+#include "settings.h"
 
 #include <asm/unistd.h>
 #include <fcntl.h>

@@ -10,7 +10,8 @@
  * server with taskset means it; and to choose another CPU, which other cores or teams have already.
  */
 #define _GNU_SOURCE
-#include "carrier.h"
+#include "load.h"
+#include "processors.h"
 
 #include <asm/unistd.h>
 

@@ -1,28 +1,29 @@
 /*
  * The carrier pool: kernel threads that run fibers, one at a time on each core, and spares.
  *
- * They are made by a bare clone rather than by pthread_create: libc then neither counts nor signals
- * them, a program with one thread stays one to its malloc, and they can be made wherever a hook
- * is. They touch no thread-local storage, since between fibers the FS base is whoever's came
- * last.
+ * They are made without libc (bare.c), and touch no thread-local storage, since between fibers the
+ * FS base is whoever's came last.
  *
- * Each starts as a spare and waits to be made holder of its core (carrier.h). A fiber that
+ * Each starts as a spare and waits to be made holder of its core (cores.h). A fiber that
  * blocks keeps its carrier; that is why there are as many carriers as blocked fibers, and one.
  * They are never freed: one that has ended is started again.
  */
 #define _GNU_SOURCE
+#include "pool.h"
+#include "fibers.h"
+#include "processors.h"
 #include "ring.h"
+#include "run_queue.h"
+#include "vectors.h"
+#include "watchdog.h"
 
 #include <asm/unistd.h>
 #include <errno.h>
-#include <sched.h>
 #include <sys/prctl.h>
 
 #define STACK_SIZE 32768
 /* For the frame of a signal, which is as large as all registers, and what moves it (handlers.c). */
 #define SIGNAL_STACK_SIZE 65536
-
-struct pool pool;
 
 /* After which a watchdog that the kernel had no thread for is asked for again. */
 #define RETRY_US 1000000
@@ -170,16 +171,6 @@ static void work(void *argument)
     __builtin_unreachable();
 }
 
-bool start_bare(void (*run)(void *), void *argument, void *stack_top, int *word)
-{
-    long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
-                 CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
-    if (start_thread(flags, first_stack(stack_top, run, argument), word, word) > 0)
-        return true;
-    __atomic_store_n(word, 0, __ATOMIC_RELEASE);
-    return false;
-}
-
 /* A carrier for `core`, waiting to be woken; under the lock. NULL when the kernel has no more. */
 static struct carrier *start_carrier(struct core *core)
 {
@@ -238,7 +229,7 @@ bool prepare_pool(const uint32_t *processors)
 {
     uint32_t cores = program.teams * program.cores;
     pool.cores = map_memory(cores * sizeof *pool.cores);
-    if (pool.cores == NULL || !prepare_stalls(cores))
+    if (pool.cores == NULL)
         return false;
     for (uint32_t i = 0; i < cores; i++)
         pool.cores[i].processor = processors[i];

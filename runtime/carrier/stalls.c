@@ -7,7 +7,12 @@
  * those that wait go home.
  */
 #define _GNU_SOURCE
+#include "stalls.h"
+#include "fibers.h"
+#include "load.h"
+#include "pool.h"
 #include "ring.h"
+#include "run_queue.h"
 
 #include <asm/unistd.h>
 

@@ -12,7 +12,7 @@
  * keep more (runtime/enter.S).
  */
 #define _GNU_SOURCE
-#include "carrier.h"
+#include "vectors.h"
 
 #include <cpuid.h>
 

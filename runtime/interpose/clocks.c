@@ -10,7 +10,9 @@
  * clocks but these they cost a comparison.
  */
 #define _GNU_SOURCE
-#include "posting.h"
+#include "home.h"
+#include "interposers.h"
+#include "originals.h"
 
 #include <asm/unistd.h>
 #include <dlfcn.h>

@@ -10,6 +10,8 @@
  */
 #define _GNU_SOURCE
 #include "carrier.h"
+#include "cores.h"
+#include "originals.h"
 
 #include <stdarg.h>
 #include <string.h>

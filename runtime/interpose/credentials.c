@@ -16,17 +16,57 @@
  * runtime. From then on it runs as if it were not patched.
  */
 #define _GNU_SOURCE
+#include "credentials.h"
 #include "carrier.h"
+#include "fibers.h"
+#include "forks.h"
+#include "home.h"
+#include "originals.h"
+#include "pool.h"
 #include "posted.h"
+#include "rest.h"
+#include "watchdog.h"
 
 #include <asm/unistd.h>
+#include <errno.h>
 #include <linux/io_uring.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
+
+/* Flags of io_uring_setup(), which headers of before Linux 6.1 lack. */
+#define SINGLE_ISSUER (1u << 12)
+#define DEFER_TASKRUN (1u << 13)
 
 typedef int credential_function(long, long, long, long, long);
 typedef long syscall_function(long, long, long, long, long, long, long);
+
+/* Whether a thread is the calling one, by libc's name for it or the kernel's. */
+bool is_itself(uintptr_t thread)
+{
+    return thread == 0 || thread == (uintptr_t)pthread_self() || (int)thread == gettid();
+}
+
+/* Whether io_uring_setup() with such flags ties the ring to the thread that makes it. */
+bool ties_a_ring(uint32_t flags)
+{
+    return (flags & (SINGLE_ISSUER | DEFER_TASKRUN)) != 0;
+}
+
+/* Read as the kernel reads it, since the program may be about to be told that it cannot. */
+bool is_tied(const void *parameters)
+{
+    struct io_uring_params found = {0};
+    const struct iovec to = {&found, sizeof found}, from = {(void *)parameters, sizeof found};
+    const long process = system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
+    const long size = system_call(__NR_process_vm_readv, process, (long)&to, 1, (long)&from, 1, 0);
+    if (size == -EFAULT)
+        return false;
+    /* Where it may not be read, it is as if it said so. */
+    return size != sizeof found || ties_a_ring(found.flags);
+}
 
 /* The watchdog has rights of its own too, whoever moves threads. */
 static bool must_close(void)

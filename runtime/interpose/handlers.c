@@ -17,7 +17,12 @@
  * for it, as for all signals, is told that it did, and is given the signals that others send.
  */
 #define _GNU_SOURCE
+#include "handlers.h"
 #include "carrier.h"
+#include "home.h"
+#include "originals.h"
+#include "pool.h"
+#include "terminated.h"
 
 #include <asm/unistd.h>
 #include <errno.h>
@@ -42,7 +47,6 @@ struct handling {
 };
 
 static handler_function *handlers[SIGNALS], handle;
-bool poke_is_ours;
 /* What the program has set for signal 16. */
 static struct sigaction for_poke;
 /* Signals for which siginterrupt() was called: signal() leaves SA_RESTART out. */
@@ -130,7 +134,7 @@ static bool is_handler(const struct sigaction *action)
     return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
 }
 
-void foreign_poke(siginfo_t *info, void *context)
+void take_foreign_poke(siginfo_t *info, void *context)
 {
     const uint64_t by_default[4] = {(uint64_t)(uintptr_t)SIG_DFL};
     if (is_handler(&for_poke)) {

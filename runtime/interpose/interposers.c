@@ -10,18 +10,26 @@
  * Rejected: catching system calls by seccomp or ptrace, which slows each one down.
  */
 #define _GNU_SOURCE
+#include "interposers.h"
+#include "affinity.h"
+#include "bare.h"
+#include "calls.h"
 #include "carrier.h"
+#include "credentials.h"
+#include "fibers.h"
+#include "forks.h"
+#include "handlers.h"
+#include "home.h"
+#include "originals.h"
 
 #include <asm/unistd.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <linux/io_uring.h>
 #include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <string.h>
-#include <sys/uio.h>
 
 enum rule {
     HOME_FIRST,
@@ -49,10 +57,6 @@ static const struct {
 #include "interposed.h"
 };
 
-/* Flags of io_uring_setup(), which headers of before Linux 6.1 lack. */
-#define SINGLE_ISSUER (1u << 12)
-#define DEFER_TASKRUN (1u << 13)
-
 /* In glibc's jump buffers. */
 #define STACK_POINTER 6
 /* No stack is larger. */
@@ -61,34 +65,6 @@ static const struct {
 static void *fork_itself;
 static void *originals[sizeof interposed_calls / sizeof *interposed_calls];
 
-/* libc's function of a name that this library defines too. */
-void *original(void **kept, const char *name)
-{
-    void *found = __atomic_load_n(kept, __ATOMIC_RELAXED);
-    if (found == NULL) {
-        found = dlsym(RTLD_NEXT, name);
-        if (found == NULL) {
-            complain("this libc has no %s", name);
-            system_call(__NR_exit_group, 127, 0, 0, 0, 0, 0);
-        }
-        __atomic_store_n(kept, found, __ATOMIC_RELAXED);
-    }
-    return found;
-}
-
-void stay_for_good(void)
-{
-    place.bound = place.stopped = true;
-    if (place.fiber != NULL)
-        go_home(place.fiber);
-}
-
-void stay_home(void)
-{
-    if (place.fiber != NULL)
-        go_home(place.fiber);
-}
-
 /* Where the stack will end once a jump buffer's owner goes on, as glibc keeps it; 0 if it does not
  * look like a place further up this stack. */
 static uintptr_t stack_of(const struct __jmp_buf_tag *buffer, uintptr_t at)
@@ -96,31 +72,6 @@ static uintptr_t stack_of(const struct __jmp_buf_tag *buffer, uintptr_t at)
     uintptr_t place = (uintptr_t)buffer->__jmpbuf[STACK_POINTER];
     __asm__("rorq $17, %0\n\txorq %%fs:48, %0" : "+r"(place) : : "cc");
     return place > at && place - at < MOST_STACK ? place : 0;
-}
-
-/* Whether a thread is the calling one, by libc's name for it or the kernel's. */
-bool is_itself(uintptr_t thread)
-{
-    return thread == 0 || thread == (uintptr_t)pthread_self() || (int)thread == gettid();
-}
-
-/* Whether io_uring_setup() with such flags ties the ring to the thread that makes it. */
-static bool ties_a_ring(uint32_t flags)
-{
-    return (flags & (SINGLE_ISSUER | DEFER_TASKRUN)) != 0;
-}
-
-/* Read as the kernel reads it, since the program may be about to be told that it cannot. */
-bool is_tied(const void *parameters)
-{
-    struct io_uring_params found = {0};
-    const struct iovec to = {&found, sizeof found}, from = {(void *)parameters, sizeof found};
-    const long process = system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
-    const long size = system_call(__NR_process_vm_readv, process, (long)&to, 1, (long)&from, 1, 0);
-    if (size == -EFAULT)
-        return false;
-    /* Where it may not be read, it is as if it said so. */
-    return size != sizeof found || ties_a_ring(found.flags);
 }
 
 /* Whether a call makes the calling thread differ, to the kernel, from the process's others. */

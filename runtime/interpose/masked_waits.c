@@ -6,7 +6,8 @@
  * not of interposed.h, which knows a call's first two arguments.
  */
 #define _GNU_SOURCE
-#include "carrier.h"
+#include "home.h"
+#include "originals.h"
 
 #include <poll.h>
 #include <sys/epoll.h>

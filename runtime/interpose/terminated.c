@@ -10,7 +10,9 @@
  * Signals that dump a core are left alone.
  */
 #define _GNU_SOURCE
-#include "runtime.h"
+#include "terminated.h"
+#include "statistics.h"
+#include "system.h"
 
 #include <asm/unistd.h>
 #include <signal.h>

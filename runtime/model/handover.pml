@@ -42,7 +42,7 @@ byte runner[FIBERS] = NO_THREAD;
 byte expected[FIBERS];
 
 /* The fiber's stack is loaded: from here on this thread runs it. */
-/* mirrors: runtime/asm/switch.S switch_stack */
+/* mirrors: runtime/system/switch.S switch_stack */
 inline load_stack(thread, fiber) {
     atomic {
         assert(runner[fiber] == NO_THREAD);
@@ -74,7 +74,7 @@ inline program(thread, fiber) {
 }
 
 /* Saves the fiber's registers; then the thread is on a stack of the runtime's. */
-/* mirrors: runtime/carrier/carrier.h leave */
+/* mirrors: runtime/carrier/vectors.h leave */
 inline leave(thread, fiber) {
 #ifndef MUTATE_VECTORS_SAVED_LATE
     vectors[fiber] = vectors_of[thread];
@@ -82,12 +82,12 @@ inline leave(thread, fiber) {
     atomic { stack[fiber] = stack_of[thread]; runner[fiber] = NO_THREAD }
 }
 
-/* mirrors: runtime/carrier/run_queue.c hand_over */
+/* mirrors: runtime/run_queues/run_queue.c hand_over */
 inline hand_over(core, fiber) {
     queue[core]!fiber
 }
 
-/* mirrors: runtime/carrier/home.c send_home */
+/* mirrors: runtime/carrier/fibers.c send_home */
 inline send_home(fiber) {
 #ifdef MUTATE_CARRIER_AFTER_ARRIVED
     arrived[fiber] = true;

@@ -60,7 +60,7 @@ inline poke_carrier() {
     fi
 }
 
-/* mirrors: runtime/carrier/home.c send_home */
+/* mirrors: runtime/carrier/fibers.c send_home */
 inline send_home() {
     has_carrier = false;
     arrived = true;

@@ -265,7 +265,7 @@ inline relieve_core() {
     }
 }
 
-/* mirrors: runtime/core/watchdog.c keep */
+/* mirrors: runtime/decisions/watch.c keep_watch */
 /* mirrors: runtime/carrier/stalls.c relieve_stalls */
 proctype watchdog() {
     byte core, seen, spare;

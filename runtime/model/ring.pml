@@ -60,7 +60,7 @@ mtype = { RUNS, IN_RING, QUEUED, AT_HOME, DONE };
 mtype is[FIBERS] = QUEUED;
 byte current, has_asked, waited, done, calls_home = CALLS;
 
-/* mirrors: runtime/posted/ring.c needs_holder */
+/* mirrors: runtime/run_queues/ring.c needs_holder */
 #ifdef MUTATE_RING_NOT_PASSED
 #define needs_holder(blocks) false
 #else
@@ -72,7 +72,7 @@ byte current, has_asked, waited, done, calls_home = CALLS;
 #define is_awaited ((len(queue) != 0) || needs_holder(holder & RUNNING))
 
 /* Who is woken in the ring's sleep is woken by a signal. */
-/* mirrors: runtime/carrier/run_queue.c hand_over wake_holder */
+/* mirrors: runtime/run_queues/run_queue.c hand_over wake_holder */
 inline hand_over(which) {
     atomic {
         assert(is[which] == IN_RING || is[which] == AT_HOME);
@@ -87,7 +87,7 @@ inline hand_over(which) {
     atomic { asleep = asleep && found != ASLEEP && found != BUSY; found = 0 }
 }
 
-/* mirrors: runtime/posted/ring.c take_results */
+/* mirrors: runtime/run_queues/ring.c take_results */
 inline take_results() {
     do
     :: (len(results) != 0) ->
@@ -118,7 +118,7 @@ inline take_results() {
 }
 
 /* The kernel makes what was put. */
-/* mirrors: runtime/posted/ring.c submit_requests */
+/* mirrors: runtime/run_queues/ring.c submit_requests */
 inline submit_requests(least) {
     if
     :: unsubmitted >= least ->
@@ -148,7 +148,7 @@ end:
     :: atomic { armed[2] && (waiting == 2 || is_late) -> armed[2] = false; results!WAITER, 2 }
     od
 }
-/* mirrors: runtime/posted/ring.c put_request */
+/* mirrors: runtime/run_queues/ring.c put_request */
 inline put_request(which) {
     atomic {
         assert((holder >> 1) == self);
@@ -196,7 +196,7 @@ inline run_fiber(which) {
     fi
 }
 
-/* mirrors: runtime/posted/ring.c cancel_wait */
+/* mirrors: runtime/run_queues/ring.c cancel_wait */
 inline cancel_wait(which) {
     if
     :: which == WAITER && left_wait != 0 ->
@@ -205,7 +205,7 @@ inline cancel_wait(which) {
     fi
 }
 
-/* mirrors: runtime/carrier/run_queue.c take_waiting */
+/* mirrors: runtime/run_queues/run_queue.c take_waiting */
 inline take_waiting() {
     atomic {
         assert((holder >> 1) == self);
@@ -217,7 +217,7 @@ inline take_waiting() {
 }
 
 /* Signals come from here on in the wait alone. */
-/* mirrors: runtime/posted/ring.c sleep_in_ring */
+/* mirrors: runtime/run_queues/ring.c sleep_in_ring */
 inline sleep_in_ring() {
 #ifndef MUTATE_POKE_BEFORE_SLEEP
     blocked[self] = true;
@@ -239,7 +239,7 @@ end_sleeps:
     atomic { state = ((len(queue) == 0) && state == ASLEEP -> WATCHED : state); swapped = false }
 }
 
-/* mirrors: runtime/carrier/run_queue.c wait_for_work */
+/* mirrors: runtime/run_queues/waiting.c wait_for_work */
 inline wait_for_work() {
     atomic { state = ((len(queue) == 0) && state == BUSY -> WATCHED : state) };
     if
@@ -290,7 +290,7 @@ end_is_spare:
 }
 
 /* Away from home; who is sent home without having been called ends there. */
-/* mirrors: runtime/posted/ring.c end_wait */
+/* mirrors: runtime/run_queues/ring.c end_wait */
 /* mirrors: runtime/carrier/home.c await */
 proctype home() {
     byte turn, found;
@@ -345,7 +345,7 @@ inline send_queue_home() {
 
 /* mirrors: runtime/carrier/stalls.c relieve_stalls */
 /* mirrors: runtime/carrier/pool.c relieve_core */
-/* mirrors: runtime/core/watchdog.c keep */
+/* mirrors: runtime/decisions/watch.c keep_watch */
 proctype watchdog() {
     byte self = STRANGER, fiber = FIBERS, taken = FIBERS, turn, found, seen;
     bool swapped;

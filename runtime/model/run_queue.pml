@@ -34,12 +34,12 @@ chan order = [FIBERS] of { byte };
 bool waits[FIRST_FIBER + FIBERS];
 byte stopped;
 
-/* mirrors: runtime/carrier/run_queue.c wake_holder */
+/* mirrors: runtime/run_queues/run_queue.c wake_holder */
 inline wake_holder() {
     in_futex = false
 }
 
-/* mirrors: runtime/carrier/run_queue.c hand_over */
+/* mirrors: runtime/run_queues/run_queue.c hand_over */
 inline hand_over(fiber) {
 #ifdef MUTATE_WAKE_BEFORE_PUBLISH
     if
@@ -95,7 +95,7 @@ proctype comes(byte fiber) {
     stopped++
 }
 
-/* mirrors: runtime/carrier/run_queue.c take_all */
+/* mirrors: runtime/run_queues/run_queue.c take_all */
 inline take_all() {
 #ifdef MUTATE_TAKE_BY_STORE
     newest = run_queue;
@@ -126,7 +126,7 @@ inline take_all() {
     }
 }
 
-/* mirrors: runtime/carrier/run_queue.c take_oldest */
+/* mirrors: runtime/run_queues/run_queue.c take_oldest */
 inline take_oldest(fiber) {
     fiber = NOBODY;
     newest = WATCHED;
@@ -162,7 +162,7 @@ inline futex_wait() {
     fi
 }
 
-/* mirrors: runtime/carrier/run_queue.c wait_for_work */
+/* mirrors: runtime/run_queues/waiting.c wait_for_work */
 inline wait_for_work() {
     CAS(run_queue, BUSY, WATCHED);
     do
@@ -212,7 +212,7 @@ proctype holder() {
     od
 }
 
-/* mirrors: runtime/carrier/run_queue.c wake_watcher */
+/* mirrors: runtime/run_queues/run_queue.c wake_watcher */
 inline wake_watcher() {
     CAS(run_queue, ASLEEP, WATCHED);
     if

@@ -66,7 +66,7 @@ end:
     od
 }
 
-/* mirrors: runtime/core/watchdog.c wake_watchdog */
+/* mirrors: runtime/threads/watchdog.c wake_watchdog */
 inline wake_watchdog() {
     if
     :: asleep -> atomic { in_futex = (asleep -> false : in_futex); asleep = false }
@@ -74,7 +74,7 @@ inline wake_watchdog() {
     fi
 }
 
-/* mirrors: runtime/carrier/run_queue.c hand_over */
+/* mirrors: runtime/run_queues/run_queue.c hand_over */
 inline hand_over(fiber) {
     atomic { was_busy = (len(pushed) == 0) && busy; pushed!fiber; is[fiber] = WAITS };
     if
@@ -103,7 +103,7 @@ proctype comes(byte fiber) {
 }
 
 /* Its first look at the run queue is left out: nobody but the holder takes from there. */
-/* mirrors: runtime/carrier/run_queue.c take_waiting take_oldest take_all */
+/* mirrors: runtime/run_queues/run_queue.c take_waiting take_oldest take_all */
 inline take_waiting(self) {
     atomic {
         assert((holder >> 1) == self);
@@ -287,7 +287,7 @@ inline relieve_stalls() {
 }
 
 /* Having seen nobody wait, often enough, it says that it sleeps and looks once more. */
-/* mirrors: runtime/core/watchdog.c keep */
+/* mirrors: runtime/decisions/watch.c keep_watch */
 proctype watchdog() {
     byte seen_holder, last_holder, spare, fiber = FIBERS;
     bool awaited, held_up, swapped, is_new, goes_to_sleep;

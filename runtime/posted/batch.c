@@ -19,35 +19,13 @@
  */
 #define _GNU_SOURCE
 #include "posting.h"
+#include "home.h"
+#include "originals.h"
 
 #include <asm/unistd.h>
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <poll.h>
-
-long call_libc(const struct posting *posting)
-{
-    const long *a = posting->arguments;
-    return posting->next(a[0], a[1], a[2], a[3], a[4], a[5], a[6]);
-}
-
-long fail(long error)
-{
-    errno = (int)-error;
-    return -1;
-}
-
-/* Puts the request, and goes on with its result; perhaps at home. */
-static int32_t park(struct posting *posting)
-{
-    struct fiber *fiber = posting->fiber;
-    fiber->request = &posting->request;
-    fiber->going = TO_RING;
-    leave(fiber, &fiber->carrier->stack);
-    if (fiber->carrier == NULL)
-        posting->held = come_home(fiber);
-    return posting->request.result;
-}
 
 /* The same where nobody would run meanwhile. */
 static long make_at_once(const struct posting *posting)
@@ -64,19 +42,6 @@ static long make_at_once(const struct posting *posting)
     long size = is_message ? (long)request->flags : (long)request->length;
     return system_call(calls[request->operation], request->file, (long)request->address, size,
                        is_message ? 0 : (long)request->flags, 0, 0);
-}
-
-int32_t await_ready(struct posting *posting, int file, uint32_t events, const int64_t *limit)
-{
-    if (posting->fiber->carrier == NULL)
-        return -EINTR;
-    posting->request = (struct request){
-        .operation = IORING_OP_POLL_ADD,
-        .file = file,
-        .flags = events,
-        .limit = limit,
-    };
-    return park(posting);
 }
 
 static bool does_not_wait(const struct posting *posting)

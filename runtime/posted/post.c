@@ -19,7 +19,13 @@
  */
 #define _GNU_SOURCE
 #include "posted.h"
+#include "carrier.h"
+#include "home.h"
+#include "hooks.h"
+#include "originals.h"
 #include "ring.h"
+#include "run_queue.h"
+#include "vectors.h"
 
 #include <asm/unistd.h>
 #include <stdlib.h>
@@ -56,7 +62,6 @@ static bool is_asked[SYMBOLS];
 static bool is_open, is_settled;
 static enum way way;
 static int32_t core_of_calls;
-static size_t counts_at, counts_size;
 
 bool calls_are_asked(void)
 {
@@ -138,7 +143,7 @@ uint32_t order_calls(uint32_t cores)
                                        "(docs/reference/system-calls.md lists those that can)");
         name += length + 1;
     }
-    counts_size = SYMBOLS * sizeof(struct counts);
+    more_size = SYMBOLS * sizeof(struct counts);
     uint32_t least = core_of_calls < 0 ? 1 : (uint32_t)core_of_calls + 1;
     return least > cores ? least : cores;
 }
@@ -167,26 +172,9 @@ void open_calls(bool by_carriers)
     __atomic_store_n(&is_settled, true, __ATOMIC_RELEASE);
 }
 
-/* Asked within hooks, where libc's functions may not be called. */
-size_t size_of_posted(void)
-{
-    return counts_size;
-}
-
-void place_posted(size_t distance)
-{
-    counts_at = distance;
-}
-
 static struct counts *counts_of(const struct block *block)
 {
-    return (struct counts *)((char *)block + counts_at);
-}
-
-void forget_posted(struct block *block)
-{
-    for (uint32_t i = 0; i < SYMBOLS && size_of_posted() != 0; i++)
-        counts_of(block)[i] = (struct counts){0};
+    return (struct counts *)((char *)block + more_at);
 }
 
 bool posted_of(uint32_t number, struct posted *posted)

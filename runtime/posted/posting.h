@@ -24,10 +24,11 @@ struct posting {
     int held; /* the signal for which it was called home, or 0 */
 };
 
-/* batch.c */
+/* park.c */
 /* What libc's function makes of it. */
 long call_libc(const struct posting *posting);
-long fail(long error);
+/* Puts the request, and goes on with its result; perhaps at home. */
+int32_t park(struct posting *posting);
 /* Waits for the file to be ready, at most until `limit`; what it is ready for, or an error:
  * ECANCELED when the time is over, EINTR when the thread was called home. */
 int32_t await_ready(struct posting *posting, int file, uint32_t events, const int64_t *limit);

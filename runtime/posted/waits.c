@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "posting.h"
+#include "originals.h"
 
 #include <asm/unistd.h>
 #include <errno.h>

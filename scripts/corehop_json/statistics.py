@@ -1,4 +1,4 @@
-"""What a patched server writes to COREHOP_STATS (runtime/core/statistics.c)."""
+"""What a patched server writes to COREHOP_STATS (runtime/decisions/statistics.c)."""
 
 from __future__ import annotations
 

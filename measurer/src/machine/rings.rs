@@ -11,8 +11,8 @@ const REQUESTS: u32 = 256;
 const MOST_RESULTS: u32 = 4096;
 const SIZED: u32 = 1 << 3 | 1 << 4;
 
-/// What the runtime needs (runtime/posted/ring_memory.c): one mapping, no lost results, submissions
-/// that stay, fast polls, and threads of the kernel that take any file.
+/// What the runtime needs (runtime/run_queues/ring_memory.c): one mapping, no lost results,
+/// submissions that stay, fast polls, and threads of the kernel that take any file.
 const NEEDED: u32 = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7;
 
 /// Why system calls cannot be made in batches here; nothing where they can.

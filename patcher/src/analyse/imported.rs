@@ -3,12 +3,12 @@
 //! What such a call runs lies in another file, most often in libc, which is never hooked. So its
 //! returns cannot be hooked either. Instead the stub of the procedure linkage table, which is the
 //! caller's own, hands the call to the runtime, and that calls the function from a frame of its own
-//! (runtime/asm/enter.S), which unwinders know. Arguments on the stack would then lie one frame too
-//! high, a second return of one call would find the frame gone, and a function that asks who calls
-//! it would be told the runtime. Nothing in a file says which functions do such things. So these
-//! are those of libc that are known not to, by their prototypes in POSIX.1-2017 and the GNU C
-//! Library's manual: six arguments at most, all in registers, one return. Functions with `...`
-//! are among them where six are the most that they take.
+//! (runtime/hooks/enter.S), which unwinders know. Arguments on the stack would then lie one frame
+//! too high, a second return of one call would find the frame gone, and a function that asks who
+//! calls it would be told the runtime. Nothing in a file says which functions do such things. So
+//! these are those of libc that are known not to, by their prototypes in POSIX.1-2017 and the GNU C
+//! Library's manual: six arguments at most, all in registers, one return. Functions with `...` are
+//! among them where six are the most that they take.
 
 /// Memory.
 const MEMORY: &str = "\

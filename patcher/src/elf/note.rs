@@ -1,7 +1,7 @@
 //! The notes by which a patched file is known: what the runtime needs, and all that was done.
 //!
 //! Both live in one note segment with owner `corehop`. The first is read by the runtime at
-//! start-up (`runtime/core/runtime.h` has the same layout); the second, the manifest, is a JSON
+//! start-up (`runtime/hooks/modules.h` has the same layout); the second, the manifest, is a JSON
 //! text behind its CRC-32C. The checksum is there because nothing else in the file says what the
 //! manifest must be: a changed digit in it would still be JSON.
 
@@ -18,7 +18,7 @@ const RUNTIME: u32 = 1;
 /// Note type of the manifest.
 const MANIFEST: u32 = 2;
 
-/// What the runtime reads: `struct note` of `runtime/core/runtime.h`.
+/// What the runtime reads: `struct note` of `runtime/hooks/modules.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RuntimeNote {
     pub abi: u32,

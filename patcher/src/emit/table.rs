@@ -1,6 +1,7 @@
 //! The runtime reads these tables: the hooks of a file, and the plan that they are a part of.
 //!
-//! Offsets in the tables are those of `runtime/core/runtime.h`.
+//! Offsets in the tables are those of `runtime/threads/program.h` (`struct hook`) and
+//! `runtime/hooks/modules.h` (`struct planned`).
 
 use crate::Hook;
 use crate::elf::{RuntimeNote, Whole};
@@ -17,7 +18,7 @@ const ARGUMENTS: u8 = Argument::ALL.len() as u8;
 /// In the mode's place: another call of the function that the hook before it is of.
 const ANOTHER_CALL: u8 = 3;
 
-/// As `runtime/core/runtime.h` numbers modes.
+/// As `runtime/threads/program.h` numbers modes.
 pub(crate) fn number(mode: Mode) -> u8 {
     match mode {
         Mode::Enter => 0,

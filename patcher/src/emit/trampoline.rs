@@ -3,7 +3,7 @@
 //! A patched entry jumps to its trampoline, which steps over the red zone (an entry may also be
 //! jumped to, from a function that keeps data there), names the hook, calls one shared stub, runs
 //! the displaced instructions and jumps back. The stub jumps on to where the runtime's slot says
-//! (runtime/asm/enter.S), which gives all registers and flags back, because GCC's -fipa-ra lets a
+//! (runtime/hooks/enter.S), which gives all registers and flags back, because GCC's -fipa-ra lets a
 //! caller keep any register its callee was seen not to touch. While the slot is zero the stub
 //! returns at once: `jrcxz` tests it and leaves the flags alone.
 //!

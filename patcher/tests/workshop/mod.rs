@@ -45,10 +45,17 @@ pub fn build(folder: &Path, name: &str, flags: &[&str], sources: &[&str]) -> Pat
 /// Compiles a fixture that includes files of the runtime, which it is to try alone.
 pub fn build_alone(folder: &Path, name: &str) -> PathBuf {
     let runtime = concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime");
-    let rooms =
-        ["core", "carrier", "posted", "asm", "backends"].map(|room| format!("-I{runtime}/{room}"));
+    let folders = [
+        "system",
+        "threads",
+        "hooks",
+        "run_queues",
+        "carrier",
+        "decisions",
+    ];
+    let folders = folders.map(|folder| format!("-I{runtime}/{folder}"));
     let mut flags = vec!["-xc", "-std=gnu11", "-DCOREHOP_ABI=0"];
-    flags.extend(rooms.iter().map(String::as_str));
+    flags.extend(folders.iter().map(String::as_str));
     build(folder, name, &flags, &[&format!("{name}.c")])
 }
 

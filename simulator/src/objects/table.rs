@@ -1,5 +1,5 @@
 //! Which object has which core: the rules of docs/reference/objects.md, as the runtime's table
-//! (`runtime/core/objects.c`) has them for one process.
+//! (`runtime/hooks/objects.c`) has them for one process.
 
 use crate::ids::CoreId;
 use corehop_traces::ThreadId;

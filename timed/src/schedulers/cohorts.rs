@@ -1,7 +1,7 @@
 //! The order in which a core takes threads that wait for it: by cohorts of those that came by the
 //! same hook.
 //!
-//! This is the rule of `runtime/carrier/cohort.c`. The core goes on with the thread that waits
+//! This is the rule of `runtime/run_queues/cohort.c`. The core goes on with the thread that waits
 //! longest of those that came by what its turn is about, until it took B in this turn or none
 //! waits; then the one that waits longest of all begins a turn. With B = 1 it is the order in which
 //! threads come. Of threads that come later, at most (B - 1)(H - 1) are taken before one that

@@ -4,7 +4,7 @@
 //! Where the code will lie relative to its module is not known before the loader has placed both.
 //! So it is laid out twice, as if it followed the module at two distances: whatever differs is a
 //! distance to the module, and the runtime adjusts just these words. Nothing else needs to know
-//! which instructions refer to what. The layout is that of `runtime/core/in_memory.c`.
+//! which instructions refer to what. The layout is that of `runtime/start/in_memory.c`.
 
 use crate::Error;
 use crate::analyse::{Analysis, DYNAMIC};

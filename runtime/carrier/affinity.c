@@ -1,0 +1,108 @@
+/*
+ * The affinity backend: a hop is one sched_setaffinity of the calling thread.
+ *
+ * The kernel moves the thread, and everything the program may rely on (thread id, signal mask,
+ * thread-local storage, errno) stays as it was. The price is tens of microseconds a hop, so it
+ * pays only for phases that are longer. The core a thread was last put on is remembered, which
+ * makes a hook on the right core cost a few nanoseconds and no system call.
+ *
+ * A signal handler may run hooked functions in the midst of a hop and move the thread too. Whoever
+ * finishes last must leave the remembered core and the real one the same: so the core is
+ * remembered first, and the call repeated if a handler has changed it meanwhile.
+ *
+ * What follows from pinning: a thread or process made by a hopped thread would inherit its single
+ * CPU, and would ask for its own mask in vain. So pthread_create and fork, and all that starts
+ * programs or threads or asks for a mask (interposed.h), find the program's own mask; the next hook
+ * pins the thread again. A thread that sets its own affinity is moved no more.
+ */
+#define _GNU_SOURCE
+#include "affinity.h"
+#include "place.h"
+#include "processors.h"
+
+#include <asm/unistd.h>
+#include <stdlib.h>
+
+/* One mask per plan core, team after team. */
+static struct mask *masks;
+
+static long set_mask(const struct mask *mask)
+{
+    return system_call(__NR_sched_setaffinity, 0, (long)mask_size, (long)mask, 0, 0, 0);
+}
+
+/* Moves the thread to `core`; true if it is there. */
+static bool move(int32_t core)
+{
+    int32_t before = place.core;
+    do {
+        __atomic_store_n(&place.core, core, __ATOMIC_RELAXED);
+        if (UNLIKELY(set_mask(&masks[place.team * program.cores + core]) < 0)) {
+            place.stopped = true;
+            place.core = before;
+            return false;
+        }
+    } while (UNLIKELY(__atomic_load_n(&place.core, __ATOMIC_RELAXED) != core));
+    return true;
+}
+
+static void hop(uint64_t *hops, int32_t core)
+{
+    if (place.backend != &affinity_backend)
+        take_over(&affinity_backend);
+    if (place.stopped)
+        return;
+    uint64_t began = hop_begins();
+    if (!move(core)) {
+        bump(&place.block->failed_hops);
+        return;
+    }
+    hop_ends(place.block, began);
+    if (place.counted != core)
+        bump(hops);
+    place.counted = core;
+}
+
+static bool prepare(void)
+{
+    const uint32_t *processors = choose_processors();
+    if (processors == NULL)
+        return false;
+    uint32_t cores = program.teams * program.cores;
+    masks = calloc(cores, sizeof *masks);
+    if (masks == NULL) {
+        complain("no memory for the masks of %u cores: running without hops", cores);
+        return false;
+    }
+    for (uint32_t core = 0; core < cores; core++)
+        masks[core] = mask_of(processors[core]);
+    return true;
+}
+
+/* Between these two the calling thread may run anywhere the program may. */
+void affinity_suspend(void)
+{
+    if (place.backend == &affinity_backend && place.core >= 0)
+        set_mask(&own_mask);
+}
+
+void affinity_release(void)
+{
+    affinity_suspend();
+    if (place.backend == &affinity_backend)
+        place.core = -1;
+}
+
+void affinity_resume(void)
+{
+    if (place.backend == &affinity_backend && place.core >= 0)
+        move(place.core);
+}
+
+const struct backend affinity_backend = {
+    .name = "affinity",
+    .hop = hop,
+    .prepare = prepare,
+    .leave = affinity_suspend,
+    .forked = affinity_suspend,
+};

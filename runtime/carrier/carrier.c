@@ -1,0 +1,232 @@
+/*
+ * The carrier backend: a hop hands the thread, as it is, to a kernel thread on the other core.
+ *
+ * No system call, no scheduler: the thread's registers are left in memory, its address goes into
+ * the core's run queue, and the carrier that watches the run queue goes on with it. That costs a
+ * fraction of a microsecond while the carrier spins. The price is that the program's thread is no
+ * longer one kernel thread; cores.h says how that is kept up, docs/reference/carrier.md where it
+ * ends.
+ *
+ * So this backend is used only when asked for by name, refuses machines and programs on which it
+ * would be wrong, and hands the process over to affinity when it meets something it cannot do.
+ */
+#define _GNU_SOURCE
+#include "carrier.h"
+#include "affinity.h"
+#include "fibers.h"
+#include "home.h"
+#include "load.h"
+#include "opening.h"
+#include "patience.h"
+#include "place.h"
+#include "pool.h"
+#include "processors.h"
+#include "run_queue.h"
+#include "stalls.h"
+#include "vectors.h"
+
+#include <asm/unistd.h>
+#include <cpuid.h>
+#include <errno.h>
+#include <sys/auxv.h>
+
+#define HAS_FSGSBASE 2
+#define SHADOW_STACK_STATUS 0x5005
+
+extern const unsigned int __rseq_size __attribute__((weak));
+
+static const char *refusal = "it was not prepared";
+
+const char *carrier_refusal(void)
+{
+    return refusal;
+}
+
+bool carriers_are_possible(void)
+{
+    return refusal == NULL;
+}
+
+void give_up(const char *reason)
+{
+    if (refusal != NULL)
+        return;
+    refusal = reason;
+    bool is_in_use = program.backend == &carrier_backend;
+    if (is_in_use || auto_is_on())
+        complain("carrier: %s: from here on affinity", reason);
+    if (is_in_use)
+        use_backend(&affinity_backend);
+}
+
+void give_up_now(const char *reason)
+{
+    bool has_carriers = refusal == NULL && __atomic_load_n(&pool.open, __ATOMIC_SEQ_CST);
+    give_up(reason);
+    stay_home();
+    if (has_carriers) {
+        close_pool();
+        reopen_pool();
+    }
+}
+
+/* Whether the kernel keeps something for this thread that a carrier cannot take over: a GS base, or
+ * an area for restartable sequences, which says on which CPU the thread's *home* is. Asking for an
+ * area is the one way to learn that there is one. Asked once a thread, so hop() is not to contain
+ * it. */
+static __attribute__((noinline)) bool has_own_state(void)
+{
+    struct {
+        uint32_t words[8];
+    } __attribute__((aligned(32))) area = {{0}};
+    const uint32_t signature = 0x53053053;
+    uintptr_t base;
+    __asm__ volatile("rdgsbase %0" : "=r"(base));
+    if (base != 0)
+        return true;
+    long result = system_call(__NR_rseq, (long)&area, sizeof area, 0, signature, 0, 0);
+    if (result == 0)
+        system_call(__NR_rseq, (long)&area, sizeof area, 1, signature, 0, 0);
+    else if (result != -ENOSYS)
+        give_up("a thread uses restartable sequences");
+    return result != 0 && result != -ENOSYS;
+}
+
+/* The slow part of a hook: true if the thread may be carried at all. */
+static bool is_ready(void)
+{
+    if (place.backend != &carrier_backend)
+        take_over(&carrier_backend);
+    if (place.stopped || place.handlers != 0)
+        return false;
+    if (place.fiber != NULL)
+        return true;
+    if (place.followed && !place.bound && !has_own_state())
+        place.fiber = enlist(run_home);
+    if (place.fiber != NULL)
+        return true;
+    place.stopped = true;
+    bump(&place.block->failed_hops);
+    return false;
+}
+
+/* Moves the calling thread to a core's carrier; false if it is at home instead. */
+static inline bool move_to(struct fiber *fiber, struct core *to)
+{
+    fiber->going = (int32_t)(to - pool.cores);
+    fetch(&to->run_queue);
+    if (LIKELY(fiber->carrier != NULL))
+        leave(fiber, &fiber->carrier->stack);
+    else if (!depart(fiber))
+        return false;
+    if (LIKELY(fiber->carrier != NULL))
+        return true;
+    come_home(fiber);
+    return false;
+}
+
+static inline void count_hop(uint64_t *hops, int32_t core)
+{
+    if (place.counted != core)
+        bump(hops);
+    place.counted = core;
+}
+
+/* The plan would move the thread, but it stays, or goes home: at its next hook it is looked at
+ * again. */
+static void decline(uint64_t *hops, int32_t core)
+{
+    place.core = -1;
+    if (place.counted != core)
+        bump(&place.block->declined_hops);
+    count_hop(hops, core);
+}
+
+static void hop(uint64_t *hops, int32_t core)
+{
+    if (!is_ready() || place.core == core)
+        return;
+    struct fiber *fiber = place.fiber;
+    struct core *to = core_of(place.team, (uint32_t)core);
+    if (UNLIKELY(is_paused(place.team))) {
+        go_home(fiber);
+        decline(hops, core);
+        return;
+    }
+    /* After a hop that was declined it may be there already. */
+    if (LIKELY(fiber->carrier == NULL || fiber->carrier->core != to)) {
+        if (UNLIKELY(is_declined(fiber, to))) {
+            decline(hops, core);
+            return;
+        }
+        uint64_t began = hop_begins();
+        fiber->counters = hops;
+        /* Cheaper than to ask whether anybody wants to know. */
+        fiber->came_by = came_by(hops);
+        /* Called home on the way, for a signal perhaps, it tries once more. */
+        for (int tries = 0; UNLIKELY(!move_to(fiber, to)); tries++)
+            if (tries == 1)
+                return;
+        hop_ends(place.block, began);
+    }
+    place.core = core;
+    count_hop(hops, core);
+}
+
+static const char *reason_against(void)
+{
+    uint32_t a, b, c, d;
+    uint64_t shadow = 0;
+    if (!program.is_starting)
+        return "the program had started before its first patched file was loaded";
+    __cpuid(1, a, b, c, d);
+    if ((getauxval(AT_HWCAP2) & HAS_FSGSBASE) == 0)
+        return "this machine or kernel has no FSGSBASE";
+    if ((c & bit_OSXSAVE) == 0 || !prepare_vectors())
+        return "this machine or kernel has no XSAVE";
+    if (system_call(__NR_arch_prctl, SHADOW_STACK_STATUS, (long)&shadow, 0, 0, 0, 0) == 0 &&
+        (shadow & 1) != 0)
+        return "this program runs with a shadow stack";
+    if (&__rseq_size != NULL && __rseq_size != 0)
+        return "libc uses restartable sequences (start the program with "
+               "GLIBC_TUNABLES=glibc.pthread.rseq=0)";
+    const uint32_t *processors = choose_processors();
+    if (processors == NULL)
+        return "no CPUs to use";
+    if (!prepare_pool(processors) || !prepare_stalls(core_count()) || !prepare_load())
+        return "no memory";
+    prepare_run_queues();
+    prepare_cohorts();
+    prepare_patience();
+    prepare_dozing();
+    if (!prepare_home())
+        return "signal 16, which it needs, is in use";
+    return NULL;
+}
+
+static bool prepare(void)
+{
+    refusal = reason_against();
+    return refusal == NULL;
+}
+
+static void let_go(void)
+{
+    if (place.fiber != NULL)
+        go_home(place.fiber);
+}
+
+static void forked(void)
+{
+    fibers_forked(place.fiber);
+    load_forked();
+    cohorts_forked();
+}
+
+const struct backend carrier_backend = {
+    .name = "carrier",
+    .hop = hop,
+    .prepare = prepare,
+    .leave = let_go,
+    .forked = forked,
+};

@@ -1,0 +1,36 @@
+/*
+ * Leaving home and coming back (home.c), and staying there (stay.c).
+ */
+#ifndef COREHOP_HOME_H
+#define COREHOP_HOME_H
+
+#include "cores.h"
+
+#include <ucontext.h>
+
+/* home.c */
+bool prepare_home(void);
+/* Leaves home for where `going` says; false when this may not be now. */
+bool depart(struct fiber *fiber);
+/* What to do when a hop has ended at home. Gives the signal whose handler then has run, or 0. */
+int come_home(struct fiber *fiber);
+/* A handler has begun on a carrier, with this frame: it goes on at home, as if it had begun there.
+ */
+void take_handler_home(struct fiber *fiber, int number, ucontext_t *frame);
+/* Whether this signal's handler has the call that it interrupts begin anew. */
+bool restarts(int number);
+void go_home(struct fiber *fiber);
+void run_home(void *fiber);
+/* Signal 16 calls threads home, whatever the program sets for it. */
+extern bool poke_is_ours;
+/* It came from somebody else: what the program wants done with it is done. Of a higher layer
+ * (handlers.c): start.c names it here before a thread leaves home. */
+extern void (*foreign_poke)(siginfo_t *info, void *context);
+
+/* stay.c */
+/* The calling thread goes home. */
+void stay_home(void);
+/* It goes home, and leaves it no more: its kernel thread has something of its own. */
+void stay_for_good(void);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * A process that from some moment on is to be as if it were not patched: it says so, and rests.
+ */
+#include "rest.h"
+#include "auto.h"
+#include "opening.h"
+#include "program.h"
+#include "statistics.h"
+#include "system.h"
+
+static bool rests;
+
+bool has_come_to_rest(void)
+{
+    return rests;
+}
+
+void come_to_rest(const char *reason)
+{
+    rests = true;
+    set_auto(false);
+    if (program.backend != &off_backend) {
+        complain("%s: from here on without hops, and without statistics", reason);
+        use_backend(&off_backend);
+    }
+    /* The calling thread makes no system call later for having hopped. */
+    take_over(&off_backend);
+    write_statistics();
+}

@@ -1,0 +1,335 @@
+/*
+ * COREHOP_STATS=FILE: what the hooks counted, as JSON, written when the program exits and on
+ * request (control.c).
+ *
+ * Written from this library's destructor, so exit() and a return from main() leave it, and where a
+ * signal asks the program to end (terminated.c); _exit() and a crash do not. sheet.c says how, and
+ * what else than a file FILE may be. %p in FILE becomes the process id: without it a forked child
+ * that exits writes the same file as its parent, and whoever exits last is the one that is read. A
+ * child starts counting from zero; one that met no hook writes nothing. "tallies" is the number of
+ * threads that counted at one time, or a little more; "hop_ns" is the sampled hops' median, up to
+ * the factor of two that threads.c keeps.
+ *
+ * On request the writer is a thread of the runtime's own, without thread-local storage, hence
+ * without stdio.
+ */
+#define _GNU_SOURCE
+#include "statistics.h"
+#include "auto.h"
+#include "backends.h"
+#include "calls.h"
+#include "load.h"
+#include "objects.h"
+#include "patience.h"
+#include "pool.h"
+#include "posted.h"
+#include "ring.h"
+#include "run_queue.h"
+#include "sheet.h"
+
+#include <asm/unistd.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *pattern;
+static bool is_child;
+
+static unsigned process_id(void)
+{
+    return (unsigned)system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+/* FILE with every %p replaced; false when it does not fit. */
+static bool expand(const char *from, char *to, size_t room)
+{
+    size_t used = 0;
+    for (; *from != '\0'; from++) {
+        bool process = from[0] == '%' && from[1] == 'p';
+        char one[2] = {*from, '\0'};
+        used += process ? format_text(to + used, room - used, "%d", process_id())
+                        : format_text(to + used, room - used, "%s", one);
+        from += process;
+        if (used + 1 >= room)
+            return false;
+    }
+    return true;
+}
+
+static struct tally total_of(uint32_t hook)
+{
+    struct tally total = {0};
+    for (const struct block *block = all_blocks(); block != NULL; block = block->next) {
+        total.calls += __atomic_load_n(&block->tallies[hook].calls, __ATOMIC_RELAXED);
+        total.hops += __atomic_load_n(&block->tallies[hook].hops, __ATOMIC_RELAXED);
+    }
+    return total;
+}
+
+#define PUT(sheet, ...)                                            \
+    (make_room(sheet),                                             \
+     (sheet)->used += format_text((sheet)->buffer + (sheet)->used, \
+                                  sizeof(sheet)->buffer - (sheet)->used, __VA_ARGS__))
+
+/* Room for one call of PUT. */
+static void make_room(struct sheet *sheet)
+{
+    if (sheet->used > sizeof sheet->buffer - 512)
+        flush_sheet(sheet);
+}
+
+static void write_text(struct sheet *sheet, const char *text)
+{
+    PUT(sheet, "\"");
+    for (; *text != '\0'; text++) {
+        unsigned char byte = (unsigned char)*text;
+        char shown[8] = "\\u00";
+        size_t length = 0;
+        if (byte < 0x20) {
+            shown[4] = "0123456789abcdef"[byte >> 4];
+            shown[5] = "0123456789abcdef"[byte & 15];
+            length = 6;
+        } else {
+            if (byte == '"' || byte == '\\')
+                length++;
+            shown[length++] = (char)byte;
+        }
+        shown[length] = '\0';
+        PUT(sheet, "%s", shown);
+    }
+    PUT(sheet, "\"");
+}
+
+/* The length of which half of the sampled hops stayed below, in ns, as the middle of its power of
+ * two; 0 without any. */
+static uint64_t median_length(const uint64_t *lengths, uint64_t sampled)
+{
+    uint64_t below = 0;
+    for (int power = 0; power < LENGTHS && sampled != 0; power++)
+        if ((below += lengths[power]) * 2 >= sampled)
+            return nanoseconds_of((1ull << power) + (1ull << power) / 2);
+    return 0;
+}
+
+/* Of a function at the end of whose calls threads go back. */
+static void write_ending(struct sheet *sheet, uint64_t calls, struct ending ending)
+{
+    uint64_t others = ending.returned + ending.unwound + ending.continued + ending.stayed;
+    PUT(sheet,
+        ",\"returned\":%lu,\"unwound\":%lu,\"continued\":%lu,\"stayed\":%lu,\"open\":%lu,"
+        "\"hops_back\":%lu",
+        ending.returned, ending.unwound, ending.continued, ending.stayed,
+        calls > others ? calls - others : 0, ending.hops);
+}
+
+/* Of a function that goes at single calls of a request. */
+static void write_calls(struct sheet *sheet, uint32_t hook)
+{
+    const char *before = ",\"at_calls\":[";
+    bool goes_on;
+    do {
+        const struct hook *one = &program.hooks[hook];
+        PUT(sheet, "%s{\"call\":%u,\"core\":%u,\"reached\":%lu,\"hops\":%lu}", before,
+            one->argument - LAST_ARGUMENT, one->core - NO_CORE, calls_reached(hook),
+            total_of(hook).hops);
+        before = ",";
+        goes_on = has_another_call(hook++);
+    } while (goes_on);
+    PUT(sheet, "]");
+}
+
+/* Of a function that goes by an argument, or at single calls of a request. */
+static void write_objects(struct sheet *sheet, uint32_t hook)
+{
+    uint32_t argument = program.hooks[hook].argument;
+    if (argument > LAST_ARGUMENT) {
+        write_calls(sheet, hook);
+        return;
+    }
+    uint64_t known = objects_known(hook), seen = objects_seen(hook);
+    PUT(sheet, ",\"by\":\"argument %u\",\"after\":%u,\"objects\":%lu,\"forgotten\":%lu", argument,
+        after_of(hook), seen, seen > known ? seen - known : 0);
+    PUT(sheet, ",\"early_calls\":%lu,\"calls_by_core\":[", early_calls(hook));
+    for (uint32_t core = 0; core < program.cores; core++)
+        PUT(sheet, "%s%lu", core == 0 ? "" : ",", calls_by_core(hook, core));
+    PUT(sheet, "]");
+}
+
+/* Of a function; all its calls come by the first of its hooks. */
+static struct tally total_of_function(uint32_t hook)
+{
+    struct tally total = total_of(hook);
+    for (; has_another_call(hook); hook++)
+        total.hops += total_of(hook + 1).hops;
+    return total;
+}
+
+/* Its functions; none of a file that was never loaded. */
+static void write_module(struct sheet *sheet, const struct module *module, bool *is_first)
+{
+    for (uint32_t i = 0; module->names != NULL && i < module->hooks; i++) {
+        const struct hook *hook = &program.hooks[module->first + i];
+        if (hook->mode == ANOTHER_CALL)
+            continue;
+        struct tally total = total_of_function(module->first + i);
+        PUT(sheet, "%s\n{\"module\":", *is_first ? "" : ",");
+        *is_first = false;
+        write_text(sheet, module->name);
+        PUT(sheet, ",\"symbol\":");
+        write_text(sheet, module->names + hook->name);
+        PUT(sheet, ",\"offset\":%lu,\"core\":", hook->offset);
+        bool has_core = hook->mode != IS_COUNTED && hook->argument == 0;
+        PUT(sheet, has_core ? "%u" : "null", hook->core);
+        PUT(sheet, ",\"calls\":%lu,\"hops\":%lu", total.calls, total.hops);
+        if (hook->mode == GOES_BACK)
+            write_ending(sheet, total.calls, ending_of(module->first + i));
+        if (hook->argument != 0)
+            write_objects(sheet, module->first + i);
+        PUT(sheet, "}");
+    }
+}
+
+static void write_verdict(struct sheet *sheet, struct verdict verdict)
+{
+    PUT(sheet,
+        ",\"auto\":{\"verdict\":\"%s\",\"trials\":%lu,\"gains\":%lu,\"pairs\":%lu,\"won\":%lu,",
+        verdict.said, verdict.trials, verdict.gains, verdict.pairs, verdict.won);
+    PUT(sheet, "\"speed_percent\":%lu,\"cost_percent\":%lu,\"mover\":\"%s\"}",
+        verdict.speed_percent, verdict.cost_percent, mover()->name);
+}
+
+/* Of threads that are taken by the hooks at which they came. */
+static void write_cohorts(struct sheet *sheet)
+{
+    if (most_in_turn == 1)
+        return;
+    struct cohorts all = all_cohorts();
+    PUT(sheet, ",\"cohorts\":{\"most\":%u,\"taken\":%lu,\"changes\":%lu,\"overtaking\":%lu}",
+        most_in_turn, all.taken, all.changes, all.overtaking);
+}
+
+/* Of the calls that were to be posted. */
+static void write_posted(struct sheet *sheet)
+{
+    struct posted posted;
+    if (!posted_of(0, &posted))
+        return;
+    static const char *const ways[] = {
+        [BY_HOP] = "hop", [BY_YIELDING] = "yield", [IN_BATCHES] = "batch"};
+    PUT(sheet, ",\"system_calls\":{\"by\":\"%s\",\"core\":", ways[posted_by()]);
+    PUT(sheet, posted_to() < 0 ? "null" : "%u", (uint32_t)posted_to());
+    if (posted_by() == IN_BATCHES) {
+        struct ring_counts counts = all_ring_counts();
+        PUT(sheet, ",\"requests\":%lu,\"waits\":%lu,\"enters\":%lu", counts.requests, counts.waits,
+            counts.enters);
+    }
+    PUT(sheet, ",\"calls\":[");
+    for (uint32_t i = 0; posted_of(i, &posted); i++)
+        PUT(sheet, "%s\n{\"name\":\"%s\",\"posted\":%lu,\"declined\":%lu}", i == 0 ? "" : ",",
+            posted.name, posted.posted, posted.declined);
+    PUT(sheet, "]}");
+}
+
+static void write_report(struct sheet *sheet, struct tally all)
+{
+    uint64_t failed = 0, declined = 0, tallies = 0, sampled = 0, lengths[LENGTHS] = {0};
+    for (const struct block *block = all_blocks(); block != NULL; block = block->next) {
+        failed += __atomic_load_n(&block->failed_hops, __ATOMIC_RELAXED);
+        declined += __atomic_load_n(&block->declined_hops, __ATOMIC_RELAXED);
+        tallies++;
+        for (int power = 0; power < LENGTHS; power++) {
+            uint64_t count = __atomic_load_n(&block->lengths[power], __ATOMIC_RELAXED);
+            lengths[power] += count;
+            sampled += count;
+        }
+    }
+    PUT(sheet,
+        "{\"backend\":\"%s\",\"process\":%d,\"cores\":%u,\"calls\":%lu,\"hops\":%lu,"
+        "\"failed_hops\":%lu,\"declined_hops\":%lu,\"tallies\":%lu,",
+        auto_is_on() ? auto_backend.name : program.backend->name, process_id(), program.cores,
+        all.calls, all.hops, failed, declined, tallies);
+    PUT(sheet,
+        "\"hop_ns\":%lu,\"timed_hops\":%lu,\"stalls\":%lu,\"carriers\":%lu,"
+        "\"waits_by\":\"%s\",\"waits\":[",
+        median_length(lengths, sampled), sampled, stalls(), carriers_started(), way_to_wait());
+    for (uint32_t core = 0; core < program.cores * program.teams; core++) {
+        struct waits waits = waits_of(core);
+        PUT(sheet, "%s{\"core\":%u,\"team\":%u,\"spun_us\":%lu,\"parks\":%lu,\"wakes\":%lu}",
+            core == 0 ? "" : ",", core % program.cores, core / program.cores, waits.spun_us,
+            waits.parks, waits.wakes);
+    }
+    PUT(sheet, "],\"pauses\":[");
+    for (uint32_t team = 0; team < program.teams; team++)
+        PUT(sheet, "%s%lu", team == 0 ? "" : ",", pauses_of(team));
+    PUT(sheet, "],\"short_queues\":[");
+    for (uint32_t team = 0; team < program.teams; team++)
+        PUT(sheet, "%s%lu", team == 0 ? "" : ",", cuts_of(team));
+    PUT(sheet, "]");
+    if (auto_is_on())
+        write_verdict(sheet, auto_verdict());
+    write_cohorts(sheet);
+    write_posted(sheet);
+    PUT(sheet, ",\"functions\":[");
+    bool is_first = true;
+    for (uint32_t i = 0; i < program.module_count; i++)
+        write_module(sheet, &program.modules[i], &is_first);
+    PUT(sheet, "]}\n");
+}
+
+/* Whether there will be any. */
+bool prepare_statistics(void)
+{
+    const char *value = secure_getenv("COREHOP_STATS");
+    char folder[PATH_MAX], *absolute;
+    if (value == NULL || *value == '\0')
+        return false;
+    /* Servers change their working directory; the name is meant from where they were started. */
+    if (*value == '/' || getcwd(folder, sizeof folder) == NULL)
+        pattern = strdup(value);
+    else if (asprintf(&absolute, "%s/%s", folder, value) >= 0)
+        pattern = absolute;
+    return pattern != NULL;
+}
+
+void statistics_forked(void)
+{
+    is_child = true;
+}
+
+void write_statistics(void)
+{
+    char path[PATH_MAX];
+    struct tally all = {0};
+    struct sheet sheet;
+    if (pattern == NULL)
+        return;
+    for (uint32_t i = 0; i < program.hook_count; i++) {
+        struct tally total = total_of(i);
+        all.calls += total.calls;
+        all.hops += total.hops;
+        if (program.hooks[i].mode == GOES_BACK)
+            all.hops += ending_of(i).hops;
+    }
+    struct posted posted;
+    uint64_t posts = 0;
+    for (uint32_t i = 0; posted_of(i, &posted); i++)
+        posts += posted.posted + posted.declined;
+    if (is_child && all.calls + posts == 0)
+        return;
+    if (!expand(pattern, path, sizeof path)) {
+        complain("COREHOP_STATS names too long a path: no statistics");
+        return;
+    }
+    const char *unfit = open_sheet(&sheet, path);
+    if (unfit != NULL) {
+        complain("COREHOP_STATS=%s is %s: no statistics", path, unfit);
+        return;
+    }
+    if (sheet.error == 0)
+        write_report(&sheet, all);
+    long result = close_sheet(&sheet);
+    if (result < 0)
+        complain("COREHOP_STATS=%s: cannot write it (error %u)", path, (unsigned)-result);
+}

@@ -1,0 +1,119 @@
+/*
+ * Calls at whose end a thread goes back to the core that it came from.
+ *
+ * Each thread keeps its open calls in the order of its stack: where the return address of each is,
+ * and where the thread was. The stack tells everything else. A return takes the call whose return
+ * address it is about to use. An entry that finds a call open at its own place, to return to where
+ * it will return, was jumped to from within that call, and goes on with it. Calls below the stack
+ * pointer were left by an exception or a jump past them; the thread goes back to where the
+ * outermost of them came from. That is seen at the next hook, and sooner where interposers.c sees
+ * such a flight end. These are the rules by which a replay finds where calls end
+ * (traces/src/read/calls.rs).
+ *
+ * In a signal handler, which may have a stack of its own, nothing is begun or ended. A thread that
+ * changes stacks leaves its calls: it stays where it is and their ends find nothing to do.
+ *
+ * Rejected: to write another return address, which debuggers and exceptions trip over.
+ */
+#include "calls.h"
+#include "backend.h"
+#include "hooks.h"
+#include "offsets.h"
+
+_Static_assert(offsetof(struct place, open) == PLACE_OPEN, "enter.S");
+_Static_assert(offsetof(struct place, last_open) == PLACE_LAST_OPEN, "enter.S");
+_Static_assert(offsetof(struct place, endings) == PLACE_ENDINGS, "enter.S");
+_Static_assert(offsetof(struct place, counted) == PLACE_COUNTED, "enter.S");
+_Static_assert(offsetof(struct place, handlers) == PLACE_HANDLERS, "enter.S");
+_Static_assert(offsetof(struct hook, mode) == HOOK_CORE + HOOK_MODE_BIT / 8, "enter.S");
+_Static_assert(offsetof(struct call, at) == CALL_AT, "enter.S");
+_Static_assert(offsetof(struct call, returns_to) == CALL_RETURNS_TO, "enter.S");
+_Static_assert(offsetof(struct call, hook) == CALL_HOOK, "enter.S");
+_Static_assert(offsetof(struct call, came_from) == CALL_CAME_FROM, "enter.S");
+_Static_assert(sizeof(struct call) == CALL_SIZE, "enter.S");
+_Static_assert(sizeof(struct ending) == 1 << ENDING_SHIFT, "enter.S");
+_Static_assert(offsetof(struct ending, returned) == 0, "enter.S");
+
+static void go_back(uint32_t hook, int32_t core)
+{
+    const struct backend *backend = __atomic_load_n(&program.backend, __ATOMIC_RELAXED);
+    if (place.core != core || place.backend != backend)
+        backend->hop(&place.endings[hook].hops, core);
+}
+
+bool begin_call(uint32_t hook, uintptr_t at)
+{
+    bool goes_back = program.hooks[hook].mode == GOES_BACK;
+    if (UNLIKELY(place.handlers != 0)) {
+        if (goes_back)
+            bump(&place.endings[hook].stayed);
+        return !goes_back;
+    }
+    uint32_t left = place.open->hook;
+    uintptr_t returns_to = *(const uintptr_t *)at;
+    bool is_another = place.open->at == at && place.open->returns_to != returns_to;
+    int32_t back = drop_below(at + is_another);
+    if (!goes_back)
+        return true;
+    if (place.open->at == at) {
+        bump(&place.endings[hook].continued);
+        return true;
+    }
+    if (UNLIKELY(place.open == place.last_open)) {
+        bump(&place.endings[hook].stayed);
+        if (back >= 0)
+            go_back(left, back);
+        return false;
+    }
+    place.open[1] = (struct call){at, returns_to, hook, back >= 0 ? back : place.counted};
+    place.open++;
+    return true;
+}
+
+void leave_slowly(uintptr_t at)
+{
+    if (UNLIKELY(program.backend == &off_backend)) {
+        take_over(&off_backend);
+        return;
+    }
+    if (UNLIKELY(place.handlers != 0))
+        return;
+    uint32_t hook = place.open->hook;
+    int32_t core = drop_below(at);
+    if (place.open->at == at) {
+        hook = place.open->hook;
+        core = place.open->came_from;
+        bump(&place.endings[hook].returned);
+        place.open--;
+    }
+    if (core >= 0)
+        go_back(hook, core);
+}
+
+void leave_below(uintptr_t at)
+{
+    if (place.open == NULL || place.open->at >= at || place.handlers != 0)
+        return;
+    if (UNLIKELY(program.backend == &off_backend)) {
+        take_over(&off_backend);
+        return;
+    }
+    uint32_t hook = place.open->hook;
+    go_back(hook, drop_below(at));
+}
+
+struct ending ending_of(uint32_t hook)
+{
+    struct ending total = {0};
+    for (const struct block *block = all_blocks(); block != NULL; block = block->next) {
+        if (block->endings == NULL)
+            continue;
+        const struct ending *ending = &block->endings[hook];
+        total.returned += __atomic_load_n(&ending->returned, __ATOMIC_RELAXED);
+        total.unwound += __atomic_load_n(&ending->unwound, __ATOMIC_RELAXED);
+        total.continued += __atomic_load_n(&ending->continued, __ATOMIC_RELAXED);
+        total.stayed += __atomic_load_n(&ending->stayed, __ATOMIC_RELAXED);
+        total.hops += __atomic_load_n(&ending->hops, __ATOMIC_RELAXED);
+    }
+    return total;
+}

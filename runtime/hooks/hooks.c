@@ -1,0 +1,67 @@
+/*
+ * The slow way of a hook: counts the call, and has the backend move the thread if it must.
+ */
+#include "hooks.h"
+#include "backend.h"
+#include "calls.h"
+#include "objects.h"
+#include "offsets.h"
+#include "watchdog.h"
+
+_Static_assert(offsetof(struct place, tallies) == PLACE_TALLIES, "enter.S");
+_Static_assert(offsetof(struct place, backend) == PLACE_BACKEND, "enter.S");
+_Static_assert(offsetof(struct place, core) == PLACE_CORE, "enter.S");
+_Static_assert(offsetof(struct program, hooks) == PROGRAM_HOOKS, "enter.S");
+_Static_assert(offsetof(struct program, backend) == PROGRAM_BACKEND, "enter.S");
+_Static_assert(offsetof(struct program, minus_count) == PROGRAM_MINUS_COUNT, "enter.S");
+_Static_assert(offsetof(struct program, minus_request) == PROGRAM_MINUS_REQUEST, "enter.S");
+_Static_assert(offsetof(struct hook, core) == HOOK_CORE, "enter.S");
+_Static_assert(sizeof(struct hook) == 1 << HOOK_SHIFT, "enter.S");
+_Static_assert(sizeof(struct tally) == 1 << HOOK_SHIFT && offsetof(struct tally, calls) == 0,
+               "enter.S");
+
+void first_hook(void)
+{
+    take_block();
+    if (program.by_argument)
+        begin_counting_calls();
+}
+
+/* While hops rest nothing of the runtime runs but hooks: one of them sees when the rest is over. */
+static inline void look_for_watchdog(void)
+{
+    uint64_t due = __atomic_load_n(&watchdog_is_due, __ATOMIC_RELAXED);
+    /* What a thread starts has its rights, which may be those of one client. */
+    if (UNLIKELY(due != 0 && !place.bound && clock_now() >= due))
+        watch.call();
+}
+
+void enter_slowly(uint32_t hook, uintptr_t at)
+{
+    const struct backend *backend = __atomic_load_n(&program.backend, __ATOMIC_RELAXED);
+    if (UNLIKELY(backend == &off_backend)) {
+        take_over(backend);
+        return;
+    }
+    struct tally *tallies = place.tallies;
+    if (UNLIKELY(tallies == NULL)) {
+        first_hook();
+        tallies = place.tallies;
+    }
+    bump(&tallies[hook].calls);
+    if (backend == &count_backend && auto_is_on()) {
+        look_for_watchdog();
+        if (place.backend != backend)
+            take_over(backend);
+        return;
+    }
+    const struct hook *entered = &program.hooks[hook];
+    if (UNLIKELY(entered->mode == IS_COUNTED))
+        return;
+    if (program.goes_back && !begin_call(hook, at))
+        return;
+    int32_t core = entered->argument == 0 ? entered->core : core_by_argument(&hook, at);
+    if (core < 0 || (place.core == core && place.backend == backend))
+        return;
+    backend->hop(&tallies[hook].hops, core);
+}

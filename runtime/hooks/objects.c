@@ -1,0 +1,278 @@
+/*
+ * Functions that go by an argument: which object has which core.
+ *
+ * Such a function works on one of many objects, and a thread is to run it where that object is
+ * warm. So each object has a core of its own, from when it first comes until it is forgotten. All
+ * is in one table of fixed size, without a lock, in which an object is the 16 bytes that the
+ * argument points into:
+ *
+ * - The table has BUCKETS buckets of WAYS places; an object's bucket follows from its address.
+ * - One that is not there takes a place. Where all are taken, the object named longest ago is
+ *   forgotten first, of those without a core if there are any, the one in the lowest place of
+ *   equals.
+ * - When as many calls have named it as the function of the plan says, none for most, it gets the
+ *   core with the fewest objects, the lowest of equals. Until then its calls stay where they are.
+ * - Time is counted in calls: each EPOCH calls of a thread that name an object begin a new epoch.
+ *   What no call has named in LONG epochs is then forgotten.
+ * - The objects that calls have named in the epoch before are then spread: while one core has two
+ *   more of them than another, and a quarter more, its first one in the table moves there. Who
+ *   shares a core with whom is decided when objects come, perhaps among many that nobody names any
+ *   more: two that a server alternates between must not stay on one core for that.
+ * - What cannot be an object (below 64 KiB, where nothing is mapped, or not an address of user
+ *   code) has no core, and the thread stays where it is.
+ *
+ * Nothing here looks at what is pointed to. An address that was freed and is used again is at best
+ * where it should be, at worst on the wrong core until it is forgotten. With one thread all of this
+ * follows from the sequence of arguments. Where threads race for a place, one of them tries again;
+ * two may make an object known twice, in which case the first in its bucket counts.
+ *
+ * An object and its core are one word, changed by compare-and-swap. A call that finds its object on
+ * a core writes nothing but, once an epoch, when that was, so that cores do not take the table's
+ * lines from each other. Calls before it has one are counted beside the word, by plain stores:
+ * where threads race some may not count, or count for the object that comes to the place next.
+ * Rejected: to count them in the word, with a locked instruction for each; to tell time by the
+ * clock, which a replay does not know; to hash objects to cores, which puts half of few objects on
+ * one core too often; and to hop by how much a call will access, which no entry can tell, nor how
+ * much the object's earlier calls did without a hook at their returns.
+ */
+#include "object_table.h"
+
+#define LONG 16
+
+struct object objects[BUCKETS][WAYS] __attribute__((aligned(64)));
+struct epoch epoch;
+static uint32_t counts[MOST_CORES] __attribute__((aligned(64)));
+
+static inline bool has_core(uint64_t word)
+{
+    return word % STATES < MOST_CORES;
+}
+
+/* Whether this thread has changed what the place holds. */
+static bool replace(struct object *object, uint64_t from, uint64_t to)
+{
+    if (!__atomic_compare_exchange_n(&object->word, &from, to, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return false;
+    if (from != 0 && has_core(from))
+        __atomic_sub_fetch(&counts[from % STATES], 1, __ATOMIC_RELAXED);
+    if (to != 0 && has_core(to))
+        __atomic_add_fetch(&counts[to % STATES], 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+static uint16_t age_of(const struct object *object, uint16_t now)
+{
+    int16_t age = (int16_t)(now - __atomic_load_n(&object->named, __ATOMIC_RELAXED));
+    /* Another thread may be an epoch further. */
+    return age > 0 ? (uint16_t)age : 0;
+}
+
+/* The core with the fewest, the lowest of equals. */
+static uint32_t emptiest_of(const uint32_t *by_core)
+{
+    uint32_t emptiest = 0, least = UINT32_MAX;
+    for (uint32_t core = 0; core < program.cores; core++) {
+        uint32_t count = __atomic_load_n(&by_core[core], __ATOMIC_RELAXED);
+        if (count < least) {
+            emptiest = core;
+            least = count;
+        }
+    }
+    return emptiest;
+}
+
+static uint32_t emptiest_core(void)
+{
+    return emptiest_of(counts);
+}
+
+/* Whether it has a core, and calls have named it in the epoch before; `now` has just begun. */
+static bool is_in_use(const struct object *object, uint64_t word, uint16_t now)
+{
+    return word != 0 && has_core(word) && age_of(object, now) <= 1;
+}
+
+/* Moves the first object in use that is on one core to another; false if there is none. */
+static bool move_one(uint32_t from, uint32_t to, uint16_t now)
+{
+    for (struct object *object = *objects; object < *objects + BUCKETS * WAYS; object++) {
+        uint64_t word = __atomic_load_n(&object->word, __ATOMIC_RELAXED);
+        if (is_in_use(object, word, now) && word % STATES == from &&
+            replace(object, word, word - from + to))
+            return true;
+    }
+    return false;
+}
+
+/* One thread at a time: another one finds it done. */
+static void spread(uint16_t now)
+{
+    static uint32_t in_use[MOST_CORES], is_spreading;
+    if (__atomic_exchange_n(&is_spreading, 1, __ATOMIC_ACQUIRE) != 0)
+        return;
+    for (uint32_t core = 0; core < program.cores; core++)
+        in_use[core] = 0;
+    for (struct object *object = *objects; object < *objects + BUCKETS * WAYS; object++) {
+        uint64_t word = __atomic_load_n(&object->word, __ATOMIC_RELAXED);
+        if (is_in_use(object, word, now))
+            in_use[word % STATES]++;
+    }
+    for (;;) {
+        uint32_t fullest = 0, emptiest = emptiest_of(in_use);
+        for (uint32_t core = 1; core < program.cores; core++)
+            if (in_use[core] > in_use[fullest])
+                fullest = core;
+        uint32_t most = in_use[fullest], fewest = in_use[emptiest];
+        if (most < fewest + 2 || 4 * most < 5 * fewest || !move_one(fullest, emptiest, now))
+            break;
+        in_use[fullest]--;
+        in_use[emptiest]++;
+    }
+    __atomic_store_n(&is_spreading, 0, __ATOMIC_RELEASE);
+}
+
+static void begin_epoch(void)
+{
+    uint16_t now = (uint16_t)__atomic_add_fetch(&epoch.number, 1, __ATOMIC_RELAXED);
+    for (struct object *object = *objects; object < *objects + BUCKETS * WAYS; object++) {
+        uint64_t word = __atomic_load_n(&object->word, __ATOMIC_RELAXED);
+        if (word != 0 && age_of(object, now) >= LONG)
+            replace(object, word, 0);
+    }
+    spread(now);
+}
+
+/* The first of them in the bucket that is named longest ago, of those without a core if any. */
+static struct object *oldest_in(struct object *bucket, uint16_t now)
+{
+    struct object *oldest = NULL;
+    bool is_placed = true;
+    for (int way = 0; way < WAYS; way++) {
+        bool has = has_core(__atomic_load_n(&bucket[way].word, __ATOMIC_RELAXED));
+        bool is_older = oldest == NULL || age_of(&bucket[way], now) > age_of(oldest, now);
+        if (has == is_placed ? is_older : is_placed) {
+            oldest = &bucket[way];
+            is_placed = has;
+        }
+    }
+    return oldest;
+}
+
+/* Counts a call that leaves its object without a core; false where it does not. */
+static inline bool stays_early(struct object *object, uint32_t hook)
+{
+    uint16_t calls = __atomic_load_n(&object->calls, __ATOMIC_RELAXED);
+    if (calls >= after_of(hook))
+        return false;
+    __atomic_store_n(&object->calls, (uint16_t)(calls + 1), __ATOMIC_RELAXED);
+    return true;
+}
+
+/* An object may get its core at this call, or is not in its bucket and comes; gives the state that
+ * it then has. */
+static __attribute__((noinline)) uint32_t settle(struct object *bucket, uint64_t granule,
+                                                 uint16_t now, uint32_t hook)
+{
+    uint32_t after = after_of(hook);
+    for (;;) {
+        struct object *known = NULL, *place_free = NULL, *oldest = oldest_in(bucket, now);
+        uint64_t longest_ago = __atomic_load_n(&oldest->word, __ATOMIC_RELAXED), own = 0;
+        for (int way = 0; way < WAYS && known == NULL; way++) {
+            uint64_t word = __atomic_load_n(&bucket[way].word, __ATOMIC_RELAXED);
+            if (word >> STATE_BITS == granule)
+                known = &bucket[way], own = word;
+            else if (word == 0 && place_free == NULL)
+                place_free = &bucket[way];
+        }
+        /* Another thread may have brought it meanwhile, and its calls count from there on. */
+        if (known != NULL && (has_core(own) || stays_early(known, hook)))
+            return own % STATES;
+        if (known == NULL && place_free == NULL) {
+            replace(oldest, longest_ago, 0);
+            continue;
+        }
+        struct object *object = known == NULL ? place_free : known;
+        uint32_t state = known != NULL || after == 0 ? emptiest_core() : MOST_CORES;
+        if (!replace(object, own, granule << STATE_BITS | state))
+            continue;
+        __atomic_store_n(&object->named, now, __ATOMIC_RELAXED);
+        if (known == NULL) {
+            __atomic_store_n(&object->calls, 1, __ATOMIC_RELAXED);
+            __atomic_store_n(&object->hook, hook, __ATOMIC_RELAXED);
+            bump(&counters_of(hook)[CAME]);
+        }
+        return state;
+    }
+}
+
+/* The core of an object at a call of a function, or MOST_CORES. */
+static uint32_t state_of(uint32_t hook, uintptr_t address)
+{
+    uint64_t granule = address >> GRANULE_LOG;
+    struct object *bucket = bucket_of(granule);
+    bump(&place.named);
+    if (UNLIKELY(place.named % EPOCH == 0))
+        begin_epoch();
+    uint16_t now = current_epoch();
+    for (int way = 0; way < WAYS; way++) {
+        uint64_t word = __atomic_load_n(&bucket[way].word, __ATOMIC_RELAXED);
+        if (word >> STATE_BITS != granule)
+            continue;
+        if (UNLIKELY(!has_core(word)) && !stays_early(&bucket[way], hook))
+            break;
+        if (UNLIKELY(__atomic_load_n(&bucket[way].named, __ATOMIC_RELAXED) != now))
+            __atomic_store_n(&bucket[way].named, now, __ATOMIC_RELAXED);
+        return word % STATES;
+    }
+    return settle(bucket, granule, now, hook);
+}
+
+int32_t core_by_argument(uint32_t *entered, uintptr_t at)
+{
+    uint32_t hook = *entered, number = program.hooks[hook].argument;
+    if (number > LAST_ARGUMENT)
+        return core_at_call(entered);
+    uintptr_t address = argument_of(number, at);
+    if (UNLIKELY(!is_object(address)))
+        return -1;
+    uint32_t state = state_of(hook, address);
+    bump(&counters_of(hook)[state < MOST_CORES ? BY_CORE + state : EARLY]);
+    return state < MOST_CORES ? (int32_t)state : -1;
+}
+
+/* A forked child begins with none, as it begins with no counts. */
+void objects_forked(void)
+{
+    for (struct object *object = *objects; object < *objects + BUCKETS * WAYS; object++)
+        if (object->word != 0)
+            object->word = 0;
+    for (uint32_t core = 0; core < program.cores && program.by_argument; core++)
+        counts[core] = 0;
+    epoch.number = 0;
+    place.named = 0;
+}
+
+uint64_t objects_seen(uint32_t hook)
+{
+    return sum_of(hook, CAME);
+}
+
+uint64_t early_calls(uint32_t hook)
+{
+    return sum_of(hook, EARLY);
+}
+
+uint64_t calls_by_core(uint32_t hook, uint32_t core)
+{
+    return sum_of(hook, BY_CORE + core);
+}
+
+uint64_t objects_known(uint32_t hook)
+{
+    uint64_t known = 0;
+    for (const struct object *object = *objects; object < *objects + BUCKETS * WAYS; object++)
+        known += __atomic_load_n(&object->word, __ATOMIC_RELAXED) != 0 &&
+                 __atomic_load_n(&object->hook, __ATOMIC_RELAXED) == hook;
+    return known;
+}

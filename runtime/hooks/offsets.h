@@ -1,0 +1,41 @@
+/*
+ * Where enter.S finds what C keeps. hooks.c and calls.c hold every number against the structures.
+ */
+#ifndef COREHOP_OFFSETS_H
+#define COREHOP_OFFSETS_H
+
+#define PLACE_TALLIES 0
+#define PLACE_BACKEND 16
+#define PLACE_OPEN 24
+#define PLACE_LAST_OPEN 32
+#define PLACE_ENDINGS 40
+#define PLACE_CORE 48
+#define PLACE_COUNTED 52
+#define PLACE_HANDLERS 56
+#define PROGRAM_HOOKS 8
+#define PROGRAM_BACKEND 32
+#define PROGRAM_MINUS_COUNT 40
+#define PROGRAM_MINUS_REQUEST 48
+/* Of one function on one thread, a power of two, while auto has hops rest. */
+#define CALLS_BETWEEN_LOOKS 64
+/* A hook and a tally are of one size, a power of two. */
+#define HOOK_SHIFT 4
+#define HOOK_CORE 8
+#define HOOK_MODE_BIT 16 /* of the word at HOOK_CORE */
+/* Once a hook has saved all registers, this far below the return address of the call that begins:
+ * the hook's number, the red zone, what leads here, and then enter.S's own saves. */
+#define ENTRY_AT 176
+#define SAVED_RDX ENTRY_AT
+#define SAVED_RCX (ENTRY_AT - 24)
+#define SAVED_RSI (ENTRY_AT + 8)
+#define SAVED_RDI (ENTRY_AT + 16)
+#define SAVED_R8 (ENTRY_AT + 24)
+#define SAVED_R9 (ENTRY_AT + 32)
+#define CALL_AT 0
+#define CALL_RETURNS_TO 8
+#define CALL_HOOK 16
+#define CALL_CAME_FROM 20
+#define CALL_SIZE 24
+#define ENDING_SHIFT 6
+
+#endif

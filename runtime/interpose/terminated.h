@@ -1,0 +1,13 @@
+/*
+ * Signals that ask a program to end (terminated.c).
+ */
+#ifndef COREHOP_TERMINATED_H
+#define COREHOP_TERMINATED_H
+
+#include <stdbool.h>
+
+void prepare_termination(void);
+bool is_terminated_by(int number);
+void when_terminated(int number);
+
+#endif

@@ -1,0 +1,148 @@
+/*
+ * A core's run queue: fibers pushed by anyone, taken in order by the core's holder.
+ *
+ * Each time a cache line goes from core to core costs about as much as all the instructions of a
+ * hop, so the run queue is one word that holds fibers and the holder's state alike: pushing is one
+ * compare-and-swap that guesses an empty run queue instead of reading it first, and tells by what
+ * it replaced whether the holder must be woken. The holder takes the whole list at once and turns
+ * it round, so none overtakes another (unless cohort.c is asked who is next), and fetches at once
+ * every line that the fiber will need, from a memory of where it was last time, rather than one
+ * after the other as they are met. An empty run queue is watched for as long as patience.c says,
+ * and then slept on; since only the holder waits, at most one carrier a core spins. Rejected: a
+ * ring, which needs room for the most fibers there may ever be.
+ */
+#include "run_queue.h"
+#include "watchdog.h"
+
+#include <asm/unistd.h>
+
+#define LINE 64
+/* Of a stack, from the stack pointer upwards: what a hop has put there. */
+#define STACK_LINES 8
+
+/* From a thread's FS base to its `place`: the same for every thread. */
+static uintptr_t place_distance;
+
+void prepare_run_queues(void)
+{
+    uintptr_t base;
+    __asm__("rdfsbase %0" : "=r"(base));
+    place_distance = (uintptr_t)&place - base;
+}
+
+/* One that waits for results too can be woken by a signal only. */
+static void wake_holder(struct core *core)
+{
+    if (core->ring == NULL) {
+        futex_wake((uint32_t *)&core->run_queue, 1);
+        return;
+    }
+    uintptr_t holder = __atomic_load_n(&core->holder, __ATOMIC_ACQUIRE) & ~RUNNING;
+    int thread = ((const struct carrier *)holder)->thread;
+    system_call(__NR_tgkill, pool.process, thread, POKE, 0, 0, 0);
+}
+
+void hand_over(struct core *core, struct fiber *fiber)
+{
+    uintptr_t head = WATCHED;
+    do {
+        fiber->next = (struct fiber *)head;
+        fiber->depth = head > BUSY ? ((struct fiber *)head)->depth + 1 : 1;
+    } while (UNLIKELY(!__atomic_compare_exchange_n(&core->run_queue, &head, (uintptr_t)fiber, false,
+                                                   __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)));
+    /* The fiber may be gone by now. */
+    if (UNLIKELY(head == ASLEEP)) {
+        wake_holder(core);
+        wake_watchdog();
+    } else if (UNLIKELY(head == BUSY))
+        wake_watchdog();
+}
+
+static void fetch_surroundings(const struct surroundings *needed)
+{
+    for (size_t at = 0; at < STACK_LINES * LINE; at += LINE)
+        fetch((const char *)needed->stack + at);
+    fetch((const void *)(needed->thread_base + place_distance));
+    fetch(needed->counters);
+}
+
+static struct surroundings *remembered(struct core *core, const struct fiber *fiber)
+{
+    return &core->remembered[((uintptr_t)fiber >> 12) % REMEMBERED];
+}
+
+/* Lines of a fiber that has come, before its first one is here: where it was the last time that
+ * it came to this core is where it mostly is. */
+static void fetch_fiber(struct core *core, const struct fiber *fiber)
+{
+    const struct surroundings *guess = remembered(core, fiber);
+    fetch(fiber);
+    for (size_t at = 0; at < sizeof fiber->registers; at += LINE)
+        fetch(fiber->registers + at);
+    if (LIKELY(guess->of == fiber))
+        fetch_surroundings(guess);
+}
+
+/* Turned round, what was pushed last being first there. */
+static inline struct fiber *take_all(struct core *core, uintptr_t newest, uint32_t *count)
+{
+    struct fiber *oldest = NULL;
+    /* The exchange must wait for a line too: the others come meanwhile. */
+    fetch_fiber(core, (const struct fiber *)newest);
+    newest = __atomic_exchange_n(&core->run_queue, BUSY, __ATOMIC_ACQUIRE);
+    uint32_t taken_together = 0;
+    while (newest > BUSY) {
+        struct fiber *taken = (struct fiber *)newest;
+        newest = (uintptr_t)taken->next;
+        taken->next = oldest;
+        oldest = taken;
+        taken_together++;
+    }
+    *count = taken_together;
+    return oldest;
+}
+
+struct fiber *take_pushed(struct core *core, uint32_t *count)
+{
+    uintptr_t newest = __atomic_load_n(&core->run_queue, __ATOMIC_RELAXED);
+    *count = 0;
+    return newest > BUSY ? take_all(core, newest, count) : NULL;
+}
+
+static inline struct fiber *take_oldest(struct core *core)
+{
+    struct fiber *ready = core->ready;
+    uintptr_t newest = WATCHED;
+    if (ready == NULL)
+        newest = __atomic_load_n(&core->run_queue, __ATOMIC_RELAXED);
+    if (newest > BUSY) {
+        uint32_t taken_together;
+        ready = take_all(core, newest, &taken_together);
+        if (UNLIKELY(taken_together > 1))
+            __atomic_store_n(&core->in_line, taken_together, __ATOMIC_RELAXED);
+    }
+    if (ready == NULL)
+        return NULL;
+    __atomic_store_n(&core->ready, ready->next, __ATOMIC_RELAXED);
+    if (UNLIKELY(core->in_line != 0))
+        __atomic_store_n(&core->in_line, core->in_line - 1, __ATOMIC_RELAXED);
+    return ready;
+}
+
+struct fiber *take_waiting(struct core *core)
+{
+    struct fiber *taken =
+        LIKELY(most_in_turn == 1) ? take_oldest(core) : take_by_hook(core, take_pushed);
+    if (taken == NULL)
+        return NULL;
+    struct surroundings now = {taken, taken->stack, taken->thread_base, taken->counters};
+    *remembered(core, taken) = now;
+    fetch_surroundings(&now);
+    return taken;
+}
+
+void wake_watcher(struct core *core)
+{
+    if (change(core, ASLEEP, WATCHED))
+        wake_holder(core);
+}

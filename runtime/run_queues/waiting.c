@@ -1,0 +1,54 @@
+/*
+ * How a core's holder waits: awake for as long as patience.c says, and then asleep, in its ring if
+ * it has one. Since only the holder waits, at most one carrier a core spins.
+ */
+#include "patience.h"
+#include "ring.h"
+#include "run_queue.h"
+
+/* Looks at the run queue for each look at the clock. */
+#define LOOKS 32
+
+/* A wait has ended that began then, `awake` of it before the holder slept. */
+static void count_wait(struct core *core, uint64_t began, uint64_t awake)
+{
+    __atomic_store_n(&core->waited, core->waited + awake, __ATOMIC_RELAXED);
+    if (!__atomic_load_n(&pool.retire, __ATOMIC_RELAXED))
+        learn_gap(core, clock_now() - began);
+}
+
+void wait_for_work(struct core *core)
+{
+    uint64_t began = clock_now(), waited = 0, longest = longest_wait(core);
+    change(core, BUSY, WATCHED);
+    while (waited < longest) {
+        for (int looks = 0; looks < LOOKS; looks++) {
+            if (has_fibers(core) || __atomic_load_n(&pool.retire, __ATOMIC_RELAXED) ||
+                UNLIKELY(core->ring != NULL && has_results(core))) {
+                /* One that has just begun is not worth a look at the clock. */
+                if (UNLIKELY(waited != 0))
+                    count_wait(core, began, waited);
+                return;
+            }
+            __builtin_ia32_pause();
+        }
+        uint64_t before = waited;
+        waited = clock_now() - began;
+        if (UNLIKELY(was_away(waited - before))) {
+            core->patience = 0;
+            break;
+        }
+        doze(core, waited, longest);
+    }
+    if (core->ring != NULL) {
+        sleep_in_ring(core);
+    } else if (change(core, WATCHED, ASLEEP)) {
+        bump(&core->parks);
+        /* A fiber that comes changes the word's lower half, which is what is slept on. */
+        if (!__atomic_load_n(&pool.retire, __ATOMIC_SEQ_CST))
+            futex_wait((uint32_t *)&core->run_queue, ASLEEP, NULL);
+        if (!change(core, ASLEEP, WATCHED))
+            bump(&core->wakes);
+    }
+    count_wait(core, began, waited);
+}

@@ -1,0 +1,48 @@
+/*
+ * The edge to the kernel (system.c), and what any file may need to write a function that runs
+ * within a hook.
+ *
+ * System calls are made by instruction, since libc's wrappers may touch vector registers and errno.
+ * They return a negative errno.
+ */
+#ifndef COREHOP_SYSTEM_H
+#define COREHOP_SYSTEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+long system_call(long number, long a, long b, long c, long d, long e, long f);
+void *map_memory(size_t size);
+/* The calling kernel thread's mask; what it was goes to `before`, unless that is NULL. */
+void set_signals(uint64_t mask, uint64_t *before);
+/* Keeps in mind what standard error is at the start. */
+void prepare_messages(void);
+/* One line on standard error, unless the program uses its number for something else by now; knows
+ * %s, %u, %d and %lu. No libc: any thread may complain. */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Writes into `room` bytes what fits, zero-terminated, and gives the length. */
+size_t format_text(char *text, size_t room, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static inline long futex_wait(uint32_t *word, uint32_t expected, const void *timeout)
+{
+    return system_call(202, (long)word, 128, expected, (long)timeout, 0, 0);
+}
+
+static inline long futex_wake(uint32_t *word, uint32_t count)
+{
+    return system_call(202, (long)word, 129, count, 0, 0, 0);
+}
+
+/* An increment that a signal handler on the same thread cannot tear; no lock, since no other
+ * thread writes the counter. */
+static inline void bump(uint64_t *counter)
+{
+    __asm__ volatile("incq %0" : "+m"(*counter) : : "cc");
+}
+
+#endif

@@ -1,0 +1,6 @@
+/*
+ * The one program that this process runs.
+ */
+#include "program.h"
+
+struct program program;
