@@ -12,6 +12,7 @@ mod imports;
 mod in_memory;
 mod interposed;
 mod kth_calls;
+mod layers;
 mod libraries;
 mod models;
 mod modules;
