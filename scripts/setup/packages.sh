@@ -24,6 +24,7 @@ missing_packages() {
             lacks_postgres && echo postgresql-15
             missing_programs_with_tests
             lacks spin && echo spin
+            lacks gdb && echo gdb
             return 0
             ;;
     esac

@@ -79,6 +79,11 @@ def spin() -> str | None:
     return None if shutil.which("spin") else "no spin"
 
 
+def gdb() -> str | None:
+    """Look for gdb, whose backtraces go through hooks."""
+    return None if shutil.which("gdb") else "no gdb"
+
+
 def two_cpus() -> str | None:
     """Count the CPUs that tests may use."""
     return None if len(os.sched_getaffinity(0)) > 1 else "tests may use one CPU"
@@ -105,6 +110,7 @@ NEEDS = [
     Need("needs_postgres", postgres, "scripts/qemu.sh test"),
     Need("needs_programs_with_tests", programs_with_tests, "scripts/setup.sh test"),
     Need("needs_spin", spin, "scripts/setup.sh test"),
+    Need("needs_gdb", gdb, "scripts/setup.sh test"),
     Need("needs_two_cpus", two_cpus, "allow another CPU (taskset), or give the machine one"),
     Need(
         "needs_described_caches",

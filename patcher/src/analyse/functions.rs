@@ -4,13 +4,10 @@
 //! a cold fragment of one: at a function's entry the canonical frame address is rsp + 8, just above
 //! the return address. A fragment is jumped to, not called, so its entry is no place for a hook.
 
-use crate::elf::abi::{PT_GNU_EH_FRAME, SHT_DYNSYM, SHT_SYMTAB, SYMBOL_SIZE};
+use crate::elf::abi::{SHT_DYNSYM, SHT_SYMTAB, SYMBOL_SIZE};
 use crate::elf::bytes::{text_at, u64_at};
-use crate::elf::{self, Image, Stub};
-use gimli::{
-    BaseAddresses, CfaRule, CieOrFde, EhFrame, EhFrameHdr, LittleEndian, Pointer, UnwindContext,
-    UnwindSection, X86_64,
-};
+use crate::elf::{self, Frames, Image, Stub};
+use gimli::{CfaRule, UnwindContext, X86_64};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
 
@@ -191,23 +188,11 @@ fn read_symbols(image: &Image, kind: u32, mut each: impl FnMut(u64, u64, &str, b
 /// Calls `each` for every frame description, with start, size, and where in it the canonical frame
 /// address is rsp + 8, which at an entry it is.
 fn read_frames(image: &Image, mut each: impl FnMut(u64, u64, &[(u64, u64)])) {
-    let Some((address, bytes)) = frames(image) else {
+    let Some(frames) = Frames::of(image) else {
         return;
     };
-    let section = EhFrame::new(bytes, LittleEndian);
-    let mut bases = BaseAddresses::default().set_eh_frame(address);
-    if let Some(text) = image.section(".text") {
-        bases = bases.set_text(text.address);
-    }
     let mut context = UnwindContext::new();
-    let mut entries = section.entries(&bases);
-    while let Ok(Some(entry)) = entries.next() {
-        let CieOrFde::Fde(partial) = entry else {
-            continue;
-        };
-        let Ok(fde) = partial.parse(EhFrame::cie_from_offset) else {
-            continue;
-        };
+    for fde in frames.entries() {
         let start = fde.initial_address();
         if fde.is_signal_trampoline() || fde.len() == 0 || image.segment_at(start).is_none() {
             continue;
@@ -217,7 +202,7 @@ fn read_frames(image: &Image, mut each: impl FnMut(u64, u64, &[(u64, u64)])) {
             offset: 8,
         };
         let mut bare = Vec::new();
-        if let Ok(mut rows) = fde.rows(&section, &bases, &mut context) {
+        if let Ok(mut rows) = fde.rows(&frames.section, &frames.bases, &mut context) {
             while let Ok(Some(row)) = rows.next_row() {
                 if *row.cfa() == at_entry {
                     bare.push((row.start_address(), row.end_address()));
@@ -226,20 +211,4 @@ fn read_frames(image: &Image, mut each: impl FnMut(u64, u64, &[(u64, u64)])) {
         }
         each(start, fde.len(), &bare);
     }
-}
-
-/// Address and bytes of .eh_frame: by the search table that every loader needs, else by section.
-fn frames(image: &Image) -> Option<(u64, &[u8])> {
-    let by_table = image.segment(PT_GNU_EH_FRAME).and_then(|segment| {
-        let bases = BaseAddresses::default().set_eh_frame_hdr(segment.address);
-        let table = EhFrameHdr::new(image.bytes_at(segment.address)?, LittleEndian);
-        match table.parse(&bases, 8).ok()?.eh_frame_ptr() {
-            Pointer::Direct(address) => Some((address, image.bytes_at(address)?)),
-            Pointer::Indirect(_) => None,
-        }
-    });
-    by_table.or_else(|| {
-        let section = image.section(".eh_frame")?;
-        Some((section.address, image.contents(section)?))
-    })
 }

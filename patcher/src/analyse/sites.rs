@@ -20,6 +20,8 @@ pub(crate) struct Site {
     pub hook: Option<usize>,
     /// Whether a return among the displaced instructions may end a call.
     pub ends_calls: bool,
+    /// Whether the entry is that of a stub, through which the file calls an imported function.
+    pub is_stub: bool,
     /// Of a stub from whose calls threads go back: the slot through which it jumps.
     pub through: Option<u64>,
 }
@@ -58,6 +60,7 @@ pub(crate) fn sites(analysis: &Analysis, hooks: &[Hook]) -> Result<Vec<Site>, Ob
             ends_calls: returns.remove(&displaced.site).is_some(),
             hook: Some(index),
             displaced,
+            is_stub: analysis.stub(hook.offset).is_some(),
             through: stub(hook).map(|stub| stub.slot),
         });
     }
@@ -65,6 +68,7 @@ pub(crate) fn sites(analysis: &Analysis, hooks: &[Hook]) -> Result<Vec<Site>, Ob
         displaced,
         hook: None,
         ends_calls: true,
+        is_stub: false,
         through: None,
     }));
     check_apart(&sites)?;

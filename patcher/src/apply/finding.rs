@@ -54,6 +54,10 @@ pub(super) enum Finding {
     Dynamic,
     #[error("the dynamic section is not writable, as the loader needs it")]
     DynamicNotWritable,
+    #[error("its unwind tables at {0:#x} cannot be searched")]
+    NoSearchTable(u64),
+    #[error("what its unwind tables say of {0:#x} is not what the original's say")]
+    Unwinding(u64),
     #[error("the runtime's note is missing")]
     NoNote,
     #[error("the runtime's note and the manifest contradict each other")]

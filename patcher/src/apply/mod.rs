@@ -7,6 +7,7 @@ mod in_memory;
 mod patch;
 mod privileges;
 mod undo;
+mod unwinding;
 mod verify;
 mod write;
 

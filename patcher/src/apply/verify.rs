@@ -7,6 +7,7 @@
 
 use super::finding::Finding;
 use super::undo::undo;
+use super::unwinding::check_unwinding;
 use crate::analyse::{Analysis, Site, sites};
 use crate::elf::abi::{
     DT_NEEDED, DT_STRSZ, DT_STRTAB, PF_R, PF_W, PF_X, PHDR_SIZE, PT_DYNAMIC, PT_LOAD, PT_PHDR,
@@ -86,6 +87,7 @@ pub(super) fn check(
     findings.extend(check_segments(&image, &before.image).err());
     findings.extend(check_dynamic(&image, &before).err());
     findings.extend(check_note(&image, &manifest).err());
+    findings.extend(check_unwinding(&image, &before.image).err());
     let Stubs {
         enter,
         leave,

@@ -4,6 +4,7 @@
 
 pub(crate) mod abi;
 pub(crate) mod bytes;
+mod frames;
 mod image;
 mod imports;
 mod malformed;
@@ -11,6 +12,7 @@ mod manifest;
 mod note;
 mod relocations;
 
+pub(crate) use frames::{Fde, Frames, search_table};
 pub(crate) use image::{Image, Section, Segment};
 pub(crate) use imports::{Stub, stubs};
 pub(crate) use manifest::{

@@ -4,7 +4,7 @@
 //! All of it refers to the module by distance, so it is right wherever module and code are moved
 //! together.
 
-use super::trampoline;
+use super::trampoline::{self, Step, stub_steps};
 use super::unfit::Unfit;
 use crate::Hook;
 use crate::analyse::{Analysis, Site, sites};
@@ -20,6 +20,14 @@ pub(crate) struct Code {
     pub stubs: Stubs,
     pub hooks: Vec<PatchedHook>,
     pub returns: Vec<PatchedReturn>,
+    /// What the stack is like in each stub and trampoline, in order of address.
+    pub stacks: Vec<Stack>,
+}
+
+/// What the stack is like in a stub or a trampoline.
+pub(crate) struct Stack {
+    pub steps: Vec<Step>,
+    pub end: u64,
 }
 
 impl Code {
@@ -35,32 +43,48 @@ impl Code {
         address: u64,
         slot: u64,
     ) -> Result<Code, Unfit> {
-        let mut bytes = trampoline::stub(address, slot)?;
-        bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
-        let mut stubs = Stubs {
-            enter: address,
-            leave: address + bytes.len() as u64,
-            through: 0,
-        };
-        bytes.extend(trampoline::stub(stubs.leave, slot + POINTER_SIZE)?);
-        bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
-        stubs.through = address + bytes.len() as u64;
-        bytes.extend(trampoline::stub(stubs.through, slot + 2 * POINTER_SIZE)?);
         let mut code = Code {
-            bytes,
-            stubs,
+            bytes: Vec::new(),
+            stubs: Stubs {
+                enter: address,
+                leave: 0,
+                through: 0,
+            },
             hooks: Vec::with_capacity(hooks.len()),
             returns: Vec::new(),
+            stacks: Vec::new(),
         };
+        code.add_stub(address, slot, trampoline::ABOVE_ENTRY)?;
+        code.stubs.leave = code.add_stub(address, slot + POINTER_SIZE, trampoline::ABOVE_EXIT)?;
+        code.stubs.through =
+            code.add_stub(address, slot + 2 * POINTER_SIZE, trampoline::ABOVE_EXIT)?;
         for site in sites(analysis, hooks)? {
-            let place = code.bytes.len().next_multiple_of(ALIGNMENT);
-            code.bytes.resize(place, 0);
-            let trampoline = address + place as u64;
-            let bytes = trampoline::trampoline(trampoline, first, stubs, &site)?;
-            code.bytes.extend(bytes);
-            code.add(&site, hooks, trampoline);
+            let at = code.align(address);
+            let trampoline = trampoline::trampoline(at, first, code.stubs, &site)?;
+            code.append(address, &trampoline.bytes, trampoline.steps);
+            code.add(&site, hooks, at);
         }
         Ok(code)
+    }
+
+    /// Where the next stub or trampoline begins.
+    fn align(&mut self, address: u64) -> u64 {
+        let place = self.bytes.len().next_multiple_of(ALIGNMENT);
+        self.bytes.resize(place, 0);
+        address + place as u64
+    }
+
+    fn append(&mut self, address: u64, bytes: &[u8], steps: Vec<Step>) {
+        self.bytes.extend(bytes);
+        let end = address + self.bytes.len() as u64;
+        self.stacks.push(Stack { steps, end });
+    }
+
+    fn add_stub(&mut self, address: u64, slot: u64, above: u64) -> Result<u64, Unfit> {
+        let at = self.align(address);
+        let bytes = trampoline::stub(at, slot)?;
+        self.append(address, &bytes, stub_steps(at, bytes.len(), above));
+        Ok(at)
     }
 
     fn add(&mut self, site: &Site, hooks: &[Hook], trampoline: u64) {

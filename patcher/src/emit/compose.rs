@@ -1,10 +1,11 @@
 //! Composes the patched file: the original's bytes, a few changed in place, and three new segments.
 //!
-//! Behind everything the original loads come RW (the runtime's pointers, and the dynamic
-//! section where it had no room to grow), RX (stub and trampolines) and R (program headers, notes,
-//! hook table, string table). Linkers leave no room for more program headers, so the table moves.
-//! New data stands at file offset = address - load base: kernels before 5.18 tell the loader where
-//! the program headers are by assuming just that. The gap this can leave in the file is a hole.
+//! Behind everything the original loads come RW (the runtime's pointers, and the dynamic section
+//! where it had no room to grow), RX (stub and trampolines) and R (program headers, notes, hook
+//! table, string table, unwind tables). Linkers leave no room for more program headers, so the
+//! table moves. New data stands at file offset = address - load base: kernels before 5.18 tell the
+//! loader where the program headers are by assuming just that. The gap this can leave in the file
+//! is a hole.
 //!
 //! Rejected: extending the last segment, which zero-fills its tail; and a code cave in padding,
 //! which is rarely large enough.
@@ -13,11 +14,12 @@ use super::code::Code;
 use super::table::Table;
 use super::trampoline::entry_jump;
 use super::unfit::Unfit;
+use super::unwind::UnwindTables;
 use crate::Hook;
 use crate::analyse::Analysis;
 use crate::elf::abi::{
     DT_NEEDED, DT_NULL, DT_STRSZ, DT_STRTAB, DYN_SIZE, PF_R, PF_W, PF_X, PHDR_SIZE, PT_DYNAMIC,
-    PT_LOAD, PT_NOTE, PT_PHDR,
+    PT_GNU_EH_FRAME, PT_LOAD, PT_NOTE, PT_PHDR,
 };
 use crate::elf::{self, Change, Image, Manifest, Original, Section, Segment, Whole};
 use std::collections::BTreeMap;
@@ -103,6 +105,7 @@ pub(crate) fn compose(
     let table = composer.append(&[], 8).address;
     let table = Table::new(hooks, whole, table);
     composer.append(&table.bytes, 8);
+    let unwind = composer.unwind(&code)?;
     let headers = composer.reserve_headers();
     composer.describe_section(".dynstr", strings.piece)?;
     composer.file_header(headers)?;
@@ -127,7 +130,12 @@ pub(crate) fn compose(
     let notes = elf::render(&table.note(slot, whole), &manifest);
     let note = composer.append(&notes, 8);
     composer.finish_segment(PF_R);
-    composer.program_headers(headers, note, moved_dynamic)?;
+    let moved = [
+        (PT_PHDR, Some(headers)),
+        (PT_DYNAMIC, moved_dynamic),
+        (PT_GNU_EH_FRAME, unwind),
+    ];
+    composer.program_headers(headers, note, moved)?;
     Ok(Composed {
         head: composer.head,
         tail_offset: composer.tail_offset,
@@ -247,6 +255,19 @@ impl<'a> Composer<'a> {
         Ok(code)
     }
 
+    /// Unwind tables for the original's code and the new: where their search table is.
+    fn unwind(&mut self, code: &Code) -> Result<Option<Piece>, Unfit> {
+        let address = self.append(&[], 8).address;
+        let Some(tables) = UnwindTables::new(self.image, code, address) else {
+            return Ok(None);
+        };
+        let frames = self.append(&tables.frames, 8);
+        let index = self.append(&tables.index, 4);
+        self.describe_section(".eh_frame", frames)?;
+        self.describe_section(".eh_frame_hdr", index)?;
+        Ok(Some(index))
+    }
+
     fn strings(&mut self) -> Result<Strings, Unfit> {
         let value = |tag| self.image.dynamic_value(tag);
         let found = value(DT_STRTAB)
@@ -319,7 +340,7 @@ impl<'a> Composer<'a> {
         &mut self,
         headers: Piece,
         note: Piece,
-        dynamic: Option<Piece>,
+        moved: [(u32, Option<Piece>); 3],
     ) -> Result<(), Unfit> {
         let (base, tail_offset) = (self.base, self.tail_offset);
         let place = |segment: &mut Segment, piece: Piece| {
@@ -330,14 +351,9 @@ impl<'a> Composer<'a> {
         };
         let mut segments = self.image.segments.clone();
         for segment in &mut segments {
-            match segment.kind {
-                PT_PHDR => place(segment, headers),
-                PT_DYNAMIC => {
-                    if let Some(piece) = dynamic {
-                        place(segment, piece);
-                    }
-                }
-                _ => {}
+            let piece = moved.iter().find(|(kind, _)| *kind == segment.kind);
+            if let Some(piece) = piece.and_then(|(_, piece)| *piece) {
+                place(segment, piece);
             }
         }
         let last = segments

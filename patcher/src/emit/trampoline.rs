@@ -18,9 +18,9 @@
 //! hooks are shut the stub's own `ret` goes there.
 //!
 //! A displaced call pushes the original return address and jumps. Were the callee to return into
-//! the trampoline, an exception passing through would find no unwind information and end the
-//! program. A shadow stack would object; the loader turns those off because the runtime is not
-//! marked for them.
+//! the trampoline, an exception passing through would find none of the function's handlers, which
+//! tables name by its own addresses. A shadow stack would object; the loader turns those off
+//! because the runtime is not marked for them.
 
 use super::mismatch::Mismatch;
 use super::unfit::Unfit;
@@ -37,6 +37,12 @@ const CALL: u8 = 0xe8;
 const JUMP: u8 = 0xe9;
 /// `lea rsp, [rsp + 136]`: red zone and hook number.
 const STEP_UP: [u8; 8] = [0x48, 0x8d, 0xa4, 0x24, 0x88, 0, 0, 0];
+const RED_ZONE: u64 = 128;
+const WORD: u64 = 8;
+/// What is above the return address of a call of the stub of entries: hook number and red zone.
+pub(super) const ABOVE_ENTRY: u64 = WORD + RED_ZONE + WORD;
+/// And of the two others: one address.
+pub(super) const ABOVE_EXIT: u64 = WORD;
 
 /// The stub at `address`, for the pointer slot at `slot`.
 pub(super) fn stub(address: u64, slot: u64) -> Result<Vec<u8>, Unfit> {
@@ -75,43 +81,114 @@ pub(crate) fn entry_jump(site: u64, trampoline: u64) -> Result<[u8; 5], Unfit> {
     branch(JUMP, site, trampoline)
 }
 
+/// What the stack is like from an instruction of the hooks' code on.
+pub(crate) struct Step {
+    pub at: u64,
+    /// As before the instruction at this address of the original; as at a function's entry without
+    /// one.
+    pub from: Option<u64>,
+    /// Bytes that the code has pushed since.
+    pub pushed: u64,
+}
+
+/// A trampoline under construction.
+pub(super) struct Trampoline {
+    pub address: u64,
+    pub bytes: Vec<u8>,
+    pub steps: Vec<Step>,
+}
+
+impl Trampoline {
+    fn at(&self) -> u64 {
+        self.address + self.bytes.len() as u64
+    }
+
+    fn step(&mut self, from: Option<u64>, pushed: u64) {
+        let at = self.at();
+        self.steps.push(Step { at, from, pushed });
+    }
+
+    fn branch(&mut self, opcode: u8, to: u64) -> Result<(), Unfit> {
+        self.bytes.extend(branch(opcode, self.at(), to)?);
+        Ok(())
+    }
+}
+
 /// The trampoline of a site, to stand at `address`, if hooks are numbered from `first`.
 pub(super) fn trampoline(
     address: u64,
     first: u32,
     stubs: Stubs,
     site: &Site,
-) -> Result<Vec<u8>, Unfit> {
-    let mut code = Vec::new();
+) -> Result<Trampoline, Unfit> {
+    let mut code = Trampoline {
+        address,
+        bytes: Vec::new(),
+        steps: Vec::new(),
+    };
+    let before = |ip| (!site.is_stub).then_some(ip);
+    let entry = before(site.displaced.site);
     if let Some(index) = site.hook {
-        code.extend(STEP_DOWN);
-        code.push(PUSH);
-        code.extend((first + index as u32).to_le_bytes());
-        code.extend(branch(CALL, address + code.len() as u64, stubs.enter)?);
-        code.extend(STEP_UP);
+        code.step(entry, 0);
+        code.bytes.extend(STEP_DOWN);
+        code.step(entry, RED_ZONE);
+        code.bytes.push(PUSH);
+        code.bytes.extend((first + index as u32).to_le_bytes());
+        code.step(entry, RED_ZONE + WORD);
+        code.branch(CALL, stubs.enter)?;
+        code.bytes.extend(STEP_UP);
     }
     if let Some(slot) = site.through {
-        code.extend(push_target(address + code.len() as u64, slot)?);
-        code.extend(branch(JUMP, address + code.len() as u64, stubs.through)?);
+        code.step(entry, 0);
+        code.bytes.extend(push_target(code.at(), slot)?);
+        code.step(entry, WORD);
+        code.branch(JUMP, stubs.through)?;
         return Ok(code);
     }
     for (instruction, original) in site.displaced.parts() {
+        let from = before(instruction.ip());
         if site.ends_calls && is_return(instruction) {
-            code.extend(branch(CALL, address + code.len() as u64, stubs.leave)?);
-        }
-        let at = address + code.len() as u64;
-        if is_call(instruction) {
-            code.extend(push_address(at, instruction.next_ip())?);
-            let at = address + code.len() as u64;
-            code.extend(encode(&as_jump(instruction), &[], at)?);
+            // All registers are the caller's again, and what was below the stack is overwritten.
+            code.step(None, 0);
+            code.branch(CALL, stubs.leave)?;
         } else {
-            code.extend(encode(instruction, original, at)?);
+            code.step(from, 0);
+        }
+        if is_call(instruction) {
+            let pushes = push_address(code.at(), instruction.next_ip())?;
+            let (pushing, rest) = pushes.split_at(2);
+            for (&byte, pushed) in pushing.iter().zip([WORD, 2 * WORD]) {
+                code.bytes.push(byte);
+                code.step(from, pushed);
+            }
+            code.bytes.extend(rest);
+            code.step(from, WORD);
+            let jump = encode(&as_jump(instruction), &[], code.at())?;
+            code.bytes.extend(jump);
+        } else {
+            code.bytes.extend(encode(instruction, original, code.at())?);
         }
     }
     if let Some(resume) = site.displaced.resume {
-        code.extend(branch(JUMP, address + code.len() as u64, resume)?);
+        code.step(before(resume), 0);
+        code.branch(JUMP, resume)?;
     }
     Ok(code)
+}
+
+/// What the stack is like in a stub, at whose start `pushed` bytes are above a return address.
+pub(super) fn stub_steps(address: u64, size: usize, pushed: u64) -> Vec<Step> {
+    let step = |at, pushed| Step {
+        at: address + at,
+        from: None,
+        pushed,
+    };
+    // It begins with a push, and ends with a pop and a return, one byte each.
+    vec![
+        step(0, pushed),
+        step(1, pushed + WORD),
+        step(size as u64 - 1, pushed),
+    ]
 }
 
 /// Pushes the address that the loader has put into a slot; registers and flags stay.
