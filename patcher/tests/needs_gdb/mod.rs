@@ -21,7 +21,7 @@ fn gdb_steps_through_hooks_and_sees_who_called() {
                 .arg(fixtures.join("unwinds.gdb.py"))
                 .arg("--args")
                 .arg(&program)
-                .arg("by gdb");
+                .arg("2");
             hops_by(&mut command, backend);
             let seen = run(&mut command);
             let last: Vec<&str> = seen.output.lines().rev().take(2).collect();
