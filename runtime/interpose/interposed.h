@@ -55,6 +55,8 @@ INTERPOSED(pthread_getname_np, HOME_IF_OWN)
 /* Rights of this thread alone. */
 INTERPOSED(setfsuid, HOME_FOR_GOOD)
 INTERPOSED(setfsgid, HOME_FOR_GOOD)
+/* The base of a segment of its own, which is a register of the kernel thread. */
+INTERPOSED(arch_prctl, HOME_FOR_GOOD)
 /* Who traces, and who is traced, are kernel threads. */
 INTERPOSED(ptrace, HOME_FOR_GOOD)
 /* libselinux and libapparmor write the attributes of /proc/thread-self. */
