@@ -37,6 +37,10 @@ fn rings() -> Notices {
     Notices::of("notices_rings")
 }
 
+fn locks() -> Notices {
+    Notices::of("notices_locks")
+}
+
 fn threads() -> Notices {
     Notices::of("notices_threads")
 }
@@ -285,6 +289,64 @@ fn a_mutex_that_changes_priorities_is_locked_and_unlocked_at_home() {
         };
         assert_eq!(moved.errors, expected, "{backend}");
     }
+}
+
+#[test]
+fn a_robust_mutex_tells_that_its_holder_ended_wherever_threads_are() {
+    locks().same("holders that end");
+    locks().same("lost lock");
+}
+
+#[test]
+fn a_robust_mutex_tells_that_the_process_of_its_holder_was_killed() {
+    locks().same("process that ends");
+}
+
+#[test]
+fn a_robust_mutex_with_priority_inheritance_tells_that_its_holder_ended() {
+    let notices = locks();
+    for backend in BACKENDS {
+        notices.same_under(backend, "holders with priority");
+    }
+}
+
+#[test]
+fn threads_that_cannot_be_started_leave_nothing_behind() {
+    locks().same("threads that cannot start");
+}
+
+#[test]
+fn blocks_of_other_allocators_are_freed_by_other_threads() {
+    let notices = locks();
+    for library in ["libjemalloc.so.2", "libtcmalloc_minimal.so.4"] {
+        let preloaded = format!("/usr/lib/x86_64-linux-gnu/{library}");
+        let mut bare = Command::new(&notices.plain);
+        let bare = run(bare.arg("blocks").env("LD_PRELOAD", &preloaded));
+        let own = format!(
+            "{}: yes\n",
+            if library.contains("jemalloc") {
+                "mallctl"
+            } else {
+                "tc_malloc"
+            }
+        );
+        assert!(bare.output.contains(&own), "{}{}", bare.output, bare.errors);
+        for backend in BACKENDS {
+            let mut command = notices.command(backend, "blocks");
+            let moved = run(command.env("LD_PRELOAD", &preloaded));
+            let said = (moved.status.code(), &moved.output, &*moved.errors);
+            assert_eq!(
+                said,
+                (Some(0), &bare.output, ""),
+                "{library} under {backend}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_thread_with_a_segment_of_its_own_keeps_it() {
+    locks().same("segments");
 }
 
 #[test]

@@ -57,6 +57,8 @@ missing_packages() {
         lacks /usr/sbin/lighttpd && echo lighttpd
         lacks /usr/sbin/dnsmasq && echo dnsmasq-base
         lacks /usr/lib/x86_64-linux-gnu/libsqlite3.so.0 && echo libsqlite3-0
+        lacks /usr/lib/x86_64-linux-gnu/libjemalloc.so.2 && echo libjemalloc2
+        lacks /usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4 && echo libtcmalloc-minimal4
         lacks sqlite3 && echo sqlite3
         lacks chromium && echo chromium
     fi
