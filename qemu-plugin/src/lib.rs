@@ -23,6 +23,7 @@ mod guest;
 mod instruction;
 mod invocation;
 mod known;
+mod lasting;
 mod mappings;
 mod maps;
 mod phase;

@@ -4,7 +4,7 @@
 
 use crate::connections::{self, SystemCall};
 use crate::shared::plugin;
-use crate::{exec, known, signals, vcpu};
+use crate::{exec, known, lasting, signals, vcpu};
 use qemu_plugin_sys::qemu_plugin_id_t;
 use std::ffi::c_uint;
 
@@ -33,6 +33,7 @@ pub(crate) unsafe extern "C" fn on_call(
     unsafe { vcpu::tells_system_call(index, number) };
     connections::begins(&call);
     signals::begins(&call);
+    lasting::begins(&call);
     exec::begins(index, &call, fifth);
     // SAFETY: as above.
     unsafe { vcpu::enters_system_call(index, call) };

@@ -19,7 +19,7 @@ use std::time::Duration;
 use zerocopy::FromBytes;
 
 const MAGIC: u64 = 0x676e_6972_706f_6863;
-const VERSION: u64 = 10;
+const VERSION: u64 = 11;
 
 /// Why the shared memory cannot be made or opened.
 #[derive(Debug, thiserror::Error)]

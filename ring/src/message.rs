@@ -10,6 +10,7 @@ const HANDLER: u64 = 5;
 const PROGRAM: u64 = 6;
 const PAGE: u64 = 7;
 const CPU: u64 = 8;
+const LASTING_CALL: u64 = 9;
 
 /// The most words a message takes, its first one included: that of the largest code block.
 pub(crate) const MOST_WORDS: usize =
@@ -90,6 +91,8 @@ pub enum Message {
     },
     /// A signal handler was installed that begins at this guest address.
     Handler(u64),
+    /// A process made a system call after which the kernel treats it or a thread otherwise.
+    LastingCall(LastingCall),
     /// A process executes this program from now on: the path of its file.
     Program(String),
     /// Something the plugin could not do, for people to read.
@@ -105,6 +108,36 @@ pub struct Object {
     pub offset: u64,
     /// What the system calls it.
     pub name: String,
+}
+
+/// A system call after which the kernel treats a process or a thread otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastingCall {
+    /// The process that made it.
+    pub process: u32,
+    /// Which call it is, as Linux numbers them.
+    pub number: i32,
+    /// What says what it does.
+    pub arguments: [u64; 2],
+}
+
+impl LastingCall {
+    fn numbers(&self) -> [u64; 4] {
+        let number = u64::from(self.number.cast_unsigned());
+        let [first, second] = self.arguments;
+        [self.process.into(), number, first, second]
+    }
+
+    fn of(numbers: &[u64]) -> Option<LastingCall> {
+        let &[process, number, first, second] = numbers else {
+            return None;
+        };
+        Some(LastingCall {
+            process: process as u32,
+            number: (number as u32).cast_signed(),
+            arguments: [first, second],
+        })
+    }
 }
 
 impl Message {
@@ -154,7 +187,7 @@ impl Message {
                 frame,
             } => {
                 let process = (*process).into();
-                push_numbers(&mut words, PAGE, [process, *since, *number, *frame])
+                push_numbers(&mut words, PAGE, &[process, *since, *number, *frame])
             }
             Message::Cpu {
                 process,
@@ -163,12 +196,10 @@ impl Message {
                 cpu,
             } => {
                 let [process, thread] = [*process, *thread].map(u64::from);
-                push_numbers(&mut words, CPU, [process, thread, *since, (*cpu).into()])
+                push_numbers(&mut words, CPU, &[process, thread, *since, (*cpu).into()])
             }
-            Message::Handler(address) => {
-                words.push(*address);
-                HANDLER
-            }
+            Message::LastingCall(call) => push_numbers(&mut words, LASTING_CALL, &call.numbers()),
+            Message::Handler(address) => push_numbers(&mut words, HANDLER, &[*address]),
             Message::Program(path) => {
                 push_text(&mut words, 0, path);
                 PROGRAM
@@ -252,6 +283,7 @@ impl Message {
                 since: *since,
                 cpu: *cpu as u16,
             }),
+            (LASTING_CALL, numbers) => LastingCall::of(numbers).map(Message::LastingCall),
             (HANDLER, [address]) => Some(Message::Handler(*address)),
             (PROGRAM, text) => Some(Message::Program(text_of(text)?.1)),
             (TROUBLE, text) => Some(Message::Trouble(text_of(text)?.1)),
@@ -274,7 +306,7 @@ fn push_block(
 }
 
 /// What a message of this kind says in numbers alone; the kind.
-fn push_numbers(words: &mut Vec<u64>, kind: u64, numbers: [u64; 4]) -> u64 {
+fn push_numbers(words: &mut Vec<u64>, kind: u64, numbers: &[u64]) -> u64 {
     words.extend(numbers);
     kind
 }

@@ -227,6 +227,19 @@ struct Mappings {
 
   cpus @6 :List(OnCpu);
   # On which CPU of a machine its threads run. A reader may pass this by: all else means the same.
+
+  lastingCalls @7 :List(LastingCall);
+  # System calls that it made, at any time since it began, recorded or not, and after which the
+  # kernel treats it or one of its threads otherwise. A reader may pass this by: all else means the
+  # same.
+}
+
+struct LastingCall {
+  number @0 :Int32;             # as Linux numbers them
+  first @1 :UInt64;
+  # Of prctl the option, of seccomp the operation, of ptrace the request.
+  second @2 :UInt64;
+  # Of prctl its second argument, of futex the command, of io_uring_setup the flags.
 }
 
 struct OnCpu {

@@ -65,6 +65,7 @@ pub use model::error::Error;
 pub use model::execution::{self, Access, Execution, Kind};
 pub use model::function_name;
 pub use model::ids::{FunctionId, RequestId, ThreadId};
+pub use model::lasting_call::LastingCall;
 pub use model::locator::{Index, physical_address};
 pub use model::page::{PAGE_SHIFT, Page};
 pub use model::pointer::Pointer;

@@ -1,9 +1,9 @@
 //! A copy of a recorded server, whole or of some requests, plays as the original does.
 
 use corehop_traces::{
-    Chosen, CodeBlock, ColumnSize, Dependence, Dependent, EndReason, Header, Index, Kind, Mapping,
-    OnCpu, Page, Pointer, Request, RequestId, Source, ThreadId, Trace, Writer, WriterOptions, copy,
-    copy_chosen,
+    Chosen, CodeBlock, ColumnSize, Dependence, Dependent, EndReason, Header, Index, Kind,
+    LastingCall, Mapping, OnCpu, Page, Pointer, Request, RequestId, Source, ThreadId, Trace,
+    Writer, WriterOptions, copy, copy_chosen,
 };
 use std::path::Path;
 
@@ -105,6 +105,27 @@ fn cpus_of(trace: &Trace) -> Vec<Option<u16>> {
         cpus.push(trace.cpu(execution.thread, execution.stamp));
     }
     cpus
+}
+
+#[test]
+fn a_copy_has_the_same_lasting_calls() {
+    let folder = tempfile::tempdir().unwrap();
+    let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
+    let mut writer = Writer::create(&first, &Header::default(), &options()).unwrap();
+    let lasting = |process_id, number, second| LastingCall {
+        process_id,
+        number,
+        arguments: [22, second],
+    };
+    let calls = [lasting(1, 157, 2), lasting(2, -1, u64::MAX)];
+    for call in calls {
+        writer.lasting_call(call).unwrap();
+    }
+    writer.finish(EndReason::ServerExited).unwrap();
+    let original = Trace::open(&first).unwrap();
+    copy(&original, None, &second, &options()).unwrap();
+    assert_eq!(original.lasting_calls(), calls);
+    assert_eq!(Trace::open(&second).unwrap().lasting_calls(), calls);
 }
 
 #[test]

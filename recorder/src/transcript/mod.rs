@@ -350,7 +350,7 @@ impl Sink for Transcript {
                 };
                 self.sharing.add(own, object, &mut self.writer)
             }
-            placed @ (Message::Page { .. } | Message::Cpu { .. }) => {
+            placed @ (Message::Page { .. } | Message::Cpu { .. } | Message::LastingCall(_)) => {
                 sharing::place(placed, &mut self.writer)
             }
             Message::Program(path) => {

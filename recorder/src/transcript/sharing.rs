@@ -3,10 +3,11 @@
 use super::forked_pages::{self, Common};
 use crate::events::{Event, Observer, Warning};
 use corehop_ring::{Message, Object};
-use corehop_traces::{Error, MAX_OBJECTS, Mapping, OnCpu, Page, Writer};
+use corehop_traces::{Error, LastingCall, MAX_OBJECTS, Mapping, OnCpu, Page, Writer};
 use std::collections::HashMap;
 
-/// Adds to the trace where on the machine a process has a page, or a thread runs, and since when.
+/// Adds to the trace where on the machine a process has a page, or a thread runs, and since when;
+/// or what a process has the kernel treat otherwise.
 /// What cannot be is a wild store of the server's into the shared memory.
 pub fn place(message: Message, writer: &mut Writer) -> Result<(), Error> {
     match message {
@@ -38,6 +39,11 @@ pub fn place(message: Message, writer: &mut Writer) -> Result<(), Error> {
             since,
             cpu,
         }]),
+        Message::LastingCall(call) => writer.lasting_call(LastingCall {
+            process_id: call.process,
+            number: call.number,
+            arguments: call.arguments,
+        }),
         _ => Ok(()),
     }
 }

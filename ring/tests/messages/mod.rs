@@ -1,6 +1,6 @@
 //! Any messages that a plugin can send.
 
-use corehop_ring::{Message, Object};
+use corehop_ring::{LastingCall, Message, Object};
 use proptest::prelude::*;
 
 pub fn messages() -> impl Strategy<Value = Message> {
@@ -47,6 +47,13 @@ pub fn messages() -> impl Strategy<Value = Message> {
             }
         }),
         any::<u64>().prop_map(Message::Handler),
+        (any::<u32>(), any::<i32>(), any::<[u64; 2]>()).prop_map(|(process, number, arguments)| {
+            Message::LastingCall(LastingCall {
+                process,
+                number,
+                arguments,
+            })
+        }),
         ".{0,100}".prop_map(Message::Program),
         ".{0,100}".prop_map(Message::Trouble),
     ]

@@ -10,6 +10,7 @@ pub(crate) mod error;
 pub mod execution;
 pub mod function_name;
 pub(crate) mod ids;
+pub(crate) mod lasting_call;
 pub(crate) mod limits;
 pub(crate) mod locator;
 pub(crate) mod malformed;

@@ -15,6 +15,7 @@ use crate::format::trace_capnp::{block, code_blocks, end, functions, header, mod
 use crate::model::address_space::Mapping;
 use crate::model::cpu::OnCpu;
 use crate::model::ids::FunctionId;
+use crate::model::lasting_call::LastingCall;
 use crate::model::page::Page;
 use crate::model::program::{CodeBlock, Function, Module};
 use crate::model::recording::{EndReason, Header, Note};
@@ -113,6 +114,8 @@ pub struct Contents {
     pub pages: Vec<Page>,
     /// On which CPUs threads run, in the order of the file.
     pub cpus: Vec<OnCpu>,
+    /// Calls after which the kernel treats a process otherwise, in the order of the file.
+    pub lasting_calls: Vec<LastingCall>,
     /// Where signal handlers begin.
     pub signal_handlers: HashSet<u64>,
     /// Why the recording ended, once that has come.
@@ -145,6 +148,7 @@ impl Contents {
             mappings: Vec::new(),
             pages: Vec::new(),
             cpus: Vec::new(),
+            lasting_calls: Vec::new(),
             signal_handlers: HashSet::new(),
             end: None,
             executions: 0,

@@ -8,6 +8,7 @@ use crate::model::address_space::{AddressSpaces, Mapping, Owner};
 use crate::model::cpu::{Cpus, OnCpu};
 use crate::model::error::Error;
 use crate::model::ids::{FunctionId, ThreadId};
+use crate::model::lasting_call::LastingCall;
 use crate::model::locator::{Index, Locator, PageTables};
 use crate::model::page::Page;
 use crate::model::program::{CodeBlock, Function, Module, Request};
@@ -231,6 +232,13 @@ impl Trace {
         let mut addresses: Vec<u64> = self.contents.signal_handlers.iter().copied().collect();
         addresses.sort_unstable();
         addresses
+    }
+
+    /// System calls, made at any time while the server ran under the recorder, after which the
+    /// kernel treats a process or a thread otherwise. None are known of a trace that was recorded
+    /// before traces told them, of a machine, or imported.
+    pub fn lasting_calls(&self) -> &[LastingCall] {
+        &self.contents.lasting_calls
     }
 
     /// The system calls that a thread made, in order. None are known of a trace that was recorded

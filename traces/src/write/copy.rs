@@ -256,6 +256,9 @@ fn define(trace: &Trace, writer: &mut Writer) -> Result<(), Error> {
     for address in trace.signal_handlers() {
         writer.signal_handler(address)?;
     }
+    for &call in trace.lasting_calls() {
+        writer.lasting_call(call)?;
+    }
     for name in trace.shared_objects() {
         writer.shared_object(name)?;
     }

@@ -12,6 +12,7 @@ use crate::format::trace_capnp::{end, entry};
 use crate::model::address_space::Mapping;
 use crate::model::cpu::OnCpu;
 use crate::model::error::Error;
+use crate::model::lasting_call::LastingCall;
 use crate::model::page::Page;
 use crate::model::program::{Function, Module};
 use crate::model::recording::{EndReason, Header, Note};
@@ -42,6 +43,7 @@ pub enum NewEntry {
     Pages(Vec<Page>),
     /// The same.
     Cpus(Vec<OnCpu>),
+    LastingCall(LastingCall),
     SignalHandler(u64),
     End {
         reason: EndReason,
@@ -207,6 +209,7 @@ impl Output {
             NewEntry::Mappings(mappings) => mappings_message(&mappings),
             NewEntry::Pages(pages) => pages_message(&pages, compressor)?,
             NewEntry::Cpus(cpus) => cpus_message(&cpus),
+            NewEntry::LastingCall(call) => lasting_call_message(&call),
             NewEntry::SignalHandler(address) => signal_handler_message(address),
             NewEntry::End {
                 reason,
@@ -339,6 +342,17 @@ fn cpus_message(cpus: &[OnCpu]) -> Message {
         written.set_os_thread_id(on.os_thread_id);
         written.set_cpu(on.cpu);
     }
+    message
+}
+
+fn lasting_call_message(call: &LastingCall) -> Message {
+    let mut message = message(size_of_val(call));
+    let mut written = message.init_root::<entry::Builder<'_>>().init_mappings();
+    written.set_process_id(call.process_id);
+    let mut one = written.init_lasting_calls(1).get(0);
+    one.set_number(call.number);
+    one.set_first(call.arguments[0]);
+    one.set_second(call.arguments[1]);
     message
 }
 

@@ -6,6 +6,7 @@ use crate::format::rule::{Rule, Violation};
 use crate::format::trace_capnp::{mappings, shared_object};
 use crate::model::address_space::{MAX_OBJECTS, Mapping};
 use crate::model::cpu::OnCpu;
+use crate::model::lasting_call::LastingCall;
 
 impl Contents {
     pub(super) fn take_shared_object(
@@ -46,6 +47,12 @@ impl Contents {
             os_thread_id: on.get_os_thread_id(),
             since: on.get_since(),
             cpu: on.get_cpu(),
+        }));
+        let calls = entry.get_lasting_calls()?.iter();
+        self.lasting_calls.extend(calls.map(|call| LastingCall {
+            process_id,
+            number: call.get_number(),
+            arguments: [call.get_first(), call.get_second()],
         }));
         Ok(())
     }

@@ -1,10 +1,11 @@
-//! What the kernel knows of processes: what they share, where each of them has it, and their signal
-//! handlers.
+//! What the kernel knows of processes: what they share, where each of them has it, their signal
+//! handlers, and what they have it treat otherwise.
 
 use super::{Writer, unrecordable};
 use crate::model::address_space::{MAX_OBJECTS, Mapping};
 use crate::model::cpu::OnCpu;
 use crate::model::error::Error;
+use crate::model::lasting_call::LastingCall;
 use crate::model::page::Page;
 use crate::write::sink::NewEntry;
 
@@ -78,6 +79,14 @@ impl Writer {
     /// [`Error::Write`].
     pub fn signal_handler(&mut self, address: u64) -> Result<(), Error> {
         self.sink.write(NewEntry::SignalHandler(address))
+    }
+
+    /// Adds a system call after which the kernel treats a process or a thread otherwise.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn lasting_call(&mut self, call: LastingCall) -> Result<(), Error> {
+        self.sink.write(NewEntry::LastingCall(call))
     }
 
     /// Writes the mappings, CPUs and pages that are not yet written; of a process that come after
