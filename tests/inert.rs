@@ -105,6 +105,7 @@ fn plan() -> Plan {
         trace: hostile("trace"),
         cores: 2,
         seed: 1,
+        carriers_refuse: None,
         request: None,
         expected: None,
         functions: (0..).zip(["parse", "commit"]).map(planned).collect(),

@@ -84,6 +84,7 @@ fn plan(build_id: &str, cores: u32) -> Plan {
         trace: "bank.trace".into(),
         cores,
         seed: 1,
+        carriers_refuse: None,
         request: None,
         expected: None,
         functions: vec![function("parse", 0, 0), function("commit", 0x40, 1)],

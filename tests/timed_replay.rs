@@ -43,6 +43,7 @@ fn folder() -> TempDir {
         trace: "bank.trace".into(),
         cores: 2,
         seed: 1,
+        carriers_refuse: None,
         request: None,
         expected: None,
         functions: vec![function("parse", 0, 0), function("commit", 0x40, 1)],

@@ -215,6 +215,7 @@ fn write_plan(by_data: &ByData, folder: &Path) -> Outcome<PathBuf> {
         trace: "none".into(),
         cores: 2,
         seed: 1,
+        carriers_refuse: None,
         request: None,
         expected: None,
         functions: vec![PlannedFunction {

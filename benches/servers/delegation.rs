@@ -258,6 +258,7 @@ fn write_plan(folder: &Path) -> Outcome<PathBuf> {
         trace: "none".into(),
         cores: 2,
         seed: 1,
+        carriers_refuse: None,
         request: None,
         expected: None,
         functions: vec![PlannedFunction {

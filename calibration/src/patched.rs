@@ -186,6 +186,7 @@ fn plan(plain: &Path, hooked: [&str; 2], first: (Destination, Mode)) -> Result<P
         trace: "none".into(),
         cores: 2,
         seed: 1,
+        carriers_refuse: None,
         request: None,
         expected: None,
         functions: functions?,

@@ -16,6 +16,7 @@ pub mod alternatives;
 pub mod backend;
 pub mod by_argument;
 pub mod candidates;
+pub mod carriers;
 pub mod checkpoint;
 mod comparison;
 pub mod delegated;

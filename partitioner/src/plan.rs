@@ -3,6 +3,7 @@
 //! A search knows functions by their numbers in the trace. A plan has to outlive the trace, so it
 //! names each by its module's build id and the function's offset there.
 
+use crate::carriers::refusal;
 use crate::request_function::request;
 use crate::weights::Weighted;
 use crate::{Comparison, Outcome, Settings, machine_list};
@@ -43,6 +44,7 @@ pub fn of(found: &SearchResult<'_>) -> Plan {
         trace: found.trace_name.into(),
         cores: found.settings.cores,
         seed: found.settings.seed,
+        carriers_refuse: refusal(found.trace),
         request: request(found.trace),
         expected: expected(&judged.searched, judged.held_out.as_ref()),
         functions,

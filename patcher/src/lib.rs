@@ -22,5 +22,6 @@ mod hook;
 
 pub use analyse::{Analysis, Function, Refusal, STUB_SUFFIX};
 pub use apply::{InMemory, Patched, Verification, patch, patch_all, verify};
+pub use elf::Imports;
 pub use error::{Error, Unhookable};
 pub use hook::Hook;

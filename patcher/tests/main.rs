@@ -34,6 +34,7 @@ mod sound;
 mod stacks;
 mod statistics;
 mod terminated;
+mod uncarried;
 mod unwind_tables;
 mod unwinding;
 mod waiting;

@@ -1,7 +1,7 @@
 //! What a plan may not say, though it is well-formed.
 
 use crate::destination::{LAST_CALL, MOST_AFTER};
-use crate::plan::{VERSION, VERSION_BY_ARGUMENT};
+use crate::plan::{MOST_REASON_BYTES, VERSION, VERSION_BY_ARGUMENT};
 
 /// The rule that a plan breaks, by which entry, and what to do. `name` is the entry's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,6 +28,9 @@ pub enum Contradiction {
     /// A seed that TOML cannot hold.
     #[error("seed {seed}: TOML integers end at {last}", last = i64::MAX)]
     Seed { seed: u64 },
+    /// A reason that does not fit a line.
+    #[error("carriers_refuse: a reason has 1 to {MOST_REASON_BYTES} bytes on one line")]
+    Reason,
     /// A function that is only counted.
     #[error("{name}: mode \"count\" moves nobody: name the function in [request] instead")]
     OnlyCounted { name: String },

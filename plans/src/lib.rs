@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod carriers;
 mod contradiction;
 mod destination;
 mod error;

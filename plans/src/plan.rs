@@ -9,6 +9,9 @@ pub const VERSION: u32 = 1;
 /// an older corehop refuses it.
 pub const VERSION_BY_ARGUMENT: u32 = 2;
 
+/// The longest reason why carriers refuse a program.
+pub const MOST_REASON_BYTES: usize = 200;
+
 /// A split of a server over cores, with what patching needs and what the search expected of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,6 +27,10 @@ pub struct Plan {
     pub cores: u32,
     /// Seed that chose the searched requests.
     pub seed: u64,
+    /// Why carriers refuse the program as a whole, if the recording shows it: `auto` then never
+    /// begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carriers_refuse: Option<String>,
     /// The function whose entries are counted as requests while the program runs, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Request>,

@@ -6,7 +6,8 @@
 use crate::contradiction::Contradiction;
 use crate::destination::{By, Destination, KthCall, LAST_CALL, MOST_AFTER};
 use crate::error::Error;
-use crate::plan::{Mode, Plan, PlannedFunction, VERSION, VERSION_BY_ARGUMENT};
+use crate::inert::acts;
+use crate::plan::{MOST_REASON_BYTES, Mode, Plan, PlannedFunction, VERSION, VERSION_BY_ARGUMENT};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -87,6 +88,11 @@ fn check_whole(plan: &Plan) -> Result<(), Contradiction> {
     }
     if i64::try_from(plan.seed).is_err() {
         return Err(Contradiction::Seed { seed: plan.seed });
+    }
+    let fits = |reason: &String| (1..=MOST_REASON_BYTES).contains(&reason.len());
+    let is_reason = |reason: &String| fits(reason) && !reason.contains(acts);
+    if !plan.carriers_refuse.as_ref().is_none_or(is_reason) {
+        return Err(Contradiction::Reason);
     }
     let Some(request) = &plan.request else {
         return Ok(());

@@ -45,6 +45,9 @@ pub fn render(plan: &Plan) -> String {
     make_inert(document.as_table_mut());
     let has = |is_it: fn(&Destination) -> bool| plan.functions.iter().any(|f| is_it(&f.to));
     let mut more = String::new();
+    if plan.carriers_refuse.is_some() {
+        more += REFUSED;
+    }
     if has(|to| matches!(to, Destination::By(_))) {
         more += BY_ARGUMENT;
     }
@@ -60,6 +63,12 @@ const PREAMBLE: &str = "\
 # returns. Entries of the function under [request], if there is one, are counted as requests; it
 # moves nobody by that. Cores are numbered from 0. Edit cores and modes or remove functions freely;
 # `corehop replay --plan` then says what the change does.
+
+";
+
+const REFUSED: &str = "\
+# The recording shows that carriers refuse the program, for the reason under `carriers_refuse`. So
+# the backend `auto` never begins with this plan. Remove the line if it is wrong.
 
 ";
 

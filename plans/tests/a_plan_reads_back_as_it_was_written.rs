@@ -14,6 +14,7 @@ fn example() -> Plan {
         trace: "bank.trace".into(),
         cores: 2,
         seed: 7,
+        carriers_refuse: None,
         request: Some(Request {
             module: "/usr/sbin/mariadbd".into(),
             build_id: "0a1b".into(),
@@ -121,6 +122,25 @@ fn a_request_is_where_a_file_may_have_a_function() {
     let expected = "p.toml: line 44: function f600000 in /usr/sbin/mariadbd: \
                     mode \"count\" moves nobody: name the function in [request] instead";
     assert_eq!(refusal(&text), expected);
+}
+
+#[test]
+fn why_carriers_refuse_is_read_back_and_fits_a_line() {
+    let reason = "it installs a seccomp filter";
+    let plan = Plan {
+        carriers_refuse: Some(reason.into()),
+        ..example()
+    };
+    let text = render(&plan);
+    assert!(text.contains(&format!("\ncarriers_refuse = \"{reason}\"\n")));
+    assert!(text.contains("`auto` never begins"), "{text}");
+    assert!(!render(&example()).contains("carriers_refuse"));
+    assert_eq!(parse(&text, Path::new("p.toml")).unwrap(), plan);
+    for wrong in ["", &"x".repeat(201), "two\\nlines"] {
+        let said = refusal(&text.replace(reason, wrong));
+        let expected = "p.toml: carriers_refuse: a reason has 1 to 200 bytes on one line";
+        assert_eq!(said, expected);
+    }
 }
 
 #[test]

@@ -177,6 +177,8 @@ static const char *reason_against(void)
 {
     uint32_t a, b, c, d;
     uint64_t shadow = 0;
+    if (program.refusal != NULL)
+        return program.refusal;
     if (!program.is_starting)
         return "the program had started before its first patched file was loaded";
     __cpuid(1, a, b, c, d);

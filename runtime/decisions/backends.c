@@ -36,6 +36,9 @@ const struct backend *backend_called(const char *name)
 
 bool backend_is_usable(const struct backend *backend)
 {
+    /* Where carriers refuse, which its plan knows beforehand, auto never begins. */
+    if (backend == &auto_backend && program.refusal != NULL)
+        return false;
     for (size_t i = 0; i < BACKENDS; i++)
         if (backends[i] == backend)
             return usable[i] && (backend != &carrier_backend || carrier_refusal() == NULL);

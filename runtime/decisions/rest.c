@@ -18,6 +18,8 @@ bool has_come_to_rest(void)
 void come_to_rest(const char *reason)
 {
     rests = true;
+    if (program.refusal == NULL)
+        program.refusal = reason;
     set_auto(false);
     if (program.backend != &off_backend) {
         complain("%s: from here on without hops, and without statistics", reason);

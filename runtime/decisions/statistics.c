@@ -200,6 +200,15 @@ static void write_verdict(struct sheet *sheet, struct verdict verdict)
         verdict.speed_percent, verdict.cost_percent, mover()->name);
 }
 
+/* Why carriers refuse the program, where its plan says so or it has come to that. */
+static void write_refusal(struct sheet *sheet)
+{
+    if (program.refusal == NULL)
+        return;
+    PUT(sheet, ",\"carriers_refuse\":");
+    write_text(sheet, program.refusal);
+}
+
 /* Of threads that are taken by the hooks at which they came. */
 static void write_cohorts(struct sheet *sheet)
 {
@@ -269,6 +278,7 @@ static void write_report(struct sheet *sheet, struct tally all)
     PUT(sheet, "]");
     if (auto_is_on())
         write_verdict(sheet, auto_verdict());
+    write_refusal(sheet);
     write_cohorts(sheet);
     write_posted(sheet);
     PUT(sheet, ",\"functions\":[");

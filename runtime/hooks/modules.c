@@ -153,6 +153,7 @@ static bool learn(const struct note *note, uintptr_t bias)
     program.module_count = note->count;
     program.plan = note->plan;
     program.modules = modules;
+    program.refusal = note->refusal == 0 ? NULL : strdup(names + note->refusal - 1);
     return true;
 }
 

@@ -28,7 +28,7 @@ struct note {
     uint32_t calls;     /* functions of the plan at the end of whose calls threads go back */
     uint32_t request;   /* the hook that counts requests, plus one; 0 if none does */
     uint32_t arguments; /* hooks of functions that go by an argument, or at single calls */
-    uint32_t unused;
+    uint32_t refusal;   /* distance of the reason why carriers refuse from names, plus one, or 0 */
 };
 
 /* One of the files that a plan names. Hooks are numbered through all of them. */

@@ -33,17 +33,34 @@
 #include "watchdog.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 
 /* What a tool that looks at this file without loading it can check. */
 __attribute__((visibility("default"))) const uint32_t corehop_runtime_abi = COREHOP_ABI;
 extern const uint32_t own_abi __attribute__((alias("corehop_runtime_abi"), visibility("hidden")));
 
+/* auto never begins where the plan says that carriers refuse. The statistics say so too. */
+static void leave_as_it_is(void)
+{
+    complain("carriers refuse: %s: running without hops", program.refusal);
+    if (control_is_on())
+        return;
+    if (prepare_statistics())
+        prepare_termination();
+    pthread_atfork(NULL, NULL, statistics_forked);
+}
+
 /* Once, at the first patched file. */
 static void prepare(void)
 {
     const struct backend *chosen = chosen_backend();
+    bool is_refused = chosen == &auto_backend && program.refusal != NULL;
     program.backend = &off_backend;
     prepare_control();
+    if (is_refused) {
+        chosen = &off_backend;
+        leave_as_it_is();
+    }
     if (chosen == &off_backend && !control_is_on())
         return;
     if (!stands_in_for_libc() && (chosen != &count_backend || control_is_on())) {
@@ -108,6 +125,6 @@ __attribute__((constructor)) static void start(int count, char **arguments)
 
 __attribute__((destructor)) static void stop(void)
 {
-    if (hooks_were_open() && !has_come_to_rest())
+    if ((hooks_were_open() || program.refusal != NULL) && !has_come_to_rest())
         write_statistics();
 }

@@ -46,6 +46,7 @@ struct program {
     bool by_argument;              /* some function goes, or at single calls of a request */
     uint32_t request;              /* as the note has it */
     uint32_t teams;                /* once CPUs are chosen */
+    const char *refusal;           /* why carriers refuse the program, if that is known */
     bool is_starting;              /* before main() */
     bool is_auto;                  /* hops are chosen by measuring (auto.c) */
     bool is_controlled;            /* orders may come (control.c) */

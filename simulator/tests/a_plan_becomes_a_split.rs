@@ -41,6 +41,7 @@ fn plan(functions: &[(&str, u64, u32)]) -> Plan {
         trace: "server.trace".into(),
         cores: 3,
         seed: 1,
+        carriers_refuse: None,
         request: None,
         expected: None,
         functions: functions.iter().map(planned).collect(),

@@ -292,6 +292,7 @@ mod tests {
                 trace: "t".into(),
                 cores: 2,
                 seed: 1,
+                carriers_refuse: None,
                 request: None,
                 expected: None,
                 functions: vec![function],

@@ -88,6 +88,7 @@ pub fn plan(binary: &Path, planned: &[Planned]) -> Plan {
         trace: "trace".into(),
         cores: 2,
         seed: 1,
+        carriers_refuse: None,
         request: None,
         expected: None,
         functions: planned.iter().map(of).collect(),

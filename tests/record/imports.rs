@@ -70,6 +70,7 @@ fn plan(binary: &Path, imported: &[&str]) -> Plan {
         trace: "trace".into(),
         cores: 2,
         seed: 1,
+        carriers_refuse: None,
         request: None,
         expected: None,
         functions: imported.iter().map(of).collect(),

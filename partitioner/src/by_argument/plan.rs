@@ -1,6 +1,7 @@
 //! The plan that a search by argument makes.
 
 use super::search::Found;
+use crate::carriers::refusal;
 use crate::plan::{expected, planned};
 use crate::request_function::request;
 use corehop_plans::{Destination, Mode, Plan, VERSION_BY_ARGUMENT};
@@ -21,6 +22,7 @@ pub fn plan_of(
         trace: trace_name.into(),
         cores: found.cores,
         seed,
+        carriers_refuse: refusal(trace),
         request: request(trace),
         expected: expected(&found.searched, found.held_out.as_ref()),
         functions: vec![planned(trace, found.argument.function, (to, Mode::Enter))],

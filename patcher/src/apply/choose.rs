@@ -20,6 +20,7 @@ pub(super) struct Chosen {
     pub files: Vec<ChosenFile>,
     /// Number of the hook that counts requests, through all files, plus one; 0 where none does.
     request: u32,
+    carriers_refuse: Option<String>,
 }
 
 /// One of them, and its hooks in order of the plan, those of one function beside each other.
@@ -43,6 +44,7 @@ impl Chosen {
             arguments: hooks.filter(|hook| by_argument(hook)).count() as u32,
             request: self.request,
             plan: self.checksum(),
+            carriers_refuse: self.carriers_refuse.clone(),
             modules: self.files.iter().map(module).collect(),
             own: own as u32,
         }
@@ -113,6 +115,7 @@ pub(super) fn choose(binaries: &[PathBuf], plan: &Plan) -> Result<Chosen, Error>
     Ok(Chosen {
         cores: plan.cores,
         request: request.map_or(0, |number| number + 1),
+        carriers_refuse: plan.carriers_refuse.clone(),
         files,
     })
 }

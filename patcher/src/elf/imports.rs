@@ -11,8 +11,10 @@ use super::Image;
 use super::abi::{DT_STRTAB, DT_SYMTAB, PF_X, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT, SYMBOL_SIZE};
 use super::bytes::{text_at, u16_at, u32_at};
 use super::relocations::entries;
+use crate::Error;
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Mnemonic};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 
 /// Stubs begin at multiples of this.
 const STEP: usize = 8;
@@ -26,6 +28,38 @@ pub(crate) struct Stub {
     pub slot: u64,
     /// The function's linker symbol.
     pub imported: String,
+}
+
+/// The functions that a file names and does not define, called by a stub or otherwise.
+pub struct Imports {
+    build_id: Option<String>,
+    functions: HashSet<String>,
+}
+
+impl Imports {
+    /// Those of the file at `path`.
+    ///
+    /// # Errors
+    /// [`Error::Read`] and [`Error::Input`] for the file.
+    pub fn of(path: &Path) -> Result<Imports, Error> {
+        let bytes = std::fs::read(path).map_err(Error::reading(path))?;
+        let image = Image::new(bytes, path)?;
+        let functions = slots(&image).into_values().collect();
+        Ok(Imports {
+            build_id: image.build_id,
+            functions,
+        })
+    }
+
+    /// The file's GNU build id.
+    pub fn build_id(&self) -> Option<&str> {
+        self.build_id.as_deref()
+    }
+
+    /// Whether this function is among them.
+    pub fn has(&self, function: &str) -> bool {
+        self.functions.contains(function)
+    }
 }
 
 /// All stubs of functions that the file does not define, by address.

@@ -44,6 +44,9 @@ pub(crate) struct Whole {
     pub request: u32,
     /// Checksum of its hooks: files of two plans are not mixed.
     pub plan: u32,
+    /// Why carriers refuse the program as a whole, if its plan knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carriers_refuse: Option<String>,
     pub modules: Vec<PlannedModule>,
     /// Which of them this file is.
     pub own: u32,

@@ -14,6 +14,7 @@ mod relocations;
 
 pub(crate) use frames::{Fde, Frames, search_table};
 pub(crate) use image::{Image, Section, Segment};
+pub use imports::Imports;
 pub(crate) use imports::{Stub, stubs};
 pub(crate) use manifest::{
     Change, Manifest, Original, PatchedHook, PatchedReturn, PlannedModule, Stubs, VERSION, Whole,

@@ -35,6 +35,7 @@ pub(crate) struct RuntimeNote {
     pub calls: u32,
     pub request: u32,
     pub arguments: u32,
+    pub refusal: u32,
 }
 
 const RUNTIME_NOTE_SIZE: u32 = 80;
@@ -51,7 +52,7 @@ impl RuntimeNote {
             self.calls,
             self.request,
             self.arguments,
-            0,
+            self.refusal,
         ];
         let words = words.into_iter().flat_map(u32::to_le_bytes);
         words
@@ -78,6 +79,7 @@ impl RuntimeNote {
             calls: u32_at(bytes, 64)?,
             request: u32_at(bytes, 68)?,
             arguments: u32_at(bytes, 72)?,
+            refusal: u32_at(bytes, 76)?,
         })
     }
 }

@@ -35,6 +35,8 @@ pub(crate) struct Table {
     hooks: u32,
     modules: u64,
     names: u64,
+    /// Distance of the reason why carriers refuse from the names, plus one; 0 where there is none.
+    refusal: u32,
 }
 
 impl Table {
@@ -74,6 +76,8 @@ impl Table {
             bytes.extend(place_of(&module.name).to_le_bytes());
             bytes.extend(place_of(&module.build_id).to_le_bytes());
         }
+        let refusal = whole.carriers_refuse.as_deref();
+        let refusal = refusal.map_or(0, |reason| place_of(reason) + 1);
         let names_at = address + bytes.len() as u64;
         bytes.extend(names);
         Table {
@@ -82,6 +86,7 @@ impl Table {
             hooks: hooks.len() as u32,
             modules,
             names: names_at,
+            refusal,
         }
     }
 
@@ -102,6 +107,7 @@ impl Table {
             calls: whole.calls,
             request: whole.request,
             arguments: whole.arguments,
+            refusal: self.refusal,
         }
     }
 }

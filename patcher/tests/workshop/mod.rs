@@ -77,6 +77,7 @@ pub fn plan(
         trace: "none".into(),
         cores,
         seed: 1,
+        carriers_refuse: None,
         request: None,
         expected: None,
         functions: functions.collect(),

@@ -110,6 +110,7 @@ pub fn segments(trace: &Trace, functions: &[u32], mode: Mode) -> Segments {
         trace: "server.trace".into(),
         cores: 1,
         seed: 1,
+        carriers_refuse: None,
         request: None,
         expected: None,
         functions: planned.collect(),

@@ -32,6 +32,7 @@ fn plan(functions: &[(u64, &str, u32)]) -> Plan {
         trace: "server.trace".into(),
         cores: 2,
         seed: 1,
+        carriers_refuse: None,
         request: None,
         expected: None,
         functions: planned.collect(),

@@ -1,0 +1,20 @@
+//! What a recording shows of what carriers cannot carry.
+
+use corehop_plans::carriers::{Effect, ROWS, Row};
+use corehop_traces::{LastingCall, Trace};
+
+/// What the server did of it while it was recorded.
+pub fn seen(trace: &Trace) -> impl Iterator<Item = &'static Row> {
+    let calls = trace.lasting_calls().iter();
+    let is_done = move |row: &&Row| {
+        let is_it = |call: &LastingCall| row.is_done_by(call.number, call.arguments);
+        calls.clone().any(is_it)
+    };
+    ROWS.iter().filter(is_done)
+}
+
+/// Why carriers refuse it as a whole, for its plan.
+pub(crate) fn refusal(trace: &Trace) -> Option<String> {
+    let refused = seen(trace).find(|row| row.effect == Effect::Refuses);
+    refused.map(|row| row.reason.to_owned())
+}
