@@ -6,6 +6,7 @@
 
 mod finding;
 mod processor;
+mod program;
 mod recording;
 mod system;
 
@@ -15,15 +16,19 @@ use crate::line::{Lines, line};
 use clap::Args;
 use finding::{Finding, State};
 use serde_json::json;
+use std::ffi::OsString;
 
 /// Say what this machine can and cannot do, and how to mend it
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop doctor
          corehop doctor --json
+         corehop doctor mariadbd
 
 Exit code 6 when something is missing without which a command cannot work; 0 with warnings alone.")]
 pub struct Arguments {
+    /// Say of this program too, looked for on PATH, whether carriers may refuse it
+    program: Option<OsString>,
     /// Print one JSON object instead
     #[arg(long)]
     json: bool,
@@ -34,6 +39,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut findings = recording::look();
     findings.extend(processor::look());
     findings.extend(system::look());
+    if let Some(program) = &arguments.program {
+        findings.extend(program::look(program)?);
+    }
     let is_missing = |finding: &&Finding| finding.state == State::Missing;
     let missing: Vec<&str> = findings.iter().filter(is_missing).map(|f| f.name).collect();
     match arguments.json {

@@ -9,6 +9,7 @@ mod bundled;
 mod by_argument;
 mod calibrate;
 mod candidates;
+mod carriers;
 mod characterize;
 mod check;
 mod configuration;

@@ -25,6 +25,7 @@ mod told;
 
 pub use arguments::Arguments;
 
+use crate::carriers;
 use crate::console;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -58,12 +59,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => recording::record(arguments, &under, &folder)?,
     };
     let left = format!("the trace is {}", trace_path.display());
-    let candidates = interrupt::at_once(&left, || -> Result<Candidates, Failure> {
+    let (candidates, carriers) = interrupt::at_once(&left, || -> Result<_, Failure> {
         let trace = open::open(&trace_path)?;
+        let carriers = carriers::of_trace(&trace);
+        carriers
+            .iter()
+            .for_each(|known| console::say(&known.said()));
         let posting = arguments.system_calls.posting(&trace, under.load.is_some());
         let found = search::plans(trace, &trace_path, &here, arguments.plans as usize)
             .map_err(|failure| failure.of_trace(&trace_path.display().to_string()))?;
-        Ok(Candidates::new(found, posting))
+        Ok((Candidates::new(found, posting), carriers))
     })??;
     folder.keep_tried(candidates.plans())?;
     let entrants = candidates.worth_it(arguments.anyway);
@@ -77,6 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         trace: &trace_path,
         here: &here,
         candidates: &candidates,
+        carriers,
         contested,
     };
     told::keep(&outcome)?;

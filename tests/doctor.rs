@@ -85,3 +85,33 @@ fn without_its_tools_recording_is_missing_with_remedies_and_an_exit_code() {
         "{said}"
     );
 }
+
+/// What is said of a program beside the machine.
+fn of_program(program: &str) -> Vec<(Value, Value)> {
+    let checks = checks(&doctor(&[], &[program, "--json"]));
+    let own = checks[CHECKS.len()..].iter();
+    let said = own.map(|check| {
+        assert_eq!(check["name"], "program");
+        (check["state"].clone(), check["found"].clone())
+    });
+    said.collect()
+}
+
+#[test]
+fn a_program_that_imports_what_carriers_refuse_is_named_with_the_function() {
+    let apt = "/usr/lib/apt/methods/http";
+    let found =
+        format!("carriers refuse if it installs a seccomp filter ({apt} imports seccomp_load)");
+    assert!(of_program(apt).contains(&("warn".into(), found.into())));
+    let found = "/usr/bin/true imports nothing that carriers refuse";
+    assert_eq!(of_program("/usr/bin/true"), [("ok".into(), found.into())]);
+}
+
+#[test]
+fn a_program_that_is_not_there_is_an_error() {
+    let output = doctor(&[], &["/nowhere/server"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("/nowhere/server"), "{said}");
+    assert!(!output.status.success());
+    assert!(output.stdout.is_empty());
+}

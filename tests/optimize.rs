@@ -57,6 +57,7 @@ fn trace() -> PathBuf {
         for key in ["plan", "report", "command", "ratio", "interval"] {
             assert_eq!(figures[key], Value::Null, "{key}");
         }
+        assert_eq!(figures["carriers"], serde_json::json!([]));
         let tried = figures["tried"].as_array().unwrap();
         assert!(!tried.is_empty() && tried[0]["raced"].is_null());
         assert!(

@@ -27,6 +27,7 @@ pub mod tools;
 pub mod trace_file;
 pub mod transcript;
 
+pub use binaries::linked::libraries_of;
 pub use binaries::marker::Error as MarkerError;
 pub use binaries::program::Error as ProgramError;
 pub use choice::TooMany;

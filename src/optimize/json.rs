@@ -2,6 +2,7 @@
 
 use super::candidate::{Candidate, Contested};
 use super::outcome::Outcome;
+use crate::carriers;
 use corehop_measurer::rounds::CONFIDENCE;
 use serde_json::{Value, json};
 
@@ -34,6 +35,7 @@ pub fn render(outcome: &Outcome<'_>) -> Value {
         "system_calls_untried": candidates.untried,
         "start": gain.map(|_| outcome.folder.start()),
         "command": outcome.command(),
+        "carriers": carriers::value(&outcome.carriers),
         "trace": outcome.trace,
         "machine": outcome.here.machine.name,
         "hop_cost_cycles": outcome.here.machine.hop_cost_cycles,

@@ -9,6 +9,7 @@ use super::candidate::{Candidate, Candidates, Contested};
 use super::folder::Folder;
 use super::search::Here;
 use super::start;
+use crate::carriers::Known;
 use crate::measuring::in_groups;
 use corehop_measurer::rounds::{CONFIDENCE, Comparison, Measured, Verdict};
 use corehop_measurer::server::tunables_here;
@@ -22,6 +23,8 @@ pub struct Outcome<'a> {
     pub trace: &'a Path,
     pub here: &'a Here,
     pub candidates: &'a Candidates,
+    /// What is known of what carriers cannot carry.
+    pub carriers: Vec<Known>,
     /// Nothing where no candidate was worth it.
     pub contested: Option<Contested>,
 }

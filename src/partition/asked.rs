@@ -1,5 +1,6 @@
 //! What is asked of a search for hops by data, and how its result is judged.
 
+use crate::carriers;
 use crate::line::{Lines, line};
 use crate::scope::Scope;
 use corehop_explanations::remarks;
@@ -69,6 +70,9 @@ pub fn heading(asked: &Asked<'_>, machine: &Weighted, parts: &TrainTestSplit) ->
     );
     for remark in remarks(asked.trace) {
         say("", &remark);
+    }
+    for known in carriers::of_trace(asked.trace) {
+        say("", &known.said());
     }
     let drawn = format!(
         "{} requests searched (seed {}), {} warm up, {} judge",

@@ -4,6 +4,7 @@
 use super::asked::{Asked, heading, verdict};
 use super::delivery::Delivery;
 use super::{comparison, text};
+use crate::carriers;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::progress::Bar;
@@ -150,6 +151,7 @@ fn json_of(
         "after": found.after,
         "plan": plan.functions,
         "request": plan.request,
+        "carriers": carriers::value(&carriers::of_trace(asked.trace)),
     });
     mark(&mut object, asked.trace);
     object

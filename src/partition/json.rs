@@ -2,6 +2,7 @@
 
 use super::finished_search::FinishedSearch;
 use super::{backends, comparison, delegated, doubts, returns, text};
+use crate::carriers;
 use crate::line::Lines;
 use corehop_explanations::mark;
 use corehop_partitioner::Comparison;
@@ -46,6 +47,7 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan) -> Lines {
         "machines": machines(search),
         "plan": plan.functions,
         "request": plan.request,
+        "carriers": carriers::value(&carriers::of_trace(search.result.trace)),
     });
     mark(&mut object, search.result.trace);
     for (key, value) in doubts::keys(search) {

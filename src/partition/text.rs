@@ -3,6 +3,7 @@
 use super::finished_search::FinishedSearch;
 use super::looked_for::{candidates, looked_for};
 use super::{backends, delegated, doubts, returns};
+use crate::carriers;
 use crate::line::{Lines, line};
 use corehop_explanations::remarks;
 use corehop_partitioner::Comparison;
@@ -26,6 +27,9 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) 
     );
     for remark in remarks(search.result.trace) {
         say(&mut text, "", &remark);
+    }
+    for known in carriers::of_trace(search.result.trace) {
+        say(&mut text, "", &known.said());
     }
     say(&mut text, "requests", &requests(parts, plan.seed));
     let rule = &search.result.settings.rule;

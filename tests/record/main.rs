@@ -35,5 +35,6 @@ mod recording;
 mod redis;
 mod refusals;
 mod system_calls;
+mod uncarried;
 #[path = "../../patcher/tests/workshop/written.rs"]
 mod written;
