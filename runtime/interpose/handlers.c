@@ -102,9 +102,18 @@ static void move_frame(const struct fiber *fiber, int number, siginfo_t *info, u
     __builtin_unreachable();
 }
 
+/* A hop blocks signals, and the kernel kills who traps meanwhile. */
+static bool is_stepping(int number, const ucontext_t *frame)
+{
+    const greg_t trap_flag = 0x100;
+    return number == SIGTRAP && (frame->uc_mcontext.gregs[REG_EFL] & trap_flag) != 0;
+}
+
 static void handle(int number, siginfo_t *info, void *context)
 {
     struct fiber *fiber = place.fiber;
+    if (UNLIKELY(is_stepping(number, context)))
+        place.bound = place.stopped = true;
     if (UNLIKELY(fiber != NULL && fiber->carrier != NULL)) {
         if (is_on_signal_stack(fiber->carrier, (uintptr_t)context))
             move_frame(fiber, number, info, context);
