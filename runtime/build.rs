@@ -13,7 +13,7 @@ use std::path::Path;
 const ABI: u32 = 7;
 
 /// Linked in this order: where the runtime's code ends comes last.
-const SOURCES: [&str; 62] = [
+const SOURCES: [&str; 63] = [
     "system/system.c",
     "system/clock.c",
     "system/settings.c",
@@ -47,6 +47,7 @@ const SOURCES: [&str; 62] = [
     "carrier/carrier.c",
     "carrier/fibers.c",
     "carrier/home.c",
+    "carrier/interrupted.c",
     "carrier/load.c",
     "carrier/lost.c",
     "carrier/pool.c",

@@ -16,6 +16,7 @@
  */
 #define _GNU_SOURCE
 #include "home.h"
+#include "interrupted.h"
 #include "pool.h"
 #include "ring.h"
 #include "run_queue.h"
@@ -206,34 +207,15 @@ void take_handler_home(struct fiber *fiber, int number, ucontext_t *frame)
     set_signals(fiber->mask | blocked, NULL);
 }
 
-/* System calls that a handler without SA_RESTART ends with EINTR, though POKE's has it. */
-static bool ends_interrupted(long number)
-{
-    static const short calls[] = {
-        __NR_read,         __NR_readv,           __NR_pread64,
-        __NR_recvfrom,     __NR_recvmsg,         __NR_recvmmsg,
-        __NR_write,        __NR_writev,          __NR_pwrite64,
-        __NR_sendto,       __NR_sendmsg,         __NR_sendmmsg,
-        __NR_accept,       __NR_accept4,         __NR_connect,
-        __NR_wait4,        __NR_waitid,          __NR_futex,
-        __NR_fcntl,        __NR_flock,           __NR_openat,
-        __NR_open,         __NR_ioctl,           __NR_openat2,
-        __NR_preadv,       __NR_preadv2,         __NR_pwritev,
-        __NR_pwritev2,     __NR_sendfile,        __NR_splice,
-        __NR_tee,          __NR_vmsplice,        __NR_copy_file_range,
-        __NR_mq_timedsend, __NR_mq_timedreceive, __NR_futex_waitv,
-        __NR_getrandom,
-    };
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        if (calls[i] == number)
-            return true;
-    return false;
-}
-
 bool restarts(int number)
 {
     struct action action = action_of(number);
     return (action.flags & SA_RESTART) != 0 || action.handler <= (uintptr_t)SIG_IGN;
+}
+
+static bool has_handler(int number)
+{
+    return action_of(number).handler > (uintptr_t)SIG_IGN;
 }
 
 /* What POKE does. On a carrier, in a fiber's own code, with FS its own: the fiber goes home
@@ -249,12 +231,13 @@ static void poked(int number, siginfo_t *info, void *context)
     long thread = system_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
     struct carrier *carrier = carrier_of_thread((int)thread);
     uintptr_t at = (uintptr_t)frame->uc_mcontext.gregs[REG_RIP];
-    if (carrier == NULL || carrier->user == NULL ||
-        (at >= (uintptr_t)runtime_start && at < (uintptr_t)runtime_end))
+    if (at >= (uintptr_t)runtime_start && at < (uintptr_t)runtime_end)
         return;
-    struct fiber *fiber = carrier->user;
-    if (!__atomic_load_n(&fiber->wanted_home, __ATOMIC_SEQ_CST))
+    struct fiber *fiber = carrier == NULL ? NULL : carrier->user;
+    if (fiber == NULL || !__atomic_load_n(&fiber->wanted_home, __ATOMIC_SEQ_CST)) {
+        begin_ended_call_again(frame); /* it was for a fiber that is elsewhere by now */
         return;
+    }
     fiber->going = HOME;
     /* To the kernel the carrier leaves the handler here. */
     set_signals(*(uint64_t *)&frame->uc_sigmask, NULL);
@@ -263,13 +246,7 @@ static void poked(int number, siginfo_t *info, void *context)
     int held = return_signal(fiber);
     *(uint64_t *)&frame->uc_sigmask = fiber->mask;
     system_call(__NR_sigaltstack, 0, (long)&frame->uc_stack, 0, 0, 0, 0);
-    static const uint8_t instruction[2] = {0x0f, 0x05};
-    const uint8_t *next = (const uint8_t *)frame->uc_mcontext.gregs[REG_RIP];
-    if (held != 0 && !restarts(held) && next[0] == instruction[0] && next[1] == instruction[1] &&
-        ends_interrupted(frame->uc_mcontext.gregs[REG_RAX])) {
-        frame->uc_mcontext.gregs[REG_RAX] = -EINTR;
-        frame->uc_mcontext.gregs[REG_RIP] += sizeof instruction;
-    }
+    end_call(frame, held != 0 && has_handler(held), held != 0 && restarts(held));
 }
 
 bool prepare_home(void)

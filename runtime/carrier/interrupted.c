@@ -1,0 +1,115 @@
+/*
+ * What becomes of a system call that POKE has ended on a carrier.
+ *
+ * POKE's handler has SA_RESTART, so the kernel has most calls begin again, at home by then. If a
+ * handler of the program's runs there that is without SA_RESTART, the call must end with EINTR
+ * instead.
+ *
+ * The other way round, any handler ends calls that wait for events or for some time. If none of
+ * the program's runs, such a call begins again, too: nothing has come that the program knows of.
+ * The kernel tells what a call returns and not which call it was. The instructions before it do,
+ * where they are libc's: mov $NUMBER, %eax. Where they do not, the call ends with EINTR.
+ * A limit of time that the kernel does not count down in memory then counts from the beginning.
+ */
+#define _GNU_SOURCE
+#include "interrupted.h"
+
+#include <asm/unistd.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How far before a call its number is looked for. */
+#define REACH 48
+#define CALL_SIZE 2
+#define LAST_NUMBER 511
+
+static bool is_among(long number, const short *calls, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (calls[i] == number)
+            return true;
+    return false;
+}
+
+static bool is_system_call(const uint8_t *code)
+{
+    return code[0] == 0x0f && code[1] == 0x05;
+}
+
+/* Calls that a handler without SA_RESTART ends with EINTR, though POKE's has it. */
+static bool ends_interrupted(long number)
+{
+    static const short calls[] = {
+        __NR_read,         __NR_readv,           __NR_pread64,
+        __NR_recvfrom,     __NR_recvmsg,         __NR_recvmmsg,
+        __NR_write,        __NR_writev,          __NR_pwrite64,
+        __NR_sendto,       __NR_sendmsg,         __NR_sendmmsg,
+        __NR_accept,       __NR_accept4,         __NR_connect,
+        __NR_wait4,        __NR_waitid,          __NR_futex,
+        __NR_fcntl,        __NR_flock,           __NR_openat,
+        __NR_open,         __NR_ioctl,           __NR_openat2,
+        __NR_preadv,       __NR_preadv2,         __NR_pwritev,
+        __NR_pwritev2,     __NR_sendfile,        __NR_splice,
+        __NR_tee,          __NR_vmsplice,        __NR_copy_file_range,
+        __NR_mq_timedsend, __NR_mq_timedreceive, __NR_futex_waitv,
+        __NR_getrandom,
+    };
+    return is_among(number, calls, sizeof calls / sizeof *calls);
+}
+
+/* Calls that any handler ends, and that wait as well when they begin again. */
+static bool waits_again(long number)
+{
+    static const short calls[] = {
+        __NR_poll,        __NR_ppoll,        __NR_select,   __NR_pselect6,     __NR_epoll_wait,
+        __NR_epoll_pwait, __NR_epoll_pwait2, __NR_futex,    __NR_semop,        __NR_semtimedop,
+        __NR_msgsnd,      __NR_msgrcv,       __NR_recvfrom, __NR_recvmsg,      __NR_sendto,
+        __NR_sendmsg,     __NR_accept,       __NR_accept4,  __NR_io_getevents,
+    };
+    return is_among(number, calls, sizeof calls / sizeof *calls);
+}
+
+/* The number that mov $NUMBER, %eax loads last before this call; -1 if it cannot be told. */
+static long number_before(const uint8_t *call)
+{
+    const uint8_t load = 0xb8, prefixes = 0x40, prefixes_mask = 0xf0;
+    for (const uint8_t *at = call - 5; at >= call - REACH; at--) {
+        uint32_t number = at[1] | (uint32_t)at[2] << 8 | (uint32_t)at[3] << 16;
+        bool loads_another = (at[-1] & prefixes_mask) == prefixes;
+        if (at[0] == load && at[4] == 0 && number <= LAST_NUMBER && !loads_another)
+            return number;
+    }
+    return -1;
+}
+
+static void begin_again(ucontext_t *frame, const uint8_t *call)
+{
+    long number = number_before(call);
+    if (!waits_again(number))
+        return;
+    frame->uc_mcontext.gregs[REG_RAX] = number;
+    frame->uc_mcontext.gregs[REG_RIP] = (greg_t)call;
+}
+
+void begin_ended_call_again(ucontext_t *frame)
+{
+    const uint8_t *call = (const uint8_t *)frame->uc_mcontext.gregs[REG_RIP] - CALL_SIZE;
+    if (frame->uc_mcontext.gregs[REG_RAX] == -EINTR && is_system_call(call))
+        begin_again(frame, call);
+}
+
+void end_call(ucontext_t *frame, bool has_handler, bool restarts)
+{
+    greg_t *registers = frame->uc_mcontext.gregs;
+    const uint8_t *next = (const uint8_t *)registers[REG_RIP];
+    bool is_next = is_system_call(next);
+    if (!has_handler && is_next && registers[REG_RAX] == __NR_restart_syscall) {
+        begin_again(frame, next);
+    } else if (!has_handler) {
+        begin_ended_call_again(frame);
+    } else if (!restarts && is_next && ends_interrupted(registers[REG_RAX])) {
+        registers[REG_RAX] = -EINTR;
+        registers[REG_RIP] += CALL_SIZE;
+    }
+}

@@ -1,0 +1,16 @@
+/*
+ * What becomes of a system call that POKE has ended on a carrier (interrupted.c).
+ */
+#ifndef COREHOP_INTERRUPTED_H
+#define COREHOP_INTERRUPTED_H
+
+#include <stdbool.h>
+#include <ucontext.h>
+
+/* The thread stays where it is: a call that has ended for nothing begins again. */
+void begin_ended_call_again(ucontext_t *frame);
+/* The thread is home, with this frame of a signal. Whether a handler of the program's will run now,
+ * and has calls begin again. */
+void end_call(ucontext_t *frame, bool has_handler, bool restarts);
+
+#endif
