@@ -384,3 +384,23 @@ fn handlers_of_faults_run_on_the_alternate_stack_of_their_thread() {
         stacks.same(trial);
     }
 }
+
+#[test]
+fn what_the_kernel_keeps_for_one_thread_is_there_wherever_it_was() {
+    let kernel = Notices::of("notices_kernel");
+    let first = ["file too large", "kind of system", "keyring"];
+    let more = ["signals as data", "attributes"];
+    let ends = ["undone at the end", "death of a parent"];
+    for trial in first.into_iter().chain(more).chain(ends) {
+        kernel.same(trial);
+    }
+}
+
+#[test]
+fn handlers_of_faults_may_be_left_by_exceptions_and_by_other_contexts() {
+    let flags = ["-std=c++20", "-fnon-call-exceptions"];
+    let faults = Notices::built("notices_faults", &flags);
+    for trial in ["exceptions", "exceptions within", "contexts"] {
+        faults.same(trial);
+    }
+}

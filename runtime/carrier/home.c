@@ -11,8 +11,9 @@
  *
  * libc's broadcast of credentials (signal 33) is left unblocked: its handler only counts.
  *
- * Faults and broken pipes reach a fiber on its carrier, where they are not blocked. A thread that
- * blocks one of them, to get EPIPE without a signal for instance, therefore stays home for good.
+ * Faults, broken pipes and files that get too large reach a fiber on its carrier, where these
+ * signals are not blocked. A thread that blocks one of them, to get EPIPE without a signal for
+ * instance, therefore stays home for good.
  */
 #define _GNU_SOURCE
 #include "home.h"
@@ -71,13 +72,16 @@ static bool is_own_poke(const siginfo_t *info)
            info->si_pid == (int)system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
 }
 
-/* Whether the thread blocks what carriers must let through. A broken pipe that is ignored does
- * nothing in either case. */
+/* Whether the thread blocks what carriers must let through. What a call raises, and is ignored,
+ * does nothing in either case. */
 static bool blocks_its_own(uint64_t mask)
 {
+    static const int of_calls[] = {SIGPIPE, SIGXFSZ};
     uint64_t blocked = mask & OF_THE_FIBER;
-    if (blocked == SIGNAL_BIT(SIGPIPE))
-        return action_of(SIGPIPE).handler != (uintptr_t)SIG_IGN;
+    for (size_t i = 0; i < sizeof of_calls / sizeof *of_calls; i++)
+        if ((blocked & SIGNAL_BIT(of_calls[i])) != 0 &&
+            action_of(of_calls[i]).handler == (uintptr_t)SIG_IGN)
+            blocked &= ~SIGNAL_BIT(of_calls[i]);
     return blocked != 0;
 }
 

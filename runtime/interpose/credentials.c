@@ -251,7 +251,9 @@ static bool is_of_the_thread(long number)
     case __NR_set_mempolicy: case __NR_ioprio_set: case __NR_sched_setattr:
     case __NR_sched_setscheduler: case __NR_sched_setparam: case __NR_rseq:
     case __NR_arch_prctl: case __NR_set_tid_address: case __NR_perf_event_open:
-    case __NR_ptrace:
+    case __NR_ptrace: case __NR_personality: case __NR_ioperm: case __NR_iopl:
+    case __NR_signalfd: case __NR_signalfd4: case __NR_add_key: case __NR_request_key:
+    case __NR_keyctl:
         /* clang-format on */
         return true;
     default:

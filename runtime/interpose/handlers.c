@@ -41,10 +41,13 @@
 typedef void handler_function(int, siginfo_t *, void *);
 typedef int sigaction_function(int, const struct sigaction *, struct sigaction *);
 
-/* A handler that runs, in a frame of its stack. */
-struct handling {
-    struct handling *outer;
-};
+/* Where a handler's frame is, and the alternate stack on which it is; without one, all memory. Not
+ * in that frame, since an exception may leave it before anybody looks. The last place is that of
+ * all handlers deeper than it, and has the outermost of them. */
+#define MOST_HANDLERS 8
+static __thread struct handling {
+    uintptr_t at, stack, size;
+} handlings[MOST_HANDLERS] __attribute__((tls_model("initial-exec")));
 
 static handler_function *handlers[SIGNALS], handle;
 /* What the program has set for signal 16. */
@@ -109,6 +112,16 @@ static bool is_stepping(int number, const ucontext_t *frame)
     return number == SIGTRAP && (frame->uc_mcontext.gregs[REG_EFL] & trap_flag) != 0;
 }
 
+static void note_handler(uintptr_t at, const stack_t *alternate)
+{
+    uintptr_t stack = (uintptr_t)alternate->ss_sp, size = alternate->ss_size;
+    bool is_on_it = at - stack < size;
+    if (place.handlers < MOST_HANDLERS)
+        handlings[place.handlers] =
+            (struct handling){at, is_on_it ? stack : 0, is_on_it ? size : UINTPTR_MAX};
+    place.handlers++;
+}
+
 static void handle(int number, siginfo_t *info, void *context)
 {
     struct fiber *fiber = place.fiber;
@@ -119,22 +132,24 @@ static void handle(int number, siginfo_t *info, void *context)
             move_frame(fiber, number, info, context);
         take_handler_home(fiber, number, context);
     }
-    struct handling here = {place.handling};
     uint32_t before = place.handlers;
-    place.handlers = before + 1;
-    place.handling = &here;
+    note_handler((uintptr_t)__builtin_frame_address(0), &((const ucontext_t *)context)->uc_stack);
     __atomic_load_n(&handlers[number], __ATOMIC_ACQUIRE)(number, info, context);
-    place.handling = here.outer;
     place.handlers = before;
+}
+
+/* Whether who goes on at `to` leaves the handler: that is further up its stack, or off it. */
+static bool is_left(const struct handling *handling, uintptr_t to)
+{
+    return to == 0 || handling->at < to || to - handling->stack >= handling->size;
 }
 
 void leave_handlers(uintptr_t to)
 {
-    if (LIKELY(place.handling == NULL))
-        return;
-    while (place.handling != NULL && (to == 0 || (uintptr_t)place.handling < to)) {
-        place.handling = place.handling->outer;
-        place.handlers--;
+    for (uint32_t last; UNLIKELY(place.handlers != 0); place.handlers--) {
+        last = place.handlers < MOST_HANDLERS ? place.handlers : MOST_HANDLERS;
+        if (!is_left(&handlings[last - 1], to))
+            return;
     }
 }
 

@@ -28,6 +28,8 @@ INTERPOSED(nanosleep, HOME_FIRST)
 INTERPOSED(__nanosleep, HOME_FIRST)
 INTERPOSED(clock_nanosleep, HOME_FIRST)
 INTERPOSED(thrd_sleep, HOME_FIRST)
+/* Who reads from it gets, of the signals that are sent to one thread, its own. */
+INTERPOSED(signalfd, HOME_FOR_GOOD)
 /* A signal that a thread sends to itself or to its process arrives before the call returns. */
 INTERPOSED(kill, HOME_FIRST)
 INTERPOSED(killpg, HOME_FIRST)
@@ -60,10 +62,15 @@ INTERPOSED(set_mempolicy, APART)
 INTERPOSED(get_mempolicy, HOME_FIRST)
 INTERPOSED(pthread_setname_np, HOME_IF_OWN)
 INTERPOSED(pthread_getname_np, HOME_IF_OWN)
+/* Tells the CPUs, too. */
+INTERPOSED(pthread_getattr_np, UNPINNED)
 /* Rights of this thread alone. */
 INTERPOSED(setfsuid, HOME_FOR_GOOD)
 INTERPOSED(setfsgid, HOME_FOR_GOOD)
-/* The base of a segment of its own, which is a register of the kernel thread. */
+/* What a program is started as, ports, and the bases of segments. */
+INTERPOSED(personality, APART)
+INTERPOSED(ioperm, APART)
+INTERPOSED(iopl, APART)
 INTERPOSED(arch_prctl, HOME_FOR_GOOD)
 /* Who traces, and who is traced, are kernel threads. */
 INTERPOSED(ptrace, HOME_FOR_GOOD)

@@ -44,7 +44,7 @@ enum rule {
     RING_BY_THIRD,
     HOME_IF_SAVING,
     HOME_IF_RESTORING,
-    LEAVES_CALLS, /* an exception has come to its caller, which matters to calls.c alone */
+    LEAVES_CALLS, /* an exception has come to its caller, past calls and handlers */
     CLONES,       /* for good; a child with memory of its own is told likewise */
     AS_FORK,      /* the child must be told that it has no carriers, which fork() does */
 };
@@ -160,6 +160,7 @@ interposed_call(uint32_t index, uintptr_t first, uintptr_t second, uintptr_t at,
 {
     enum rule rule = interposed_calls[index].rule;
     if (rule == LEAVES_CALLS) {
+        leave_handlers(at + 1);
         leave_below(at + 1);
         return original_for(index, *(void **)at);
     }

@@ -131,7 +131,7 @@ struct carrier {
 #define SIGNAL_BIT(number) (1ull << ((number)-1))
 #define OF_THE_FIBER                                                                      \
     (SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGILL) | \
-     SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGSYS) | SIGNAL_BIT(SIGPIPE))
+     SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGSYS) | SIGNAL_BIT(SIGPIPE) | SIGNAL_BIT(SIGXFSZ))
 #define BLOCKED_BY_CARRIERS (~(OF_THE_FIBER | SIGNAL_BIT(POKE)))
 
 /* What the kernel keeps of how a thread is scheduled, and of where its memory is. */

@@ -73,7 +73,6 @@ struct place {
     bool stopped;        /* a hop failed: this thread stays where it is */
     bool followed;       /* its end will be seen, so it may leave its kernel thread */
     bool bound;          /* it ends, or has what only its kernel thread can have: it stays there */
-    struct handling *handling; /* handlers.c: the innermost of `handlers` */
 } __attribute__((aligned(64)));
 
 extern __thread struct place place __attribute__((tls_model("initial-exec")));
