@@ -63,7 +63,6 @@ INTERPOSED(get_mempolicy, HOME_FIRST)
 INTERPOSED(pthread_setname_np, HOME_IF_OWN)
 INTERPOSED(pthread_getname_np, HOME_IF_OWN)
 /* Tells the CPUs, too. */
-INTERPOSED(pthread_getattr_np, UNPINNED)
 /* Rights of this thread alone. */
 INTERPOSED(setfsuid, HOME_FOR_GOOD)
 INTERPOSED(setfsgid, HOME_FOR_GOOD)

@@ -26,8 +26,8 @@ make_root() {
     chmod 755 "$chroot/usr/sbin/policy-rc.d"
 }
 
-# in_root SCRIPT [FOLDER]: runs a script that lies there; FOLDER of here can be read there, under its
-# name. Nobody outside sees that mount, so that what removes the chroot cannot reach it.
+# in_root SCRIPT [FOLDER]: runs a script that lies there. FOLDER of here can be read there, by the
+# same name. Nobody outside sees that mount, so what removes the chroot cannot reach it.
 in_root() {
     [ -z "${2-}" ] || mkdir -p "$chroot$2"
     unshare --mount --pid --fork --kill-child sh -eu -c '
