@@ -2,6 +2,7 @@
 //! running programs so that none outlives its test.
 
 pub mod busy;
+pub mod notices;
 pub mod objects;
 mod orders;
 mod statistics;
