@@ -218,7 +218,7 @@ fn what_cannot_be_is_refused_with_a_remedy() {
         (
             &["--pollute", "auto", "--machine", "flat.toml"],
             2,
-            "--pollute tells of one machine",
+            "--pollute works with one machine",
         ),
         (
             &["--pollute", "0x2000000", "--pollute-by", "cycles"],

@@ -214,7 +214,7 @@ fn a_detailed_replay_is_of_one_machine_and_follows_the_baseline() {
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
         String::from_utf8_lossy(&output.stderr),
-        "corehop: --detail tells of one machine at a time\n  remedy: name one --machine\n"
+        "corehop: --detail works with one machine at a time\n  remedy: name one --machine\n"
     );
     let arguments = ["--detail", "--json", "--baseline", "thread-per-core"];
     let object = conforming::read(&["replay"], said(&folder, &arguments));

@@ -31,6 +31,10 @@ fn threads() -> Notices {
     Notices::of("notices_threads")
 }
 
+fn waits() -> Notices {
+    Notices::of("notices_waits")
+}
+
 fn stacks() -> Notices {
     Notices::of("notices_stacks")
 }
@@ -318,4 +322,14 @@ fn handlers_of_faults_may_be_left_by_exceptions_and_by_other_contexts() {
     for trial in ["exceptions", "exceptions within", "contexts"] {
         faults.same(trial);
     }
+}
+
+#[test]
+fn a_wait_is_cancelled_while_it_lasts() {
+    waits().same("cancelled waits");
+}
+
+#[test]
+fn a_wait_goes_on_where_its_thread_is_called_home() {
+    waits().same("waits of the rescheduled");
 }

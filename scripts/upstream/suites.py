@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from demo.processes import Command, Keeper
+from upstream.glibc import Glibc
 from upstream.memcached import Memcached
 from upstream.perl import Perl
 from upstream.python import Python
@@ -50,4 +51,5 @@ SUITES: dict[str, type[Suite]] = {
     "python": Python,
     "stress-ng": StressNg,
     "perl": Perl,
+    "glibc": Glibc,
 }

@@ -292,7 +292,7 @@ fn a_sweep_says_on_which_machines_splitting_pays() {
     let weights = ["--sweep", "--machine", "xeon-8480=2,graviton3"];
     let (code, said) = refused(&[&SHORT[..], &weights].concat());
     assert_eq!(code, 2);
-    assert!(said.contains("weights mean nothing"), "{said}");
+    assert!(said.contains("weights have no effect"), "{said}");
 }
 
 #[test]

@@ -153,7 +153,7 @@ fn a_socket_that_is_in_use_stays_even_if_it_may_go() {
     refused(
         here,
         &["--force"],
-        &["trace.control: whether trace is being recorded"],
+        &["trace.control: cannot check whether trace is being recorded"],
     );
     std::fs::remove_file(&control).unwrap();
     recorded(here, &[]);

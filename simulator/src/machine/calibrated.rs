@@ -197,18 +197,22 @@ calibrated = { cpu_model = \"Processor 5\" }
             (
                 "Processor 5",
                 "Processor 6",
-                "it is of 'Processor 6', and this is 'Processor 5'",
+                "calibrated for 'Processor 6', running on 'Processor 5'",
             ),
-            ("cores = 2", "cores = 4", "it is of 4 cores, and here are 2"),
+            (
+                "cores = 2",
+                "cores = 4",
+                "calibrated for 4 cores, running on 2",
+            ),
             (
                 "4096, ways = 4",
                 "8192, ways = 8",
-                "its l2 has 8192 bytes in 8 ways, and this machine's has 4096 bytes in 4 ways",
+                "calibrated for an l2 of 8192 bytes in 8 ways, running on 4096 bytes in 4 ways",
             ),
             (
                 "l3 = {",
                 "# {",
-                "its l3 has no bytes, and this machine's has 12288 bytes in 4 ways",
+                "calibrated for an l3 of no bytes, running on 12288 bytes in 4 ways",
             ),
             (
                 "calibrated =",

@@ -110,8 +110,7 @@ mod tests {
              split-cohort, teams, wide, cohort, steal, steal-random"
         );
         assert_eq!(refused("free=1"), "scheduler free takes no number, not '1'");
-        let takes =
-            "scheduler cohort needs the number of threads that a stage takes in a row, at least 1";
+        let takes = "scheduler cohort takes how many threads a stage takes in a row, at least 1";
         assert_eq!(refused("cohort=0"), format!("{takes}, not '0'"));
         assert_eq!(refused("cohort="), format!("{takes}, not ''"));
     }

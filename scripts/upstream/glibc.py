@@ -1,0 +1,165 @@
+"""glibc's own tests of threads and signals, all linked into one program, on the libc installed.
+
+They come with Debian's source of that libc. Nothing of libc is built: the tests call the installed
+one, and of their support library what compiles outside of glibc's tree is taken. A test that needs
+more, or another file beside it, is left out. Each test's main() gets a name of its own, and all
+else of a test is local to it, so that one program holds them all, and one plan hooks them all.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from demo.processes import Command, Keeper, Streams
+from upstream.placing import place_link
+from upstream.verdict import Outcome
+
+FOLDERS = ("nptl", "sysdeps/pthread", "signal", "rt")
+
+LEFT_OUT = {
+    "create-detached": "100 000 threads",
+    "mutex10": "a million rounds",
+    # The processor time of one thread: docs/reference/carrier.md, *What it does not do*.
+    "clock2": "times threads",
+    "cpuclock1": "times threads",
+    "cpuclock2": "times threads",
+    "cputimer1": "times threads",
+    "cputimer2": "times threads",
+    "cputimer3": "times threads",
+}
+
+HEADERS = ("array_length.h", "libc-diag.h", "intprops.h", "scratch_buffer.h", "dynarray.h")
+"""Of glibc's own, those that its tests include and that stand alone."""
+
+FLAGS = (
+    *("-O2", "-g0", "-w", "-std=gnu11", "-fno-pie", "-pthread", "-D_GNU_SOURCE", "-D_ISOMAC"),
+    *("-DTIMEOUTFACTOR=4", "-D_STACK_GROWS_DOWN=1", "-DNAME_MAX=255"),
+    *("-Dlibc_hidden_proto(x)=", "-Dattribute_hidden="),
+    "-DDEFAULT_STACK_PERMS=(PROT_READ|PROT_WRITE)",
+    *(f'-D{name}="/nowhere"' for name in ("OBJDIR_PATH", "SRCDIR_PATH", "SLIBDIR_PATH")),
+    *(f'-D{name}="/usr"' for name in ("INSTDIR_PATH", "LIBDIR_PATH", "BINDIR_PATH")),
+    *(f'-D{name}="/usr"' for name in ("SBINDIR_PATH", "ROOTSBINDIR_PATH", "COMPLOCALEDIR_PATH")),
+    '-DSYSCONFDIR_PATH="/etc"',
+    '-DOBJDIR_ELF_LDSO_PATH="/lib64/ld-linux-x86-64.so.2"',
+)
+LIBRARIES = ("libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2")
+COMPILES = (0, 1)
+BUILDING_SECONDS = 120
+
+
+class Glibc:
+    """A unit is one test program of glibc's."""
+
+    name = "glibc"
+    short: tuple[str, ...] = ("cancel15", "cancel29", "cond4", "join1", "robust1", "signal3")
+
+    def __init__(self, source: Path) -> None:
+        """Work in glibc's source package."""
+        self.source = source
+        self.built = source / "built-by-corehop"
+        self.program = self.built / "tests"
+
+    def prepare(self, keeper: Keeper) -> None:
+        """Build the program, once."""
+        if self.program.exists():
+            return
+        headers = self.built / "include"
+        headers.mkdir(parents=True, exist_ok=True)
+        place_link(headers / "support", self.source / "support")
+        place_link(headers / "malloc", self.source / "malloc")
+        place_link(headers / "test-skeleton.c", self.source / "test-skeleton.c")
+        for name in HEADERS:
+            place_link(headers / name, self.source / "include" / name)
+        for name in ("config.h", "stackinfo.h"):
+            (headers / name).touch()
+        support = self.support(keeper)
+        tests = self.tests(keeper, support)
+        self.link(keeper, tests, support)
+
+    def compile(self, keeper: Keeper, file: Path, to: Path, *more: str) -> bool:
+        """Compile one file, if it compiles."""
+        folders = [file.parent, self.built / "include", self.source / "support"]
+        folders += [self.source / name for name in FOLDERS]
+        folders.append(self.source / "sysdeps/unix/sysv/linux")
+        command: Command = ["gcc", *FLAGS, *more, *(f"-I{path}" for path in folders)]
+        command = [*command, "-c", file, "-o", to]
+        keeper.run(command, Streams("glibc-build"), seconds=BUILDING_SECONDS, fine=COMPILES)
+        return to.exists()
+
+    def support(self, keeper: Keeper) -> list[Path]:
+        """Build what there is of the support library."""
+        folder = self.built / "support"
+        folder.mkdir(exist_ok=True)
+        files = sorted((self.source / "support").glob("*.c"))
+        objects = [(file, folder / f"{file.stem}.o") for file in files]
+        return [to for file, to in objects if self.compile(keeper, file, to)]
+
+    def tests(self, keeper: Keeper, support: list[Path]) -> list[Path]:
+        """Build the tests, but those that need what is not there."""
+        folder = self.built / "tests.o"
+        folder.mkdir(exist_ok=True)
+        libraries = [Path("/lib/x86_64-linux-gnu") / name for name in LIBRARIES]
+        known = self.symbols(keeper, "-D", libraries) | self.symbols(keeper, "-g", support)
+        tests = []
+        for file in (file for name in FOLDERS for file in (self.source / name).glob("tst-*.c")):
+            name = file.stem.removeprefix("tst-")
+            to = folder / f"{name}.o"
+            if name in LEFT_OUT or not self.compile(keeper, file, to, f"-Dmain={entry(name)}"):
+                continue
+            wanted = self.symbols(keeper, "-u", [to])
+            if wanted <= known and entry(name) in self.symbols(keeper, "-g", [to]):
+                own: Command = ["objcopy", f"--keep-global-symbol={entry(name)}", to]
+                keeper.run(own, Streams("glibc-build"), seconds=BUILDING_SECONDS)
+                tests.append(to)
+        return sorted(tests)
+
+    def symbols(self, keeper: Keeper, which: str, files: list[Path]) -> set[str]:
+        """Name the symbols of files: `-D` and `-g` what they define, `-u` what they need."""
+        asked: Command = ["nm", which, *([] if which == "-u" else ["--defined-only"]), *files]
+        printed = keeper.run(asked, Streams("glibc-build"), seconds=BUILDING_SECONDS)
+        lines = (line.split() for line in printed.splitlines())
+        return {words[-1].split("@")[0] for words in lines if len(words) > 1}
+
+    def link(self, keeper: Keeper, tests: list[Path], support: list[Path]) -> None:
+        """Link all into one program, which runs the test that it is asked for."""
+        names = [test.stem for test in tests]
+        lines = ["#include <string.h>"]
+        lines += [f"int {entry(name)}(int, char **);" for name in names]
+        lines.append("int main(int count, char **words)\n{")
+        lines.append("    char *own[] = {words[0], NULL};")
+        for name in names:
+            lines.append(f'    if (count == 2 && strcmp(words[1], "{name}") == 0)')
+            lines.append(f"        return {entry(name)}(1, own);")
+        lines.append("    return 2;\n}\n")
+        main = self.built / "main.c"
+        main.write_text("\n".join(lines))
+        archive = self.built / "libsupport.a"
+        archive.unlink(missing_ok=True)
+        packed: Command = ["ar", "rcs", archive, *support]
+        linked: Command = ["gcc", "-O2", "-w", "-no-pie", "-pthread", "-Wl,--build-id", main]
+        linked = [*linked, *tests, archive, "-lm", "-o", self.program]
+        for command in (packed, linked):
+            keeper.run(command, Streams("glibc-build"), seconds=BUILDING_SECONDS)
+
+    def place(self, server: Path) -> None:
+        """Put this program where units are run."""
+        place_link(self.built / "program", server)
+
+    def units(self, keeper: Keeper) -> list[str]:
+        """Name the tests that the program has."""
+        main = (self.built / "main.c").read_text()
+        return re.findall(r'strcmp\(words\[1\], "(.*)"\)', main)
+
+    def command(self, unit: str) -> Command:
+        """Run one test."""
+        return [self.built / "program", unit]
+
+    def read(self, printed: str) -> Outcome:
+        """Its exit code says it all."""
+        return Outcome(1, frozenset())
+
+
+def entry(name: str) -> str:
+    """Name a test's main()."""
+    return f"test_{re.sub('[^a-zA-Z0-9]', '_', name)}"
