@@ -212,7 +212,7 @@ fn what_cannot_be_called_through_is_refused_with_the_reason() {
         analysis.return_reason(found.unwrap_or_else(|| panic!("no {symbol}")).offset)
     };
     let otherwise = "a call of it does not end with one return";
-    let unknown = "it lies in another file, and nothing tells whether all its arguments are in \
+    let unknown = "it lies in another file, so it is unknown whether all its arguments are in \
                    registers";
     assert_eq!(reason("read"), None);
     assert_eq!(reason("longjmp").as_deref(), Some(otherwise));
