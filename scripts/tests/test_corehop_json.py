@@ -174,7 +174,7 @@ def test_every_type_of_corehops_own_outputs_is_held_to_a_schema() -> None:
 
 
 def test_every_key_of_the_statistics_is_written_by_the_runtime() -> None:
-    written = (SCHEMAS.parent / "runtime" / "core" / "statistics.c").read_text()
+    written = (SCHEMAS.parent / "runtime" / "decisions" / "statistics.c").read_text()
     kinds = [kind for kind in vars(statistics).values() if isinstance(kind, type)]
     structs = [kind for kind in kinds if issubclass(kind, msgspec.Struct)]
     names = [field.encode_name for kind in structs for field in msgspec.structs.fields(kind)]
