@@ -43,6 +43,7 @@ FLAGS = (
     '-DSYSCONFDIR_PATH="/etc"',
     '-DOBJDIR_ELF_LDSO_PATH="/lib64/ld-linux-x86-64.so.2"',
 )
+INSTALLED = Path("/usr/lib/x86_64-linux-gnu")
 LIBRARIES = ("libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2")
 COMPILES = (0, 1)
 BUILDING_SECONDS = 120
@@ -79,33 +80,39 @@ class Glibc:
 
     def compile(self, keeper: Keeper, file: Path, to: Path, *more: str) -> bool:
         """Compile one file, if it compiles."""
-        folders = [file.parent, self.built / "include", self.source / "support"]
-        folders += [self.source / name for name in FOLDERS]
-        folders.append(self.source / "sysdeps/unix/sysv/linux")
+        quoted = [self.source / name for name in (*FOLDERS, "sysdeps/unix/sysv/linux")]
+        folders = [self.built / "include", self.source / "support"]
         command: Command = ["gcc", *FLAGS, *more, *(f"-I{path}" for path in folders)]
-        command = [*command, "-c", file, "-o", to]
+        command = [*command, *(f"-iquote{path}" for path in quoted), "-c", file, "-o", to]
         keeper.run(command, Streams("glibc-build"), seconds=BUILDING_SECONDS, fine=COMPILES)
         return to.exists()
 
     def support(self, keeper: Keeper) -> list[Path]:
-        """Build what there is of the support library."""
+        """Build what there is of the support library, and of that what needs nothing else."""
         folder = self.built / "support"
         folder.mkdir(exist_ok=True)
         files = sorted((self.source / "support").glob("*.c"))
         objects = [(file, folder / f"{file.stem}.o") for file in files]
-        return [to for file, to in objects if self.compile(keeper, file, to)]
+        built = [to for file, to in objects if self.compile(keeper, file, to)]
+        needs = {to: self.symbols(keeper, "-u", [to]) for to in built}
+        while True:
+            known = self.of_libraries(keeper) | self.symbols(keeper, "-g", built)
+            whole = [to for to in built if needs[to] <= known]
+            if whole == built:
+                return built
+            built = whole
 
     def tests(self, keeper: Keeper, support: list[Path]) -> list[Path]:
         """Build the tests, but those that need what is not there."""
         folder = self.built / "tests.o"
         folder.mkdir(exist_ok=True)
-        libraries = [Path("/lib/x86_64-linux-gnu") / name for name in LIBRARIES]
-        known = self.symbols(keeper, "-D", libraries) | self.symbols(keeper, "-g", support)
+        known = self.of_libraries(keeper) | self.symbols(keeper, "-g", support)
         tests = []
         for file in (file for name in FOLDERS for file in (self.source / name).glob("tst-*.c")):
             name = file.stem.removeprefix("tst-")
             to = folder / f"{name}.o"
-            if name in LEFT_OUT or not self.compile(keeper, file, to, f"-Dmain={entry(name)}"):
+            renamed = f"-Dmain={entry(name)}"
+            if name in LEFT_OUT or to.exists() or not self.compile(keeper, file, to, renamed):
                 continue
             wanted = self.symbols(keeper, "-u", [to])
             if wanted <= known and entry(name) in self.symbols(keeper, "-g", [to]):
@@ -118,8 +125,15 @@ class Glibc:
         """Name the symbols of files: `-D` and `-g` what they define, `-u` what they need."""
         asked: Command = ["nm", which, *([] if which == "-u" else ["--defined-only"]), *files]
         printed = keeper.run(asked, Streams("glibc-build"), seconds=BUILDING_SECONDS)
-        lines = (line.split() for line in printed.splitlines())
-        return {words[-1].split("@")[0] for words in lines if len(words) > 1}
+        names = [words[-1] for line in printed.splitlines() if len(words := line.split()) > 1]
+        # One @ is a version that nothing is linked with any more.
+        return {name.split("@")[0] for name in names if which != "-D" or "@@" in name}
+
+    def of_libraries(self, keeper: Keeper) -> set[str]:
+        """Name what the installed libraries define, and the linker."""
+        libraries = [INSTALLED / name for name in LIBRARIES]
+        linked = self.symbols(keeper, "-g", [INSTALLED / "libc_nonshared.a"])
+        return self.symbols(keeper, "-D", libraries) | linked | {"_GLOBAL_OFFSET_TABLE_"}
 
     def link(self, keeper: Keeper, tests: list[Path], support: list[Path]) -> None:
         """Link all into one program, which runs the test that it is asked for."""
