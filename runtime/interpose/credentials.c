@@ -261,11 +261,13 @@ static bool is_of_the_thread(long number)
     }
 }
 
-/* Signals that a thread may send to itself, and what it has under way in a ring of its own. */
+/* Signals that a thread may send to itself or waits for, sleeps, and what it has under way in a
+ * ring of its own. */
 static bool is_made_at_home(long number)
 {
     return number == __NR_kill || number == __NR_tkill || number == __NR_tgkill ||
            number == __NR_rt_sigqueueinfo || number == __NR_rt_tgsigqueueinfo ||
+           number == __NR_pause || number == __NR_nanosleep || number == __NR_clock_nanosleep ||
            number == __NR_io_uring_enter;
 }
 

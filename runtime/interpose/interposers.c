@@ -306,11 +306,20 @@ bool stands_in_for_libc(void)
     return is_first;
 }
 
+/* libc's signal waits at home, and comes as soon as the thread is there: within the system call
+ * that it was called home from, if it was in one. */
 EXPORT int pthread_cancel(pthread_t thread)
 {
     static void *kept;
-    keep_another_home((uintptr_t)thread);
-    return ((int (*)(pthread_t))original(&kept, "pthread_cancel"))(thread);
+    bool is_own = is_itself((uintptr_t)thread);
+    if (is_own)
+        stay_for_good();
+    else
+        stay_home();
+    int result = ((int (*)(pthread_t))original(&kept, "pthread_cancel"))(thread);
+    if (!is_own)
+        keep_another_home((uintptr_t)thread);
+    return result;
 }
 
 EXPORT int pthread_mutexattr_setprotocol(pthread_mutexattr_t *attributes, int protocol)
