@@ -192,6 +192,17 @@ void go_home(struct fiber *fiber)
     come_home(fiber);
 }
 
+/* Back at home within a signal's frame, which is to be returned from here. Gives what
+ * return_signal() does. */
+static int arrive_with(struct fiber *fiber, ucontext_t *frame)
+{
+    place.core = -1;
+    int held = return_signal(fiber);
+    *(uint64_t *)&frame->uc_sigmask = fiber->mask;
+    frame->uc_stack = fiber->signal_stack;
+    return held;
+}
+
 void take_handler_home(struct fiber *fiber, int number, ucontext_t *frame)
 {
     const uintptr_t nested = 0x40000000; /* SA_NODEFER */
@@ -202,10 +213,7 @@ void take_handler_home(struct fiber *fiber, int number, ucontext_t *frame)
     set_signals(BLOCKED_BY_CARRIERS, NULL);
     fiber->going = HOME;
     leave(fiber, &fiber->carrier->stack);
-    place.core = -1;
-    return_signal(fiber);
-    *(uint64_t *)&frame->uc_sigmask = fiber->mask;
-    frame->uc_stack = fiber->signal_stack;
+    arrive_with(fiber, frame);
     if (((uint32_t)fiber->signal_stack.ss_flags & SS_AUTODISARM) != 0)
         system_call(__NR_sigaltstack, (long)&disabled, 0, 0, 0, 0, 0);
     set_signals(fiber->mask | blocked, NULL);
@@ -215,11 +223,6 @@ bool restarts(int number)
 {
     struct action action = action_of(number);
     return (action.flags & SA_RESTART) != 0 || action.handler <= (uintptr_t)SIG_IGN;
-}
-
-static bool has_handler(int number)
-{
-    return action_of(number).handler > (uintptr_t)SIG_IGN;
 }
 
 /* What POKE does. On a carrier, in a fiber's own code, with FS its own: the fiber goes home
@@ -246,11 +249,9 @@ static void poked(int number, siginfo_t *info, void *context)
     /* To the kernel the carrier leaves the handler here. */
     set_signals(*(uint64_t *)&frame->uc_sigmask, NULL);
     switch_stack(&fiber->stack, carrier->stack);
-    place.core = -1;
-    int held = return_signal(fiber);
-    *(uint64_t *)&frame->uc_sigmask = fiber->mask;
-    system_call(__NR_sigaltstack, 0, (long)&frame->uc_stack, 0, 0, 0, 0);
-    end_call(frame, held != 0 && has_handler(held), held != 0 && restarts(held));
+    int held = arrive_with(fiber, frame);
+    struct action action = held == 0 ? (struct action){0} : action_of(held);
+    end_call(frame, action.handler > (uintptr_t)SIG_IGN, (action.flags & SA_RESTART) != 0);
 }
 
 bool prepare_home(void)

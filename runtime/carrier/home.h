@@ -17,7 +17,7 @@ int come_home(struct fiber *fiber);
 /* A handler has begun on a carrier, with this frame: it goes on at home, as if it had begun there.
  */
 void take_handler_home(struct fiber *fiber, int number, ucontext_t *frame);
-/* Whether this signal's handler has the call that it interrupts begin anew. */
+/* Whether the kernel restarts a system call that this signal's handler interrupts. */
 bool restarts(int number);
 void go_home(struct fiber *fiber);
 void run_home(void *fiber);
@@ -30,7 +30,7 @@ extern void (*foreign_poke)(siginfo_t *info, void *context);
 /* stay.c */
 /* The calling thread goes home. */
 void stay_home(void);
-/* It goes home, and leaves it no more: its kernel thread has something of its own. */
+/* It goes home and never leaves again: the kernel keeps some state for this thread alone. */
 void stay_for_good(void);
 
 #endif

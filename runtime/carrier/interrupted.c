@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How far before a call its number is looked for. */
+/* How many bytes before a system call are searched for its number. */
 #define REACH 48
 #define CALL_SIZE 2
 #define LAST_NUMBER 511

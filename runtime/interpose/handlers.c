@@ -24,7 +24,6 @@
 #include "pool.h"
 #include "terminated.h"
 
-#include <asm/unistd.h>
 #include <errno.h>
 #include <string.h>
 
@@ -77,10 +76,7 @@ static uintptr_t end_at_home(const stack_t *alternate, uintptr_t at, uintptr_t *
 /* The kernel ends a process with a handler whose frame has no room. */
 static void end_without_room(void)
 {
-    const uint64_t by_default[4] = {(uint64_t)(uintptr_t)SIG_DFL};
-    system_call(__NR_rt_sigaction, SIGSEGV, (long)by_default, 0, sizeof(uint64_t), 0, 0);
-    system_call(__NR_tgkill, system_call(__NR_getpid, 0, 0, 0, 0, 0, 0),
-                system_call(__NR_gettid, 0, 0, 0, 0, 0, 0), SIGSEGV, 0, 0, 0);
+    raise_default(SIGSEGV);
     set_signals(0, NULL);
 }
 
@@ -160,14 +156,11 @@ static bool is_handler(const struct sigaction *action)
 
 void take_foreign_poke(siginfo_t *info, void *context)
 {
-    const uint64_t by_default[4] = {(uint64_t)(uintptr_t)SIG_DFL};
     if (is_handler(&for_poke)) {
         __atomic_store_n(&handlers[POKE], for_poke.sa_sigaction, __ATOMIC_RELEASE);
         handle(POKE, info, context);
     } else if (for_poke.sa_handler == SIG_DFL) {
-        system_call(__NR_rt_sigaction, POKE, (long)by_default, 0, sizeof(uint64_t), 0, 0);
-        system_call(__NR_tgkill, system_call(__NR_getpid, 0, 0, 0, 0, 0, 0),
-                    system_call(__NR_gettid, 0, 0, 0, 0, 0, 0), POKE, 0, 0, 0);
+        raise_default(POKE);
     }
 }
 

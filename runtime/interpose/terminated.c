@@ -28,14 +28,18 @@ bool is_terminated_by(int number)
     return false;
 }
 
-void when_terminated(int number)
+void raise_default(int number)
 {
     const uint64_t by_default[4] = {(uint64_t)(uintptr_t)SIG_DFL};
-    write_statistics();
     system_call(__NR_rt_sigaction, number, (long)by_default, 0, sizeof(uint64_t), 0, 0);
-    /* Delivered when this handler returns. */
     system_call(__NR_tgkill, system_call(__NR_getpid, 0, 0, 0, 0, 0, 0),
                 system_call(__NR_gettid, 0, 0, 0, 0, 0, 0), number, 0, 0, 0);
+}
+
+void when_terminated(int number)
+{
+    write_statistics();
+    raise_default(number); /* delivered when this handler returns */
 }
 
 void prepare_termination(void)

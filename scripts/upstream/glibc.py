@@ -95,8 +95,9 @@ class Glibc:
         objects = [(file, folder / f"{file.stem}.o") for file in files]
         built = [to for file, to in objects if self.compile(keeper, file, to)]
         needs = {to: self.symbols(keeper, "-u", [to]) for to in built}
+        libraries = self.of_libraries(keeper)
         while True:
-            known = self.of_libraries(keeper) | self.symbols(keeper, "-g", built)
+            known = libraries | self.symbols(keeper, "-g", built)
             whole = [to for to in built if needs[to] <= known]
             if whole == built:
                 return built
