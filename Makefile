@@ -6,7 +6,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 # All Python programs are checked by the rules in symbolizer/pyproject.toml.
 PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/upstream ../scripts/figures \
 	../scripts/corehop_json ../scripts/suite ../scripts/tests
-FLEET := ../fleet/src ../fleet/tests ../fleet/bench
+FLEET := ../research/fleet/src ../research/fleet/tests ../research/fleet/bench
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 SUITE := PYTHONPATH=scripts .venv/bin/python -B -m suite
 
@@ -29,7 +29,7 @@ help:
 	@echo 'make test-msrv  builds it by the oldest Rust that Cargo.toml promises'
 	@echo 'make test-ubsan  the runtime ends where the C standard leaves undefined what it does'
 	@echo 'make test-miri  unit tests of traces/ and simulator/ under Miri, with a nightly Rust'
-	@echo 'make test-tsan  tests of ring/ under ThreadSanitizer, with a nightly Rust'
+	@echo 'make test-tsan  tests of crates/wire under ThreadSanitizer, with a nightly Rust'
 	@echo 'make coverage  runs the tests of Rust and prints which lines they reach, a file a row'
 	@echo 'make deny   licences, sources, duplicates and advisories of the crates that are used'
 	@echo 'make lint-c  the layout of the C (clang-format 14)'
@@ -92,7 +92,7 @@ lint-python:
 
 test-python: lint-python
 	cd symbolizer && PYTHONPATH=../scripts ../.venv/bin/python -B -m pytest -q tests ../scripts/tests
-	cd fleet && ../.venv/bin/python -B -m pytest -q tests
+	cd research/fleet && ../../.venv/bin/python -B -m pytest -q tests
 
 test-long:
 	COREHOP_CASES=$(or $(COREHOP_CASES),1000000) cargo test --release --locked \
@@ -122,7 +122,7 @@ test-miri:
 test-tsan:
 	RUSTFLAGS=-Zsanitizer=thread PROPTEST_CASES=8 CARGO_TARGET_DIR=target/tsan \
 		cargo +nightly test --locked -Zbuild-std --target x86_64-unknown-linux-gnu \
-		-p corehop-ring --tests
+		-p corehop-wire --tests
 
 coverage:
 	@scripts/setup.sh test
@@ -134,7 +134,7 @@ deny:
 	@scripts/deny.sh
 
 lint-c:
-	clang-format --dry-run -Werror runtime/*/*.[ch] include/*.h
+	clang-format --dry-run -Werror runtime/*/*.[ch]
 
 qemu:
 	@scripts/qemu.sh
@@ -220,7 +220,7 @@ bench-pollute: build
 # In an environment of its own, .venv, which the tests need too.
 bench-fleet: build
 	@scripts/setup.sh test
-	@.venv/bin/python -B fleet/bench/speed_up.py
+	@.venv/bin/python -B research/fleet/bench/speed_up.py
 
 bench-replay:
 	@scripts/bench.sh
@@ -258,5 +258,5 @@ test-transparent test-upstream:
 
 clean:
 	rm -rf target scratch .venv symbolizer/src/corehop_symbolizer.egg-info \
-		fleet/src/corehop_fleet.egg-info
-	find symbolizer fleet scripts -name __pycache__ -type d -prune -exec rm -r {} +
+		research/fleet/src/corehop_fleet.egg-info
+	find symbolizer research/fleet scripts -name __pycache__ -type d -prune -exec rm -r {} +

@@ -14,14 +14,7 @@ use std::process::Command;
 const IN_CHECKOUT: &str = "qemu-plugin/Cargo.toml";
 
 fn main() {
-    let watched = [
-        "build.rs",
-        "qemu-plugin",
-        "elision",
-        "outputs",
-        "processes",
-        "ring",
-    ];
+    let watched = ["build.rs", "qemu-plugin", "crates/support", "crates/wire"];
     // Of what is missing Cargo would say each time that it has changed.
     let watched = watched.into_iter().filter(|path| Path::new(path).exists());
     for watched in watched.chain(["Cargo.lock"]) {

@@ -72,8 +72,8 @@ fn main() -> Outcome<()> {
         true => (SIZES.map(of_l2).to_vec(), 15, 20),
         false => (vec![300], 2, 3),
     };
-    corehop_calibration::warm_up();
-    let ghz = corehop_calibration::core_ghz();
+    corehop_measure::calibration::warm_up();
+    let ghz = corehop_measure::calibration::core_ghz();
     println!(
         "ns a member, at {ghz:.2} GHz, L2 {} KiB\n",
         host.l2.size_bytes / 1024

@@ -1,14 +1,15 @@
 //! Times hops and hooks of a program that corehop patched, beside what they stand in for.
 //!
 //! `make bench-hop` runs it whole: a table for people, and one JSON object in the last line. The
-//! program is `calibration/programs/hop.c`; its trials take turns, round after round, so that what
-//! else the machine does falls on all alike, and a row is of the samples of all rounds. Without
-//! arguments, as under `cargo test`, each trial runs once and briefly, to show that it still works.
+//! program is `crates/measure/programs/hop.c`; its trials take turns, round after round, so that
+//! what else the machine does falls on all alike, and a row is of the samples of all rounds.
+//! Without arguments, as under `cargo test`, each trial runs once and briefly, to show that it
+//! still works.
 
 mod machine;
 mod patched;
 
-use corehop_plans::Mode;
+use corehop_plan::Mode;
 use patched::{Outcome, Program, quartiles};
 use serde_json::json;
 

@@ -17,11 +17,11 @@ mod of_connections;
 #[path = "../simulator/tests/oracle/mod.rs"]
 mod oracle;
 
-use corehop_core_model::InOrder;
+use corehop_simulator::core_model::InOrder;
+use corehop_simulator::timing::Streams;
 use corehop_simulator::{
     CoreId, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay, replay_all,
 };
-use corehop_timed::Streams;
 use corehop_traces::{Access, FunctionId, RequestId, Trace};
 use of_connections::Effort;
 use oracle::Oracle;
@@ -85,7 +85,7 @@ impl Subject {
     fn new(trace: &str, plan: &str, repeats: usize) -> Outcome<Subject> {
         let path = PathBuf::from(trace);
         let trace = Trace::open(&path)?;
-        let plan = corehop_plans::read(Path::new(plan))?;
+        let plan = corehop_plan::read(Path::new(plan))?;
         let split = Split::from_plan(&plan, trace.modules(), trace.functions())?;
         Ok(Subject {
             functions: split.functions().collect(),

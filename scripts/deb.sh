@@ -42,7 +42,7 @@ compress "$share"/man/man1/*
 "$corehop" completions bash | place /dev/stdin "$share/bash-completion/completions/corehop"
 "$corehop" completions zsh | place /dev/stdin "$share/zsh/vendor-completions/_corehop"
 "$corehop" completions fish | place /dev/stdin "$share/fish/vendor_completions.d/corehop.fish"
-place include/corehop.h "$package/usr/include/corehop.h"
+place runtime/include/corehop.h "$package/usr/include/corehop.h"
 
 author=$(sed -n 's/^Maintainer: //p' scripts/deb/control)
 printf 'corehop (%s) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- %s  %s\n' \

@@ -17,7 +17,7 @@ cp seeds/small.lackey corpus/lackey/
 cp seeds/small.drmemtrace corpus/drmemtrace/
 cp seeds/small.perf corpus/perf_script/
 cp ../configs/machines/*.toml corpus/machine/
-cp ../plans/tests/snapshots/*.snap corpus/plan/
+cp ../crates/plan/tests/snapshots/*.snap corpus/plan/
 cp /bin/true corpus/elf/
 cp /bin/true corpus/elision/
 for target in trace ring transcript lackey drmemtrace perf_script plan machine elf elision; do

@@ -3,9 +3,9 @@
 
 use crate::line::{Lines, line};
 use corehop_simulator::{ByArgument, Split};
+use corehop_support::format::name::shortened;
+use corehop_support::format::number::grouped;
 use corehop_traces::Trace;
-use corehop_wording::name::shortened;
-use corehop_wording::number::grouped;
 
 /// A row a function; nothing where the plan has none.
 pub fn add(text: &mut Lines, split: &Split, trace: &Trace) {

@@ -1,6 +1,6 @@
 //! `corehop calibrate`: measures this machine, and keeps that as a machine file.
 //!
-//! The measuring is the crate `corehop-calibration`; this file is its command line: where the file
+//! The measuring is `corehop_measure::calibration`; this file is its command line: where the file
 //! goes, what is said of a machine that was busy, and a table for people.
 
 use crate::console;
@@ -9,12 +9,12 @@ use crate::interrupt;
 use crate::line::{Lines, line};
 use crate::progress::Bar;
 use clap::Args;
-use corehop_calibration::samples::{Figure, Quartiles};
-use corehop_calibration::{Calibration, Doubt, Effort, Observer};
-use corehop_calibration::{calibrate, doubts, notes, render};
-use corehop_outputs::{Output, PUBLIC};
+use corehop_measure::calibration::samples::{Figure, Quartiles};
+use corehop_measure::calibration::{Calibration, Doubt, Effort, Observer};
+use corehop_measure::calibration::{calibrate, doubts, notes, render};
 use corehop_partitioner::progress::Progress;
 use corehop_simulator::{calibrated, host};
+use corehop_support::atomic_file::{Output, PUBLIC};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

@@ -18,9 +18,9 @@ use corehop_partitioner::candidates::{Called, CandidateRule, Candidates};
 use corehop_partitioner::delegated;
 use corehop_partitioner::kth_calls::at_calls;
 use corehop_partitioner::requests::TrainTestSplit;
+use corehop_support::format::name::shortened;
+use corehop_support::format::number::grouped;
 use corehop_traces::{FunctionId, RequestId, Trace};
-use corehop_wording::name::shortened;
-use corehop_wording::number::grouped;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

@@ -6,7 +6,7 @@
 
 use corehop_partitioner::carriers::seen;
 use corehop_patcher::Imports;
-use corehop_plans::carriers::{Effect, ROWS, Row};
+use corehop_plan::carriers::{Effect, ROWS, Row};
 use corehop_recorder::libraries_of;
 use corehop_traces::Trace;
 use serde_json::{Value, json};

@@ -5,8 +5,8 @@ use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::progress::during;
 use clap::Args;
+use corehop_support::format::number::{counted, grouped};
 use corehop_traces::{Finding, Intact, OrderSummary, Report, Rule, check};
-use corehop_wording::number::{counted, grouped};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

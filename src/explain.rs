@@ -1,6 +1,6 @@
 //! `corehop explain`: why a plan does what it does.
 //!
-//! The figures come from the crate `corehop-explanations`. This file is their command line, and
+//! The figures come from `corehop_partitioner::attribution`. This file is their command line, and
 //! `text` lays them out as tables.
 
 mod modes;
@@ -15,7 +15,7 @@ use crate::machines;
 use crate::progress::Bar;
 use crate::taken::Taken;
 use clap::Args;
-use corehop_explanations::{Question, json};
+use corehop_partitioner::attribution::{Question, json};
 use corehop_partitioner::machine_list::{first, for_plan};
 use std::path::PathBuf;
 
@@ -52,7 +52,7 @@ pub struct Arguments {
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.jobs.keep_to()?;
-    let plan = corehop_plans::read(&arguments.plan)?;
+    let plan = corehop_plan::read(&arguments.plan)?;
     let named = arguments.machine.as_deref();
     machines::tell_host([named.unwrap_or(first(&plan.machine).0)]);
     let machine = for_plan(&plan, named)?;

@@ -3,7 +3,7 @@
 //! As text it serves to check this simulator by another, so a record is what a replay counts, in
 //! the order in which it counts. One fetch an instruction, as Valgrind writes, would be more than
 //! the trace counts, and no other simulator's figures could then be laid beside ours. The formats
-//! themselves are `corehop-exchange`'s.
+//! themselves are `corehop_traces::convert`'s.
 
 mod as_trace;
 
@@ -14,9 +14,9 @@ use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
 use as_trace::UNDONE;
 use clap::{Args, ValueEnum};
-use corehop_exchange::{drmemtrace, lackey};
-use corehop_outputs::{Output, PRIVATE};
 use corehop_partitioner::progress;
+use corehop_support::atomic_file::{Output, PRIVATE};
+use corehop_traces::convert::{drmemtrace, lackey};
 use corehop_traces::{Chosen, Execution, RequestId, Trace};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -106,8 +106,9 @@ fn unwritable(arguments: &Arguments, error: &io::Error) -> Failure {
         Some("-") => "standard output".into(),
         _ => arguments.output.display().to_string(),
     };
-    Failure::new(Exit::Output, format!("{name}: cannot write: {error}"))
-        .remedy(corehop_outputs::remedy(&arguments.output, error))
+    Failure::new(Exit::Output, format!("{name}: cannot write: {error}")).remedy(
+        corehop_support::atomic_file::remedy(&arguments.output, error),
+    )
 }
 
 /// The requests asked for, once it is sure that the trace has them; `None` for everything.

@@ -169,9 +169,9 @@ impl Display for Failure {
     }
 }
 
-impl From<corehop_outputs::Error> for Failure {
-    fn from(error: corehop_outputs::Error) -> Self {
-        use corehop_outputs::Error;
+impl From<corehop_support::atomic_file::Error> for Failure {
+    fn from(error: corehop_support::atomic_file::Error) -> Self {
+        use corehop_support::atomic_file::Error;
         match error {
             Error::Exists { path } => Failure::exists(&path),
             Error::Unfit { .. } => Failure::new(Exit::Output, error)
@@ -182,22 +182,22 @@ impl From<corehop_outputs::Error> for Failure {
                 ref path,
                 ref source,
             } => {
-                let remedy = corehop_outputs::remedy(path, source);
+                let remedy = corehop_support::atomic_file::remedy(path, source);
                 Failure::new(Exit::Output, error).remedy(remedy)
             }
         }
     }
 }
 
-impl From<corehop_processes::NotInPath> for Failure {
-    fn from(error: corehop_processes::NotInPath) -> Self {
+impl From<corehop_support::processes::NotInPath> for Failure {
+    fn from(error: corehop_support::processes::NotInPath) -> Self {
         let remedy = error.remedy();
         Failure::new(Exit::Input, error).remedy(remedy)
     }
 }
 
-impl From<corehop_symbols::Error> for Failure {
-    fn from(error: corehop_symbols::Error) -> Self {
+impl From<corehop_symbolizer::Error> for Failure {
+    fn from(error: corehop_symbolizer::Error) -> Self {
         let exit = match error.is_missing() {
             true => Exit::Missing,
             false => Exit::Input,
@@ -207,9 +207,9 @@ impl From<corehop_symbols::Error> for Failure {
     }
 }
 
-impl From<corehop_plans::Error> for Failure {
-    fn from(error: corehop_plans::Error) -> Self {
-        use corehop_plans::Error;
+impl From<corehop_plan::Error> for Failure {
+    fn from(error: corehop_plan::Error) -> Self {
+        use corehop_plan::Error;
         const CORRECT: &str = "correct that line, or make the plan again with `corehop partition`";
         match error {
             Error::Read { .. } => Failure::new(Exit::Input, error)
@@ -238,9 +238,9 @@ impl From<corehop_simulator::Error> for Failure {
     }
 }
 
-impl From<corehop_calibration::Error> for Failure {
-    fn from(error: corehop_calibration::Error) -> Self {
-        use corehop_calibration::Error;
+impl From<corehop_measure::calibration::Error> for Failure {
+    fn from(error: corehop_measure::calibration::Error) -> Self {
+        use corehop_measure::calibration::Error;
         match error {
             Error::Interrupted => Failure::new(Exit::Interrupted, error).explained(),
             Error::Patch(error) => error.into(),
@@ -267,7 +267,7 @@ impl From<corehop_traces::Error> for Failure {
                 ref path,
                 ref source,
             } => {
-                let remedy = corehop_outputs::remedy(path, source);
+                let remedy = corehop_support::atomic_file::remedy(path, source);
                 Failure::new(Exit::Output, error).remedy(remedy)
             }
             Error::Read { .. } => {
@@ -281,34 +281,9 @@ impl From<corehop_traces::Error> for Failure {
     }
 }
 
-impl From<corehop_characterisation::Error> for Failure {
-    fn from(error: corehop_characterisation::Error) -> Self {
-        use corehop_characterisation::Error;
-        match error {
-            Error::Trace(error) => error.into(),
-            Error::Replay(error) => error.into(),
-            Error::Requests(error) => error.into(),
-            Error::NoSuchFunction { .. } => Failure::new(Exit::Usage, error)
-                .remedy("`corehop replay --detail --top 10000 TRACE` lists those that were"),
-        }
-    }
-}
-
-impl From<corehop_characterisation::perf_script::Error> for Failure {
-    fn from(error: corehop_characterisation::perf_script::Error) -> Self {
-        use corehop_characterisation::perf_script::Error;
-        let remedy = match error {
-            Error::Read { .. } => "name a file that can be read",
-            Error::Broken { .. } => "print it with `perf script -F tid,event,addr,ip,sym`",
-            Error::Nothing { .. } => "record with `perf mem record --call-graph fp`",
-        };
-        Failure::new(Exit::Input, error).remedy(remedy)
-    }
-}
-
-impl From<corehop_explanations::Error> for Failure {
-    fn from(error: corehop_explanations::Error) -> Self {
-        use corehop_explanations::Error;
+impl From<corehop_partitioner::attribution::Error> for Failure {
+    fn from(error: corehop_partitioner::attribution::Error) -> Self {
+        use corehop_partitioner::attribution::Error;
         match error {
             Error::Plan { .. } => Failure::new(Exit::Input, error).explained(),
             Error::Replay(error) => error.into(),
@@ -324,7 +299,6 @@ impl From<corehop_report::Error> for Failure {
             Error::Trace(error) => error.into(),
             Error::Replay(error) => error.into(),
             Error::Search(error) => error.into(),
-            Error::Characterisation(error) => error.into(),
             Error::Explanation(error) => error.into(),
             Error::Output(error) => error.into(),
             Error::NoSuchRequest { complete, .. } => {
@@ -363,11 +337,11 @@ impl From<corehop_partitioner::checkpoint::Error> for Failure {
     fn from(error: corehop_partitioner::checkpoint::Error) -> Self {
         use corehop_partitioner::checkpoint::Error;
         match error {
-            Error::Output(corehop_outputs::Error::Write {
+            Error::Output(corehop_support::atomic_file::Error::Write {
                 ref path,
                 ref source,
             }) => {
-                let remedy = corehop_outputs::remedy(path, source);
+                let remedy = corehop_support::atomic_file::remedy(path, source);
                 Failure::new(Exit::Output, error).remedy(remedy)
             }
             Error::Output(_) => {
@@ -386,7 +360,7 @@ impl From<corehop_partitioner::Error> for Failure {
         match error {
             Error::Trace(error) => error.into(),
             Error::Replay(error) => error.into(),
-            Error::Timed(corehop_timed::Error::Trace(error)) => error.into(),
+            Error::Timed(corehop_simulator::timing::Error::Trace(error)) => error.into(),
             Error::NoRequests
             | Error::TooFewRequests { .. }
             | Error::NoPointers

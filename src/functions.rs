@@ -16,9 +16,9 @@ use crate::scope::share;
 use clap::Args;
 use corehop_partitioner::candidates::{Called, CandidateRule, Candidates};
 use corehop_partitioner::requests::complete;
+use corehop_support::format::name::shortened;
+use corehop_support::format::number::{counted, grouped};
 use corehop_traces::{FunctionId, Trace};
-use corehop_wording::name::shortened;
-use corehop_wording::number::{counted, grouped};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

@@ -1,16 +1,16 @@
 //! `corehop import`: a trace of another tool as a corehop trace.
 //!
 //! What is read may come from a pipe and be larger than memory, so it is read once and written as
-//! it comes. The formats themselves are `corehop-exchange`'s.
+//! it comes. The formats themselves are `corehop_traces::convert`'s.
 
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::progress::Bar;
 use clap::{Args, ValueEnum};
-use corehop_exchange::{Error, Imported, Options, drmemtrace, lackey};
 use corehop_partitioner::progress::Progress;
 use corehop_recorder::trace_file;
+use corehop_traces::convert::{Error, Imported, Options, drmemtrace, lackey};
 use corehop_traces::{Header, Writer, WriterOptions};
 use std::fs::File;
 use std::io::{self, BufReader, Read};

@@ -4,12 +4,14 @@
 //! on a terminal or end a line is shown as an escape. Nobody has to think of it: [`Lines`] takes
 //! whole lines only, and `voice` prints nothing else.
 
-use corehop_plans::{inert, inert_json};
+use corehop_plan::{inert, inert_json};
 use serde_json::Value;
 use std::fmt::Arguments;
 
 /// Adds a line to [`Lines`], formatted as by `println!`.
-macro_rules! line {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __line {
     ($lines:expr) => {
         $lines.push(format_args!(""))
     };
@@ -23,6 +25,7 @@ macro_rules! line {
 pub struct Lines(String);
 
 impl Lines {
+    /// None.
     pub fn new() -> Lines {
         Lines::default()
     }
@@ -47,10 +50,12 @@ impl Lines {
         self.0.push('\n');
     }
 
+    /// Adds the lines of another text.
     pub fn append(&mut self, lines: &Lines) {
         self.0 += &lines.0;
     }
 
+    /// The text, each line with its end.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -61,4 +66,4 @@ pub fn json(value: &Value) -> String {
     inert_json(&value.to_string()).into_owned()
 }
 
-pub(crate) use line;
+pub use __line as line;

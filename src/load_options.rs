@@ -1,7 +1,7 @@
 //! How a server is put under load: the same options wherever one is measured.
 
 use clap::Args;
-use corehop_measurer::server::{Ready, Sign, UnderLoad, expression};
+use corehop_measure::server::{Ready, Sign, UnderLoad, expression};
 use regex::Regex;
 
 /// The options that say so.

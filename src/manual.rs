@@ -4,7 +4,7 @@
 use crate::failure::{Exit, Failure};
 use clap::{Args, Command};
 use clap_complete::Shell;
-use corehop_outputs::{Output, PUBLIC};
+use corehop_support::atomic_file::{Output, PUBLIC};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ pub fn write(arguments: &Man, program: Command) -> Result<(), Failure> {
     let folder = &arguments.folder;
     let failed = |error: std::io::Error| {
         Failure::new(Exit::Output, format!("{}: {error}", folder.display()))
-            .remedy(corehop_outputs::remedy(folder, &error))
+            .remedy(corehop_support::atomic_file::remedy(folder, &error))
     };
     std::fs::create_dir_all(folder).map_err(failed)?;
     for (name, page) in pages(program).map_err(failed)? {
@@ -56,7 +56,7 @@ pub fn write(arguments: &Man, program: Command) -> Result<(), Failure> {
 
 /// The pages by their files' names.
 fn pages(program: Command) -> std::io::Result<Vec<(OsString, Vec<u8>)>> {
-    let folder = corehop_outputs::private_folder()?;
+    let folder = corehop_support::atomic_file::private_folder()?;
     clap_mangen::generate_to(program.disable_help_subcommand(true), folder.path())?;
     let entries = std::fs::read_dir(folder.path())?;
     entries

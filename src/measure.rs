@@ -1,7 +1,7 @@
 //! `corehop measure`: whether a plan, or posted system calls, make a server faster, on the real
 //! machine.
 //!
-//! The crate `corehop-measurer` measures; `arguments` is the command line.
+//! The crate `corehop-measure` measures; `arguments` is the command line.
 
 mod arguments;
 mod cpus;
@@ -18,12 +18,12 @@ use crate::interrupt;
 use crate::line::Lines;
 use crate::measuring::Shown;
 use crate::plan_to_hook::plan_to_hook;
-use corehop_measurer::machine::counters;
-use corehop_measurer::rounds::{Verdict, take_turns};
-use corehop_measurer::server::Backend;
-use corehop_measurer::{Setup, Trials};
-use corehop_plans::Plan;
-use corehop_wording::number::change;
+use corehop_measure::machine::counters;
+use corehop_measure::rounds::{Verdict, take_turns};
+use corehop_measure::server::Backend;
+use corehop_measure::{Setup, Trials};
+use corehop_plan::Plan;
+use corehop_support::format::number::change;
 use predicted::Prediction;
 use result::Report;
 
@@ -32,7 +32,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = match (&arguments.plan, &arguments.patched) {
         (Some(plan), None) => Some(plan_to_hook(plan)?),
         // Hooked already.
-        (Some(plan), Some(_)) => Some(corehop_plans::read(plan)?),
+        (Some(plan), Some(_)) => Some(corehop_plan::read(plan)?),
         (None, _) => None,
     };
     let prediction = match &plan {

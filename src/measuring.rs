@@ -4,8 +4,8 @@
 use crate::console;
 use crate::interrupt;
 use crate::progress::Bar;
-use corehop_measurer::Observer;
-use corehop_measurer::rounds::{Comparison, Group, Rounds};
+use corehop_measure::Observer;
+use corehop_measure::rounds::{Comparison, Group, Rounds};
 use corehop_partitioner::progress::Progress;
 
 /// Shows it, and has Ctrl-C and SIGTERM end it; [`interrupt::listen`] comes first.

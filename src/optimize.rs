@@ -9,7 +9,7 @@
 //! hop costs a pipeline, and with few candidates left the real machine is soon asked.
 //!
 //! Reading order: `recording` and `search` are the first two stages, `system_calls` what else is
-//! tried, and the crate `corehop-measurer` is the third; `candidate` is what goes from the one to
+//! tried, and the crate `corehop-measure` is the third; `candidate` is what goes from the one to
 //! the other, `folder` is what is left of them, `outcome` is what came of it, and `told` says it.
 
 mod arguments;
@@ -33,12 +33,12 @@ use crate::measuring::{Shown, untold};
 use crate::open;
 use crate::progress::Bar;
 use candidate::{Candidates, Contested};
-use corehop_measurer::Setup;
-use corehop_measurer::rounds::{Contest, Limits};
-use corehop_measurer::server::{Backend, UnderLoad};
+use corehop_measure::Setup;
+use corehop_measure::rounds::{Contest, Limits};
+use corehop_measure::server::{Backend, UnderLoad};
 use corehop_patcher::InMemory;
-use corehop_processes::find;
 use corehop_report::{Options, Outputs};
+use corehop_support::processes::find;
 use folder::Folder;
 use outcome::Outcome;
 use search::Here;
@@ -158,7 +158,7 @@ fn write_report(outcome: &Outcome<'_>, trace: &Path) -> Result<(), Failure> {
         ..Outputs::default()
     };
     outputs.check()?;
-    let read = corehop_plans::read(&plan)?;
+    let read = corehop_plan::read(&plan)?;
     let options = Options {
         trace: &open::open(trace)?,
         trace_name: &trace.display().to_string(),

@@ -10,10 +10,10 @@ use crate::plan_to_hook::plan_to_hook;
 use crate::progress::during;
 use clap::Args;
 use corehop_patcher::{Analysis, Error, Function, Patched, Unhookable, Verification};
-use corehop_plans::Mode;
-use corehop_plans::Plan;
-use corehop_symbols::demangled;
-use corehop_wording::number::counted;
+use corehop_plan::Mode;
+use corehop_plan::Plan;
+use corehop_support::format::number::counted;
+use corehop_symbolizer::demangled;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -132,7 +132,7 @@ fn command(files: &[Patched]) -> String {
     if libraries.count() == 0 {
         return path;
     }
-    let folder = absolute(corehop_outputs::folder_of(&program.output));
+    let folder = absolute(corehop_support::atomic_file::folder_of(&program.output));
     format!("LD_LIBRARY_PATH={folder} {path}")
 }
 

@@ -4,12 +4,12 @@
 //! changed nothing. So it is refused where its file is known by name.
 
 use crate::failure::{Exit, Failure};
-use corehop_plans::Plan;
+use corehop_plan::Plan;
 use std::path::Path;
 
 /// The plan in this file, which has functions.
 pub fn plan_to_hook(path: &Path) -> Result<Plan, Failure> {
-    let plan = corehop_plans::read(path)?;
+    let plan = corehop_plan::read(path)?;
     if plan.functions.is_empty() {
         let message = format!("{}: the plan names no function", path.display());
         let remedy = "search one with `corehop partition`";

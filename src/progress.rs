@@ -18,12 +18,18 @@ pub struct Bar {
     current: Mutex<ProgressBar>,
 }
 
-impl Bar {
-    /// A bar that no stage has begun on.
-    pub fn new() -> Self {
+impl Default for Bar {
+    fn default() -> Bar {
         Bar {
             current: Mutex::new(ProgressBar::hidden()),
         }
+    }
+}
+
+impl Bar {
+    /// A bar that no stage has begun on.
+    pub fn new() -> Bar {
+        Bar::default()
     }
 
     fn current(&self) -> ProgressBar {

@@ -26,7 +26,7 @@ pub struct Arguments {
     output: PathBuf,
 
     /// Where a request begins: at the entry of a function, NAME, MODULE:NAME or MODULE+0xOFFSET; at
-    /// `magic`, the no-op of include/corehop.h, or `magic:ID`, one of them; or as `syscalls` tell,
+    /// `magic`, the no-op of corehop.h, or `magic:ID`, one of them; or as `syscalls` tell,
     /// where a thread reads from a connection that has had an answer to all it sent before
     #[arg(long, value_name = "WHERE")]
     request_at: String,

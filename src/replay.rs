@@ -27,9 +27,9 @@ use crate::requests::{RequestList, request_list};
 use crate::taken::Taken;
 use at_fault::about;
 use clap::Args;
-use corehop_explanations::remarks;
+use corehop_partitioner::attribution::remarks;
 use corehop_partitioner::progress::Progress;
-use corehop_plans::Plan;
+use corehop_plan::Plan;
 use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Setting, Split, replay_all};
 use corehop_traces::Trace;
 use counted::{Baseline, Counted, Report};
@@ -111,7 +111,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .iter()
         .map(|name| Machine::named_or_path(name));
     let machines: Vec<Machine> = machines.collect::<Result<_, _>>()?;
-    let plan = arguments.plan.as_deref().map(corehop_plans::read);
+    let plan = arguments.plan.as_deref().map(corehop_plan::read);
     let plan = plan.transpose()?;
     let trace = arguments.taken.open(&arguments.trace)?;
     let split = |plan: &Plan| {

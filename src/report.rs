@@ -13,10 +13,10 @@ use crate::requests::{RequestList, request_list};
 use crate::taken::Taken;
 use clap::Args;
 use corehop_partitioner::machine_list::{first, for_plan};
-use corehop_plans::{Plan, PlannedFunction};
+use corehop_plan::{Plan, PlannedFunction};
 use corehop_report::{Options, Outputs, Sweep};
+use corehop_support::format::number::counted;
 use corehop_traces::Trace;
-use corehop_wording::number::counted;
 use std::path::{Path, PathBuf};
 
 /// Show a plan as a page to look at: accesses, misses, the split, the space searched
@@ -113,7 +113,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let outputs = arguments.outputs.outputs();
     outputs.check()?;
     let sweep = arguments.sweep.as_deref().map(Sweep::read).transpose()?;
-    let plan = corehop_plans::read(&arguments.plan)?;
+    let plan = corehop_plan::read(&arguments.plan)?;
     let named = arguments.machine.as_deref();
     machines::tell_host([named.unwrap_or(first(&plan.machine).0)]);
     let machine = for_plan(&plan, named)?;

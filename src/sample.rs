@@ -3,7 +3,7 @@
 use crate::bundled::Sample;
 use crate::failure::Failure;
 use clap::Args;
-use corehop_outputs::{Output, PRIVATE};
+use corehop_support::atomic_file::{Output, PRIVATE};
 use std::path::PathBuf;
 
 /// Write a trace that corehop carries

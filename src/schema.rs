@@ -1,9 +1,9 @@
 //! `corehop schema`: what the JSON of each command looks like, as a JSON Schema.
 //!
-//! The schemas are files of `schemas/`, kept by hand and strict: a key that one does not name is an
-//! error, and the tests hold what the commands print to them. What several have in common is kept
-//! once, in `definitions.json`; a schema that is printed has a copy of what it refers to, so that
-//! it needs no other file.
+//! The schemas are files of `configs/schemas/`, kept by hand and strict: a key that one does not
+//! name is an error, and the tests hold what the commands print to them. What several have in
+//! common is kept once, in `definitions.json`; a schema that is printed has a copy of what it
+//! refers to, so that it needs no other file.
 
 use crate::console;
 use crate::failure::Failure;
@@ -28,12 +28,12 @@ pub struct Arguments {
 /// The schemas' texts by name, each in the file of that name.
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../schemas/", $name, ".json")))),*]
+        [$(($name, include_str!(concat!("../configs/schemas/", $name, ".json")))),*]
     };
 }
 
 /// In the order of the commands.
-const NAMED: [(&str, &str); 26] = files![
+const NAMED: [(&str, &str); 23] = files![
     "optimize",
     "screen",
     "control",
@@ -46,12 +46,9 @@ const NAMED: [(&str, &str); 26] = files![
     "functions",
     "candidates",
     "candidates-by-argument",
-    "characterize",
-    "characterize-perf-script",
     "partition",
     "partition-sweep",
     "partition-by-argument",
-    "fleet-list-machines",
     "explain",
     "report",
     "patch",
@@ -62,21 +59,21 @@ const NAMED: [(&str, &str); 26] = files![
     "doctor",
 ];
 
-/// What several schemas refer to.
-const DEFINITIONS: &str = include_str!("../schemas/definitions.json");
+/// What several schemas refer to. A program of experiments has more of its own.
+pub const DEFINITIONS: &str = include_str!("../configs/schemas/definitions.json");
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     console::print(&match &arguments.name {
-        Some(name) => printed(name),
-        None => listed(),
+        Some(name) => printed(&NAMED, &[DEFINITIONS], name),
+        None => listed(&NAMED),
     })
 }
 
-/// A line for each schema.
-fn listed() -> Lines {
+/// A line for each of these schemas, which are texts by name.
+pub fn listed(named: &[(&str, &str)]) -> Lines {
     let mut lines = Lines::new();
-    for (name, text) in NAMED {
+    for (name, text) in named {
         let schema = object(text);
         let title = schema["title"].as_str().unwrap_or_default();
         line!(lines, "{name:<26}{title}");
@@ -84,10 +81,10 @@ fn listed() -> Lines {
     lines
 }
 
-/// One schema, whole.
-fn printed(name: &str) -> Lines {
-    let text = NAMED.iter().find(|(known, _)| *known == name);
-    let schema = whole(object(text.map_or("{}", |(_, text)| text)));
+/// One of these schemas, with the definitions that it refers to.
+pub fn printed(named: &[(&str, &str)], definitions: &[&str], name: &str) -> Lines {
+    let text = named.iter().find(|(known, _)| *known == name);
+    let schema = whole(object(text.map_or("{}", |(_, text)| text)), definitions);
     Lines::of_text(&format!("{:#}", Value::Object(schema)))
 }
 
@@ -97,8 +94,8 @@ fn object(text: &str) -> Map<String, Value> {
 }
 
 /// The schema with the definitions that it refers to, and those that these refer to.
-fn whole(mut schema: Map<String, Value>) -> Map<String, Value> {
-    let shared = object(DEFINITIONS);
+fn whole(mut schema: Map<String, Value>, definitions: &[&str]) -> Map<String, Value> {
+    let shared: Vec<_> = definitions.iter().map(|text| object(text)).collect();
     let mut definitions = match schema.remove("$defs") {
         Some(Value::Object(own)) => own,
         _ => Map::new(),
@@ -110,7 +107,7 @@ fn whole(mut schema: Map<String, Value>) -> Map<String, Value> {
         if definitions.contains_key(&name) {
             continue;
         }
-        if let Some(definition) = shared["$defs"].get(&name) {
+        if let Some(definition) = shared.iter().find_map(|of| of["$defs"].get(&name)) {
             refer(definition, &mut wanted);
             definitions.insert(name, definition.clone());
         }
@@ -166,7 +163,7 @@ mod tests {
 
     #[test]
     fn every_file_of_the_folder_is_there_for_a_name() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/schemas");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/configs/schemas");
         let files = std::fs::read_dir(folder).unwrap();
         let files = files.map(|file| file.unwrap().file_name().into_string().unwrap());
         let mut files: Vec<String> = files.collect();
@@ -183,7 +180,7 @@ mod tests {
         let shared = shared["$defs"].as_object().unwrap();
         let mut used = std::collections::BTreeSet::new();
         for (name, text) in NAMED {
-            let schema = whole(object(text));
+            let schema = whole(object(text), &[DEFINITIONS]);
             let mut wanted = Vec::new();
             refer(&Value::Object(schema.clone()), &mut wanted);
             for of in wanted {

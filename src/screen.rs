@@ -1,6 +1,6 @@
 //! `corehop screen`: whether a server is worth recording, told in seconds and without an emulator.
 //!
-//! The crate `corehop-measurer` looks (its `screening`); here are the options, the table and the
+//! The crate `corehop-measure` looks (its `screening`); here are the options, the table and the
 //! answer. A recording takes minutes and a search more: whoever has many servers begins here.
 
 use crate::console;
@@ -11,8 +11,8 @@ use crate::load_options::LoadOptions;
 use crate::machines;
 use crate::measuring::Shown;
 use clap::Args;
-use corehop_measurer::machine::counters;
-use corehop_measurer::screening::{self, Bounds, Found, Screened, Setup, Subject, Verdict};
+use corehop_measure::machine::counters;
+use corehop_measure::screening::{self, Bounds, Found, Screened, Setup, Subject, Verdict};
 use corehop_simulator::Machine;
 use serde_json::{Value, json};
 use std::ffi::OsString;

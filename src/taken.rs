@@ -1,8 +1,9 @@
 //! How a trace is taken: by which addresses, and with which kernel.
 //!
 //! Every command that replays has these options, and says what was asked for beside all figures
-//! (`corehop_explanations::remarks`). The copy with a made-up kernel in it goes to a file for
-//! temporary ones, which is gone as soon as it is open, so that nobody takes it for a recording.
+//! (`corehop_partitioner::attribution::remarks`). The copy with a made-up kernel in it goes to a
+//! file for temporary ones, which is gone as soon as it is open, so that nobody takes it for a
+//! recording.
 
 use crate::bundled::open_or_bundled;
 use crate::failure::{Exit, Failure};

@@ -26,7 +26,7 @@ fn the_symbolizer_and_the_patcher_know_the_same_functions() {
     unsafe { std::env::set_var("COREHOP_DEBUG_FILES", "") };
     let mut differences = Vec::new();
     for path in BINARIES.map(Path::new) {
-        let named = corehop_symbols::of(path).unwrap();
+        let named = corehop_symbolizer::of(path).unwrap();
         let named: BTreeSet<u64> = named.iter().map(|function| function.offset).collect();
         let analysis = Analysis::of(path).unwrap();
         let known = analysis.functions().iter();

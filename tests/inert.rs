@@ -3,7 +3,7 @@
 
 use crate::conforming;
 use crate::memcached;
-use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
+use corehop_plan::{Destination, Mode, Plan, PlannedFunction};
 use corehop_traces::{
     CodeBlock, EndReason, Error, Function, Header, Kind, Module, Writer, WriterOptions,
 };
@@ -31,10 +31,10 @@ fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     record(&path("bank.trace")).unwrap();
-    corehop_plans::write(&plan(), &path("split.toml")).unwrap();
+    corehop_plan::write(&plan(), &path("split.toml")).unwrap();
     // JSON's strings are TOML's too.
     let name = serde_json::Value::from(hostile("machine")).to_string();
-    let name = corehop_plans::inert_json(&name);
+    let name = corehop_plan::inert_json(&name);
     std::fs::write(path("tiny.toml"), MACHINE.replace("\"tiny\"", &name)).unwrap();
     folder
 }
@@ -100,7 +100,7 @@ fn plan() -> Plan {
         mode: Mode::Enter,
     };
     Plan {
-        version: corehop_plans::VERSION,
+        version: corehop_plan::VERSION,
         machine: "tiny.toml".into(),
         trace: hostile("trace"),
         cores: 2,
@@ -217,7 +217,7 @@ fn what_a_search_finds_is_told() {
         &search(&["-o", "-", "--force", "--returns", "auto"]),
     );
     assert!(report.contains(SHOWN), "{report}");
-    let plan = corehop_plans::parse(&plan, Path::new("-")).unwrap();
+    let plan = corehop_plan::parse(&plan, Path::new("-")).unwrap();
     assert!(plan.functions.iter().any(|of| of.symbol.contains(HOSTILE)));
     said(&folder, 0, &search(&["-o", "found.toml", "--force"]));
     let written = std::fs::read_to_string(folder.path().join("found.toml")).unwrap();
@@ -275,7 +275,7 @@ fn what_is_written_for_people_is_as_inert() {
 fn a_plan_that_does_not_fit_is_refused() {
     let folder = folder();
     let write = |name: &str, plan: &Plan| {
-        corehop_plans::write(plan, &folder.path().join(name)).unwrap();
+        corehop_plan::write(plan, &folder.path().join(name)).unwrap();
     };
     let mut other = plan();
     other.functions[0].build_id = "0123".into();
@@ -339,11 +339,11 @@ fn damaged_traces_and_foreign_files_are_refused() {
 fn what_is_patched_and_what_cannot_be_is_told() {
     let folder = folder();
     let (path, offsets) = memcached::plan(folder.path());
-    let mut plan = corehop_plans::read(&path).unwrap();
+    let mut plan = corehop_plan::read(&path).unwrap();
     for function in &mut plan.functions {
         function.symbol = hostile("symbol");
     }
-    corehop_plans::write(&plan, &path).unwrap();
+    corehop_plan::write(&plan, &path).unwrap();
     let patch = ["patch", "--plan", path.to_str().unwrap(), "-o", "patched"];
     shown(&folder, &patch);
     let again = [&patch[..], &["--force", "--json"]].concat();
@@ -353,7 +353,7 @@ fn what_is_patched_and_what_cannot_be_is_told() {
         function.offset += 1;
     }
     assert_eq!(plan.functions[0].offset, offsets[0] + 1);
-    corehop_plans::write(&plan, &path).unwrap();
+    corehop_plan::write(&plan, &path).unwrap();
     let plan = path.to_str().unwrap();
     let measure = ["measure", "--plan", plan, "--", memcached::SERVER];
     for refused in [

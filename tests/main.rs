@@ -6,7 +6,6 @@ mod background;
 mod by_argument;
 mod calibrate;
 mod candidates;
-mod characterize;
 mod circles;
 mod coloured;
 mod configuration;
@@ -19,7 +18,6 @@ mod entered_once;
 mod explain;
 mod export;
 mod figures;
-mod fleet;
 mod functions;
 mod hostile_folder;
 mod import;
@@ -69,3 +67,6 @@ mod trace_capnp;
 mod transparent;
 mod truth;
 mod tutorial;
+
+/// A program that was built; the others lie next to it.
+const BUILT: &str = env!("CARGO_BIN_EXE_corehop");

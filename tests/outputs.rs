@@ -75,7 +75,7 @@ fn what_is_written_goes_through_a_pipe() {
     assert_eq!(exported.as_bytes(), on_standard_output);
     let forced = [&EXPORT[..2], &["--force", "-o"]].concat();
     assert_eq!(read(&forced), exported);
-    let plan = corehop_plans::parse(&read(&PARTITION), Path::new("pipe"));
+    let plan = corehop_plan::parse(&read(&PARTITION), Path::new("pipe"));
     assert_eq!(plan.unwrap().cores, 2);
 }
 

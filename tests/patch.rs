@@ -3,7 +3,7 @@
 use crate::conforming;
 use crate::memcached;
 use crate::memcached::SERVER;
-use corehop_plans::{Destination, KthCall, Request, VERSION_BY_ARGUMENT};
+use corehop_plan::{Destination, KthCall, Request, VERSION_BY_ARGUMENT};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -61,7 +61,7 @@ impl Bench {
 #[test]
 fn several_calls_of_a_function_are_one_function_to_hook() {
     let bench = bench();
-    let mut plan = corehop_plans::read(&bench.plan).unwrap();
+    let mut plan = corehop_plan::read(&bench.plan).unwrap();
     let [begins, called, _] = &plan.functions[..] else {
         panic!("three functions");
     };
@@ -78,7 +78,7 @@ fn several_calls_of_a_function_are_one_function_to_hook() {
     });
     plan.functions = [std::slice::from_ref(begins), &calls[..]].concat();
     plan.version = VERSION_BY_ARGUMENT;
-    corehop_plans::write(&plan, &bench.plan).unwrap();
+    corehop_plan::write(&plan, &bench.plan).unwrap();
     let report = json(&bench.patch(&["--json"]));
     let hooks = report["files"][0]["hooks"].as_array().unwrap();
     let calls: Vec<(&Value, &Value)> = hooks.iter().map(|h| (&h["core"], &h["call"])).collect();

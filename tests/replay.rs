@@ -2,7 +2,7 @@
 
 use crate::conforming;
 use crate::definitions;
-use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
+use corehop_plan::{Destination, Mode, Plan, PlannedFunction};
 use corehop_traces::{EndReason, Kind, ThreadId, WriterOptions};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -37,7 +37,7 @@ fn folder_of_threads(requests: bool, threads: u32) -> TempDir {
         std::fs::write(folder.path().join(file), machine).unwrap();
     }
     record(&folder.path().join("bank.trace"), requests, threads).unwrap();
-    corehop_plans::write(&plan("0a1b", 2), &folder.path().join("split.toml")).unwrap();
+    corehop_plan::write(&plan("0a1b", 2), &folder.path().join("split.toml")).unwrap();
     folder
 }
 
@@ -79,7 +79,7 @@ fn plan(build_id: &str, cores: u32) -> Plan {
         mode: Mode::Enter,
     };
     Plan {
-        version: corehop_plans::VERSION,
+        version: corehop_plan::VERSION,
         machine: "tiny".into(),
         trace: "bank.trace".into(),
         cores,
@@ -134,7 +134,7 @@ fn a_plan_for_a_call_only_hops_back() {
         let mut only = plan("0a1b", 2);
         only.functions.remove(0);
         only.functions[0].mode = mode;
-        corehop_plans::write(&only, &folder.path().join("split.toml")).unwrap();
+        corehop_plan::write(&only, &folder.path().join("split.toml")).unwrap();
         let said = said(&folder, &["--plan", "split.toml", "--json"]);
         let said = conforming::read(&["replay"], &said);
         said["hops"].as_u64().unwrap()
@@ -271,7 +271,7 @@ fn a_list_that_is_none_is_a_mistake_of_usage() {
 #[test]
 fn a_plan_for_another_build_is_refused() {
     let folder = folder(true);
-    corehop_plans::write(&plan("beef", 2), &folder.path().join("split.toml")).unwrap();
+    corehop_plan::write(&plan("beef", 2), &folder.path().join("split.toml")).unwrap();
     assert_eq!(
         refused(&folder, &["--plan", "split.toml"]),
         "corehop: split.toml: function parse is planned for build beef of /usr/bin/server, but \
@@ -282,7 +282,7 @@ fn a_plan_for_another_build_is_refused() {
 #[test]
 fn a_plan_for_more_cores_than_the_machine_has_is_refused() {
     let folder = folder(true);
-    corehop_plans::write(&plan("0a1b", 3), &folder.path().join("split.toml")).unwrap();
+    corehop_plan::write(&plan("0a1b", 3), &folder.path().join("split.toml")).unwrap();
     assert_eq!(
         refused(&folder, &["--plan", "split.toml"]),
         "corehop: split.toml: the split uses 3 cores, but machine tiny has 2: choose a larger \
@@ -378,7 +378,7 @@ fn what_only_a_detailed_replay_uses_is_refused_without_it() {
 #[test]
 fn a_plan_that_names_segments_of_another_build_is_refused() {
     let folder = folder(true);
-    corehop_plans::write(&plan("beef", 2), &folder.path().join("names.toml")).unwrap();
+    corehop_plan::write(&plan("beef", 2), &folder.path().join("names.toml")).unwrap();
     let said = refused(&folder, &["--detail", "--segments", "names.toml"]);
     assert!(said.starts_with("corehop: names.toml: function parse is planned for build beef"));
 }

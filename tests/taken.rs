@@ -100,7 +100,11 @@ const COMMANDS: [(&[&str], bool); 8] = [
 ];
 
 fn said(folder: &TempDir, words: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+    let program = match words[0] {
+        "characterize" => "corehop-lab",
+        _ => "corehop",
+    };
+    let output = Command::new(Path::new(crate::BUILT).with_file_name(program))
         .args(words)
         .current_dir(folder.path())
         .output()

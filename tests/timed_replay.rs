@@ -2,7 +2,7 @@
 
 use crate::conforming;
 use crate::definitions;
-use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
+use corehop_plan::{Destination, Mode, Plan, PlannedFunction};
 use corehop_traces::{EndReason, Kind, WriterOptions};
 use serde_json::Value;
 use std::path::Path;
@@ -38,7 +38,7 @@ fn folder() -> TempDir {
         mode: Mode::Enter,
     };
     let plan = Plan {
-        version: corehop_plans::VERSION,
+        version: corehop_plan::VERSION,
         machine: "tiny".into(),
         trace: "bank.trace".into(),
         cores: 2,
@@ -48,7 +48,7 @@ fn folder() -> TempDir {
         expected: None,
         functions: vec![function("parse", 0, 0), function("commit", 0x40, 1)],
     };
-    corehop_plans::write(&plan, &path.join("split.toml")).unwrap();
+    corehop_plan::write(&plan, &path.join("split.toml")).unwrap();
     folder
 }
 

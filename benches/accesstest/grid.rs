@@ -2,7 +2,7 @@
 
 use crate::simulated::{Point, Rates, rates};
 use corehop_simulator::Machine;
-use corehop_timed::Error;
+use corehop_simulator::timing::Error;
 use rayon::prelude::*;
 
 /// Shares of the touches that write, in percent; the text's.

@@ -6,8 +6,8 @@
 //! core (`split`). A hop costs what one by a carrier does, and a yield in place nothing.
 
 use crate::synthetic::{LINE_BYTES, Phase, Step, record, setting, simulate, streams, zipf};
+use corehop_simulator::timing::{Error, Outcome};
 use corehop_simulator::{CoreId, Machine, Split};
-use corehop_timed::{Error, Outcome};
 use corehop_traces::FunctionId;
 
 pub const PHASES: [&str; 2] = ["first_phase", "second_phase"];

@@ -27,7 +27,7 @@ impl Foretold {
         connections: &[u32],
         outside_us: f64,
     ) -> Outcome<Foretold> {
-        let cycles_per_us = 1000.0 * corehop_calibration::core_ghz();
+        let cycles_per_us = 1000.0 * corehop_measure::calibration::core_ghz();
         let machine = Machine::named_or_path(HOST).map_err(|error| error.to_string())?;
         let simulated = |hop_cycles| {
             replay(&Question {

@@ -75,7 +75,7 @@ fn simulated(machine: &Machine, experiments: &[Experiment]) -> Outcome<Value> {
 fn simulate(
     machine: &Machine,
     experiment: &Experiment,
-) -> Result<Vec<Vec<Rates>>, corehop_timed::Error> {
+) -> Result<Vec<Vec<Rates>>, corehop_simulator::timing::Error> {
     let ways = |&point: &simulated::Point| {
         let ways = experiment.ways.iter();
         ways.map(|&way| simulated::rates(machine, way, point))

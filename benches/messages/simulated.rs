@@ -3,15 +3,16 @@
 //! Under a lock each thread has a core and runs both components there. The timed replay knows no
 //! locks: it tells how long the critical section takes on caches that other threads write to, and
 //! steady rounds through a delay and one station, the lock, have the throughput of the asymptotic
-//! bound (`corehop-utilisation`). With a server, threads that ask have cores of their own and the
-//! last core is the server's: a request's critical section happens there, by messages that are
-//! loads and stores of lines that both cores touch, or by a hop that costs what a carrier's does.
+//! bound (`corehop_simulator::queueing`). With a server, threads that ask have cores of their own
+//! and the last core is the server's: a request's critical section happens there, by messages that
+//! are loads and stores of lines that both cores touch, or by a hop that costs what a carrier's
+//! does.
 
 use crate::synthetic::{LINE_BYTES, Phase, Step, once, record, setting, simulate, streams};
+use corehop_simulator::queueing::{Network, asymptotic};
+use corehop_simulator::timing::{Error, Load, Outcome};
 use corehop_simulator::{CoreId, Machine, Split};
-use corehop_timed::{Error, Load, Outcome};
 use corehop_traces::FunctionId;
-use corehop_utilisation::{Network, asymptotic};
 
 /// How the critical section is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,10 +5,10 @@
 
 #![allow(dead_code, unused_imports)] // each bench is a crate of its own and uses a part of this
 
-pub use corehop_calibration::patched::{PLAN, Program};
-pub use corehop_calibration::samples::quartiles;
+pub use corehop_measure::calibration::patched::{PLAN, Program};
+pub use corehop_measure::calibration::samples::quartiles;
 
-use corehop_plans::Mode;
+use corehop_plan::Mode;
 use std::path::Path;
 use std::process::Command;
 

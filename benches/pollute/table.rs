@@ -2,7 +2,7 @@
 
 use crate::programs::LOOP;
 use crate::replayed::Found;
-use corehop_wording::number::{change, grouped};
+use corehop_support::format::number::{change, grouped};
 
 type Row = (&'static str, Found);
 

@@ -6,9 +6,9 @@
 //! each access of the trace: what repeats is in memory once.
 
 use crate::Outcome;
-use corehop_core_model::{CoreModel, InOrder, Interval};
+use corehop_simulator::core_model::{CoreModel, InOrder, Interval};
+use corehop_simulator::timing::{self as timed, Choice, Streams};
 use corehop_simulator::{Machine, Split};
-use corehop_timed::{self as timed, Choice, Streams};
 use corehop_traces::Trace;
 use serde_json::{Map, Value, json};
 use std::path::Path;

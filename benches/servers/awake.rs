@@ -5,7 +5,7 @@
 //! carrier does, seems to gain. Kept awake, neither is so.
 
 use crate::Outcome;
-use corehop_processes::Awake;
+use corehop_support::processes::Awake;
 
 /// If `COREHOP_AWAKE` asks for it.
 pub fn if_asked() -> Outcome<Option<Awake>> {

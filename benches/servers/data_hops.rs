@@ -19,7 +19,7 @@ use crate::running::{self, Place, Running, Variant};
 use crate::server::{self, Launch, Load, Server};
 use crate::tables::{self, Tables};
 use corehop_patcher::Analysis;
-use corehop_plans::{Argument, Destination, Mode, Plan, PlannedFunction, VERSION_BY_ARGUMENT};
+use corehop_plan::{Argument, Destination, Mode, Plan, PlannedFunction, VERSION_BY_ARGUMENT};
 use rand::SeedableRng;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
@@ -231,6 +231,6 @@ fn write_plan(by_data: &ByData, folder: &Path) -> Outcome<PathBuf> {
         }],
     };
     let path = folder.join("plan.toml");
-    corehop_plans::write(&plan, &path)?;
+    corehop_plan::write(&plan, &path)?;
     Ok(path)
 }

@@ -20,7 +20,7 @@ use crate::row::{self, Row, Table};
 use crate::running::{self, Place, Running, Variant};
 use crate::server::{self, Answered, Launch, Load, Server};
 use corehop_patcher::Analysis;
-use corehop_plans::{Destination, Mode, Plan, PlannedFunction, VERSION};
+use corehop_plan::{Destination, Mode, Plan, PlannedFunction, VERSION};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::json;
@@ -271,6 +271,6 @@ fn write_plan(folder: &Path) -> Outcome<PathBuf> {
         }],
     };
     let path = folder.join("plan.toml");
-    corehop_plans::write(&plan, &path)?;
+    corehop_plan::write(&plan, &path)?;
     Ok(path)
 }

@@ -7,8 +7,8 @@ use crate::Outcome;
 use crate::awake;
 use crate::machine;
 use crate::measuring::Effort;
-use corehop_processes::Awake;
 use corehop_simulator::Machine;
+use corehop_support::processes::Awake;
 use procfs::{CpuTime, Current, CurrentSI, KernelStats, LoadAverage};
 
 /// Where the kernel does not say: of most servers since 2017.

@@ -177,7 +177,7 @@ impl Place {
 fn patched(plan: &Path, folder: &Path) -> Outcome<PathBuf> {
     let copies = folder.join("patched");
     std::fs::create_dir(&copies)?;
-    let planned = corehop_plans::read(plan).map_err(|error| error.to_string())?;
+    let planned = corehop_plan::read(plan).map_err(|error| error.to_string())?;
     let mut files: Vec<&str> = planned.functions.iter().map(|f| &*f.module).collect();
     files.dedup();
     let output = match files[..] {

@@ -14,9 +14,9 @@ mod recorded;
 pub use path::{LINE_BYTES, Step, once, zipf};
 pub use recorded::{Phase, record};
 
-use corehop_core_model::{AddressSources, Window};
+use corehop_simulator::core_model::{AddressSources, Window};
+use corehop_simulator::timing::{Error, Load, Outcome, PrefetcherName, Setting, Streams};
 use corehop_simulator::{Machine, Split};
-use corehop_timed::{Error, Load, Outcome, PrefetcherName, Setting, Streams};
 use corehop_traces::Trace;
 
 /// Cores are never further apart than a few steps, so that lines change owner as they would.
@@ -62,5 +62,5 @@ pub fn setting<'a>(
 
 /// Simulates it with cores of the model `window`.
 pub fn simulate(streams: &Streams, setting: &Setting<'_>) -> Result<Outcome, Error> {
-    corehop_timed::simulate(streams, setting, Window::new)
+    corehop_simulator::timing::simulate(streams, setting, Window::new)
 }

@@ -6,7 +6,7 @@
 //! foretold by it, which would hold predictions to what was measured beside them.
 
 use crate::patched::Outcome;
-use corehop_calibration::transfer_cycles;
+use corehop_measure::calibration::transfer_cycles;
 use corehop_simulator::calibrated::{self, Calibrated};
 use corehop_simulator::host;
 use std::path::Path;

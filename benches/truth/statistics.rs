@@ -3,7 +3,7 @@
 //! The order is told by the rank correlation by which functions are characterised. An error is
 //! relative to what was measured; of errors there is the median, which a few wild ones do not move.
 
-pub use corehop_characterisation::rank::spearman as rank_correlation;
+pub use corehop_measure::rank::spearman as rank_correlation;
 
 /// How far a prediction is off, as a share of what was measured.
 pub fn error(predicted: f64, measured: f64) -> f64 {

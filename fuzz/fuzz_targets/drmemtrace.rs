@@ -2,7 +2,7 @@
 //! back as the same records, or refused.
 #![no_main]
 
-use corehop_exchange::{Options, drmemtrace};
+use corehop_traces::convert::{Options, drmemtrace};
 use libfuzzer_sys::fuzz_target;
 
 mod imported;

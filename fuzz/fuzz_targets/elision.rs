@@ -2,7 +2,7 @@
 //! accesses of a run are completed.
 #![no_main]
 
-use corehop_elision::{AccessForm, BlockAccesses, PlainAccess, complete};
+use corehop_wire::elision::{AccessForm, BlockAccesses, PlainAccess, complete};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

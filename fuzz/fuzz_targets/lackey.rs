@@ -2,7 +2,7 @@
 //! as the same accesses, or refused.
 #![no_main]
 
-use corehop_exchange::{Options, lackey};
+use corehop_traces::convert::{Options, lackey};
 use libfuzzer_sys::fuzz_target;
 
 mod imported;

@@ -1,7 +1,7 @@
 //! Any bytes are samples of a profiler, whose lines and accesses add up, or refused.
 #![no_main]
 
-use corehop_characterisation::perf_script::read;
+use corehop_lab::characterize::perf_script::read;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -5,8 +5,8 @@ use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 
 fuzz_target!(|text: &str| {
-    if let Ok(plan) = corehop_plans::parse(text, Path::new("fuzzed")) {
-        let again = corehop_plans::parse(&corehop_plans::render(&plan), Path::new("rendered"));
+    if let Ok(plan) = corehop_plan::parse(text, Path::new("fuzzed")) {
+        let again = corehop_plan::parse(&corehop_plan::render(&plan), Path::new("rendered"));
         assert_eq!(again.expect("a rendered plan reads back"), plan);
     }
 });

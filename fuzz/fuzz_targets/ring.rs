@@ -4,7 +4,7 @@
 //! place and a word, between which the memory is drained.
 #![no_main]
 
-use corehop_ring::{Drain, Memory, Message, Piece, Settings, Sink};
+use corehop_wire::ring::{Drain, Memory, Message, Piece, Settings, Sink};
 use libfuzzer_sys::fuzz_target;
 use std::convert::Infallible;
 use std::fs::File;

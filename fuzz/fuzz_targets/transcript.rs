@@ -8,7 +8,7 @@
 #![no_main]
 
 use corehop_recorder::transcript::{Modules, Transcript};
-use corehop_ring::{Drain, Memory, Message, Settings, Stream};
+use corehop_wire::ring::{Drain, Memory, Message, Settings, Stream};
 use corehop_traces::{EndReason, Header, Trace, Writer, WriterOptions};
 use libfuzzer_sys::fuzz_target;
 use std::fs::File;

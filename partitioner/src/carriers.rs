@@ -1,6 +1,6 @@
 //! What a recording shows of what carriers cannot carry.
 
-use corehop_plans::carriers::{Effect, ROWS, Row};
+use corehop_plan::carriers::{Effect, ROWS, Row};
 use corehop_traces::{LastingCall, Trace};
 
 /// What the server did of it while it was recorded.

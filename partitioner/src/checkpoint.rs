@@ -12,7 +12,7 @@
 //! nothing is read.
 
 use crate::evaluate::GROUPS;
-use corehop_outputs::{Output, PRIVATE};
+use corehop_support::atomic_file::{Output, PRIVATE};
 use corehop_traces::{FunctionId, RequestId};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
@@ -90,7 +90,7 @@ pub enum Error {
     },
     /// It cannot be written, or no file can be where it is to go.
     #[error("the checkpoint {0}")]
-    Output(#[from] corehop_outputs::Error),
+    Output(#[from] corehop_support::atomic_file::Error),
     /// The file is something else.
     #[error("{path}: this is no checkpoint of a search; name another file")]
     Foreign {
@@ -266,7 +266,7 @@ fn write(output: &Output, contents: &Contents) -> Result<(), Error> {
     let mut file = output.begin(PRIVATE)?;
     for part in [MARK, &prefix[..], &contents] {
         file.write_all(part)
-            .map_err(|source| corehop_outputs::Error::Write {
+            .map_err(|source| corehop_support::atomic_file::Error::Write {
                 path: output.path().into(),
                 source,
             })?;

@@ -13,7 +13,7 @@ pub enum Error {
     Replay(#[from] corehop_simulator::Error),
     /// The timed replay refused.
     #[error(transparent)]
-    Timed(#[from] corehop_timed::Error),
+    Timed(#[from] corehop_simulator::timing::Error),
     /// The trace holds no complete request to search on.
     #[error(
         "the trace holds no complete request: record again, with --request-at naming a \

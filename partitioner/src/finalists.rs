@@ -13,11 +13,11 @@
 
 use crate::Error;
 use crate::weights::{ONE, Weighted};
-use corehop_core_model::InOrder;
-use corehop_simulator::{CoreId, Machine, Split};
-use corehop_timed::{
+use corehop_simulator::core_model::InOrder;
+use corehop_simulator::timing::{
     Load, MOST_CONNECTIONS, PrefetcherName, QUANTUM_CYCLES, Setting, Streams, simulate,
 };
+use corehop_simulator::{CoreId, Machine, Split};
 use corehop_traces::{Executions, FunctionId, Trace};
 use rayon::prelude::*;
 

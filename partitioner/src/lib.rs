@@ -9,10 +9,13 @@
 //! ([`mod@delegation`]). Single calls of functions may be candidates too ([`kth_calls`]). Calls
 //! that run on another core than their callers, at home or beside a split, are looked for in
 //! another way ([`delegated`]).
+//!
+//! Why a plan does what it does is a question of its own ([`attribution`]).
 
 #![forbid(unsafe_code)]
 
 pub mod alternatives;
+pub mod attribution;
 pub mod backend;
 pub mod by_argument;
 pub mod candidates;

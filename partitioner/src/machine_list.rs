@@ -5,7 +5,7 @@
 //! one machine takes the first.
 
 use crate::weights::Weighted;
-use corehop_plans::Plan;
+use corehop_plan::Plan;
 use corehop_simulator::Machine;
 
 /// Why no machine could be made of a name.

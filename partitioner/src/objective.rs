@@ -6,9 +6,9 @@
 //! line, throughput by cycles; of these more splits are replayed in full, and the one with the
 //! smallest value is taken. That is the best of these few.
 
+use corehop_simulator::queueing::{Network, throughput};
 use corehop_simulator::{CacheLevel, Counters, Machine, Replay, Tally};
 use corehop_traces::Kind;
-use corehop_utilisation::{Network, throughput};
 use serde::{Serialize, Serializer};
 
 /// What to make small; each but the last is a sum over all cores.

@@ -7,7 +7,7 @@ use crate::carriers::refusal;
 use crate::request_function::request;
 use crate::weights::Weighted;
 use crate::{Comparison, Outcome, Settings, machine_list};
-use corehop_plans::{
+use corehop_plan::{
     Destination, Expected, KthCall, Mode, Plan, PlannedFunction, VERSION, VERSION_BY_ARGUMENT,
 };
 use corehop_simulator::CoreId;
@@ -92,9 +92,9 @@ pub(crate) fn expected(searched: &Comparison, held_out: Option<&Comparison>) -> 
     })
 }
 
-fn comparison(comparison: &Comparison) -> corehop_plans::Comparison {
+fn comparison(comparison: &Comparison) -> corehop_plan::Comparison {
     let (before, after) = (&comparison.baseline.l2, &comparison.split.l2);
-    corehop_plans::Comparison {
+    corehop_plan::Comparison {
         requests: comparison.requests,
         baseline_fetch_misses: before.fetch_misses(),
         baseline_data_misses: before.data_misses(),

@@ -1,6 +1,6 @@
 //! The function that each request of a trace enters.
 
-use corehop_plans::Request;
+use corehop_plan::Request;
 use corehop_traces::function_name::{ends_in, module_and_name};
 use corehop_traces::{Function, FunctionId, Trace};
 use std::path::Path;

@@ -10,7 +10,7 @@ use crate::random::{equal, machines};
 use crate::searching::{all_splits, alone, cases, wanted};
 use corehop_partitioner::evaluate::{Evaluator, IndexedPlacement, Term, cores_of};
 use corehop_partitioner::strategy::{Strategy as How, search};
-use corehop_plans::{KthCall, Mode};
+use corehop_plan::{KthCall, Mode};
 use corehop_simulator::{CoreId, Machine, Prepared, PrivateReplay, ReplayOptions, Replayer, Split};
 use corehop_traces::{EndReason, FunctionId, Kind, ThreadId, Trace, WriterOptions};
 use proptest::collection::{btree_set, vec};

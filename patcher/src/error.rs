@@ -3,7 +3,7 @@
 //! Three kinds, because callers treat them differently: the input is not what it should be, the
 //! patch would not be safe, the output cannot be written.
 
-use corehop_plans::Mode;
+use corehop_plan::Mode;
 use std::fmt::{Display, Formatter};
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ pub enum Error {
     },
     /// The output cannot be written where it was to go; nothing is left of it.
     #[error(transparent)]
-    Output(#[from] corehop_outputs::Error),
+    Output(#[from] corehop_support::atomic_file::Error),
     /// Functions of the plan cannot be hooked.
     #[error("{path}: cannot hook {}", together(.functions))]
     Unhookable {

@@ -1,6 +1,6 @@
 //! A hook names a function of a file, and says where its threads go.
 
-use corehop_plans::{Destination, Mode};
+use corehop_plan::{Destination, Mode};
 use std::collections::HashMap;
 
 /// A function to hook.

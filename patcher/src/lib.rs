@@ -5,7 +5,7 @@
 //!
 //! ```no_run
 //! use std::path::Path;
-//! let plan = corehop_plans::read(Path::new("split.toml"))?;
+//! let plan = corehop_plan::read(Path::new("split.toml"))?;
 //! let output = Path::new("mariadbd.hop");
 //! let patched = corehop_patcher::patch(Path::new("/usr/sbin/mariadbd"), &plan, output, false)?;
 //! assert_eq!(patched.hooks.len(), 2);

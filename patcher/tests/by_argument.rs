@@ -3,7 +3,7 @@
 use crate::workshop::objects::Objects;
 use crate::workshop::{self, Statistics, build, patched, plan_of, run};
 use corehop_patcher::InMemory;
-use corehop_plans::{Argument, By, Destination, Mode, Plan};
+use corehop_plan::{Argument, By, Destination, Mode, Plan};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -37,7 +37,7 @@ fn by_argument(plan: Plan, argument: Argument) -> Plan {
 }
 
 fn by(mut plan: Plan, by: By) -> Plan {
-    plan.version = corehop_plans::VERSION_BY_ARGUMENT;
+    plan.version = corehop_plan::VERSION_BY_ARGUMENT;
     plan.functions[0].to = Destination::By(by);
     plan
 }

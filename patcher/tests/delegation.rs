@@ -1,7 +1,7 @@
 //! Threads go back when calls end, in whatever way they end, and nothing else changes.
 
 use crate::workshop::{self, Statistics, build, patched, plan_of, plan_of_all_calls, run};
-use corehop_plans::{Mode, Plan};
+use corehop_plan::{Mode, Plan};
 use std::path::PathBuf;
 use std::process::Command;
 

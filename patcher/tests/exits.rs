@@ -3,7 +3,7 @@
 
 use crate::workshop::{build, patched, plan_of};
 use corehop_patcher::Analysis;
-use corehop_plans::Mode;
+use corehop_plan::Mode;
 use std::path::Path;
 
 fn reason(analysis: &Analysis, symbol: &str) -> Option<String> {

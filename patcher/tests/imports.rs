@@ -5,7 +5,7 @@ use crate::workshop::{
     self, Statistics, build, imported, patched, plan_of, plan_of_all_imports, run,
 };
 use corehop_patcher::{Analysis, Error, InMemory, patch};
-use corehop_plans::{Mode, Plan};
+use corehop_plan::{Mode, Plan};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -29,7 +29,7 @@ fn importing(flags: &[&str], delegated: &[&str]) -> Importing {
         });
         assert_eq!(calls.len(), delegated.len(), "{delegated:?}");
         for call in &mut calls {
-            call.to = corehop_plans::Destination::Core(1);
+            call.to = corehop_plan::Destination::Core(1);
         }
         plan.functions.extend(calls);
         plan

@@ -5,7 +5,7 @@ use crate::workshop::{
     plan_of_all_calls, run,
 };
 use corehop_patcher::{Error, InMemory};
-use corehop_plans::Plan;
+use corehop_plan::Plan;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,7 +1,7 @@
 //! Functions that go to a core at single calls of each request: other calls stay where they are.
 
 use crate::workshop::{self, Statistics, build, patched, plan_of, request_at, run};
-use corehop_plans::{Destination, KthCall, Mode, Plan, PlannedFunction, VERSION_BY_ARGUMENT};
+use corehop_plan::{Destination, KthCall, Mode, Plan, PlannedFunction, VERSION_BY_ARGUMENT};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

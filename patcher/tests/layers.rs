@@ -77,7 +77,8 @@ fn files() -> Vec<File> {
     let mut found = Vec::new();
     for folder in std::fs::read_dir(RUNTIME).unwrap() {
         let folder = folder.unwrap();
-        if !folder.file_type().unwrap().is_dir() {
+        // What programs include is in no layer.
+        if !folder.file_type().unwrap().is_dir() || folder.file_name() == "include" {
             continue;
         }
         for file in std::fs::read_dir(folder.path()).unwrap() {

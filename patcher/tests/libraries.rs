@@ -4,7 +4,7 @@ use crate::workshop::{
     self, Statistics, joined, patched_all, plan_of, plan_of_all, plan_of_all_calls, run, start,
 };
 use corehop_patcher::InMemory;
-use corehop_plans::Plan;
+use corehop_plan::Plan;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
 //! What is refused, with which words, and that a refusal leaves nothing behind.
 
 use crate::workshop::{build, patched, plan_of, plan_of_all};
-use corehop_outputs::Error::{Exists, Write as Unwritten};
 use corehop_patcher::{Error, patch, verify};
-use corehop_plans::{Mode, Plan};
+use corehop_plan::{Mode, Plan};
+use corehop_support::atomic_file::Error::{Exists, Write as Unwritten};
 use rustix::fs::{CWD, FileType, Mode as Rights, mknodat};
 use std::collections::BTreeSet;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};

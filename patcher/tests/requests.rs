@@ -4,7 +4,7 @@ use crate::workshop::{
     self, Statistics, build, joined, patched, patched_all, plan_of, request_at, run,
 };
 use corehop_patcher::Analysis;
-use corehop_plans::{Mode, Plan};
+use corehop_plan::{Mode, Plan};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -5,7 +5,7 @@ use crate::workshop::{
     start_reading,
 };
 use corehop_patcher::InMemory;
-use corehop_plans::Plan;
+use corehop_plan::Plan;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use crate::workshop::{build, patched, plan, plan_of_all_imports};
 use corehop_patcher::{Analysis, patch, verify};
-use corehop_plans::{Argument, By, Destination, Mode};
+use corehop_plan::{Argument, By, Destination, Mode};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;

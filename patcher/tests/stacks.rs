@@ -2,7 +2,7 @@
 
 use crate::workshop::{self, build, patched, plan_of, run};
 use corehop_patcher::InMemory;
-use corehop_plans::Mode;
+use corehop_plan::Mode;
 use std::process::Command;
 
 #[test]

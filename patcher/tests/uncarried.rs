@@ -8,8 +8,8 @@ use crate::workshop::{
     start_reading,
 };
 use corehop_patcher::{Imports, InMemory};
-use corehop_plans::Plan;
-use corehop_plans::carriers::{Effect, ROWS, Row};
+use corehop_plan::Plan;
+use corehop_plan::carriers::{Effect, ROWS, Row};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -2,7 +2,7 @@
 //! say what the original's say, and of all other code the same as before.
 
 use crate::workshop::{build, patched, plan_of_all_calls, plan_of_all_imports};
-use corehop_plans::Plan;
+use corehop_plan::Plan;
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
 use object::{Object, ObjectSection, ObjectSegment};
 use proptest::prelude::*;

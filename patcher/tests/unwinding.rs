@@ -3,7 +3,7 @@
 
 use crate::workshop::{self, build, imported, joined, patched, plan_of, run};
 use corehop_patcher::InMemory;
-use corehop_plans::{Mode, Plan};
+use corehop_plan::{Mode, Plan};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -62,9 +62,9 @@ fn a_carrier_that_may_wait_awake_for_a_second_does_not_sleep_between_phases() {
 }
 
 #[test]
-fn a_doze_ends_with_its_time_or_when_a_thread_comes() {
+fn a_stop_of_the_cpu_ends_with_its_time_or_when_a_thread_comes() {
     let folder = tempfile::tempdir().unwrap();
-    let program = build_alone(folder.path(), "dozes");
+    let program = build_alone(folder.path(), "mwait_emulated");
     for instruction in ["umwait", "mwaitx"] {
         let ran = run(Command::new(&program).arg(instruction));
         assert!(ran.status.success(), "{instruction}: {}", ran.errors);

@@ -9,7 +9,7 @@
 
 use crate::connections::SystemCall;
 use crate::maps::{self, Line};
-use corehop_ring::{Memory, Message, Object};
+use corehop_wire::ring::{Memory, Message, Object};
 use std::ops::Range;
 
 /// What this process has told.

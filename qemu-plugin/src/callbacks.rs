@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Which callback sees an instruction's accesses, and what it is told when the code is translated.
 //!
-//! Those of a plain instruction are known but for their addresses (`corehop_elision`), so it needs
-//! no callback where these follow from others, and a quick one where it makes one access. The first
-//! access to be recorded of a code block says that the block runs, where it can: then the block
-//! itself needs no callback.
+//! Those of a plain instruction are known but for their addresses (`corehop_wire::elision`), so it
+//! needs no callback where these follow from others, and a quick one where it makes one access. The
+//! first access to be recorded of a code block says that the block runs, where it can: then the
+//! block itself needs no callback.
 
 use crate::instruction::is_atomic;
 use crate::recorded::Recorded;
 use crate::shared::plugin;
 use crate::system::callbacks as machine;
 use crate::vcpu;
-use corehop_elision::PlainAccess;
-use corehop_ring::word;
+use corehop_wire::elision::PlainAccess;
+use corehop_wire::ring::word;
 use qemu_plugin_sys::{
     qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS, qemu_plugin_insn,
     qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_RW, qemu_plugin_meminfo_t,

@@ -13,7 +13,7 @@ use crate::invocation::{Inherited, Invocation};
 use crate::phase::Phase;
 use crate::shared::{plugin, trouble};
 use crate::{guest, known, vcpu};
-use corehop_processes::{Started, is_executable, started};
+use corehop_support::processes::{Started, is_executable, started};
 use std::ffi::{CString, OsStr, OsString, c_uint};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;

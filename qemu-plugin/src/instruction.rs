@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What the bytes of an x86 instruction say before it runs.
 
-use corehop_ring::NO_OP;
+use corehop_wire::ring::NO_OP;
 use qemu_plugin_sys::{qemu_plugin_insn, qemu_plugin_insn_data, qemu_plugin_insn_size};
 
 /// The bytes of an instruction, of which there are at most 15 (Intel SDM volume 2, 2.3.11).
@@ -36,7 +36,7 @@ impl std::ops::Deref for Bytes {
     }
 }
 
-/// The number of a no-op that marks a request (`include/corehop.h`).
+/// The number of a no-op that marks a request (`runtime/include/corehop.h`).
 pub(crate) fn no_op_number(bytes: &[u8]) -> Option<u16> {
     let [0x0f, 0x1f, 0x84, 0x00, low, high, upper @ ..] = bytes else {
         return None;

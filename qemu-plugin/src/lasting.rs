@@ -8,7 +8,7 @@
 use crate::connections::SystemCall;
 use crate::guest;
 use crate::shared::plugin;
-use corehop_ring::{LastingCall, Message};
+use corehop_wire::ring::{LastingCall, Message};
 use std::sync::Mutex;
 
 /// What was told: the number and the arguments.

@@ -7,9 +7,9 @@
 //! `qemu_plugin_reset` drops all translated code, what runs from there on is instrumented, and when
 //! no request is to be recorded for a while another reset takes the instrumentation away again.
 //! `phase` makes these switches, `translation` decides what is instrumented, `vcpu` is what runs
-//! then; both write through `corehop_ring`, which a recorder reads. What they have in common is in
-//! `shared`, and `known` is what has been found of the server's code and memory. System calls are
-//! followed from the start (`system_calls`), at the cost of a callback each: they say which
+//! then; both write through `corehop_wire::ring`, which a recorder reads. What they have in common
+//! is in `shared`, and `known` is what has been found of the server's code and memory. System calls
+//! are followed from the start (`system_calls`), at the cost of a callback each: they say which
 //! descriptors are connections, where new code is mapped, and which other program a process
 //! executes (`exec`), which runs under QEMU with the plugin too. Of a whole machine (`system`) none
 //! of that is needed, and everything is instrumented from the start.
@@ -37,7 +37,7 @@ mod system_calls;
 mod translation;
 mod vcpu;
 
-use corehop_ring::{Memory, Message, RequestMarker};
+use corehop_wire::ring::{Memory, Message, RequestMarker};
 use exec::Executor;
 use invocation::{Inherited, Invocation};
 use mappings::Mappings;
@@ -123,7 +123,7 @@ enum NotInstalled {
     #[error("the argument memory=PATH is missing; start this with `corehop record`")]
     NoMemory,
     #[error(transparent)]
-    Memory(#[from] corehop_ring::Error),
+    Memory(#[from] corehop_wire::ring::Error),
     #[error("nobody has said where requests begin; start this with `corehop record`")]
     NoMarker,
     #[error("loaded twice")]

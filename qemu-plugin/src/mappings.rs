@@ -8,7 +8,7 @@
 
 use crate::maps::{self, Line};
 use crate::system::pages::Pages;
-use corehop_ring::{Message, RequestMarker};
+use corehop_wire::ring::{Message, RequestMarker};
 use std::ops::Range;
 
 /// The mappings that code was found in so far.

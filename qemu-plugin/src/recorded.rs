@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What is recorded of a code block: which of its accesses, and what says that it runs.
 
-use corehop_elision::{BlockAccesses, PlainAccess};
-use corehop_ring::word;
+use corehop_wire::elision::{BlockAccesses, PlainAccess};
+use corehop_wire::ring::word;
 
 /// What is recorded of a code block.
 pub(crate) struct Recorded {

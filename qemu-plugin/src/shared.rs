@@ -4,7 +4,7 @@
 //! It is set once, before the first callback is asked for. All other files may use this one, which
 //! uses none of them: what a reset does is a function that whoever installs the plugin hands in.
 
-use corehop_ring::{Memory, Message};
+use corehop_wire::ring::{Memory, Message};
 use qemu_plugin_sys::{qemu_plugin_id_t, qemu_plugin_reset};
 use std::sync::OnceLock;
 

@@ -8,7 +8,7 @@
 use crate::connections::SystemCall;
 use crate::guest;
 use crate::shared::plugin;
-use corehop_ring::Message;
+use corehop_wire::ring::Message;
 use std::sync::Mutex;
 
 /// Handlers that the recorder knows. A server has a few.

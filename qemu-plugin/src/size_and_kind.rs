@@ -4,7 +4,7 @@
 //! QEMU answers in two calls into itself, a sixth of all a recorded server does. The description is
 //! a number with few values, and the answers depend on nothing else, so they are asked for once.
 
-use corehop_ring::word;
+use corehop_wire::ring::word;
 use qemu_plugin_sys::{
     qemu_plugin_mem_is_store, qemu_plugin_mem_size_shift, qemu_plugin_meminfo_t,
 };

@@ -14,7 +14,7 @@ use crate::shared::plugin;
 use crate::system::frames::{OfPage, Translated};
 use crate::system::{self, callbacks as machine};
 use crate::{stale, vcpu};
-use corehop_ring::{RequestMarker, word};
+use corehop_wire::ring::{RequestMarker, word};
 use qemu_plugin_sys::{
     qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS, qemu_plugin_id_t, qemu_plugin_insn,
     qemu_plugin_insn_haddr, qemu_plugin_register_vcpu_insn_exec_cb,

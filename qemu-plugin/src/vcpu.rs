@@ -12,7 +12,7 @@ use crate::connections::SystemCall;
 use crate::phase::{self, Phase};
 use crate::shared::{plugin, trouble};
 use crate::{known, size_and_kind};
-use corehop_ring::{Event, Stream, word};
+use corehop_wire::ring::{Event, Stream, word};
 use qemu_plugin_sys::qemu_plugin_meminfo_t;
 use std::cell::UnsafeCell;
 use std::ffi::{c_uint, c_void};

@@ -17,7 +17,7 @@
  */
 #define _GNU_SOURCE
 #include "affinity.h"
-#include "place.h"
+#include "thread_state.h"
 #include "processors.h"
 
 #include <asm/unistd.h>
@@ -34,33 +34,33 @@ static long set_mask(const struct mask *mask)
 /* Moves the thread to `core`; true if it is there. */
 static bool move(int32_t core)
 {
-    int32_t before = place.core;
+    int32_t before = self.core;
     do {
-        __atomic_store_n(&place.core, core, __ATOMIC_RELAXED);
-        if (UNLIKELY(set_mask(&masks[place.team * program.cores + core]) < 0)) {
-            place.stopped = true;
-            place.core = before;
+        __atomic_store_n(&self.core, core, __ATOMIC_RELAXED);
+        if (UNLIKELY(set_mask(&masks[self.team * program.cores + core]) < 0)) {
+            self.stopped = true;
+            self.core = before;
             return false;
         }
-    } while (UNLIKELY(__atomic_load_n(&place.core, __ATOMIC_RELAXED) != core));
+    } while (UNLIKELY(__atomic_load_n(&self.core, __ATOMIC_RELAXED) != core));
     return true;
 }
 
 static void hop(uint64_t *hops, int32_t core)
 {
-    if (place.backend != &affinity_backend)
+    if (self.backend != &affinity_backend)
         take_over(&affinity_backend);
-    if (place.stopped)
+    if (self.stopped)
         return;
     uint64_t began = hop_begins();
     if (!move(core)) {
-        bump(&place.block->failed_hops);
+        bump(&self.counters->failed_hops);
         return;
     }
-    hop_ends(place.block, began);
-    if (place.counted != core)
+    hop_ends(self.counters, began);
+    if (self.counted != core)
         bump(hops);
-    place.counted = core;
+    self.counted = core;
 }
 
 static bool prepare(void)
@@ -82,21 +82,21 @@ static bool prepare(void)
 /* Between these two the calling thread may run anywhere the program may. */
 void affinity_suspend(void)
 {
-    if (place.backend == &affinity_backend && place.core >= 0)
+    if (self.backend == &affinity_backend && self.core >= 0)
         set_mask(&own_mask);
 }
 
 void affinity_release(void)
 {
     affinity_suspend();
-    if (place.backend == &affinity_backend)
-        place.core = -1;
+    if (self.backend == &affinity_backend)
+        self.core = -1;
 }
 
 void affinity_resume(void)
 {
-    if (place.backend == &affinity_backend && place.core >= 0)
-        move(place.core);
+    if (self.backend == &affinity_backend && self.core >= 0)
+        move(self.core);
 }
 
 const struct backend affinity_backend = {

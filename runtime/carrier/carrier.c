@@ -17,12 +17,12 @@
 #include "home.h"
 #include "load.h"
 #include "opening.h"
-#include "patience.h"
-#include "place.h"
 #include "pool.h"
 #include "processors.h"
 #include "run_queue.h"
+#include "spin_policy.h"
 #include "stalls.h"
+#include "thread_state.h"
 #include "vectors.h"
 
 #include <asm/unistd.h>
@@ -95,18 +95,18 @@ static __attribute__((noinline)) bool has_own_state(void)
 /* The slow part of a hook: true if the thread may be carried at all. */
 static bool is_ready(void)
 {
-    if (place.backend != &carrier_backend)
+    if (self.backend != &carrier_backend)
         take_over(&carrier_backend);
-    if (place.stopped || place.handlers != 0)
+    if (self.stopped || self.handlers != 0)
         return false;
-    if (place.fiber != NULL)
+    if (self.fiber != NULL)
         return true;
-    if (place.followed && !place.bound && !has_own_state())
-        place.fiber = enlist(run_home);
-    if (place.fiber != NULL)
+    if (self.followed && !self.bound && !has_own_state())
+        self.fiber = enlist(run_home);
+    if (self.fiber != NULL)
         return true;
-    place.stopped = true;
-    bump(&place.block->failed_hops);
+    self.stopped = true;
+    bump(&self.counters->failed_hops);
     return false;
 }
 
@@ -127,28 +127,28 @@ static inline bool move_to(struct fiber *fiber, struct core *to)
 
 static inline void count_hop(uint64_t *hops, int32_t core)
 {
-    if (place.counted != core)
+    if (self.counted != core)
         bump(hops);
-    place.counted = core;
+    self.counted = core;
 }
 
 /* The plan would move the thread, but it stays, or goes home: at its next hook it is looked at
  * again. */
 static void decline(uint64_t *hops, int32_t core)
 {
-    place.core = -1;
-    if (place.counted != core)
-        bump(&place.block->declined_hops);
+    self.core = -1;
+    if (self.counted != core)
+        bump(&self.counters->declined_hops);
     count_hop(hops, core);
 }
 
 static void hop(uint64_t *hops, int32_t core)
 {
-    if (!is_ready() || place.core == core)
+    if (!is_ready() || self.core == core)
         return;
-    struct fiber *fiber = place.fiber;
-    struct core *to = core_of(place.team, (uint32_t)core);
-    if (UNLIKELY(is_paused(place.team))) {
+    struct fiber *fiber = self.fiber;
+    struct core *to = core_of(self.team, (uint32_t)core);
+    if (UNLIKELY(is_paused(self.team))) {
         go_home(fiber);
         decline(hops, core);
         return;
@@ -167,9 +167,9 @@ static void hop(uint64_t *hops, int32_t core)
         for (int tries = 0; UNLIKELY(!move_to(fiber, to)); tries++)
             if (tries == 1)
                 return;
-        hop_ends(place.block, began);
+        hop_ends(self.counters, began);
     }
-    place.core = core;
+    self.core = core;
     count_hop(hops, core);
 }
 
@@ -199,8 +199,8 @@ static const char *reason_against(void)
         return "no memory";
     prepare_run_queues();
     prepare_cohorts();
-    prepare_patience();
-    prepare_dozing();
+    prepare_spin_policy();
+    prepare_mwait();
     if (!prepare_home())
         return "signal 16, which it needs, is in use";
     return NULL;
@@ -214,13 +214,13 @@ static bool prepare(void)
 
 static void let_go(void)
 {
-    if (place.fiber != NULL)
-        go_home(place.fiber);
+    if (self.fiber != NULL)
+        go_home(self.fiber);
 }
 
 static void forked(void)
 {
-    fibers_forked(place.fiber);
+    fibers_forked(self.fiber);
     load_forked();
     cohorts_forked();
 }

@@ -150,7 +150,7 @@ static int return_signal(struct fiber *fiber)
 
 int come_home(struct fiber *fiber)
 {
-    place.core = -1;
+    self.core = -1;
     int held = return_signal(fiber);
     set_signals(fiber->mask, NULL);
     return held;
@@ -166,8 +166,8 @@ bool depart(struct fiber *fiber)
     system_call(__NR_sigaltstack, 0, (long)&fiber->signal_stack, 0, 0, 0, 0);
     if (UNLIKELY(blocks_its_own(fiber->mask))) {
         set_signals(fiber->mask, NULL);
-        place.bound = place.stopped = true;
-        bump(&place.block->failed_hops);
+        self.bound = self.stopped = true;
+        bump(&self.counters->failed_hops);
         return false;
     }
     set_away(fiber, true);
@@ -196,7 +196,7 @@ void go_home(struct fiber *fiber)
  * return_signal() does. */
 static int arrive_with(struct fiber *fiber, ucontext_t *frame)
 {
-    place.core = -1;
+    self.core = -1;
     int held = return_signal(fiber);
     *(uint64_t *)&frame->uc_sigmask = fiber->mask;
     frame->uc_stack = fiber->signal_stack;

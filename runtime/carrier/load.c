@@ -166,7 +166,7 @@ bool is_declined(struct fiber *fiber, const struct core *to)
     /* Alone under way, as in a server of one thread, it need not look at the other core's lines. */
     if (LIKELY(__atomic_load_n(&pool.away, __ATOMIC_RELAXED) <= is_away) || longest_queue == 0)
         return false;
-    uint32_t team = place.team;
+    uint32_t team = self.team;
     uint64_t longer = lasts(&cuts[team]) ? SHORT_QUEUE : longest_queue;
     uint32_t own = is_away ? waiting(fiber->carrier->core) : shortest_queue(team);
     if (queue(to) < own + longer)

@@ -1,5 +1,5 @@
 /*
- * Hops that respect load (load.c), and CPUs that were lost (lost.c).
+ * Hops that respect load (load.c), and CPUs that were lost (cpu_offline.c).
  */
 #ifndef COREHOP_LOAD_H
 #define COREHOP_LOAD_H
@@ -22,7 +22,7 @@ void load_forked(void);
 uint64_t pauses_of(uint32_t team);
 uint64_t cuts_of(uint32_t team);
 
-/* lost.c */
+/* cpu_offline.c */
 bool prepare_lost(void);
 /* Whether the kernel keeps this carrier from the CPU of its core; says so when that changes, and
  * pins the carrier again once it may be there. */

@@ -5,13 +5,13 @@
 
 void stay_for_good(void)
 {
-    place.bound = place.stopped = true;
-    if (place.fiber != NULL)
-        go_home(place.fiber);
+    self.bound = self.stopped = true;
+    if (self.fiber != NULL)
+        go_home(self.fiber);
 }
 
 void stay_home(void)
 {
-    if (place.fiber != NULL)
-        go_home(place.fiber);
+    if (self.fiber != NULL)
+        go_home(self.fiber);
 }

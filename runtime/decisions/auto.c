@@ -31,7 +31,7 @@
 #include "backends.h"
 #include "carrier.h"
 #include "opening.h"
-#include "patience.h"
+#include "spin_policy.h"
 #include "watchdog.h"
 
 #include <asm/unistd.h>
@@ -115,13 +115,13 @@ bool auto_rests(void)
 static uint64_t requests(void)
 {
     uint64_t calls = 0;
-    for (const struct block *block = all_blocks(); block != NULL; block = block->next) {
+    for (const struct thread_counters *one = all_counters(); one != NULL; one = one->next) {
         if (program.request != 0) {
-            calls += __atomic_load_n(&block->tallies[program.request - 1].calls, __ATOMIC_RELAXED);
+            calls += __atomic_load_n(&one->tallies[program.request - 1].calls, __ATOMIC_RELAXED);
             continue;
         }
         for (uint32_t hook = 0; hook < program.hook_count; hook++)
-            calls += __atomic_load_n(&block->tallies[hook].calls, __ATOMIC_RELAXED);
+            calls += __atomic_load_n(&one->tallies[hook].calls, __ATOMIC_RELAXED);
     }
     return calls;
 }

@@ -18,8 +18,8 @@
 
 static void before_fork(void)
 {
-    if (place.backend != NULL && place.backend == &carrier_backend)
-        place.backend->leave();
+    if (self.backend != NULL && self.backend == &carrier_backend)
+        self.backend->leave();
 }
 
 static int own_process;

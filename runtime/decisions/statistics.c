@@ -3,12 +3,12 @@
  * request (control.c).
  *
  * Written from this library's destructor, so exit() and a return from main() leave it, and where a
- * signal asks the program to end (terminated.c); _exit() and a crash do not. sheet.c says how, and
- * what else than a file FILE may be. %p in FILE becomes the process id: without it a forked child
- * that exits writes the same file as its parent, and whoever exits last is the one that is read. A
- * child starts counting from zero; one that met no hook writes nothing. "tallies" is the number of
- * threads that counted at one time, or a little more; "hop_ns" is the sampled hops' median, up to
- * the factor of two that threads.c keeps.
+ * signal asks the program to end (terminated.c); _exit() and a crash do not. output_file.c says
+ * what else than a file FILE may be, and how. %p in FILE becomes the process id: without it a
+ * forked child that exits writes the same file as its parent, and whoever exits last is the one
+ * that is read. A child starts counting from zero; one that met no hook writes nothing. "tallies"
+ * is the number of threads that counted at one time, or a little more; "hop_ns" is the sampled
+ * hops' median, up to the factor of two that threads.c keeps.
  *
  * On request the writer is a thread of the runtime's own, without thread-local storage, hence
  * without stdio.
@@ -20,12 +20,12 @@
 #include "calls.h"
 #include "load.h"
 #include "objects.h"
-#include "patience.h"
+#include "output_file.h"
 #include "pool.h"
 #include "posted.h"
 #include "ring.h"
 #include "run_queue.h"
-#include "sheet.h"
+#include "spin_policy.h"
 
 #include <asm/unistd.h>
 #include <limits.h>
@@ -61,28 +61,28 @@ static bool expand(const char *from, char *to, size_t room)
 static struct tally total_of(uint32_t hook)
 {
     struct tally total = {0};
-    for (const struct block *block = all_blocks(); block != NULL; block = block->next) {
-        total.calls += __atomic_load_n(&block->tallies[hook].calls, __ATOMIC_RELAXED);
-        total.hops += __atomic_load_n(&block->tallies[hook].hops, __ATOMIC_RELAXED);
+    for (const struct thread_counters *one = all_counters(); one != NULL; one = one->next) {
+        total.calls += __atomic_load_n(&one->tallies[hook].calls, __ATOMIC_RELAXED);
+        total.hops += __atomic_load_n(&one->tallies[hook].hops, __ATOMIC_RELAXED);
     }
     return total;
 }
 
-#define PUT(sheet, ...)                                            \
-    (make_room(sheet),                                             \
-     (sheet)->used += format_text((sheet)->buffer + (sheet)->used, \
-                                  sizeof(sheet)->buffer - (sheet)->used, __VA_ARGS__))
+#define PUT(out, ...)                                            \
+    (make_room(out),                                             \
+     (out)->used += format_text((out)->buffer + (out)->used, \
+                                  sizeof(out)->buffer - (out)->used, __VA_ARGS__))
 
 /* Room for one call of PUT. */
-static void make_room(struct sheet *sheet)
+static void make_room(struct output_file *out)
 {
-    if (sheet->used > sizeof sheet->buffer - 512)
-        flush_sheet(sheet);
+    if (out->used > sizeof out->buffer - 512)
+        flush_output_file(out);
 }
 
-static void write_text(struct sheet *sheet, const char *text)
+static void write_text(struct output_file *out, const char *text)
 {
-    PUT(sheet, "\"");
+    PUT(out, "\"");
     for (; *text != '\0'; text++) {
         unsigned char byte = (unsigned char)*text;
         char shown[8] = "\\u00";
@@ -97,9 +97,9 @@ static void write_text(struct sheet *sheet, const char *text)
             shown[length++] = (char)byte;
         }
         shown[length] = '\0';
-        PUT(sheet, "%s", shown);
+        PUT(out, "%s", shown);
     }
-    PUT(sheet, "\"");
+    PUT(out, "\"");
 }
 
 /* The length of which half of the sampled hops stayed below, in ns, as the middle of its power of
@@ -114,10 +114,10 @@ static uint64_t median_length(const uint64_t *lengths, uint64_t sampled)
 }
 
 /* Of a function at the end of whose calls threads go back. */
-static void write_ending(struct sheet *sheet, uint64_t calls, struct ending ending)
+static void write_ending(struct output_file *out, uint64_t calls, struct ending ending)
 {
     uint64_t others = ending.returned + ending.unwound + ending.continued + ending.stayed;
-    PUT(sheet,
+    PUT(out,
         ",\"returned\":%lu,\"unwound\":%lu,\"continued\":%lu,\"stayed\":%lu,\"open\":%lu,"
         "\"hops_back\":%lu",
         ending.returned, ending.unwound, ending.continued, ending.stayed,
@@ -125,36 +125,36 @@ static void write_ending(struct sheet *sheet, uint64_t calls, struct ending endi
 }
 
 /* Of a function that goes at single calls of a request. */
-static void write_calls(struct sheet *sheet, uint32_t hook)
+static void write_calls(struct output_file *out, uint32_t hook)
 {
     const char *before = ",\"at_calls\":[";
     bool goes_on;
     do {
         const struct hook *one = &program.hooks[hook];
-        PUT(sheet, "%s{\"call\":%u,\"core\":%u,\"reached\":%lu,\"hops\":%lu}", before,
+        PUT(out, "%s{\"call\":%u,\"core\":%u,\"reached\":%lu,\"hops\":%lu}", before,
             one->argument - LAST_ARGUMENT, one->core - NO_CORE, calls_reached(hook),
             total_of(hook).hops);
         before = ",";
         goes_on = has_another_call(hook++);
     } while (goes_on);
-    PUT(sheet, "]");
+    PUT(out, "]");
 }
 
 /* Of a function that goes by an argument, or at single calls of a request. */
-static void write_objects(struct sheet *sheet, uint32_t hook)
+static void write_objects(struct output_file *out, uint32_t hook)
 {
     uint32_t argument = program.hooks[hook].argument;
     if (argument > LAST_ARGUMENT) {
-        write_calls(sheet, hook);
+        write_calls(out, hook);
         return;
     }
     uint64_t known = objects_known(hook), seen = objects_seen(hook);
-    PUT(sheet, ",\"by\":\"argument %u\",\"after\":%u,\"objects\":%lu,\"forgotten\":%lu", argument,
+    PUT(out, ",\"by\":\"argument %u\",\"after\":%u,\"objects\":%lu,\"forgotten\":%lu", argument,
         after_of(hook), seen, seen > known ? seen - known : 0);
-    PUT(sheet, ",\"early_calls\":%lu,\"calls_by_core\":[", early_calls(hook));
+    PUT(out, ",\"early_calls\":%lu,\"calls_by_core\":[", early_calls(hook));
     for (uint32_t core = 0; core < program.cores; core++)
-        PUT(sheet, "%s%lu", core == 0 ? "" : ",", calls_by_core(hook, core));
-    PUT(sheet, "]");
+        PUT(out, "%s%lu", core == 0 ? "" : ",", calls_by_core(hook, core));
+    PUT(out, "]");
 }
 
 /* Of a function; all its calls come by the first of its hooks. */
@@ -167,125 +167,125 @@ static struct tally total_of_function(uint32_t hook)
 }
 
 /* Its functions; none of a file that was never loaded. */
-static void write_module(struct sheet *sheet, const struct module *module, bool *is_first)
+static void write_module(struct output_file *out, const struct module *module, bool *is_first)
 {
     for (uint32_t i = 0; module->names != NULL && i < module->hooks; i++) {
         const struct hook *hook = &program.hooks[module->first + i];
         if (hook->mode == ANOTHER_CALL)
             continue;
         struct tally total = total_of_function(module->first + i);
-        PUT(sheet, "%s\n{\"module\":", *is_first ? "" : ",");
+        PUT(out, "%s\n{\"module\":", *is_first ? "" : ",");
         *is_first = false;
-        write_text(sheet, module->name);
-        PUT(sheet, ",\"symbol\":");
-        write_text(sheet, module->names + hook->name);
-        PUT(sheet, ",\"offset\":%lu,\"core\":", hook->offset);
+        write_text(out, module->name);
+        PUT(out, ",\"symbol\":");
+        write_text(out, module->names + hook->name);
+        PUT(out, ",\"offset\":%lu,\"core\":", hook->offset);
         bool has_core = hook->mode != IS_COUNTED && hook->argument == 0;
-        PUT(sheet, has_core ? "%u" : "null", hook->core);
-        PUT(sheet, ",\"calls\":%lu,\"hops\":%lu", total.calls, total.hops);
+        PUT(out, has_core ? "%u" : "null", hook->core);
+        PUT(out, ",\"calls\":%lu,\"hops\":%lu", total.calls, total.hops);
         if (hook->mode == GOES_BACK)
-            write_ending(sheet, total.calls, ending_of(module->first + i));
+            write_ending(out, total.calls, ending_of(module->first + i));
         if (hook->argument != 0)
-            write_objects(sheet, module->first + i);
-        PUT(sheet, "}");
+            write_objects(out, module->first + i);
+        PUT(out, "}");
     }
 }
 
-static void write_verdict(struct sheet *sheet, struct verdict verdict)
+static void write_verdict(struct output_file *out, struct verdict verdict)
 {
-    PUT(sheet,
+    PUT(out,
         ",\"auto\":{\"verdict\":\"%s\",\"trials\":%lu,\"gains\":%lu,\"pairs\":%lu,\"won\":%lu,",
         verdict.said, verdict.trials, verdict.gains, verdict.pairs, verdict.won);
-    PUT(sheet, "\"speed_percent\":%lu,\"cost_percent\":%lu,\"mover\":\"%s\"}",
+    PUT(out, "\"speed_percent\":%lu,\"cost_percent\":%lu,\"mover\":\"%s\"}",
         verdict.speed_percent, verdict.cost_percent, mover()->name);
 }
 
 /* Why carriers refuse the program, where its plan says so or it has come to that. */
-static void write_refusal(struct sheet *sheet)
+static void write_refusal(struct output_file *out)
 {
     if (program.refusal == NULL)
         return;
-    PUT(sheet, ",\"carriers_refuse\":");
-    write_text(sheet, program.refusal);
+    PUT(out, ",\"carriers_refuse\":");
+    write_text(out, program.refusal);
 }
 
 /* Of threads that are taken by the hooks at which they came. */
-static void write_cohorts(struct sheet *sheet)
+static void write_cohorts(struct output_file *out)
 {
     if (most_in_turn == 1)
         return;
     struct cohorts all = all_cohorts();
-    PUT(sheet, ",\"cohorts\":{\"most\":%u,\"taken\":%lu,\"changes\":%lu,\"overtaking\":%lu}",
+    PUT(out, ",\"cohorts\":{\"most\":%u,\"taken\":%lu,\"changes\":%lu,\"overtaking\":%lu}",
         most_in_turn, all.taken, all.changes, all.overtaking);
 }
 
 /* Of the calls that were to be posted. */
-static void write_posted(struct sheet *sheet)
+static void write_posted(struct output_file *out)
 {
     struct posted posted;
     if (!posted_of(0, &posted))
         return;
     static const char *const ways[] = {
         [BY_HOP] = "hop", [BY_YIELDING] = "yield", [IN_BATCHES] = "batch"};
-    PUT(sheet, ",\"system_calls\":{\"by\":\"%s\",\"core\":", ways[posted_by()]);
-    PUT(sheet, posted_to() < 0 ? "null" : "%u", (uint32_t)posted_to());
+    PUT(out, ",\"system_calls\":{\"by\":\"%s\",\"core\":", ways[posted_by()]);
+    PUT(out, posted_to() < 0 ? "null" : "%u", (uint32_t)posted_to());
     if (posted_by() == IN_BATCHES) {
         struct ring_counts counts = all_ring_counts();
-        PUT(sheet, ",\"requests\":%lu,\"waits\":%lu,\"enters\":%lu", counts.requests, counts.waits,
+        PUT(out, ",\"requests\":%lu,\"waits\":%lu,\"enters\":%lu", counts.requests, counts.waits,
             counts.enters);
     }
-    PUT(sheet, ",\"calls\":[");
+    PUT(out, ",\"calls\":[");
     for (uint32_t i = 0; posted_of(i, &posted); i++)
-        PUT(sheet, "%s\n{\"name\":\"%s\",\"posted\":%lu,\"declined\":%lu}", i == 0 ? "" : ",",
+        PUT(out, "%s\n{\"name\":\"%s\",\"posted\":%lu,\"declined\":%lu}", i == 0 ? "" : ",",
             posted.name, posted.posted, posted.declined);
-    PUT(sheet, "]}");
+    PUT(out, "]}");
 }
 
-static void write_report(struct sheet *sheet, struct tally all)
+static void write_report(struct output_file *out, struct tally all)
 {
     uint64_t failed = 0, declined = 0, tallies = 0, sampled = 0, lengths[LENGTHS] = {0};
-    for (const struct block *block = all_blocks(); block != NULL; block = block->next) {
-        failed += __atomic_load_n(&block->failed_hops, __ATOMIC_RELAXED);
-        declined += __atomic_load_n(&block->declined_hops, __ATOMIC_RELAXED);
+    for (const struct thread_counters *one = all_counters(); one != NULL; one = one->next) {
+        failed += __atomic_load_n(&one->failed_hops, __ATOMIC_RELAXED);
+        declined += __atomic_load_n(&one->declined_hops, __ATOMIC_RELAXED);
         tallies++;
         for (int power = 0; power < LENGTHS; power++) {
-            uint64_t count = __atomic_load_n(&block->lengths[power], __ATOMIC_RELAXED);
+            uint64_t count = __atomic_load_n(&one->lengths[power], __ATOMIC_RELAXED);
             lengths[power] += count;
             sampled += count;
         }
     }
-    PUT(sheet,
+    PUT(out,
         "{\"backend\":\"%s\",\"process\":%d,\"cores\":%u,\"calls\":%lu,\"hops\":%lu,"
         "\"failed_hops\":%lu,\"declined_hops\":%lu,\"tallies\":%lu,",
         auto_is_on() ? auto_backend.name : program.backend->name, process_id(), program.cores,
         all.calls, all.hops, failed, declined, tallies);
-    PUT(sheet,
+    PUT(out,
         "\"hop_ns\":%lu,\"timed_hops\":%lu,\"stalls\":%lu,\"carriers\":%lu,"
         "\"waits_by\":\"%s\",\"waits\":[",
         median_length(lengths, sampled), sampled, stalls(), carriers_started(), way_to_wait());
     for (uint32_t core = 0; core < program.cores * program.teams; core++) {
         struct waits waits = waits_of(core);
-        PUT(sheet, "%s{\"core\":%u,\"team\":%u,\"spun_us\":%lu,\"parks\":%lu,\"wakes\":%lu}",
+        PUT(out, "%s{\"core\":%u,\"team\":%u,\"spun_us\":%lu,\"parks\":%lu,\"wakes\":%lu}",
             core == 0 ? "" : ",", core % program.cores, core / program.cores, waits.spun_us,
             waits.parks, waits.wakes);
     }
-    PUT(sheet, "],\"pauses\":[");
+    PUT(out, "],\"pauses\":[");
     for (uint32_t team = 0; team < program.teams; team++)
-        PUT(sheet, "%s%lu", team == 0 ? "" : ",", pauses_of(team));
-    PUT(sheet, "],\"short_queues\":[");
+        PUT(out, "%s%lu", team == 0 ? "" : ",", pauses_of(team));
+    PUT(out, "],\"short_queues\":[");
     for (uint32_t team = 0; team < program.teams; team++)
-        PUT(sheet, "%s%lu", team == 0 ? "" : ",", cuts_of(team));
-    PUT(sheet, "]");
+        PUT(out, "%s%lu", team == 0 ? "" : ",", cuts_of(team));
+    PUT(out, "]");
     if (auto_is_on())
-        write_verdict(sheet, auto_verdict());
-    write_refusal(sheet);
-    write_cohorts(sheet);
-    write_posted(sheet);
-    PUT(sheet, ",\"functions\":[");
+        write_verdict(out, auto_verdict());
+    write_refusal(out);
+    write_cohorts(out);
+    write_posted(out);
+    PUT(out, ",\"functions\":[");
     bool is_first = true;
     for (uint32_t i = 0; i < program.module_count; i++)
-        write_module(sheet, &program.modules[i], &is_first);
-    PUT(sheet, "]}\n");
+        write_module(out, &program.modules[i], &is_first);
+    PUT(out, "]}\n");
 }
 
 /* Whether there will be any. */
@@ -312,7 +312,7 @@ void write_statistics(void)
 {
     char path[PATH_MAX];
     struct tally all = {0};
-    struct sheet sheet;
+    struct output_file out;
     if (pattern == NULL)
         return;
     for (uint32_t i = 0; i < program.hook_count; i++) {
@@ -332,14 +332,14 @@ void write_statistics(void)
         complain("COREHOP_STATS names too long a path: no statistics");
         return;
     }
-    const char *unfit = open_sheet(&sheet, path);
+    const char *unfit = open_output_file(&out, path);
     if (unfit != NULL) {
         complain("COREHOP_STATS=%s is %s: no statistics", path, unfit);
         return;
     }
-    if (sheet.error == 0)
-        write_report(&sheet, all);
-    long result = close_sheet(&sheet);
+    if (out.error == 0)
+        write_report(&out, all);
+    long result = close_output_file(&out);
     if (result < 0)
         complain("COREHOP_STATS=%s: cannot write it (error %u)", path, (unsigned)-result);
 }

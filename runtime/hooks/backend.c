@@ -8,17 +8,17 @@ const struct backend off_backend = {.name = "off"};
 
 void forget_calls(void)
 {
-    if (place.open != NULL)
+    if (self.open != NULL)
         drop_below(UINTPTR_MAX);
 }
 
 void take_over(const struct backend *to)
 {
-    if (place.backend != NULL && place.backend->leave != NULL)
-        place.backend->leave();
+    if (self.backend != NULL && self.backend->leave != NULL)
+        self.backend->leave();
     if (to == &off_backend)
         forget_calls();
-    place.backend = to;
-    place.core = -1;
-    place.stopped = place.bound;
+    self.backend = to;
+    self.core = -1;
+    self.stopped = self.bound;
 }

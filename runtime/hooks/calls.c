@@ -20,11 +20,11 @@
 #include "hooks.h"
 #include "offsets.h"
 
-_Static_assert(offsetof(struct place, open) == PLACE_OPEN, "enter.S");
-_Static_assert(offsetof(struct place, last_open) == PLACE_LAST_OPEN, "enter.S");
-_Static_assert(offsetof(struct place, endings) == PLACE_ENDINGS, "enter.S");
-_Static_assert(offsetof(struct place, counted) == PLACE_COUNTED, "enter.S");
-_Static_assert(offsetof(struct place, handlers) == PLACE_HANDLERS, "enter.S");
+_Static_assert(offsetof(struct thread_state, open) == STATE_OPEN, "enter.S");
+_Static_assert(offsetof(struct thread_state, last_open) == STATE_LAST_OPEN, "enter.S");
+_Static_assert(offsetof(struct thread_state, endings) == STATE_ENDINGS, "enter.S");
+_Static_assert(offsetof(struct thread_state, counted) == STATE_COUNTED, "enter.S");
+_Static_assert(offsetof(struct thread_state, handlers) == STATE_HANDLERS, "enter.S");
 _Static_assert(offsetof(struct hook, mode) == HOOK_CORE + HOOK_MODE_BIT / 8, "enter.S");
 _Static_assert(offsetof(struct call, at) == CALL_AT, "enter.S");
 _Static_assert(offsetof(struct call, returns_to) == CALL_RETURNS_TO, "enter.S");
@@ -37,36 +37,36 @@ _Static_assert(offsetof(struct ending, returned) == 0, "enter.S");
 static void go_back(uint32_t hook, int32_t core)
 {
     const struct backend *backend = __atomic_load_n(&program.backend, __ATOMIC_RELAXED);
-    if (place.core != core || place.backend != backend)
-        backend->hop(&place.endings[hook].hops, core);
+    if (self.core != core || self.backend != backend)
+        backend->hop(&self.endings[hook].hops, core);
 }
 
 bool begin_call(uint32_t hook, uintptr_t at)
 {
     bool goes_back = program.hooks[hook].mode == GOES_BACK;
-    if (UNLIKELY(place.handlers != 0)) {
+    if (UNLIKELY(self.handlers != 0)) {
         if (goes_back)
-            bump(&place.endings[hook].stayed);
+            bump(&self.endings[hook].stayed);
         return !goes_back;
     }
-    uint32_t left = place.open->hook;
+    uint32_t left = self.open->hook;
     uintptr_t returns_to = *(const uintptr_t *)at;
-    bool is_another = place.open->at == at && place.open->returns_to != returns_to;
+    bool is_another = self.open->at == at && self.open->returns_to != returns_to;
     int32_t back = drop_below(at + is_another);
     if (!goes_back)
         return true;
-    if (place.open->at == at) {
-        bump(&place.endings[hook].continued);
+    if (self.open->at == at) {
+        bump(&self.endings[hook].continued);
         return true;
     }
-    if (UNLIKELY(place.open == place.last_open)) {
-        bump(&place.endings[hook].stayed);
+    if (UNLIKELY(self.open == self.last_open)) {
+        bump(&self.endings[hook].stayed);
         if (back >= 0)
             go_back(left, back);
         return false;
     }
-    place.open[1] = (struct call){at, returns_to, hook, back >= 0 ? back : place.counted};
-    place.open++;
+    self.open[1] = (struct call){at, returns_to, hook, back >= 0 ? back : self.counted};
+    self.open++;
     return true;
 }
 
@@ -76,15 +76,15 @@ void leave_slowly(uintptr_t at)
         take_over(&off_backend);
         return;
     }
-    if (UNLIKELY(place.handlers != 0))
+    if (UNLIKELY(self.handlers != 0))
         return;
-    uint32_t hook = place.open->hook;
+    uint32_t hook = self.open->hook;
     int32_t core = drop_below(at);
-    if (place.open->at == at) {
-        hook = place.open->hook;
-        core = place.open->came_from;
-        bump(&place.endings[hook].returned);
-        place.open--;
+    if (self.open->at == at) {
+        hook = self.open->hook;
+        core = self.open->came_from;
+        bump(&self.endings[hook].returned);
+        self.open--;
     }
     if (core >= 0)
         go_back(hook, core);
@@ -92,23 +92,23 @@ void leave_slowly(uintptr_t at)
 
 void leave_below(uintptr_t at)
 {
-    if (place.open == NULL || place.open->at >= at || place.handlers != 0)
+    if (self.open == NULL || self.open->at >= at || self.handlers != 0)
         return;
     if (UNLIKELY(program.backend == &off_backend)) {
         take_over(&off_backend);
         return;
     }
-    uint32_t hook = place.open->hook;
+    uint32_t hook = self.open->hook;
     go_back(hook, drop_below(at));
 }
 
 struct ending ending_of(uint32_t hook)
 {
     struct ending total = {0};
-    for (const struct block *block = all_blocks(); block != NULL; block = block->next) {
-        if (block->endings == NULL)
+    for (const struct thread_counters *one = all_counters(); one != NULL; one = one->next) {
+        if (one->endings == NULL)
             continue;
-        const struct ending *ending = &block->endings[hook];
+        const struct ending *ending = &one->endings[hook];
         total.returned += __atomic_load_n(&ending->returned, __ATOMIC_RELAXED);
         total.unwound += __atomic_load_n(&ending->unwound, __ATOMIC_RELAXED);
         total.continued += __atomic_load_n(&ending->continued, __ATOMIC_RELAXED);

@@ -4,7 +4,7 @@
 #ifndef COREHOP_CALLS_H
 #define COREHOP_CALLS_H
 
-#include "place.h"
+#include "thread_state.h"
 
 /* A thread comes to a function's entry; false if it is to stay where it is. */
 bool begin_call(uint32_t hook, uintptr_t at);
@@ -16,11 +16,11 @@ struct ending ending_of(uint32_t hook);
 static inline int32_t drop_below(uintptr_t at)
 {
     int32_t core = -1;
-    while (place.open->at < at) {
-        const struct call *call = place.open;
+    while (self.open->at < at) {
+        const struct call *call = self.open;
         core = call->came_from;
-        bump(&place.endings[call->hook].unwound);
-        place.open--;
+        bump(&self.endings[call->hook].unwound);
+        self.open--;
     }
     return core;
 }

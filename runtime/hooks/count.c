@@ -5,17 +5,17 @@
  * the hops counted here are the hops the plan predicts.
  */
 #include "backend.h"
-#include "place.h"
+#include "thread_state.h"
 
 static void hop(uint64_t *hops, int32_t core)
 {
-    if (place.backend != &count_backend)
+    if (self.backend != &count_backend)
         take_over(&count_backend);
-    place.core = core;
-    if (place.counted == core)
+    self.core = core;
+    if (self.counted == core)
         return;
     bump(hops);
-    place.counted = core;
+    self.counted = core;
 }
 
 static bool prepare(void)

@@ -15,27 +15,27 @@ static inline bool stays_with_object(uint32_t hook, uintptr_t at)
     if (number - 1 >= LAST_ARGUMENT)
         return false;
     uintptr_t address = argument_of(number, at);
-    uint64_t named = place.named + 1;
+    uint64_t named = self.named + 1;
     if (UNLIKELY(!is_object(address) || named % EPOCH == 0))
         return false;
     uint64_t granule = address >> GRANULE_LOG;
-    uint64_t here = granule << STATE_BITS | (uint32_t)place.core;
+    uint64_t here = granule << STATE_BITS | (uint32_t)self.core;
     const struct object *object = bucket_of(granule), *end = object + WAYS;
     while (__atomic_load_n(&object->word, __ATOMIC_RELAXED) != here)
         if (++object == end)
             return false;
     if (UNLIKELY(__atomic_load_n(&object->named, __ATOMIC_RELAXED) != current_epoch()))
         return false;
-    __atomic_store_n(&place.named, named, __ATOMIC_RELAXED);
-    bump(&place.tallies[hook].calls);
-    bump(&counters_of(hook)[BY_CORE + (uint32_t)place.core]);
+    __atomic_store_n(&self.named, named, __ATOMIC_RELAXED);
+    bump(&self.tallies[hook].calls);
+    bump(&counters_of(hook)[BY_CORE + (uint32_t)self.core]);
     return true;
 }
 
 void enter_elsewhere(uint32_t hook, uintptr_t at)
 {
     const struct backend *backend = __atomic_load_n(&program.backend, __ATOMIC_RELAXED);
-    bool is_short = place.backend == backend && !program.goes_back;
+    bool is_short = self.backend == backend && !program.goes_back;
     if (!is_short || (!stays_with_object(hook, at) && !stays_between_calls(hook)))
         enter_slowly(hook, at);
 }

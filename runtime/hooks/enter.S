@@ -42,7 +42,7 @@
         seto %al
         push %rax
         push %rdx
-        movq place@gottpoff(%rip), %rcx
+        movq self@gottpoff(%rip), %rcx
         .endm
 
         .macro restore
@@ -76,12 +76,12 @@ enter:
         shlq $HOOK_SHIFT, %rdx
         movq program+PROGRAM_HOOKS(%rip), %rax
         movzwl HOOK_CORE(%rax, %rdx), %eax
-        cmpl %eax, %fs:PLACE_CORE(%rcx)
+        cmpl %eax, %fs:STATE_CORE(%rcx)
         jne slowly
         movq program+PROGRAM_BACKEND(%rip), %rax
-        cmpq %rax, %fs:PLACE_BACKEND(%rcx)
+        cmpq %rax, %fs:STATE_BACKEND(%rcx)
         jne slowly
-        movq %fs:PLACE_TALLIES(%rcx), %rax
+        movq %fs:STATE_TALLIES(%rcx), %rax
         incq (%rax, %rdx)
 1:      restore
 
@@ -93,7 +93,7 @@ enter_off:
         .cfi_def_cfa_offset ENTRY_FRAME
         save
         leaq off_backend(%rip), %rax
-        cmpq %rax, %fs:PLACE_BACKEND(%rcx)
+        cmpq %rax, %fs:STATE_BACKEND(%rcx)
         je 1b
         jmp slowly
 
@@ -105,11 +105,11 @@ enter_counting:
         .cfi_def_cfa_offset ENTRY_FRAME
         save
         movq program+PROGRAM_BACKEND(%rip), %rax
-        cmpq %rax, %fs:PLACE_BACKEND(%rcx)
+        cmpq %rax, %fs:STATE_BACKEND(%rcx)
         jne slowly
         movl 40(%rsp), %edx
         shlq $HOOK_SHIFT, %rdx
-        addq %fs:PLACE_TALLIES(%rcx), %rdx
+        addq %fs:STATE_TALLIES(%rcx), %rdx
         testb $(CALLS_BETWEEN_LOOKS - 1), (%rdx)
         jz slowly
         incq (%rdx)
@@ -124,8 +124,8 @@ enter_resting:
         .cfi_def_cfa_offset ENTRY_FRAME
         endbr64
         push %rax
-        movq place@gottpoff(%rip), %rcx
-        movq %fs:PLACE_BACKEND(%rcx), %rcx
+        movq self@gottpoff(%rip), %rcx
+        movq %fs:STATE_BACKEND(%rcx), %rcx
         movq program+PROGRAM_MINUS_COUNT(%rip), %rax
         leaq (%rax, %rcx), %rcx
         jrcxz 3f
@@ -189,7 +189,7 @@ enter_call:
         shlq $HOOK_SHIFT, %rdx
         movq program+PROGRAM_HOOKS(%rip), %rax
         movl HOOK_CORE(%rax, %rdx), %eax
-        movq %fs:PLACE_OPEN(%rcx), %rsi
+        movq %fs:STATE_OPEN(%rcx), %rsi
         leaq 16+ENTRY_AT(%rsp), %rdi
         testq %rsi, %rsi
         jz 3f
@@ -197,22 +197,22 @@ enter_call:
         jbe 3f
         btrl $HOOK_MODE_BIT, %eax
         jc 1f
-        cmpl %eax, %fs:PLACE_CORE(%rcx)
+        cmpl %eax, %fs:STATE_CORE(%rcx)
         jne 3f
         movq program+PROGRAM_BACKEND(%rip), %rax
-        cmpq %rax, %fs:PLACE_BACKEND(%rcx)
+        cmpq %rax, %fs:STATE_BACKEND(%rcx)
         jne 3f
         jmp 2f
-1:      cmpl %eax, %fs:PLACE_CORE(%rcx)
+1:      cmpl %eax, %fs:STATE_CORE(%rcx)
         jne 3f
         movq program+PROGRAM_BACKEND(%rip), %rax
-        cmpq %rax, %fs:PLACE_BACKEND(%rcx)
+        cmpq %rax, %fs:STATE_BACKEND(%rcx)
         jne 3f
-        cmpq %rsi, %fs:PLACE_LAST_OPEN(%rcx)
+        cmpq %rsi, %fs:STATE_LAST_OPEN(%rcx)
         je 3f
-        cmpl $0, %fs:PLACE_HANDLERS(%rcx)
+        cmpl $0, %fs:STATE_HANDLERS(%rcx)
         jne 3f
-        movl %fs:PLACE_COUNTED(%rcx), %eax
+        movl %fs:STATE_COUNTED(%rcx), %eax
         movq %rdi, CALL_SIZE+CALL_AT(%rsi)
         movl %eax, CALL_SIZE+CALL_CAME_FROM(%rsi)
         movq (%rdi), %rax
@@ -220,8 +220,8 @@ enter_call:
         movl 16+40(%rsp), %eax
         movl %eax, CALL_SIZE+CALL_HOOK(%rsi)
         addq $CALL_SIZE, %rsi
-        movq %rsi, %fs:PLACE_OPEN(%rcx)
-2:      movq %fs:PLACE_TALLIES(%rcx), %rax
+        movq %rsi, %fs:STATE_OPEN(%rcx)
+2:      movq %fs:STATE_TALLIES(%rcx), %rax
         incq (%rax, %rdx)
         pop %rdi
         pop %rsi
@@ -242,7 +242,7 @@ leave_call:
         .cfi_startproc
         .cfi_def_cfa_offset EXIT_FRAME
         save
-        movq %fs:PLACE_OPEN(%rcx), %rdx
+        movq %fs:STATE_OPEN(%rcx), %rdx
         leaq EXIT_AT(%rsp), %rax
         testq %rdx, %rdx
         jz 1f
@@ -250,16 +250,16 @@ leave_call:
         ja 1f
         jb 2f
         movl CALL_CAME_FROM(%rdx), %eax
-        cmpl %eax, %fs:PLACE_CORE(%rcx)
+        cmpl %eax, %fs:STATE_CORE(%rcx)
         jne 2f
         movq program+PROGRAM_BACKEND(%rip), %rax
-        cmpq %rax, %fs:PLACE_BACKEND(%rcx)
+        cmpq %rax, %fs:STATE_BACKEND(%rcx)
         jne 2f
         movl CALL_HOOK(%rdx), %eax
         subq $CALL_SIZE, %rdx
-        movq %rdx, %fs:PLACE_OPEN(%rcx)
+        movq %rdx, %fs:STATE_OPEN(%rcx)
         shlq $ENDING_SHIFT, %rax
-        addq %fs:PLACE_ENDINGS(%rcx), %rax
+        addq %fs:STATE_ENDINGS(%rcx), %rax
         incq (%rax)
 1:      restore
 2:      .cfi_def_cfa_offset EXIT_SAVED

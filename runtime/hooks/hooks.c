@@ -8,9 +8,9 @@
 #include "offsets.h"
 #include "watchdog.h"
 
-_Static_assert(offsetof(struct place, tallies) == PLACE_TALLIES, "enter.S");
-_Static_assert(offsetof(struct place, backend) == PLACE_BACKEND, "enter.S");
-_Static_assert(offsetof(struct place, core) == PLACE_CORE, "enter.S");
+_Static_assert(offsetof(struct thread_state, tallies) == STATE_TALLIES, "enter.S");
+_Static_assert(offsetof(struct thread_state, backend) == STATE_BACKEND, "enter.S");
+_Static_assert(offsetof(struct thread_state, core) == STATE_CORE, "enter.S");
 _Static_assert(offsetof(struct program, hooks) == PROGRAM_HOOKS, "enter.S");
 _Static_assert(offsetof(struct program, backend) == PROGRAM_BACKEND, "enter.S");
 _Static_assert(offsetof(struct program, minus_count) == PROGRAM_MINUS_COUNT, "enter.S");
@@ -22,7 +22,7 @@ _Static_assert(sizeof(struct tally) == 1 << HOOK_SHIFT && offsetof(struct tally,
 
 void first_hook(void)
 {
-    take_block();
+    take_counters();
     if (program.by_argument)
         begin_counting_calls();
 }
@@ -32,7 +32,7 @@ static inline void look_for_watchdog(void)
 {
     uint64_t due = __atomic_load_n(&watchdog_is_due, __ATOMIC_RELAXED);
     /* What a thread starts has its rights, which may be those of one client. */
-    if (UNLIKELY(due != 0 && !place.bound && clock_now() >= due))
+    if (UNLIKELY(due != 0 && !self.bound && clock_now() >= due))
         watch.call();
 }
 
@@ -43,15 +43,15 @@ void enter_slowly(uint32_t hook, uintptr_t at)
         take_over(backend);
         return;
     }
-    struct tally *tallies = place.tallies;
+    struct tally *tallies = self.tallies;
     if (UNLIKELY(tallies == NULL)) {
         first_hook();
-        tallies = place.tallies;
+        tallies = self.tallies;
     }
     bump(&tallies[hook].calls);
     if (backend == &count_backend && auto_is_on()) {
         look_for_watchdog();
-        if (place.backend != backend)
+        if (self.backend != backend)
             take_over(backend);
         return;
     }
@@ -61,7 +61,7 @@ void enter_slowly(uint32_t hook, uintptr_t at)
     if (program.goes_back && !begin_call(hook, at))
         return;
     int32_t core = entered->argument == 0 ? entered->core : core_by_argument(&hook, at);
-    if (core < 0 || (place.core == core && place.backend == backend))
+    if (core < 0 || (self.core == core && self.backend == backend))
         return;
     backend->hop(&tallies[hook].hops, core);
 }

@@ -8,7 +8,7 @@
  * A request begins where the function is entered that counts requests, so how many requests a
  * thread has begun is how often it was there. Calls are counted thread by thread, anew once that
  * number has changed. Before its first request a thread has none that counts: what it is in then
- * has the number that an earlier thread left in the block, with more calls than any plan names.
+ * has the number that an earlier thread left there, with more calls than any plan names.
  *
  * While auto has hops rest no call is counted, and of requests that began before the rest the calls
  * are too few; the next request is right again. Rejected: to reset counters at the request's entry,
@@ -18,7 +18,7 @@
 
 static uint64_t requests_begun(void)
 {
-    return program.request == 0 ? 0 : place.tallies[program.request - 1].calls;
+    return program.request == 0 ? 0 : self.tallies[program.request - 1].calls;
 }
 
 static bool is_at_call(uint32_t hook)
@@ -38,14 +38,14 @@ void begin_counting_calls(void)
 
 bool stays_between_calls(uint32_t hook)
 {
-    if (!is_at_call(hook) || place.core < 0)
+    if (!is_at_call(hook) || self.core < 0)
         return false;
     uint64_t *own = counters_of(hook), calls = own[CALLS] + 1;
     if (own[REQUEST] != requests_begun() || hook + 1 == program.request ||
         calls == program.hooks[hook + own[NEXT]].argument - LAST_ARGUMENT)
         return false;
     own[CALLS] = calls;
-    bump(&place.tallies[hook].calls);
+    bump(&self.tallies[hook].calls);
     return true;
 }
 
@@ -74,8 +74,8 @@ uint64_t calls_reached(uint32_t hook)
 uint64_t sum_of(uint32_t hook, uint32_t counter)
 {
     uint64_t sum = 0;
-    for (const struct block *block = all_blocks(); block != NULL; block = block->next)
-        if (block->objects != NULL)
-            sum += __atomic_load_n(&block->objects[hook * COUNTERS + counter], __ATOMIC_RELAXED);
+    for (const struct thread_counters *one = all_counters(); one != NULL; one = one->next)
+        if (one->objects != NULL)
+            sum += __atomic_load_n(&one->objects[hook * COUNTERS + counter], __ATOMIC_RELAXED);
     return sum;
 }

@@ -6,7 +6,7 @@
 
 #include "objects.h"
 #include "offsets.h"
-#include "place.h"
+#include "thread_state.h"
 
 #define BUCKETS_LOG 8
 #define BUCKETS (1u << BUCKETS_LOG)

@@ -211,8 +211,8 @@ static uint32_t state_of(uint32_t hook, uintptr_t address)
 {
     uint64_t granule = address >> GRANULE_LOG;
     struct object *bucket = bucket_of(granule);
-    bump(&place.named);
-    if (UNLIKELY(place.named % EPOCH == 0))
+    bump(&self.named);
+    if (UNLIKELY(self.named % EPOCH == 0))
         begin_epoch();
     uint16_t now = current_epoch();
     for (int way = 0; way < WAYS; way++) {
@@ -250,7 +250,7 @@ void objects_forked(void)
     for (uint32_t core = 0; core < program.cores && program.by_argument; core++)
         counts[core] = 0;
     epoch.number = 0;
-    place.named = 0;
+    self.named = 0;
 }
 
 uint64_t objects_seen(uint32_t hook)

@@ -5,7 +5,7 @@
 #ifndef COREHOP_OBJECTS_H
 #define COREHOP_OBJECTS_H
 
-#include "place.h"
+#include "thread_state.h"
 
 /* A hook of a function by argument has this and the calls before an object gets its core, as its
  * own core; one at a call has this and the core. */
@@ -35,7 +35,7 @@ static inline uint32_t after_of(uint32_t hook)
 #define NEXT 3
 static inline uint64_t *counters_of(uint32_t hook)
 {
-    return place.objects + hook * COUNTERS;
+    return self.objects + hook * COUNTERS;
 }
 
 /* The core of a call of a function that goes at single calls of each request, and its hook in the

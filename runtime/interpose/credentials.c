@@ -294,8 +294,8 @@ static bool forks(long number, long first)
 long caught_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
     static void *kept;
-    if (number == __NR_gettid && place.fiber != NULL)
-        return place.fiber->home;
+    if (number == __NR_gettid && self.fiber != NULL)
+        return self.fiber->home;
     if (UNLIKELY(number == __NR_seccomp))
         rest_for_good(FILTERS);
     else if (UNLIKELY(is_of_the_thread(number)) && carriers_are_possible())

@@ -112,26 +112,26 @@ static void note_handler(uintptr_t at, const stack_t *alternate)
 {
     uintptr_t stack = (uintptr_t)alternate->ss_sp, size = alternate->ss_size;
     bool is_on_it = at - stack < size;
-    if (place.handlers < MOST_HANDLERS)
-        handlings[place.handlers] =
+    if (self.handlers < MOST_HANDLERS)
+        handlings[self.handlers] =
             (struct handling){at, is_on_it ? stack : 0, is_on_it ? size : UINTPTR_MAX};
-    place.handlers++;
+    self.handlers++;
 }
 
 static void handle(int number, siginfo_t *info, void *context)
 {
-    struct fiber *fiber = place.fiber;
+    struct fiber *fiber = self.fiber;
     if (UNLIKELY(is_stepping(number, context)))
-        place.bound = place.stopped = true;
+        self.bound = self.stopped = true;
     if (UNLIKELY(fiber != NULL && fiber->carrier != NULL)) {
         if (is_on_signal_stack(fiber->carrier, (uintptr_t)context))
             move_frame(fiber, number, info, context);
         take_handler_home(fiber, number, context);
     }
-    uint32_t before = place.handlers;
+    uint32_t before = self.handlers;
     note_handler((uintptr_t)__builtin_frame_address(0), &((const ucontext_t *)context)->uc_stack);
     __atomic_load_n(&handlers[number], __ATOMIC_ACQUIRE)(number, info, context);
-    place.handlers = before;
+    self.handlers = before;
 }
 
 /* Whether who goes on at `to` leaves the handler: that is further up its stack, or off it. */
@@ -142,8 +142,8 @@ static bool is_left(const struct handling *handling, uintptr_t to)
 
 void leave_handlers(uintptr_t to)
 {
-    for (uint32_t last; UNLIKELY(place.handlers != 0); place.handlers--) {
-        last = place.handlers < MOST_HANDLERS ? place.handlers : MOST_HANDLERS;
+    for (uint32_t last; UNLIKELY(self.handlers != 0); self.handlers--) {
+        last = self.handlers < MOST_HANDLERS ? self.handlers : MOST_HANDLERS;
         if (!is_left(&handlings[last - 1], to))
             return;
     }

@@ -182,11 +182,11 @@ interposed_call(uint32_t index, uintptr_t first, uintptr_t second, uintptr_t at,
         leave_below(to);
         leave_handlers(to);
     }
-    if (UNLIKELY(place.fiber != NULL)) {
-        bool is_own = rule == HOME_IF_OWN && first == place.fiber->thread_base;
+    if (UNLIKELY(self.fiber != NULL)) {
+        bool is_own = rule == HOME_IF_OWN && first == self.fiber->thread_base;
         bool is_first = rule == HOME_FIRST || rule == UNPINNED || rule == PLACES_A_THREAD || masks;
         if (is_first || is_own || (rule == HOME_IF_SAVING && (int)second != 0))
-            go_home(place.fiber);
+            go_home(self.fiber);
     }
     void *found = __atomic_load_n(&originals[index], __ATOMIC_RELAXED);
     if (UNLIKELY(found == NULL))
@@ -241,13 +241,13 @@ static void give_back(struct beginning *beginning)
 static void end(void *unused)
 {
     (void)unused;
-    place.bound = place.stopped = true;
+    self.bound = self.stopped = true;
     forget_calls();
-    if (place.fiber == NULL)
+    if (self.fiber == NULL)
         return;
-    go_home(place.fiber);
-    discharge(place.fiber);
-    place.fiber = NULL;
+    go_home(self.fiber);
+    discharge(self.fiber);
+    self.fiber = NULL;
 }
 
 /* What a new thread runs. Returning, exiting and being cancelled all lead through end(). */
@@ -256,7 +256,7 @@ static void *begin(void *argument)
     struct beginning beginning = *(struct beginning *)argument;
     void *volatile result;
     give_back(argument);
-    place.followed = true;
+    self.followed = true;
     pthread_cleanup_push(end, NULL);
     result = beginning.run(beginning.argument);
     pthread_cleanup_pop(1);
@@ -333,7 +333,7 @@ EXPORT int pthread_mutexattr_setprotocol(pthread_mutexattr_t *attributes, int pr
 
 EXPORT int gettid(void)
 {
-    if (place.fiber != NULL)
-        return place.fiber->home;
+    if (self.fiber != NULL)
+        return self.fiber->home;
     return (int)system_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
 }

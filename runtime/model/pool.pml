@@ -5,7 +5,8 @@
  * Threads of the program leave home for core 0, hop to core 1 or not, and go home, as often as they
  * like up to a bound. Meanwhile somebody closes the pool and opens it again, and the watchdog gives
  * cores to spare carriers. At each carrier that is to be started the kernel may refuse. A CPU that
- * is lost ends no carrier (lost.c): its threads go home at their next hook, so it is no case here.
+ * is lost ends no carrier (cpu_offline.c): its threads go home at their next hook, so
+ * it is no case here.
  *
  * Bounds: one team of two cores, THREADS threads (2) that leave home at most TRIPS times each (2),
  * CARRIERS carriers (3), one close. Run queues are taken as they are (run_queue.pml), and so is the

@@ -172,9 +172,9 @@ void open_calls(bool by_carriers)
     __atomic_store_n(&is_settled, true, __ATOMIC_RELEASE);
 }
 
-static struct counts *counts_of(const struct block *block)
+static struct counts *counts_of(const struct thread_counters *counters)
 {
-    return (struct counts *)((char *)block + more_at);
+    return (struct counts *)((char *)counters + more_at);
 }
 
 bool posted_of(uint32_t number, struct posted *posted)
@@ -188,9 +188,9 @@ bool posted_of(uint32_t number, struct posted *posted)
     if (at == SYMBOLS)
         return false;
     *posted = (struct posted){.name = table[at].call};
-    for (const struct block *block = all_blocks(); block != NULL; block = block->next) {
-        posted->posted += __atomic_load_n(&counts_of(block)[at].posted, __ATOMIC_RELAXED);
-        posted->declined += __atomic_load_n(&counts_of(block)[at].declined, __ATOMIC_RELAXED);
+    for (const struct thread_counters *one = all_counters(); one != NULL; one = one->next) {
+        posted->posted += __atomic_load_n(&counts_of(one)[at].posted, __ATOMIC_RELAXED);
+        posted->declined += __atomic_load_n(&counts_of(one)[at].declined, __ATOMIC_RELAXED);
     }
     return true;
 }
@@ -219,24 +219,24 @@ static bool goes(struct counts *counts, int32_t core)
 {
     const struct backend *backend = __atomic_load_n(&program.backend, __ATOMIC_RELAXED);
     if (UNLIKELY(backend != &carrier_backend)) {
-        if (place.backend == &carrier_backend)
+        if (self.backend == &carrier_backend)
             take_over(backend);
         return false;
     }
-    if (place.core != core || place.backend != backend)
+    if (self.core != core || self.backend != backend)
         backend->hop(&counts->hops, core);
-    if (way != BY_HOP && place.core == core && place.fiber->carrier != NULL) {
-        place.fiber->came_by = came_by(&counts->hops);
+    if (way != BY_HOP && self.core == core && self.fiber->carrier != NULL) {
+        self.fiber->came_by = came_by(&counts->hops);
         if (way == BY_YIELDING)
-            yield(place.fiber);
+            yield(self.fiber);
     }
-    return place.core == core;
+    return self.core == core;
 }
 
 static void comes_back(struct counts *counts, int32_t core)
 {
     const struct backend *backend = __atomic_load_n(&program.backend, __ATOMIC_RELAXED);
-    if (backend == &carrier_backend && place.core != core)
+    if (backend == &carrier_backend && self.core != core)
         backend->hop(&counts->hops, core);
 }
 
@@ -247,20 +247,20 @@ static __attribute__((noinline)) long post(uint32_t at, const long *a)
     bool may = __atomic_load_n(&is_open, __ATOMIC_ACQUIRE) && is_asked[at];
     if (!may && __atomic_load_n(&is_settled, __ATOMIC_ACQUIRE))
         __atomic_store_n(&direct[at], next, __ATOMIC_RELAXED);
-    if (!may || place.handlers != 0)
+    if (!may || self.handlers != 0)
         return next(a[0], a[1], a[2], a[3], a[4], a[5], a[6]);
-    if (UNLIKELY(place.tallies == NULL))
+    if (UNLIKELY(self.tallies == NULL))
         first_hook();
-    struct counts *counts = &counts_of(place.block)[first_of[at]];
-    int32_t came_from = place.counted;
-    if (!goes(counts, way == BY_HOP ? core_of_calls : came_from) || place.fiber->carrier == NULL) {
+    struct counts *counts = &counts_of(self.counters)[first_of[at]];
+    int32_t came_from = self.counted;
+    if (!goes(counts, way == BY_HOP ? core_of_calls : came_from) || self.fiber->carrier == NULL) {
         bump(&counts->declined);
-        place.counted = came_from;
+        self.counted = came_from;
         return next(a[0], a[1], a[2], a[3], a[4], a[5], a[6]);
     }
     bump(&counts->posted);
     if (way == IN_BATCHES)
-        return post_in_batch(place.fiber, table[at].shape, next, a);
+        return post_in_batch(self.fiber, table[at].shape, next, a);
     long result = next(a[0], a[1], a[2], a[3], a[4], a[5], a[6]);
     comes_back(counts, came_from);
     return result;

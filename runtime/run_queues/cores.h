@@ -14,7 +14,7 @@
 #ifndef COREHOP_CORES_H
 #define COREHOP_CORES_H
 
-#include "place.h"
+#include "thread_state.h"
 
 #include <signal.h>
 
@@ -92,7 +92,7 @@ struct core {
     struct fiber *ready;                        /* oldest first; the holder's */
     struct carrier *spares;                     /* under the pool's lock */
     struct surroundings remembered[REMEMBERED]; /* the holder's */
-    uint64_t patience;     /* how long its holder waits awake, in cycles (patience.c) */
+    uint64_t longest_spin; /* how long its holder waits awake, in cycles (spin_policy.c) */
     uint64_t waited;       /* for how long it has, in all */
     uint64_t parks, wakes; /* how often it slept, and how often until a fiber came */
     uint32_t in_line;      /* how many are ready */

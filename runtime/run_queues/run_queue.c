@@ -7,7 +7,7 @@
  * it replaced whether the holder must be woken. The holder takes the whole list at once and turns
  * it round, so none overtakes another (unless cohort.c is asked who is next), and fetches at once
  * every line that the fiber will need, from a memory of where it was last time, rather than one
- * after the other as they are met. An empty run queue is watched for as long as patience.c says,
+ * after the other as they are met. An empty run queue is watched for as long as spin_policy.c says,
  * and then slept on; since only the holder waits, at most one carrier a core spins. Rejected: a
  * ring, which needs room for the most fibers there may ever be.
  */
@@ -20,14 +20,14 @@
 /* Of a stack, from the stack pointer upwards: what a hop has put there. */
 #define STACK_LINES 8
 
-/* From a thread's FS base to its `place`: the same for every thread. */
-static uintptr_t place_distance;
+/* From a thread's FS base to its `self`: the same for every thread. */
+static uintptr_t self_distance;
 
 void prepare_run_queues(void)
 {
     uintptr_t base;
     __asm__("rdfsbase %0" : "=r"(base));
-    place_distance = (uintptr_t)&place - base;
+    self_distance = (uintptr_t)&self - base;
 }
 
 /* One that waits for results too can be woken by a signal only. */
@@ -62,7 +62,7 @@ static void fetch_surroundings(const struct surroundings *needed)
 {
     for (size_t at = 0; at < STACK_LINES * LINE; at += LINE)
         fetch((const char *)needed->stack + at);
-    fetch((const void *)(needed->thread_base + place_distance));
+    fetch((const void *)(needed->thread_base + self_distance));
     fetch(needed->counters);
 }
 

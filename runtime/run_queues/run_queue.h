@@ -42,7 +42,7 @@ void cohorts_forked(void);
 /* Tells hooks apart by where a thread counts their hops: the same distance in all threads. */
 static inline uint32_t came_by(const uint64_t *hops)
 {
-    return (uint32_t)((uintptr_t)hops - (uintptr_t)place.tallies);
+    return (uint32_t)((uintptr_t)hops - (uintptr_t)self.tallies);
 }
 
 #endif

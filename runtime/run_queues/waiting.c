@@ -1,8 +1,8 @@
 /*
- * How a core's holder waits: awake for as long as patience.c says, and then asleep, in its ring if
- * it has one. Since only the holder waits, at most one carrier a core spins.
+ * How a core's holder waits: awake for as long as spin_policy.c says, and then asleep, in its
+ * ring if it has one. Since only the holder waits, at most one carrier a core spins.
  */
-#include "patience.h"
+#include "spin_policy.h"
 #include "ring.h"
 #include "run_queue.h"
 
@@ -35,10 +35,10 @@ void wait_for_work(struct core *core)
         uint64_t before = waited;
         waited = clock_now() - began;
         if (UNLIKELY(was_away(waited - before))) {
-            core->patience = 0;
+            core->longest_spin = 0;
             break;
         }
-        doze(core, waited, longest);
+        mwait(core, waited, longest);
     }
     if (core->ring != NULL) {
         sleep_in_ring(core);

@@ -23,7 +23,7 @@
 #include "interposers.h"
 #include "modules.h"
 #include "opening.h"
-#include "place.h"
+#include "thread_state.h"
 #include "pool.h"
 #include "posted.h"
 #include "rest.h"
@@ -117,7 +117,7 @@ __attribute__((constructor)) static void start(int count, char **arguments)
     note_process();
     prepare_messages();
     prepare_clocks();
-    place.followed = true; /* the thread that runs main() */
+    self.followed = true; /* the thread that runs main() */
     take_in_memory_hooks(arguments);
     own_arrives();
     program.is_starting = false;

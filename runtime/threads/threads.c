@@ -3,29 +3,29 @@
  *
  * A hook may run anywhere: in malloc, in a signal handler, on a coroutine's stack. So a thread's
  * counters cannot come from malloc, and pthread keys, which call destructors at thread end, may
- * allocate too. Instead each thread maps its block by a bare system call at its first hook and
+ * allocate too. Instead each thread maps its counters by a bare system call at its first hook and
  * pushes it on a list that only grows. To keep a server that makes a thread per connection from
- * growing for ever, a thread first looks at a few blocks for one whose owner has ended (tgkill
+ * growing for ever, a thread first looks at a few counters for one whose owner has ended (tgkill
  * with signal 0 says so) and goes on counting there. Rejected: folding counts at thread end.
  */
-#include "place.h"
+#include "thread_state.h"
 #include "processors.h"
 
 #include <asm/unistd.h>
 #include <errno.h>
 
-/* How many blocks a new thread asks about. With one thread ending for each that starts, about one
- * block in this many is idle. */
+/* How many owners a new thread asks about. With one thread ending for each that starts, about one
+ * in this many has ended. */
 #define LOOKS 8
 /* Open calls in a thread; deeper ones do not move it. */
 #define DEPTH 2048
 
-__thread struct place place = {.core = -1};
+__thread struct thread_state self = {.core = -1};
 size_t more_size, more_at;
-static struct block *blocks;
-static struct block *cursor;
+static struct thread_counters *all;
+static struct thread_counters *cursor;
 /* Where threads count when no memory is left: still counted, though two of them may lose counts. */
-static struct block *shared;
+static struct thread_counters *shared;
 
 static size_t size_of_calls(void)
 {
@@ -39,50 +39,50 @@ static size_t size_of_objects(void)
     return program.by_argument ? program.hook_count * COUNTERS * sizeof(uint64_t) : 0;
 }
 
-static size_t size_of_block(void)
+static size_t size_of_counters(void)
 {
-    return sizeof(struct block) + program.hook_count * sizeof(struct tally) + size_of_calls() +
-           size_of_objects() + more_size;
+    return sizeof(struct thread_counters) + program.hook_count * sizeof(struct tally) +
+           size_of_calls() + size_of_objects() + more_size;
 }
 
-static void publish(struct block *block)
+static void publish(struct thread_counters *counters)
 {
-    struct block *head = __atomic_load_n(&blocks, __ATOMIC_RELAXED);
+    struct thread_counters *head = __atomic_load_n(&all, __ATOMIC_RELAXED);
     do
-        block->next = head;
-    while (!__atomic_compare_exchange_n(&blocks, &head, block, false, __ATOMIC_RELEASE,
+        counters->next = head;
+    while (!__atomic_compare_exchange_n(&all, &head, counters, false, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED));
 }
 
-/* A block whose owner is gone, or which a former thread of this id left. */
-static struct block *idle_block(int process, int thread)
+/* Counters whose owner is gone, or which a former thread of this id left. */
+static struct thread_counters *idle_counters(int process, int thread)
 {
-    struct block *block = __atomic_load_n(&cursor, __ATOMIC_RELAXED);
+    struct thread_counters *counters = __atomic_load_n(&cursor, __ATOMIC_RELAXED);
     for (int looks = 0; looks < LOOKS; looks++) {
-        if (block == NULL)
-            block = __atomic_load_n(&blocks, __ATOMIC_ACQUIRE);
-        if (block == NULL)
+        if (counters == NULL)
+            counters = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
+        if (counters == NULL)
             return NULL;
-        int owner = __atomic_load_n(&block->owner, __ATOMIC_RELAXED);
+        int owner = __atomic_load_n(&counters->owner, __ATOMIC_RELAXED);
         bool idle =
             owner == thread || system_call(__NR_tgkill, process, owner, 0, 0, 0, 0) == -ESRCH;
-        struct block *next = block->next;
+        struct thread_counters *next = counters->next;
         if (owner != 0 && idle &&
-            __atomic_compare_exchange_n(&block->owner, &owner, thread, false, __ATOMIC_ACQ_REL,
+            __atomic_compare_exchange_n(&counters->owner, &owner, thread, false, __ATOMIC_ACQ_REL,
                                         __ATOMIC_RELAXED)) {
             __atomic_store_n(&cursor, next, __ATOMIC_RELAXED);
-            return block;
+            return counters;
         }
-        block = next;
+        counters = next;
     }
-    __atomic_store_n(&cursor, block, __ATOMIC_RELAXED);
+    __atomic_store_n(&cursor, counters, __ATOMIC_RELAXED);
     return NULL;
 }
 
 bool prepare_threads(void)
 {
-    more_at = size_of_block() - more_size;
-    shared = map_memory(size_of_block());
+    more_at = size_of_counters() - more_size;
+    shared = map_memory(size_of_counters());
     if (shared == NULL) {
         complain("no memory for the counters of %u hooks: running without hops",
                  program.hook_count);
@@ -92,58 +92,59 @@ bool prepare_threads(void)
     return true;
 }
 
-static void set_calls(struct block *block)
+static void set_calls(struct thread_counters *counters)
 {
     if (!program.goes_back)
         return;
-    block->endings = (struct ending *)&block->tallies[program.hook_count];
-    place.endings = block->endings;
-    place.open = (struct call *)&block->endings[program.hook_count];
-    place.open->at = UINTPTR_MAX;
-    /* Several threads may count in the shared block, so none has calls there. */
-    place.last_open = place.open + (block->owner != 0 ? DEPTH : 0);
+    counters->endings = (struct ending *)&counters->tallies[program.hook_count];
+    self.endings = counters->endings;
+    self.open = (struct call *)&counters->endings[program.hook_count];
+    self.open->at = UINTPTR_MAX;
+    /* Several threads may count in the shared counters, so none has calls there. */
+    self.last_open = self.open + (counters->owner != 0 ? DEPTH : 0);
 }
 
-void take_block(void)
+void take_counters(void)
 {
     int process = (int)system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
     int thread = (int)system_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
-    struct block *block = idle_block(process, thread);
-    if (block == NULL && (block = map_memory(size_of_block())) != NULL) {
-        block->owner = thread;
-        publish(block);
+    struct thread_counters *counters = idle_counters(process, thread);
+    if (counters == NULL && (counters = map_memory(size_of_counters())) != NULL) {
+        counters->owner = thread;
+        publish(counters);
     }
-    if (block == NULL)
-        block = shared;
-    place.block = block;
-    place.tallies = block->tallies;
-    place.team = next_team();
-    set_calls(block);
+    if (counters == NULL)
+        counters = shared;
+    self.counters = counters;
+    self.tallies = counters->tallies;
+    self.team = next_team();
+    set_calls(counters);
     if (program.by_argument)
-        place.objects = block->objects = (uint64_t *)((char *)block + more_at - size_of_objects());
+        self.objects = counters->objects =
+            (uint64_t *)((char *)counters + more_at - size_of_objects());
 }
 
 /* In a forked child: the parent's counts are the parent's, and its threads are not here. */
 void forget_threads(void)
 {
-    size_t size = size_of_block();
-    struct block *block = blocks;
-    place.tallies = NULL;
-    place.block = NULL;
-    place.open = NULL;
+    size_t size = size_of_counters();
+    struct thread_counters *counters = all;
+    self.tallies = NULL;
+    self.counters = NULL;
+    self.open = NULL;
     /* Of a thread that it lets be, enter.S takes the backend for a promise that there are counters.
      */
-    place.backend = NULL;
-    place.core = -1;
-    place.counted = 0;
-    place.stopped = place.bound;
+    self.backend = NULL;
+    self.core = -1;
+    self.counted = 0;
+    self.stopped = self.bound;
     cursor = NULL;
-    blocks = NULL;
-    while (block != NULL) {
-        struct block *next = block->next;
-        if (block != shared)
-            system_call(__NR_munmap, (long)block, (long)size, 0, 0, 0, 0);
-        block = next;
+    all = NULL;
+    while (counters != NULL) {
+        struct thread_counters *next = counters->next;
+        if (counters != shared)
+            system_call(__NR_munmap, (long)counters, (long)size, 0, 0, 0, 0);
+        counters = next;
     }
     shared->failed_hops = shared->declined_hops = 0;
     for (int i = 0; i < LENGTHS; i++)
@@ -161,13 +162,13 @@ void forget_threads(void)
     publish(shared);
 }
 
-const struct block *all_blocks(void)
+const struct thread_counters *all_counters(void)
 {
-    return __atomic_load_n(&blocks, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&all, __ATOMIC_ACQUIRE);
 }
 
-void record_length(struct block *block, uint64_t cycles)
+void record_length(struct thread_counters *counters, uint64_t cycles)
 {
     int power = 63 - __builtin_clzll(cycles | 1);
-    bump(&block->lengths[power < LENGTHS ? power : LENGTHS - 1]);
+    bump(&counters->lengths[power < LENGTHS ? power : LENGTHS - 1]);
 }

@@ -19,12 +19,12 @@ make_virtual_environment() {
         fail "no Python 3.11 or newer with venv" "install python3 and python3-venv"
     stamp=.venv/installed
     # What the tests need includes what the demo needs.
-    all="symbolizer/requirements-test.txt fleet/requirements.txt"
+    all="symbolizer/requirements-test.txt research/fleet/requirements.txt"
     # shellcheck disable=SC2086 # lists of files and folders, here and below
-    wanted=$(environment_of $all fleet/pyproject.toml)
+    wanted=$(environment_of $all research/fleet/pyproject.toml)
     [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && return 0
     requirements=$all
-    programs="symbolizer fleet"
+    programs="symbolizer research/fleet"
     if [ "$1" != test ]; then
         requirements=symbolizer/requirements.txt
         programs=symbolizer

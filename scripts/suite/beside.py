@@ -17,7 +17,7 @@ from suite.processes import KEPT, ROOT, Processes
 
 PYTEST = [sys.executable, "-B", "-m", "pytest", "-q"]
 SYMBOLIZER = ROOT / "symbolizer"
-FLEET = ROOT / "fleet"
+FLEET = ROOT / "research/fleet"
 
 
 @dataclass(frozen=True)

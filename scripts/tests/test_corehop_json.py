@@ -27,7 +27,7 @@ from corehop_json import (
     system_calls,
 )
 
-SCHEMAS = Path(__file__).resolve().parent.parent.parent / "schemas"
+SCHEMAS = Path(__file__).resolve().parents[2] / "configs/schemas"
 
 REPLAYED: list[str | int] = ["$defs", "replay", "properties"]
 
@@ -174,7 +174,7 @@ def test_every_type_of_corehops_own_outputs_is_held_to_a_schema() -> None:
 
 
 def test_every_key_of_the_statistics_is_written_by_the_runtime() -> None:
-    written = (SCHEMAS.parent / "runtime" / "decisions" / "statistics.c").read_text()
+    written = (SCHEMAS.parents[1] / "runtime" / "decisions" / "statistics.c").read_text()
     kinds = [kind for kind in vars(statistics).values() if isinstance(kind, type)]
     structs = [kind for kind in kinds if issubclass(kind, msgspec.Struct)]
     names = [field.encode_name for kind in structs for field in msgspec.structs.fields(kind)]

@@ -1,7 +1,7 @@
 //! What can be wrong with a machine, or with what is replayed on it.
 
 use crate::machine::ImpossibleMachine;
-use corehop_plans::Destination;
+use corehop_plan::Destination;
 use corehop_traces::RequestId;
 use std::path::PathBuf;
 

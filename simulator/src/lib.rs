@@ -11,7 +11,9 @@
 //! access by access, and [`detail`] stands on it; [`kernel_model`] makes up what a kernel would
 //! have done; `filters` leaves out what need not be simulated, `parallel` replays the rest on all
 //! host threads, [`pollution`] finds what to confine to a part of the L2s, and `bounds` tells what
-//! one core misses by itself, and what it misses at least.
+//! one core misses by itself, and what it misses at least. [`core_model`] turns what served each
+//! reference into cycles, [`timing`] replays connections on cores with such clocks, and
+//! [`queueing`] predicts throughput by formulas.
 //!
 //! [`Machine`] says how large and slow each level is. [`replay()`] runs a whole trace through its
 //! caches, [`Replayer`] an execution at a time, which an [`Observer`] can follow. Both stand on
@@ -75,6 +77,7 @@ extern crate self as corehop_simulator;
 
 mod bounds;
 mod colours;
+pub mod core_model;
 pub mod detail;
 mod error;
 mod filters;
@@ -86,9 +89,11 @@ mod objects;
 mod options;
 mod parallel;
 pub mod pollution;
+pub mod queueing;
 mod report;
 mod sequential;
 mod threads;
+pub mod timing;
 
 pub use bounds::lower_bound::{LANES, LowerBound};
 pub use bounds::private_replay::{Occurrence, PrivateReplay};

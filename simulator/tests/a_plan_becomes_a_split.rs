@@ -1,6 +1,6 @@
 //! A plan applies to the trace of the same build, whole or not at all.
 
-use corehop_plans::{Argument, Destination, Mode, Plan, PlannedFunction};
+use corehop_plan::{Argument, Destination, Mode, Plan, PlannedFunction};
 use corehop_simulator::detail::Segments;
 use corehop_simulator::{CoreId, Split};
 use corehop_traces::{Function, FunctionId, Module};
@@ -36,7 +36,7 @@ fn plan(functions: &[(&str, u64, u32)]) -> Plan {
         mode: Mode::Enter,
     };
     Plan {
-        version: corehop_plans::VERSION,
+        version: corehop_plan::VERSION,
         machine: "tiny".into(),
         trace: "server.trace".into(),
         cores: 3,
@@ -101,7 +101,7 @@ fn a_plan_for_another_build_is_refused() {
 fn a_plan_by_an_argument_is_refused_where_functions_have_cores() {
     let modules = [module("/usr/bin/server", "0a1b")];
     let mut plan = plan(&[("0a1b", 0x40, 0), ("0a1b", 0x80, 0)]);
-    plan.version = corehop_plans::VERSION_BY_ARGUMENT;
+    plan.version = corehop_plan::VERSION_BY_ARGUMENT;
     plan.functions[1].to = Destination::By(Argument::ALL[2].into());
     let recorded = [function(0, 0x40), function(0, 0x80)];
     let expected = "function f80 of /usr/bin/server goes by argument 3, and this takes only plans \

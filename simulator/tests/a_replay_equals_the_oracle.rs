@@ -7,7 +7,7 @@ use crate::numbered;
 use crate::random::{equal, holds, machines};
 use crate::recording::{FUNCTIONS, mappings, pages, programs, record, record_processes};
 use crate::steps::Step;
-use corehop_plans::{Argument, By, KthCall, Mode};
+use corehop_plan::{Argument, By, KthCall, Mode};
 use corehop_simulator::{
     Counters, Error, Machine, Prepared, Replay, ReplayOptions, Replayer, Setting, Split, replay,
     replay_all,

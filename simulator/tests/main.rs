@@ -7,6 +7,7 @@ mod against_cachegrind;
 mod bundled_machines;
 mod coherence_and_inclusion;
 mod coloured;
+mod core_model;
 #[path = "../../traces/tests/definitions/mod.rs"]
 mod definitions;
 mod detail;
@@ -25,10 +26,14 @@ mod objects_have_the_cores_that_the_rules_say;
 mod oracle;
 mod pollute_buffers_equal_the_oracle;
 mod posted_calls_are_made_where_and_when_it_is_said;
+mod queueing;
 mod random;
 mod recording;
 mod rocs_finds_what_pollutes;
 mod steps;
+#[path = "../../benches/synthetic/mod.rs"]
+mod synthetic;
 mod textbook;
 mod the_simulator_equals_the_oracle;
+mod timing;
 mod valgrind;

@@ -4,13 +4,13 @@
 use crate::failure::Failure;
 use crate::line::{Lines, line};
 use crate::progress::Bar;
-use corehop_explanations::called;
+use corehop_partitioner::attribution::called;
 use corehop_partitioner::by_argument::{
     MOST_CALLS, ObjectArgument, ObjectArguments, object_arguments,
 };
+use corehop_support::format::name::shortened;
+use corehop_support::format::number::{counted, grouped, share};
 use corehop_traces::Trace;
-use corehop_wording::name::shortened;
-use corehop_wording::number::{counted, grouped, share};
 use serde_json::{Value, json};
 
 /// So many arguments that are refused are named.

@@ -1,7 +1,7 @@
 //! The processor and how the kernel lets programs use it: what hops and host replays need.
 
 use super::finding::{Check, Finding};
-use corehop_measurer::machine::cpus::{
+use corehop_measure::machine::cpus::{
     SYSFS, allowed, cores_of, has_fsgsbase, has_shadow_stack, l3s_of,
 };
 use corehop_simulator::Machine;

@@ -4,7 +4,7 @@ use super::finding::{Check, Finding};
 use crate::carriers;
 use crate::failure::Failure;
 use corehop_patcher::Imports;
-use corehop_processes::find;
+use corehop_support::processes::find;
 use std::ffi::OsStr;
 
 const CARRIED: Check = Check {

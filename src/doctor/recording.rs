@@ -4,7 +4,7 @@ use super::finding::{Check, Finding, State};
 use crate::recording::CARRIED;
 use corehop_recorder::system;
 use corehop_recorder::tools::{self, Tools};
-use corehop_ring::{Memory, RequestMarker, Settings};
+use corehop_wire::ring::{Memory, RequestMarker, Settings};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub fn look() -> Vec<Finding> {
     findings.push(newer_qemu());
     findings.push(machine());
     let symbolizer = check("symbolizer");
-    findings.push(match corehop_symbols::of(Path::new(SMALL)) {
+    findings.push(match corehop_symbolizer::of(Path::new(SMALL)) {
         Ok(functions) => symbolizer.ok(format!("found {} functions of {SMALL}", functions.len())),
         Err(error) => symbolizer.missing(error.to_string(), error.remedy()),
     });

@@ -2,8 +2,8 @@
 //! disk.
 
 use super::finding::{Check, Finding};
-use corehop_measurer::machine::counters;
-use corehop_measurer::machine::rings::why_no_rings;
+use corehop_measure::machine::counters;
+use corehop_measure::machine::rings::why_no_rings;
 use procfs::{Current, Meminfo};
 use rustix::fs::{MemfdFlags, memfd_create, statvfs};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};

@@ -1,9 +1,9 @@
 //! User code and the kernel, on one core and with the plan, as a table.
 
 use crate::line::{Lines, line};
-use corehop_explanations::Explanation;
+use corehop_partitioner::attribution::Explanation;
 use corehop_simulator::Counters;
-use corehop_wording::number::change_between;
+use corehop_support::format::number::change_between;
 
 /// The table, after an empty line; nothing where no kernel was recorded.
 pub fn table(text: &mut Lines, explained: &Explanation<'_>) {

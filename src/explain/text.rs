@@ -5,16 +5,16 @@
 use super::{modes, throughput};
 use crate::by_argument;
 use crate::line::{Lines, line};
-use corehop_explanations::{Explanation, Mover, remarks};
 use corehop_partitioner::alternatives::PlannedFunction;
+use corehop_partitioner::attribution::{Explanation, Mover, remarks};
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_partitioner::machine_list::first;
-use corehop_plans::KthCall;
+use corehop_plan::KthCall;
 use corehop_simulator::Replay;
 use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
+use corehop_support::format::name::shortened;
+use corehop_support::format::number::{change_between, grouped as count, share};
 use corehop_traces::FunctionId;
-use corehop_wording::name::shortened;
-use corehop_wording::number::{change_between, grouped as count, share};
 
 /// All tables, with an empty line between them.
 pub fn render(explained: &Explanation<'_>, top: usize) -> Lines {

@@ -4,9 +4,9 @@
 //! the mark, the split serves more.
 
 use crate::line::{Lines, line};
-use corehop_explanations::Explanation;
-use corehop_explanations::demands::Throughput;
-use corehop_wording::number::{change, counted, grouped};
+use corehop_partitioner::attribution::Explanation;
+use corehop_partitioner::attribution::demands::Throughput;
+use corehop_support::format::number::{change, counted, grouped};
 
 /// Width of the longest bar.
 const WIDTH: f64 = 32.0;

@@ -1,8 +1,8 @@
 //! What a measurement that failed says to people, and what they can do about it.
 
 use super::{Exit, Failure};
-use corehop_measurer::Error;
-use corehop_measurer::server::Role;
+use corehop_measure::Error;
+use corehop_measure::server::Role;
 
 const ELSEWHERE: &str = "set TMPDIR to a folder that can be written to";
 
@@ -82,13 +82,13 @@ fn option(role: Role) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use corehop_measurer::server::expression;
+    use corehop_measure::server::expression;
 
     #[test]
     fn a_failure_names_the_option_and_shows_what_was_printed() {
-        let error = corehop_measurer::Error::NoThroughput {
+        let error = corehop_measure::Error::NoThroughput {
             expression: expression("([0-9]+)").unwrap(),
-            problem: corehop_measurer::NoNumber::NoMatch,
+            problem: corehop_measure::NoNumber::NoMatch,
             said: vec!["one".into(), "two".into()],
         };
         let expected = "corehop: --throughput ([0-9]+): the output has no match:\n    one\n    \

@@ -1,8 +1,8 @@
 //! What each column of a trace's file costs, as a table.
 
 use crate::line::{Lines, line};
+use corehop_support::format::number::grouped;
 use corehop_traces::Trace;
-use corehop_wording::number::grouped;
 
 /// A line for each column, the dearest first.
 pub fn as_text(trace: &Trace, accesses: u64) -> Lines {

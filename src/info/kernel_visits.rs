@@ -6,8 +6,8 @@
 use super::stretches::Stretches;
 use crate::line::{Lines, line};
 use corehop_simulator::detail::{Reason, Visits};
+use corehop_support::format::number::grouped;
 use corehop_traces::{Execution, Trace};
-use corehop_wording::number::grouped;
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

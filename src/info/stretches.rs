@@ -4,8 +4,8 @@
 //! is what a thread did before its first call, or after its last.
 
 use crate::line::{Lines, line};
+use corehop_support::format::number::grouped;
 use corehop_traces::{Execution, RequestId, ThreadId, Trace};
-use corehop_wording::number::grouped;
 use serde_json::{Value, json};
 
 /// What a thread has done since its last call.

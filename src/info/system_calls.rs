@@ -2,9 +2,9 @@
 
 use super::stretches::Stretches;
 use crate::line::{Lines, line};
+use corehop_support::format::number::grouped;
+use corehop_support::format::system_call::name;
 use corehop_traces::{Execution, RequestId, ThreadId, Trace};
-use corehop_wording::number::grouped;
-use corehop_wording::system_call::name;
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 use crate::load_options::{LoadOptions, width};
 use crate::posted_calls::checked;
 use clap::Args;
-use corehop_measurer::rounds::Limits;
+use corehop_measure::rounds::Limits;
 use std::ffi::OsString;
 use std::path::PathBuf;
 

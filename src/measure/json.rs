@@ -1,8 +1,8 @@
 //! The result for programs, as one object; `text` says the same to people.
 
 use super::result::Report;
-use corehop_measurer::Sample;
-use corehop_measurer::rounds::{CONFIDENCE, Round};
+use corehop_measure::Sample;
+use corehop_measure::rounds::{CONFIDENCE, Round};
 use serde_json::{Value, json};
 
 /// The object.

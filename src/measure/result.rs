@@ -3,9 +3,9 @@
 use super::arguments::Arguments;
 use super::predicted::Predicted;
 use crate::measuring::untold;
-use corehop_measurer::machine::counters::Kind;
-use corehop_measurer::rounds::{Comparison, Rounds};
-use corehop_plans::Plan;
+use corehop_measure::machine::counters::Kind;
+use corehop_measure::rounds::{Comparison, Rounds};
+use corehop_plan::Plan;
 
 /// What was measured and what was asked.
 pub struct Report<'a> {

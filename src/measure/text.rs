@@ -3,10 +3,10 @@
 use super::result::Report;
 use crate::line::{Lines, line};
 use crate::measuring::in_groups;
-use corehop_measurer::Sample;
-use corehop_measurer::rounds::{CONFIDENCE, Verdict};
-use corehop_measurer::server::Cohorts;
-use corehop_wording::number::{change, counted, grouped};
+use corehop_measure::Sample;
+use corehop_measure::rounds::{CONFIDENCE, Verdict};
+use corehop_measure::server::Cohorts;
+use corehop_support::format::number::{change, counted, grouped};
 
 /// The table.
 pub fn render(report: &Report<'_>) -> Lines {

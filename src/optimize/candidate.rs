@@ -5,7 +5,7 @@
 
 use super::search::{Found, Predicted};
 use super::system_calls::Posting;
-use corehop_measurer::rounds::{Contestant, Measured, Raced};
+use corehop_measure::rounds::{Contestant, Measured, Raced};
 
 /// What may make the server faster.
 pub enum Candidate {

@@ -8,8 +8,8 @@
 use super::arguments::Arguments;
 use super::search::Predicted;
 use crate::failure::{Exit, Failure};
-use corehop_outputs::{Output, PUBLIC};
-use corehop_plans::Plan;
+use corehop_plan::Plan;
+use corehop_support::atomic_file::{Output, PUBLIC};
 use std::path::{Path, PathBuf};
 
 /// Most plans that are tried.
@@ -27,7 +27,7 @@ impl Folder {
         std::fs::create_dir_all(&path).map_err(|error| {
             Failure::new(Exit::Output, format!("{}: {error}", path.display())).remedy(format!(
                 "{}; --output names another folder",
-                corehop_outputs::remedy(&path, &error)
+                corehop_support::atomic_file::remedy(&path, &error)
             ))
         })?;
         let folder = Folder { path };
@@ -50,7 +50,7 @@ impl Folder {
     fn check(&self, file: &Path, force: bool) -> Result<(), Failure> {
         match Output::file_at(file, force) {
             Ok(_) => Ok(()),
-            Err(corehop_outputs::Error::Exists { path }) => {
+            Err(corehop_support::atomic_file::Error::Exists { path }) => {
                 let message = format!("{} exists already", path.display());
                 let trace = match self.trace().exists() {
                     true => format!("; --trace {} records none", self.trace().display()),
@@ -63,9 +63,9 @@ impl Folder {
             }
             Err(error) => {
                 let remedy = match &error {
-                    corehop_outputs::Error::Write { path, source } => format!(
+                    corehop_support::atomic_file::Error::Write { path, source } => format!(
                         "{}; --output names another folder",
-                        corehop_outputs::remedy(path, source)
+                        corehop_support::atomic_file::remedy(path, source)
                     ),
                     _ => "name another folder with --output".to_owned(),
                 };
@@ -141,7 +141,7 @@ impl Folder {
 }
 
 fn keep_plan(path: &Path, plan: &Plan) -> Result<(), Failure> {
-    keep(path, &corehop_plans::render(plan))
+    keep(path, &corehop_plan::render(plan))
 }
 
 fn keep(path: &Path, text: &str) -> Result<(), Failure> {

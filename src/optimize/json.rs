@@ -3,7 +3,7 @@
 use super::candidate::{Candidate, Contested};
 use super::outcome::Outcome;
 use crate::carriers;
-use corehop_measurer::rounds::CONFIDENCE;
+use corehop_measure::rounds::CONFIDENCE;
 use serde_json::{Value, json};
 
 /// All of it, as one object.

@@ -11,9 +11,9 @@ use super::search::Here;
 use super::start;
 use crate::carriers::Known;
 use crate::measuring::in_groups;
-use corehop_measurer::rounds::{CONFIDENCE, Comparison, Measured, Verdict};
-use corehop_measurer::server::tunables_here;
-use corehop_wording::number::{change, counted};
+use corehop_measure::rounds::{CONFIDENCE, Comparison, Measured, Verdict};
+use corehop_measure::server::tunables_here;
+use corehop_support::format::number::{change, counted};
 use std::path::Path;
 
 /// The result.

@@ -11,8 +11,8 @@ use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::recording::{self, CARRIED};
-use corehop_measurer::server::printed::read;
-use corehop_measurer::server::{Role, UnderLoad, run};
+use corehop_measure::server::printed::read;
+use corehop_measure::server::{Role, UnderLoad, run};
 use corehop_recorder::{Options, Recorded};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ pub fn record(
     folder: &Folder,
 ) -> Result<PathBuf, Failure> {
     let trace = folder.trace();
-    let scratch = corehop_outputs::private_folder().map_err(|error| {
+    let scratch = corehop_support::atomic_file::private_folder().map_err(|error| {
         Failure::new(Exit::Output, format!("no temporary folder: {error}"))
             .remedy("set TMPDIR to a folder that can be written to")
     })?;

@@ -12,8 +12,8 @@ use crate::failure::Failure;
 use crate::machines;
 use crate::one_way;
 use crate::progress::Bar;
-use corehop_measurer::machine::cpus::{can_carry, physical_cores};
-use corehop_measurer::rounds::Assumption;
+use corehop_measure::machine::cpus::{can_carry, physical_cores};
+use corehop_measure::rounds::Assumption;
 use corehop_partitioner::by_argument::{self, Sought};
 use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::kth_calls::for_search;
@@ -22,7 +22,7 @@ use corehop_partitioner::requests::{Searched, complete};
 use corehop_partitioner::strategy::Strategy;
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Comparison, Error, Settings, partition, plan};
-use corehop_plans::{Destination, Mode, Plan};
+use corehop_plan::{Destination, Mode, Plan};
 use corehop_simulator::Machine;
 use corehop_traces::{FunctionId, Trace};
 use std::path::Path;
@@ -266,7 +266,7 @@ impl Found {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use corehop_plans::{Argument, By, KthCall, PlannedFunction, VERSION_BY_ARGUMENT};
+    use corehop_plan::{Argument, By, KthCall, PlannedFunction, VERSION_BY_ARGUMENT};
 
     const CORE: Destination = Destination::Core(1);
     const CALL: Destination = Destination::At(KthCall { core: 1, call: 2 });

@@ -12,11 +12,11 @@
 use super::search::Here;
 use crate::failure::{Exit, Failure};
 use crate::posted_calls::{BadCalls, checked, is_in_batches};
-use corehop_measurer::machine::cpus::can_carry;
-use corehop_measurer::machine::rings::why_no_rings;
+use corehop_measure::machine::cpus::can_carry;
+use corehop_measure::machine::rings::why_no_rings;
 use corehop_runtime::calls::postable;
+use corehop_support::format::system_call::{is_made_by, name};
 use corehop_traces::{ThreadId, Trace};
-use corehop_wording::system_call::{is_made_by, name};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 

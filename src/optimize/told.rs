@@ -9,9 +9,9 @@ use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::measuring::in_groups;
-use corehop_measurer::rounds::{Decision, Measured};
-use corehop_plans::{Mode, PlannedFunction};
-use corehop_wording::number::{change, counted, grouped};
+use corehop_measure::rounds::{Decision, Measured};
+use corehop_plan::{Mode, PlannedFunction};
+use corehop_support::format::number::{change, counted, grouped};
 
 /// Keeps the result, and what pays where it is looked for. The page comes after it: of a large
 /// trace it takes longer than all else, and is not to hold up what was found.
@@ -171,7 +171,7 @@ fn planned(function: &PlannedFunction) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use corehop_plans::{Argument, By, Destination, KthCall};
+    use corehop_plan::{Argument, By, Destination, KthCall};
 
     fn told(to: Destination, mode: Mode) -> String {
         planned(&PlannedFunction {

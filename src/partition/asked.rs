@@ -3,14 +3,14 @@
 use crate::carriers;
 use crate::line::{Lines, line};
 use crate::scope::Scope;
-use corehop_explanations::remarks;
-use corehop_outputs::Output;
 use corehop_partitioner::Comparison;
+use corehop_partitioner::attribution::remarks;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::requests::TrainTestSplit;
 use corehop_partitioner::weights::Weighted;
+use corehop_support::atomic_file::Output;
+use corehop_support::format::number::{change, counted};
 use corehop_traces::Trace;
-use corehop_wording::number::{change, counted};
 
 /// What is searched, and how the result is told.
 pub struct Asked<'a> {

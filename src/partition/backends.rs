@@ -2,7 +2,7 @@
 
 use super::finished_search::FinishedSearch;
 use corehop_partitioner::backend::{Backend, only_one_saves};
-use corehop_wording::number::change;
+use corehop_support::format::number::change;
 use serde_json::{Map, Value};
 
 /// Cycles with the split as a share of those on one core, with the one backend that was asked for,

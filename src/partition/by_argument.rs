@@ -9,12 +9,12 @@ use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::progress::Bar;
 use clap::Args;
-use corehop_explanations::mark;
-use corehop_outputs::Output;
+use corehop_partitioner::attribution::mark;
 use corehop_partitioner::by_argument::{Found, Sought, plan_of, search};
 use corehop_partitioner::weights::Weighted;
-use corehop_plans::Plan;
-use corehop_wording::number::{counted, share};
+use corehop_plan::Plan;
+use corehop_support::atomic_file::Output;
+use corehop_support::format::number::{counted, share};
 use serde_json::{Value, json};
 
 /// Whether it is asked for.

@@ -6,8 +6,8 @@ use super::finished_search::FinishedSearch;
 use super::looked_for::{candidates, looked_for};
 use corehop_partitioner::candidates::Candidate;
 use corehop_partitioner::delegated::{Added, Wanted};
+use corehop_support::format::number::change;
 use corehop_traces::FunctionId;
-use corehop_wording::number::change;
 use serde_json::{Value, json};
 
 fn wanted<'a>(search: &'a FinishedSearch<'_>) -> Option<&'a Wanted> {

@@ -5,8 +5,8 @@ use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::line::Lines;
-use corehop_outputs::{Output, PUBLIC};
-use corehop_plans::{Plan, render};
+use corehop_plan::{Plan, render};
+use corehop_support::atomic_file::{Output, PUBLIC};
 
 /// A plan, and where it is to go.
 pub struct Delivery<'a> {

@@ -13,8 +13,8 @@ use corehop_partitioner::objective::Objective;
 use corehop_partitioner::resamples::{Resample, Verdicts};
 use corehop_partitioner::weights::ONE;
 use corehop_simulator::{CoreId, Machine};
+use corehop_support::format::number::{change, counted, grouped};
 use corehop_traces::FunctionId;
-use corehop_wording::number::{change, counted, grouped};
 use serde_json::{Map, Value, json};
 
 /// Fewer requests than this that were not searched are chance, and no plan is kept on their word.

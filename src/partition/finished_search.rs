@@ -4,10 +4,10 @@ use corehop_partitioner::Comparison;
 use corehop_partitioner::backend::Backend;
 use corehop_partitioner::plan::{self, SearchResult};
 use corehop_partitioner::resamples::Resample;
-use corehop_plans::Plan;
+use corehop_plan::Plan;
 use corehop_simulator::Machine;
+use corehop_support::format::name::shortened;
 use corehop_traces::FunctionId;
-use corehop_wording::name::shortened;
 
 /// A finished search.
 pub struct FinishedSearch<'a> {

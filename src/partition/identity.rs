@@ -1,7 +1,7 @@
 //! Of which search a checkpoint is: what must be the same where another goes on with it.
 
 use crate::scope::Scope;
-use corehop_explanations::options;
+use corehop_partitioner::attribution::options;
 use corehop_partitioner::checkpoint::Identity;
 use corehop_partitioner::machine_list;
 use corehop_partitioner::weights::Weighted;

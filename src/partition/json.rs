@@ -4,11 +4,11 @@ use super::finished_search::FinishedSearch;
 use super::{backends, comparison, delegated, doubts, returns, text};
 use crate::carriers;
 use crate::line::Lines;
-use corehop_explanations::mark;
 use corehop_partitioner::Comparison;
+use corehop_partitioner::attribution::mark;
 use corehop_partitioner::backend::Backend;
 use corehop_partitioner::weights::Weighted;
-use corehop_plans::Plan;
+use corehop_plan::Plan;
 use serde_json::{Value, json};
 
 /// One object on one line, with a newline.

@@ -8,9 +8,9 @@ use super::finished_search::FinishedSearch;
 use corehop_partitioner::Comparison;
 use corehop_partitioner::delegation::{Delegate, Delegation, Variant};
 use corehop_simulator::Replay;
+use corehop_support::format::name::shortened;
+use corehop_support::format::number::{change, change_between};
 use corehop_traces::FunctionId;
-use corehop_wording::name::shortened;
-use corehop_wording::number::{change, change_between};
 use serde_json::{Value, json};
 
 /// Lines of the result, each with its label.

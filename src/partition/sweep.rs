@@ -8,14 +8,14 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::line::{Lines, line};
 use crate::progress::Bar;
-use corehop_explanations::{mark, remarks};
+use corehop_partitioner::attribution::{mark, remarks};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::progress::Progress;
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Comparison, Error, Settings, partition};
 use corehop_simulator::Machine;
+use corehop_support::format::number::{change, grouped};
 use corehop_traces::Trace;
-use corehop_wording::number::{change, grouped};
 use serde_json::{Value, json};
 
 /// One search.

@@ -5,14 +5,14 @@ use super::looked_for::{candidates, looked_for};
 use super::{backends, delegated, doubts, returns};
 use crate::carriers;
 use crate::line::{Lines, line};
-use corehop_explanations::remarks;
 use corehop_partitioner::Comparison;
+use corehop_partitioner::attribution::remarks;
 use corehop_partitioner::backend::all_cost_time;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::requests::TrainTestSplit;
-use corehop_plans::{Mode, Plan};
+use corehop_plan::{Mode, Plan};
+use corehop_support::format::number::{change, change_between, counted};
 use corehop_traces::RequestId;
-use corehop_wording::number::{change, change_between, counted};
 use std::path::Path;
 
 /// All lines of the result.

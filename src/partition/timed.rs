@@ -4,7 +4,7 @@ use super::finished_search::FinishedSearch;
 use corehop_partitioner::finalists::Finals;
 use corehop_partitioner::held_out::Ranked;
 use corehop_partitioner::objective::Objective;
-use corehop_wording::number::{change, counted};
+use corehop_support::format::number::{change, counted};
 use serde_json::{Value, json};
 
 fn finals<'s>(search: &FinishedSearch<'s>) -> &'s Finals {

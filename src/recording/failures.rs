@@ -1,7 +1,7 @@
 //! The exit code for each way in which a recording fails.
 
 use crate::failure::{Exit, Failure, Unexplained};
-use corehop_measurer::server::printed::{last_lines, read};
+use corehop_measure::server::printed::{last_lines, read};
 use corehop_recorder::{Error, MarkerError, Stopped, control, system, tools, trace_file};
 use std::path::Path;
 

@@ -8,7 +8,7 @@ mod told;
 use super::at_fault::about;
 use crate::failure::Failure;
 use clap::Args;
-use corehop_plans::Plan;
+use corehop_plan::Plan;
 use corehop_simulator::detail::{Segments, replay_in_detail};
 use corehop_simulator::{Machine, ReplayOptions, Split};
 use corehop_traces::Trace;
@@ -56,7 +56,7 @@ impl DetailArguments {
         let naming = self
             .segments
             .as_deref()
-            .map(corehop_plans::read)
+            .map(corehop_plan::read)
             .transpose()?;
         let segments = match naming.as_ref().or(plan) {
             Some(plan) => Segments::from_plan(plan, trace.modules(), trace.functions())

@@ -3,7 +3,7 @@
 use super::counted::{Counted, Report};
 use super::detail::{self, Told};
 use super::modes;
-use corehop_explanations::{by_argument, mark};
+use corehop_partitioner::attribution::{by_argument, mark};
 use corehop_simulator::Split;
 use corehop_traces::Trace;
 use serde_json::{Value, json};

@@ -6,8 +6,8 @@ use crate::failure::Failure;
 use crate::line::{Lines, line};
 use corehop_simulator::detail::{ModeUse, Modes, Replaced, Spread, WorkingSet, replay_by_mode};
 use corehop_simulator::{Counters, ReplayOptions, Split};
+use corehop_support::format::number::{grouped as count, share};
 use corehop_traces::Trace;
-use corehop_wording::number::{grouped as count, share};
 use serde_json::{Value, json};
 
 /// Tells them apart on every machine, where what was asked for runs as `split` says there.

@@ -6,7 +6,7 @@ use super::counted::Baseline;
 use crate::failure::Failure;
 use crate::requests::RequestList;
 use crate::taken::Taken;
-use corehop_plans::Plan;
+use corehop_plan::Plan;
 use corehop_simulator::{Machine, ReplayOptions, Split};
 use corehop_traces::Trace;
 use std::path::Path;
@@ -37,7 +37,7 @@ impl OtherOptions<'_> {
     /// # Errors
     /// What is wrong with either, or that the plan is not of this trace.
     pub fn open(&self, machine: &Machine) -> Result<Opened, Failure> {
-        let plan = self.plan.map(corehop_plans::read).transpose()?;
+        let plan = self.plan.map(corehop_plan::read).transpose()?;
         let trace = self.taken.open(self.trace)?;
         let split = match &plan {
             Some(plan) => Split::of_plan(plan, &trace).map_err(|error| about(self.plan, error))?,

@@ -17,14 +17,14 @@ use crate::failure::{Exit, Failure};
 use crate::line::Lines;
 use crate::progress::Bar;
 use clap::{Args, ValueEnum};
-use corehop_explanations::remarks;
-use corehop_outputs::{Output, PRIVATE};
+use corehop_partitioner::attribution::remarks;
 use corehop_partitioner::progress::Progress;
 use corehop_simulator::pollution::{Judge, Search, executed_instructions, find_pollute_pages};
 use corehop_simulator::{
     Colours, Machine, PAGE_BYTES, PolluteBuffer, Prepared, ReplayOptions, Setting, Split,
     replay_with_buffers,
 };
+use corehop_support::atomic_file::{Output, PRIVATE};
 use corehop_traces::Trace;
 use pages::page_list;
 use std::num::NonZeroUsize;

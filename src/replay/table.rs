@@ -4,7 +4,7 @@ use super::counted::{Baseline, Report};
 use super::modes;
 use crate::line::{Lines, line};
 use corehop_simulator::{Counters, Replay};
-use corehop_wording::number::{change_between, grouped as count, share};
+use corehop_support::format::number::{change_between, grouped as count, share};
 
 /// All that is said of a replay: by level, or beside the baseline where there is a plan; of several
 /// machines one after the other, and then of each a line.

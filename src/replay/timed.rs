@@ -1,6 +1,6 @@
 //! `corehop replay --timed`: connections on cores with clocks, under several schedulers.
 //!
-//! The simulation is the crate `corehop-timed`; this file has its options. Every scheduler is
+//! The simulation is `corehop_simulator::timing`; this file has its options. Every scheduler is
 //! simulated with every number of connections, as many settings at once as there are host threads.
 
 mod core_model;
@@ -19,10 +19,10 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use core_model::ModelName;
 use corehop_partitioner::progress;
-use corehop_simulator::{Machine, Split};
-use corehop_timed::{
+use corehop_simulator::timing::{
     Choice, Error, Load, PREFETCHERS, PrefetcherName, QUANTUM_CYCLES, Setting, Streams,
 };
+use corehop_simulator::{Machine, Split};
 use simulated::Report;
 use std::path::Path;
 
@@ -124,7 +124,7 @@ pub fn run(arguments: &TimedArguments, asked: &Asked<'_>) -> Result<(), Failure>
     if let Some(cycles) = arguments.hop_cost {
         machine.set_hop_cost(cycles);
     }
-    let plan = asked.plan.map(corehop_plans::read).transpose()?;
+    let plan = asked.plan.map(corehop_plan::read).transpose()?;
     let trace = asked.taken.open(asked.trace)?;
     let split = plan
         .as_ref()

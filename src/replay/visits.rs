@@ -2,7 +2,7 @@
 
 use crate::line::{Lines, line};
 use corehop_simulator::detail::{Reason, VisitKind};
-use corehop_wording::number::grouped as count;
+use corehop_support::format::number::grouped as count;
 use serde_json::{Value, json};
 
 /// The table, after an empty line: means of one visit.

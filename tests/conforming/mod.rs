@@ -3,6 +3,7 @@
 use jsonschema::Validator;
 use serde_json::Value;
 use std::collections::HashMap;
+use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -22,9 +23,15 @@ const KINDS: [(&str, &str); 10] = [
 
 static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
 
-/// What `corehop schema NAME` prints.
+/// What `corehop schema NAME` prints, or `corehop-lab schema NAME` of an experiment.
 pub fn schema(name: &str) -> Value {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    let is_experiment = name.starts_with("characterize") || name.starts_with("fleet");
+    let program = if is_experiment {
+        "corehop-lab"
+    } else {
+        "corehop"
+    };
+    let mut command = Command::new(Path::new(crate::BUILT).with_file_name(program));
     let output = command.args(["schema", name]).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     serde_json::from_slice(&output.stdout).unwrap()

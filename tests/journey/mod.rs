@@ -6,14 +6,16 @@
 
 mod file;
 
-use corehop_elision::{AccessForm, Address, BlockAccesses, CompletedAccess, PlainAccess, complete};
-use corehop_ring::word::{self, data_template, size_and_kind};
-use corehop_ring::{Drain, Event, Memory, Message, Piece, Settings, Sink, Stream};
 use corehop_simulator::{CacheLevel, Cause, CoreId, Geometry, LineId, Machine, Observer};
 use corehop_simulator::{ReplayOptions, Replayer, Split, replay};
 use corehop_traces::{
     CodeBlock, DataAccess, EndReason, Header, Kind, Trace, Writer, WriterOptions,
 };
+use corehop_wire::elision::{
+    AccessForm, Address, BlockAccesses, CompletedAccess, PlainAccess, complete,
+};
+use corehop_wire::ring::word::{self, data_template, size_and_kind};
+use corehop_wire::ring::{Drain, Event, Memory, Message, Piece, Settings, Sink, Stream};
 use std::convert::Infallible;
 use std::path::Path;
 

@@ -29,12 +29,12 @@ fn the_best_call_of_the_sample_is_that_of_a_whole_statement() {
         (&true.into(), &10.into())
     );
     assert!(told["held_out_without"].is_null());
-    let plan = corehop_plans::read(Path::new(path)).unwrap();
+    let plan = corehop_plan::read(Path::new(path)).unwrap();
     assert_eq!((plan.cores, plan.functions.len()), (2, 1));
     let planned = &plan.functions[0];
     assert_eq!(
         (planned.to.core(), planned.mode),
-        (Some(1), corehop_plans::Mode::Call)
+        (Some(1), corehop_plan::Mode::Call)
     );
     // What the plan promises is what a replay of the same requests counts.
     let held_out = plan.expected.unwrap().held_out;

@@ -99,19 +99,19 @@ fn the_plan_is_kept_where_it_was_asked_for_and_not_overwritten() {
     let path = folder.path().join("split.toml");
     let named = ["-o", path.to_str().unwrap()];
     assert!(partition(&[&SHORT[..], &named].concat()).status.success());
-    let plan = corehop_plans::read(&path).unwrap();
+    let plan = corehop_plan::read(&path).unwrap();
     assert_eq!((plan.cores, plan.functions.len()), (2, 2));
     let (code, said) = refused(&[&SHORT[..], &named].concat());
     assert_eq!(code, 4);
     assert!(said.contains("split.toml exists already"), "{said}");
-    assert_eq!(corehop_plans::read(&path).unwrap(), plan);
+    assert_eq!(corehop_plan::read(&path).unwrap(), plan);
 }
 
 #[test]
 fn a_plan_on_standard_output_stands_alone_and_the_report_beside_it_says_how_it_was_found() {
     let output = partition(&[&SHORT[..], &["-o", "-"]].concat());
     let text = String::from_utf8(output.stdout).unwrap();
-    let plan = corehop_plans::parse(&text, Path::new("-")).unwrap();
+    let plan = corehop_plan::parse(&text, Path::new("-")).unwrap();
     assert_eq!(plan.functions.len(), 2);
     let report = String::from_utf8(output.stderr).unwrap();
     let of = |label| report.lines().filter(move |line| line.starts_with(label));

@@ -12,7 +12,7 @@ fn cores_can_have_several_functions_and_the_plan_replays() {
     let path = folder.path().join("split.toml");
     let path = path.to_str().unwrap();
     let found = json(&["--functions", "3", "-o", path]);
-    let plan = corehop_plans::read(Path::new(path)).unwrap();
+    let plan = corehop_plan::read(Path::new(path)).unwrap();
     let cores: Vec<u32> = plan
         .functions
         .iter()

@@ -267,7 +267,7 @@ fn the_search_finds_the_function_whose_objects_overflow_a_cache_together() {
     let (said, again) = (search("1", "one.toml"), search("3", "three.toml"));
     assert_eq!(said, again);
     let plans = ["one.toml", "three.toml"];
-    let [one, three] = plans.map(|plan| corehop_plans::read(&recording.folder().join(plan)));
+    let [one, three] = plans.map(|plan| corehop_plan::read(&recording.folder().join(plan)));
     let plan = one.unwrap();
     assert_eq!(plan, three.unwrap());
     assert_eq!(plan.version, 2);
@@ -316,7 +316,7 @@ fn the_search_has_objects_wait_that_are_named_once() {
     let after = said["after"].as_u64().unwrap();
     assert!((1..=16).contains(&after), "{said}");
     let plan = recording.folder().join("plan.toml");
-    let written = corehop_plans::read(&plan).unwrap();
+    let written = corehop_plan::read(&plan).unwrap();
     assert!(
         written.functions[0]
             .to

@@ -41,7 +41,7 @@ fn the_patched_program_hops_as_often_as_the_search_said() {
     assert_eq!(found["delegated"]["functions"][0], "look_up");
     // There and back, twice; from within itself it goes nowhere.
     assert_eq!(found["hops_per_request"], 4.0);
-    let plan = corehop_plans::read(&path("delegated.toml")).unwrap();
+    let plan = corehop_plan::read(&path("delegated.toml")).unwrap();
     patch(&path("server"), &plan, &path("server.hop"), true).unwrap();
     let ran = Command::new(path("server.hop"))
         .env("COREHOP_BACKEND", "count")

@@ -2,8 +2,8 @@
 //! waiting: a walk along pointers pays each in full, loads that nobody waits for share.
 
 use crate::recording::Recording;
-use corehop_core_model::{AddressSources, CoreModel, Interval, Reference, ServedBy};
 use corehop_simulator::Machine;
+use corehop_simulator::core_model::{AddressSources, CoreModel, Interval, Reference, ServedBy};
 use corehop_traces::{Access, Execution, RequestId, Trace};
 use std::collections::{HashMap, HashSet};
 

@@ -4,8 +4,8 @@
 use crate::recording::Recording;
 use crate::written::started;
 use corehop_patcher::{Analysis, patch};
-use corehop_plans::Mode::{Call, Enter};
-use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
+use corehop_plan::Mode::{Call, Enter};
+use corehop_plan::{Destination, Mode, Plan, PlannedFunction};
 use std::path::Path;
 use std::process::Command;
 
@@ -83,7 +83,7 @@ pub fn plan(binary: &Path, planned: &[Planned]) -> Plan {
         }
     };
     Plan {
-        version: corehop_plans::VERSION,
+        version: corehop_plan::VERSION,
         machine: "any".into(),
         trace: "trace".into(),
         cores: 2,
@@ -104,7 +104,7 @@ pub fn number(text: &[u8], key: &str) -> u64 {
 /// How often a program hops by this plan in a replay of its trace.
 pub fn predicted(recording: &Recording, plan: &Plan) -> u64 {
     let path = recording.folder().join("split.toml");
-    corehop_plans::write(plan, &path).unwrap();
+    corehop_plan::write(plan, &path).unwrap();
     let replayed = Command::new(env!("CARGO_BIN_EXE_corehop"))
         .args(["replay", "--json", "--plan"])
         .args([path, recording.path()])

@@ -5,7 +5,7 @@ use crate::going_back::{number, predicted};
 use crate::recording::Recording;
 use crate::redis;
 use corehop_patcher::{Analysis, patch};
-use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
+use corehop_plan::{Destination, Mode, Plan, PlannedFunction};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -65,7 +65,7 @@ fn plan(binary: &Path, imported: &[&str]) -> Plan {
         }
     };
     Plan {
-        version: corehop_plans::VERSION,
+        version: corehop_plan::VERSION,
         machine: "any".into(),
         trace: "trace".into(),
         cores: 2,
@@ -120,7 +120,7 @@ fn a_program_s_calls_of_libc_are_found_and_hop_as_often_as_the_replay_says() {
     ]);
     assert_eq!(found["delegated"]["functions"][0], "memset@plt");
     assert_eq!(found["hops_per_request"], 2.0);
-    let found = corehop_plans::read(&toml).unwrap();
+    let found = corehop_plan::read(&toml).unwrap();
     assert_eq!(predicted(&recording, &found), 60 * 2);
     assert_eq!(counted(&folder, &found), 60 * 2);
 
@@ -213,7 +213,7 @@ fn a_patched_redis_hops_for_delegated_calls_as_often_as_the_replay_says() {
     let server = std::fs::canonicalize("/usr/bin/redis-server").unwrap();
     // No tick writes an answer; of what the search finds a tick may call some, ten times at most.
     let slack = 2 * 10 * (ticks + 1);
-    let found = corehop_plans::read(&toml).unwrap();
+    let found = corehop_plan::read(&toml).unwrap();
     for (plan, slack) in [(plan(&server, &["write"]), 0), (found, slack)] {
         let symbols: Vec<&str> = plan.functions.iter().map(|of| &*of.symbol).collect();
         patch(&server, &plan, &path("redis.hop"), true).unwrap();

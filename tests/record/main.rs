@@ -38,3 +38,6 @@ mod system_calls;
 mod uncarried;
 #[path = "../../patcher/tests/workshop/written.rs"]
 mod written;
+
+/// A program that was built; the others lie next to it.
+const BUILT: &str = env!("CARGO_BIN_EXE_corehop");

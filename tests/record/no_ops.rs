@@ -5,7 +5,7 @@ use crate::recording::{Recording, compile};
 use corehop_traces::{Kind, Trace};
 use std::path::Path;
 
-const HEADERS: &str = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/include");
+const HEADERS: &str = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/runtime/include");
 
 /// Fifteen requests of two kinds, each of which stores once to each of fifty cells.
 const SERVER: &str = r#"

@@ -2,7 +2,7 @@
 
 use crate::conforming::read;
 use crate::recording::Recording;
-use corehop_plans::{Destination, KthCall};
+use corehop_plan::{Destination, KthCall};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ const WITH_PLAN: [&str; 5] = ["--machine", "tiny.toml", "--plan", "plan.toml", "
 
 /// Where the functions of the plan go that was found.
 fn planned(folder: &Path) -> Vec<Destination> {
-    let plan = corehop_plans::read(&folder.join("plan.toml")).unwrap();
+    let plan = corehop_plan::read(&folder.join("plan.toml")).unwrap();
     assert_eq!(plan.request.unwrap().symbol, "serve");
     plan.functions.iter().map(|function| function.to).collect()
 }

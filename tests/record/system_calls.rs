@@ -2,8 +2,8 @@
 //! it on the same program.
 
 use crate::recording::{Recording, compile};
+use corehop_support::format::system_call::name;
 use corehop_traces::{SystemCall, ThreadId, Trace};
-use corehop_wording::system_call::name;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};

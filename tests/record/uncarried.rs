@@ -3,7 +3,7 @@
 
 use crate::conforming;
 use crate::recording::{Recording, compile};
-use corehop_plans::carriers::ROWS;
+use corehop_plan::carriers::ROWS;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -67,7 +67,7 @@ fn everything_that_is_done_is_said_by_partition_and_what_refuses_is_in_its_plan(
             "effect": effect, "reason": reason, "seen": true, "file": null, "function": null,
         });
         assert_eq!(seen, [&expected], "{thing}");
-        let plan = corehop_plans::read(&recording.folder().join("plan")).unwrap();
+        let plan = corehop_plan::read(&recording.folder().join("plan")).unwrap();
         assert_eq!(
             plan.carriers_refuse.as_deref(),
             refuses.then_some(reason),
@@ -116,7 +116,7 @@ fn a_program_that_imports_what_may_refuse_is_told_apart_from_one_that_does() {
         "function": "pthread_mutexattr_setprotocol",
     }]);
     assert_eq!(said, expected);
-    let plan = corehop_plans::read(&recording.folder().join("plan")).unwrap();
+    let plan = corehop_plan::read(&recording.folder().join("plan")).unwrap();
     assert_eq!(plan.carriers_refuse, None);
 }
 

@@ -15,7 +15,7 @@ fn library(folder: &Path) -> [u64; 2] {
     gcc.args(["-g", "-shared", "-Wl,--build-id=0x0a1b2c3d", "shop.c"]);
     let output = gcc.args(["-o", "shop.so"]).current_dir(folder).output();
     assert!(output.unwrap().status.success());
-    let functions = corehop_symbols::of(&folder.join("shop.so")).unwrap();
+    let functions = corehop_symbolizer::of(&folder.join("shop.so")).unwrap();
     let offset = |name| functions.iter().find(|of| of.name == name).unwrap().offset;
     [offset("parse"), offset("commit")]
 }

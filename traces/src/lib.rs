@@ -12,7 +12,7 @@
 //!
 //! Five folders hold the code, and each uses only those before it: what a trace says (`model`), how
 //! it gets small (`codec`), how it stands in its file (`format`), how it is read (`read`), and how
-//! it is written (`write`).
+//! it is written (`write`). On top of them, [`convert`] reads and writes traces of other tools.
 //!
 //! ```
 //! use corehop_traces::{
@@ -45,6 +45,7 @@
 //! ```
 
 mod codec;
+pub mod convert;
 mod format;
 mod model;
 mod read;

@@ -7,6 +7,7 @@ mod a_writer_refuses_what_no_trace_can_hold;
 mod callers;
 mod calls_end_where_their_functions_return;
 mod chunks_play_the_references_of_a_trace;
+mod convert;
 mod damage_is_found_and_told;
 mod definitions;
 mod located;

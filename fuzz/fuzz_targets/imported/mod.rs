@@ -1,7 +1,7 @@
 //! What the importers' targets share: a trace of what was imported, and what it is written as.
 #![allow(dead_code)]
 
-use corehop_exchange::{Error, Imported, drmemtrace, lackey};
+use corehop_traces::convert::{Error, Imported, drmemtrace, lackey};
 use corehop_traces::{Header, Trace, Writer, WriterOptions, check};
 
 /// The trace that `import` makes, which breaks no rule; `None` where it refused.

@@ -3,7 +3,7 @@
 
 use super::object::{Object, ObjectArgument, objects_of};
 use crate::Error;
-use corehop_plans::{By, Mode};
+use corehop_plan::{By, Mode};
 use corehop_simulator::{Split, calls_of};
 use corehop_traces::{EnteredCall, FunctionId, Trace};
 use std::collections::HashMap;

@@ -6,7 +6,7 @@ use super::lines;
 use super::object::{Object, ObjectArgument, objects_of};
 use crate::error::Error;
 use crate::progress::{self, Progress};
-use corehop_plans::Argument;
+use corehop_plan::Argument;
 use corehop_traces::{ARGUMENTS, Arguments, EnteredCall, FunctionId, Tell, ThreadId, Trace};
 use std::collections::{HashMap, HashSet};
 

@@ -1,7 +1,7 @@
 //! An argument that is an object, and what is counted of it.
 
 use crate::error::Error;
-use corehop_plans::Argument;
+use corehop_plan::Argument;
 use corehop_traces::{ARGUMENTS, Arguments, EnteredCall, FunctionId, Trace};
 
 /// An object: the process, and the 16 bytes that the argument points into.

@@ -4,7 +4,7 @@ use super::search::Found;
 use crate::carriers::refusal;
 use crate::plan::{expected, planned};
 use crate::request_function::request;
-use corehop_plans::{Destination, Mode, Plan, VERSION_BY_ARGUMENT};
+use corehop_plan::{Destination, Mode, Plan, VERSION_BY_ARGUMENT};
 use corehop_traces::Trace;
 
 /// The plan that carries out what was found on `machine` in `trace`, which people call

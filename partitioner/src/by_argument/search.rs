@@ -20,7 +20,7 @@ use crate::objective::Objective;
 use crate::progress::Progress;
 use crate::requests::{Searched, TrainTestSplit};
 use crate::weights::Weighted;
-use corehop_plans::By;
+use corehop_plan::By;
 use corehop_simulator::{Prepared, ReplayOptions, Split};
 use corehop_traces::{FunctionId, Trace};
 use rayon::prelude::*;

@@ -10,7 +10,7 @@ use super::displaced::{Displaced, JUMP_SIZE};
 use super::obstacle::Obstacle;
 use crate::Hook;
 use crate::hook::goes_on;
-use corehop_plans::Mode;
+use corehop_plan::Mode;
 use std::collections::BTreeMap;
 
 /// A place to be changed into a jump.

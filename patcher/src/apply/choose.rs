@@ -8,7 +8,7 @@ use crate::elf::{PlannedModule, Whole};
 use crate::emit::number;
 use crate::hook::{goes_on, together};
 use crate::{Error, Hook, Unhookable};
-use corehop_plans::{Destination, KthCall, Mode, Plan, PlannedFunction, Request};
+use corehop_plan::{Destination, KthCall, Mode, Plan, PlannedFunction, Request};
 use std::path::{Path, PathBuf};
 
 /// More cores than any machine has, and few enough for the runtime's tables.

@@ -11,8 +11,8 @@ use super::write::{Wanted, write};
 use crate::analyse::Analysis;
 use crate::emit::{Composed, compose};
 use crate::{Error, Hook};
-use corehop_outputs::Output;
-use corehop_plans::Plan;
+use corehop_plan::Plan;
+use corehop_support::atomic_file::Output;
 use std::collections::BTreeSet;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ pub fn patch_all(
     if is_new {
         // What lies in it is code that a server loads: nobody else is to write there.
         let made = std::fs::DirBuilder::new().mode(0o755).create(folder);
-        made.map_err(|source| corehop_outputs::Error::Write {
+        made.map_err(|source| corehop_support::atomic_file::Error::Write {
             path: folder.into(),
             source,
         })?;
@@ -112,7 +112,7 @@ fn patch_chosen(
         let contents = compose(analysis, &file.hooks, &chosen.whole(index))
             .map_err(|unfit| Error::refused(path, unfit))?;
         check_own_work(&contents, analysis, &output)?;
-        let folder = corehop_outputs::folder_of(&output);
+        let folder = corehop_support::atomic_file::folder_of(&output);
         let runtime = folder.join(corehop_runtime::NAME);
         if index == 0 {
             let library = corehop_runtime::LIBRARY;

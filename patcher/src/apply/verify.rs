@@ -44,7 +44,7 @@ pub fn verify(path: &Path, original: Option<&Path>) -> Result<Verification, Erro
     if findings.is_empty() && manifest.tool == emit::TOOL {
         findings.extend(check_every_byte(&image, &manifest).err());
     }
-    let folder = corehop_outputs::folder_of(path);
+    let folder = corehop_support::atomic_file::folder_of(path);
     findings.extend(check_runtime(&folder.join(corehop_runtime::NAME), manifest.abi).err());
     let arrival = folder.join(corehop_runtime::arrival_name(&manifest.original.build_id));
     if image.is_library() && !arrival.exists() {

@@ -5,7 +5,7 @@
 
 use crate::Error;
 use crate::emit::Composed;
-use corehop_outputs::{Output, PRIVATE, Unfinished};
+use corehop_support::atomic_file::{Output, PRIVATE, Unfinished};
 use std::fs::Permissions;
 use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -67,9 +67,11 @@ pub(super) fn write(wanted: &[Wanted]) -> Result<(), Error> {
 
 fn stage(wanted: &Wanted) -> Result<Unfinished, Error> {
     let mut unfinished = wanted.output.begin(PRIVATE)?;
-    fill(unfinished.file(), wanted).map_err(|source| corehop_outputs::Error::Write {
-        path: wanted.output.path().into(),
-        source,
+    fill(unfinished.file(), wanted).map_err(|source| {
+        corehop_support::atomic_file::Error::Write {
+            path: wanted.output.path().into(),
+            source,
+        }
     })?;
     Ok(unfinished)
 }

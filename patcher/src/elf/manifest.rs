@@ -4,7 +4,7 @@
 //! undone, without the original at hand.
 
 use crate::Hook;
-use corehop_plans::{Destination, Mode};
+use corehop_plan::{Destination, Mode};
 use serde::{Deserialize, Serialize};
 
 /// Version of the manifest.

@@ -6,7 +6,7 @@
 use crate::Hook;
 use crate::elf::{RuntimeNote, Whole};
 use crate::hook::goes_on;
-use corehop_plans::{Argument, Destination, KthCall, Mode};
+use corehop_plan::{Argument, Destination, KthCall, Mode};
 
 /// In the core's place: where no thread ever is. A function by argument adds the calls before an
 /// object gets its core, one at a call of a request the core.

@@ -2,7 +2,7 @@
 
 use crate::unwinding::{built, plan};
 use crate::workshop::{hops_by, patched, run};
-use corehop_plans::Mode;
+use corehop_plan::Mode;
 use std::path::Path;
 use std::process::Command;
 

@@ -2,7 +2,7 @@
 //! machine, and the statistics are by object.
 
 use crate::workshop::{self, Statistics, build, order, patched, plan_of, request_at, start};
-use corehop_plans::{Argument, Destination, Plan, VERSION_BY_ARGUMENT};
+use corehop_plan::{Argument, Destination, Plan, VERSION_BY_ARGUMENT};
 use std::path::Path;
 use std::process::Command;
 

@@ -12,7 +12,7 @@
 mod served;
 
 use crate::workshop::{Statistics, patched, plan_of, plan_of_all, start_reading};
-use corehop_plans::{Argument, Destination, Plan};
+use corehop_plan::{Argument, Destination, Plan};
 use served::{CLIENTS, CORE, REQUESTS, Subject, connect, expect, say, serve, soak};
 use std::io::{BufRead, Read};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! One server under load: patched, served to clients that check its answers, and counted.
 
 use crate::workshop::{self, Running, Statistics, patched, plan_of_all, start};
-use corehop_plans::{Argument, By, Destination, Plan, VERSION_BY_ARGUMENT};
+use corehop_plan::{Argument, By, Destination, Plan, VERSION_BY_ARGUMENT};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;

@@ -12,7 +12,7 @@ pub use orders::order;
 pub use statistics::Statistics;
 
 use corehop_patcher::{Analysis, Function, Patched, patch};
-use corehop_plans::{Destination, Mode, Plan, PlannedFunction, Request};
+use corehop_plan::{Destination, Mode, Plan, PlannedFunction, Request};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::fs::File;
 use std::os::unix::process::CommandExt;

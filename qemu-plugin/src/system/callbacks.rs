@@ -5,7 +5,7 @@ use super::frames::{self, OfPage, Translated};
 use super::half::is_kernel;
 use super::tasks;
 use crate::{size_and_kind, vcpu};
-use corehop_ring::word;
+use corehop_wire::ring::word;
 use qemu_plugin_sys::qemu_plugin_meminfo_t;
 use std::ffi::{c_uint, c_void};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What the recorder says of the guest: a text of lines, each a word, numbers in hexadecimal, and
-//! for some a path (recorder/src/system/kernel.rs writes it).
+//! for some a path (crates/recorder/src/system/kernel.rs writes it).
 
 use std::path::PathBuf;
 

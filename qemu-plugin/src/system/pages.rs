@@ -8,7 +8,7 @@
 
 use super::description::Code;
 use super::half::is_kernel;
-use corehop_ring::Message;
+use corehop_wire::ring::Message;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Read;

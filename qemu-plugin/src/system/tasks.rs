@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// As many as a guest may have, a power of two (recorder/src/options.rs).
+/// As many as a guest may have, a power of two (crates/recorder/src/options.rs).
 const MOST_CPUS: usize = 16;
 
 /// What a virtual CPU runs.

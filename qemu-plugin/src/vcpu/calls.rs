@@ -5,7 +5,7 @@ use super::{VCPUS_SEEN, Vcpu, vcpu};
 use crate::connections::SystemCall;
 use crate::phase::{self, Phase};
 use crate::shared::plugin;
-use corehop_ring::Event;
+use corehop_wire::ring::Event;
 use std::ffi::c_uint;
 use std::sync::atomic::Ordering;
 

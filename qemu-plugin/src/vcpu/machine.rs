@@ -4,7 +4,7 @@
 use super::{Vcpu, vcpu};
 use crate::shared::plugin;
 use crate::system::frames::{self, News, OfPage};
-use corehop_ring::Message;
+use corehop_wire::ring::Message;
 use std::ffi::c_uint;
 
 /// The thread at this place, which is new, has these numbers in the guest.

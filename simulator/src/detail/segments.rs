@@ -6,7 +6,7 @@
 
 use crate::error::Error;
 use crate::threads::split::Split;
-use corehop_plans::{Destination, Plan};
+use corehop_plan::{Destination, Plan};
 use corehop_traces::{Function, FunctionId, Module};
 
 /// What a thread does before it enters the first planned function.

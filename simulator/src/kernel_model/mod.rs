@@ -8,11 +8,11 @@
 
 pub mod soares;
 
+use corehop_support::format::system_call;
 use corehop_traces::{
     Addition, CodeBlock, Error, Function, Kind, Module, SystemCall, ThreadId, Trace, Writer,
     WriterOptions, copy_with, execution::LINE_SHIFT,
 };
-use corehop_wording::system_call;
 use std::collections::BTreeMap;
 use std::path::Path;
 

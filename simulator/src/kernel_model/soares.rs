@@ -7,8 +7,8 @@
 //! they do most like; those that do like none, the smallest.
 
 use super::{Footprint, MODULE};
+use corehop_support::format::system_call;
 use corehop_traces::Trace;
-use corehop_wording::system_call;
 
 /// How the command line names it.
 pub const NAME: &str = "soares";

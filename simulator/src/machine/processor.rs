@@ -4,8 +4,8 @@
 //! The kernel tells none of these of the machine that this runs on, so they are looked up by the
 //! processor's family and model.
 
-/// A core, as the interval model of `corehop-core-model` sees it. [`Machine::cores`] of them are
-/// alike.
+/// A core, as the interval model of `corehop_simulator::core_model` sees it. [`Machine::cores`] of
+/// them are alike.
 ///
 /// [`Machine::cores`]: super::Machine::cores
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ pub use table::ObjectTable;
 
 use crate::error::Error;
 use crate::ids::CoreId;
-use corehop_plans::By;
+use corehop_plan::By;
 use corehop_traces::{Arguments, Calls, EnteredCall, FunctionId, ThreadId, Trace};
 use std::collections::HashMap;
 

@@ -6,7 +6,7 @@
 
 use crate::error::Error;
 use crate::ids::CoreId;
-use corehop_plans::KthCall;
+use corehop_plan::KthCall;
 use corehop_traces::{Calls, FunctionId, RequestId, ThreadId, Trace};
 use std::collections::HashMap;
 

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::ids::CoreId;
 use crate::objects::Objects;
 use crate::threads::kth_calls::KthCalls;
-use corehop_plans::{Destination, KthCall, Mode, Plan, PlannedFunction};
+use corehop_plan::{Destination, KthCall, Mode, Plan, PlannedFunction};
 use corehop_traces::{Function, FunctionId, Module, ThreadId, Trace};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Small traces of a made-up server, written and opened.
 
 use crate::steps::{Step, perform};
-use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
+use corehop_plan::{Destination, Mode, Plan, PlannedFunction};
 use corehop_simulator::detail::Segments;
 use corehop_traces::{
     CodeBlock, Function, FunctionId, Header, Module, Trace, Writer, WriterOptions,
@@ -105,7 +105,7 @@ pub fn segments(trace: &Trace, functions: &[u32], mode: Mode) -> Segments {
         mode,
     });
     let plan = Plan {
-        version: corehop_plans::VERSION,
+        version: corehop_plan::VERSION,
         machine: "tiny".into(),
         trace: "server.trace".into(),
         cores: 1,

@@ -1,6 +1,6 @@
 //! A plan's functions as names for what a thread does.
 
-use corehop_plans::{Destination, Mode, Plan, PlannedFunction};
+use corehop_plan::{Destination, Mode, Plan, PlannedFunction};
 use corehop_simulator::detail::{START, Segments};
 use corehop_traces::{Function, FunctionId, Module};
 
@@ -27,7 +27,7 @@ fn plan(functions: &[(u64, &str, u32)]) -> Plan {
             mode: Mode::Enter,
         });
     Plan {
-        version: corehop_plans::VERSION,
+        version: corehop_plan::VERSION,
         machine: "tiny".into(),
         trace: "server.trace".into(),
         cores: 2,

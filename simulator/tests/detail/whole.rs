@@ -3,7 +3,7 @@
 use crate::detail::recorded::{BLOCKS, FUNCTIONS, record, segments};
 use crate::numbered::split as split_of;
 use crate::steps::Step;
-use corehop_plans::Mode;
+use corehop_plan::Mode;
 use corehop_simulator::detail::{CodeOwner, Cost, Detail, Losses, Segments, replay_in_detail};
 use corehop_simulator::{Counters, Machine, Replay, ReplayOptions, Split, replay};
 use corehop_traces::{FunctionId, RequestId};

@@ -5,9 +5,9 @@ use super::told::Told;
 use crate::line::{Lines, line};
 use corehop_simulator::Counters;
 use corehop_simulator::detail::{Losses, Spread, WorkingSet};
+use corehop_support::format::name::shortened;
+use corehop_support::format::number::{counted, grouped as count, share};
 use corehop_traces::Trace;
-use corehop_wording::name::shortened;
-use corehop_wording::number::{counted, grouped as count, share};
 
 /// All tables, each after an empty line.
 pub fn render(trace: &Trace, told: &Told, top: usize) -> Lines {

@@ -1,7 +1,7 @@
 //! A replay with a pollute buffer for programs, as `docs/reference/pollute.md` lists it.
 
 use super::told::{BINS, Bin, SearchTold, Side, Told};
-use corehop_explanations::mark;
+use corehop_partitioner::attribution::mark;
 use corehop_simulator::PAGE_BYTES;
 use corehop_simulator::pollution::{Judge, Tried};
 use corehop_traces::Trace;

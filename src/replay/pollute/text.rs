@@ -5,7 +5,7 @@ use crate::line::{Lines, line};
 use crate::replay::table;
 use corehop_simulator::pollution::Judge;
 use corehop_simulator::{Counters, PAGE_BYTES};
-use corehop_wording::number::{change, change_between, counted, grouped as count, share};
+use corehop_support::format::number::{change, change_between, counted, grouped as count, share};
 
 /// Addresses that are shown; the others are in the JSON and in the table of pages.
 const SHOWN: usize = 4;

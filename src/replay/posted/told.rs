@@ -1,11 +1,11 @@
 //! What a replay with posted system calls tells: a table, and keys for scripts.
 
 use crate::line::{Lines, line};
-use corehop_explanations::{mark, remarks};
+use corehop_partitioner::attribution::{mark, remarks};
 use corehop_simulator::detail::{Posted, PostedCore};
 use corehop_simulator::{Counters, Machine};
+use corehop_support::format::number::{change_between, counted, grouped as count};
 use corehop_traces::Trace;
-use corehop_wording::number::{change_between, counted, grouped as count};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,9 +1,11 @@
 //! The core models that a timed replay can have, by their names on the command line.
 
 use clap::ValueEnum;
-use corehop_core_model::{AddressSources, InOrder, Interval, Window};
 use corehop_simulator::Split;
-use corehop_timed::{Error, Outcome, PrefetcherName, Setting, Streams, Unknown, simulate_all};
+use corehop_simulator::core_model::{AddressSources, InOrder, Interval, Window};
+use corehop_simulator::timing::{
+    Error, Outcome, PrefetcherName, Setting, Streams, Unknown, simulate_all,
+};
 use corehop_traces::{Tell, Trace};
 
 /// What references and instructions cost.

@@ -1,8 +1,8 @@
 //! What a timed replay tells programs, as `docs/reference/timed.md` lists it.
 
 use super::simulated::Report;
-use corehop_explanations::mark;
-use corehop_timed::{CoreOutcome, Load, Outcome, PrefetchCounters, Setting};
+use corehop_partitioner::attribution::mark;
+use corehop_simulator::timing::{CoreOutcome, Load, Outcome, PrefetchCounters, Setting};
 use serde_json::{Value, json};
 
 /// One object, with one more for each setting.

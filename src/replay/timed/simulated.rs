@@ -2,7 +2,7 @@
 
 use super::core_model::ModelName;
 use corehop_simulator::Machine;
-use corehop_timed::{Outcome, Setting};
+use corehop_simulator::timing::{Outcome, Setting};
 use corehop_traces::Trace;
 use std::path::Path;
 

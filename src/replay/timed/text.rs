@@ -3,9 +3,9 @@
 use super::core_model::ModelName;
 use super::simulated::Report;
 use crate::line::{Lines, line};
-use corehop_explanations::remarks;
-use corehop_timed::{Load, Outcome, PrefetcherName, Setting};
-use corehop_wording::number::{counted, grouped as count};
+use corehop_partitioner::attribution::remarks;
+use corehop_simulator::timing::{Load, Outcome, PrefetcherName, Setting};
+use corehop_support::format::number::{counted, grouped as count};
 
 /// Most connections of which it is shown what each evicts of each.
 const MATRIX: usize = 12;

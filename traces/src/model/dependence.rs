@@ -2,8 +2,8 @@
 //! instructions say.
 //!
 //! A processor overlaps misses, but not those of which one loads the address of the other. What
-//! the recorder finds in the bytes of a code block (`corehop_elision::dependences`) is kept with
-//! it, because a trace has no bytes of code.
+//! the recorder finds in the bytes of a code block (`corehop_wire::elision::dependences`) is kept
+//! with it, because a trace has no bytes of code.
 
 use crate::model::malformed::Malformed;
 

@@ -4,7 +4,7 @@
 //! A trace has no contents of registers. But an access at a known distance from a register tells
 //! what the register held, and blocks that hand it on let it be followed back to the entry of a
 //! function, whose argument it was. What the recorder finds in the bytes of a code block
-//! (`corehop_elision::pointers`) is kept with it, because a trace has no bytes of code.
+//! (`corehop_wire::elision::pointers`) is kept with it, because a trace has no bytes of code.
 
 use crate::model::dependence::GENERAL_REGISTERS;
 use crate::model::malformed::Malformed;

@@ -13,7 +13,7 @@ use crate::apply::privileges::privileges;
 use crate::elf::abi::{PT_INTERP, PT_LOAD};
 use crate::elf::{Image, Whole};
 use crate::emit::{Code, Table, Unfit};
-use corehop_plans::Plan;
+use corehop_plan::Plan;
 use std::path::Path;
 
 const PAGE: u64 = 4096;
@@ -215,7 +215,7 @@ mod tests {
     use super::{PAGE, STEP, differences};
     use crate::emit::Code;
     use crate::{Analysis, Hook};
-    use corehop_plans::{Destination, Mode};
+    use corehop_plan::{Destination, Mode};
     use proptest::prelude::*;
     use std::path::Path;
     use std::sync::LazyLock;

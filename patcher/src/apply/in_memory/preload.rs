@@ -5,7 +5,7 @@
 
 use super::parts::{no_parts, parts_of};
 use crate::Error;
-use corehop_plans::Plan;
+use corehop_plan::Plan;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -48,7 +48,7 @@ impl InMemory {
     fn with(program: &Path, parts: &[u8]) -> Result<InMemory, Error> {
         let failed = |source| {
             let path = "/memfd:corehop".into();
-            Error::Output(corehop_outputs::Error::Write { path, source })
+            Error::Output(corehop_support::atomic_file::Error::Write { path, source })
         };
         let runtime = file("corehop-runtime", corehop_runtime::LIBRARY).map_err(failed)?;
         // The loader goes on without what it cannot preload, and the program without hooks.

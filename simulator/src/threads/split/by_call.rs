@@ -8,7 +8,7 @@ use super::{Split, Target};
 use crate::error::Error;
 use crate::objects::{Objects, calls_of};
 use crate::threads::kth_calls::{KthCalls, NumberedCalls};
-use corehop_plans::{By, KthCall, Mode};
+use corehop_plan::{By, KthCall, Mode};
 use corehop_traces::{EnteredCall, FunctionId, Trace};
 use std::sync::Arc;
 

@@ -1,0 +1,226 @@
+//! How long each level of cache takes, and memory: walks of a size that the level alone serves.
+//!
+//! All walks take turns, round after round, so that a slow moment of the machine falls on all
+//! alike. Sizes follow from what the kernel says of the caches: half a level for the first and the
+//! second, which leaves room for others' lines, and for the third four times the second, which
+//! keeps little of that: of a shared third level a virtual machine may have a third, and a larger
+//! walk would tell what memory takes. The third level's own figure is the curve's (curve.rs), which
+//! goes on with one walk while it lasts. What memory takes is measured on lines that were thrown
+//! out of the caches, since no walk is larger than some third levels.
+
+use crate::calibration::clock::{Clocks, core_ghz, warm_up};
+use crate::calibration::effort::Effort;
+use crate::calibration::error::Error;
+use crate::calibration::native::mapping::Pages;
+use crate::calibration::observer::{Observer, step};
+use crate::calibration::samples::{Figure, Quartiles, Readings};
+use crate::calibration::walk::{CodeWalk, FlushedWalk, Order, Repeated, Walk};
+use corehop_simulator::Machine;
+use serde::Serialize;
+
+/// What a step of each walk takes; `None` of what could not be measured. Pages are huge, where
+/// the kernel has them, unless the name says otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Latencies {
+    /// Loads that the L1D serves.
+    pub l1d: Option<Figure>,
+    /// Loads that the L2 serves.
+    pub l2: Option<Figure>,
+    /// Loads that the L3 serves.
+    pub l3: Option<Figure>,
+    /// Loads that memory serves.
+    pub memory: Option<Figure>,
+    /// A line of code that the L1I serves.
+    pub l1i: Option<Figure>,
+    /// A line of code that the L2 serves.
+    pub l2_code: Option<Figure>,
+    /// As `l2`, in small pages.
+    pub l2_small_pages: Option<Figure>,
+    /// As `l3`, in small pages.
+    pub l3_small_pages: Option<Figure>,
+    /// As `memory`, in small pages.
+    pub memory_small_pages: Option<Figure>,
+    /// As `l2`, line after line.
+    pub l2_sequential: Option<Figure>,
+    /// As `l3`, line after line.
+    pub l3_sequential: Option<Figure>,
+    /// Around and around a random path that is a quarter larger than the L2.
+    pub circular: Option<Figure>,
+}
+
+/// What the walks found.
+#[derive(Clone, Debug)]
+pub struct Caches {
+    /// What a step of each takes.
+    pub latencies: Latencies,
+    /// The clocks meanwhile.
+    pub clocks: Clocks,
+    /// Whether walks that asked for huge pages got any.
+    pub has_huge_pages: bool,
+    /// What could not be measured, and why.
+    pub left_out: Vec<String>,
+}
+
+/// A walk, and where its figure goes.
+struct Trial {
+    slot: fn(&mut Latencies) -> &mut Option<Figure>,
+    walk: Box<dyn Repeated>,
+    readings: Readings,
+}
+
+impl Trial {
+    fn new(
+        slot: fn(&mut Latencies) -> &mut Option<Figure>,
+        walk: impl Repeated + 'static,
+    ) -> Trial {
+        Trial {
+            slot,
+            walk: Box::new(walk),
+            readings: Readings::default(),
+        }
+    }
+}
+
+/// How many bytes each walk goes through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sizes {
+    l1d: u64,
+    l2: u64,
+    l3: Option<u64>,
+    l1i: u64,
+    l2_code: u64,
+}
+
+impl Sizes {
+    fn of(described: &Machine) -> Sizes {
+        let (l1i, l2) = (described.l1i.size_bytes, described.l2.size_bytes);
+        let outer = described.l3.map(|l3| (4 * l2).min(l3.size_bytes / 2));
+        Sizes {
+            l1d: described.l1d.size_bytes / 2,
+            l2: l2 / 2,
+            l3: outer,
+            l1i: l1i / 2,
+            l2_code: (4 * l1i).min(l2 / 2),
+        }
+    }
+}
+
+/// Bytes of a path that is a little larger than the L2.
+pub fn circular_bytes(described: &Machine) -> u64 {
+    described.l2.size_bytes / 4 * 5
+}
+
+/// Measures on the CPU that this thread is kept on.
+pub fn measure(
+    described: &Machine,
+    effort: &Effort,
+    observer: &dyn Observer,
+) -> Result<Caches, Error> {
+    let sizes = Sizes::of(described);
+    let mut left_out = Vec::new();
+    let (mut trials, has_huge_pages) = data_trials(described, sizes)?;
+    match code_trials(sizes) {
+        Ok(code) => trials.extend(code),
+        Err(error) => left_out.push(format!(
+            "fetches: this system lets no code be made: {error}"
+        )),
+    }
+    observer.begin(
+        "measurements of caches made",
+        effort.rounds * trials.len() as u64,
+    );
+    let tsc_ghz = warm_up();
+    let mut rates = Vec::new();
+    for _ in 0..effort.rounds {
+        for trial in &mut trials {
+            trial.walk.warm_up();
+            let ghz = core_ghz();
+            rates.push(ghz);
+            for _ in 0..effort.repetitions {
+                trial.readings.push(trial.walk.repeat(), ghz);
+            }
+            step(observer)?;
+        }
+    }
+    observer.end();
+    let mut latencies = Latencies::default();
+    for trial in &trials {
+        *(trial.slot)(&mut latencies) = trial.readings.figure();
+    }
+    let core_ghz = Quartiles::of(&rates).expect("a round at least");
+    Ok(Caches {
+        latencies,
+        clocks: Clocks { core_ghz, tsc_ghz },
+        has_huge_pages,
+        left_out,
+    })
+}
+
+/// Walks through data, and whether they are in huge pages.
+fn data_trials(described: &Machine, sizes: Sizes) -> Result<(Vec<Trial>, bool), Error> {
+    let (random, sequential) = (Order::Random, Order::Sequential);
+    let (huge, small) = (Pages::Huge, Pages::Small);
+    let circular = circular_bytes(described);
+    let second = Walk::of(sizes.l2, random, huge)?;
+    let has_huge_pages = second.is_huge();
+    let mut trials = vec![
+        Trial::new(|all| &mut all.l1d, Walk::of(sizes.l1d, random, huge)?),
+        Trial::new(|all| &mut all.l2, second),
+        Trial::new(|all| &mut all.memory, FlushedWalk::new(huge)?),
+        Trial::new(
+            |all| &mut all.l2_small_pages,
+            Walk::of(sizes.l2, random, small)?,
+        ),
+        Trial::new(|all| &mut all.memory_small_pages, FlushedWalk::new(small)?),
+        Trial::new(
+            |all| &mut all.l2_sequential,
+            Walk::of(sizes.l2, sequential, huge)?,
+        ),
+        Trial::new(|all| &mut all.circular, Walk::of(circular, random, huge)?),
+    ];
+    if let Some(bytes) = sizes.l3 {
+        trials.extend([
+            Trial::new(
+                |all| &mut all.l3_small_pages,
+                Walk::of(bytes, random, small)?,
+            ),
+            Trial::new(
+                |all| &mut all.l3_sequential,
+                Walk::of(bytes, sequential, huge)?,
+            ),
+        ]);
+    }
+    Ok((trials, has_huge_pages))
+}
+
+fn code_trials(sizes: Sizes) -> std::io::Result<[Trial; 2]> {
+    Ok([
+        Trial::new(|all| &mut all.l1i, CodeWalk::of(sizes.l1i)?),
+        Trial::new(|all| &mut all.l2_code, CodeWalk::of(sizes.l2_code)?),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corehop_simulator::Machine;
+
+    #[test]
+    fn each_walk_fits_its_level_and_no_level_before_it() {
+        for name in Machine::bundled() {
+            let machine = Machine::named_or_path(name).unwrap();
+            let sizes = Sizes::of(&machine);
+            assert!(sizes.l1d < machine.l1d.size_bytes, "{name}");
+            assert!(sizes.l2 > machine.l1d.size_bytes, "{name}");
+            assert!(sizes.l2 < machine.l2.size_bytes, "{name}");
+            assert!(sizes.l1i < machine.l1i.size_bytes, "{name}");
+            assert!(sizes.l2_code > machine.l1i.size_bytes, "{name}");
+            assert!(sizes.l2_code < machine.l2.size_bytes, "{name}");
+            if let Some(l3) = machine.l3 {
+                let bytes = sizes.l3.unwrap();
+                assert!(bytes > machine.l2.size_bytes, "{name}: {bytes}");
+                assert!(bytes < l3.size_bytes, "{name}: {bytes}");
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The whole calibration: caches, sizes, cores and hops, one after the other.
+
+use crate::calibration::calibrated::{Calibration, gain};
+use crate::calibration::effort::Effort;
+use crate::calibration::error::Error;
+use crate::calibration::observer::{Observer, step};
+use crate::calibration::pinned::on;
+use crate::calibration::watch::Watch;
+use crate::calibration::{caches, cores, curve, hops, replacement};
+use crate::machine::cpus::{SYSFS, allowed};
+use corehop_simulator::{Machine, calibrated};
+use std::path::Path;
+
+/// Measures this machine, which the kernel describes so.
+///
+/// # Errors
+/// [`Error::Interrupted`] where the observer says so, and what the system refuses. What this
+/// machine cannot do is no error: [`Calibration::left_out`] says it.
+pub fn calibrate(
+    described: &Machine,
+    effort: &Effort,
+    observer: &dyn Observer,
+) -> Result<Calibration, Error> {
+    let watch = Watch::begin();
+    let sysfs = Path::new(SYSFS);
+    let cpus = allowed();
+    let first = *cpus.first().ok_or(Error::NoCpu)?;
+    let measured = on(first, || caches::measure(described, effort, observer))?;
+    let curve = on(first, || curve::measure(described, effort, observer))?;
+    let mut latencies = measured.latencies;
+    latencies.l3 = curve.l3;
+    let l3_ns = latencies.l3.map(|figure| figure.ns.median);
+    let pairs = cores::pairs(sysfs, &cpus, l3_ns, effort, observer)?;
+    let mut left_out = measured.left_out;
+    // The kernel says which CPUs are cores; where all of them are near, it does not matter which.
+    let far = pairs.iter().find(|pair| pair.told_same_core != Some(true));
+    let transfer = match far {
+        None => {
+            left_out.push("a line from core to core: there is one CPU, or one core".into());
+            None
+        }
+        Some(pair) => cores::transfer(pair.cpus, effort)?,
+    };
+    step(observer)?;
+    let (hops, without) = match hops::measure(effort, observer) {
+        Err(error @ Error::Program { .. }) => {
+            (hops::Hops::default(), vec![format!("hops: {error}")])
+        }
+        measured => measured?,
+    };
+    left_out.extend(without);
+    let disturbance = watch.end();
+    Ok(Calibration {
+        cpu_model: calibrated::cpu_model(),
+        cpus,
+        is_quick: effort.is_quick,
+        described: described.clone(),
+        clocks: measured.clocks,
+        has_huge_pages: measured.has_huge_pages,
+        capacities: curve::capacities(described, &latencies, &curve.points),
+        replacement: replacement::of(described, &latencies),
+        l2_prefetch_gain: gain(latencies.l2, latencies.l2_sequential),
+        l3_prefetch_gain: gain(latencies.l3, latencies.l3_sequential),
+        latencies,
+        transfer,
+        hops,
+        pairs,
+        curve: curve.points,
+        disturbance,
+        left_out,
+    })
+}

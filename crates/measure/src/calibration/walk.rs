@@ -1,0 +1,191 @@
+//! One thing to measure again and again: a walk through memory or code, by its steps.
+//!
+//! A walk's steps depend on each other, so its time over its steps is a latency and not a rate. It
+//! goes on where it stopped, so that short repetitions together see all of a large size.
+
+use crate::calibration::clock::nanoseconds_of;
+use crate::calibration::error::Error;
+use crate::calibration::native::chain::Chain;
+use crate::calibration::native::follow::IN_A_ROUND;
+use crate::calibration::native::jumps::Jumps;
+use crate::calibration::native::mapping::{Mapping, Pages};
+use crate::calibration::orders;
+use corehop_simulator::machine::LINE_SIZE_BYTES;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const LINE_BYTES: usize = LINE_SIZE_BYTES as usize;
+/// Rounds of loads in a repetition: 4096 loads, 400 us where each comes from memory.
+const ROUNDS: usize = 256;
+/// Lines of a walk through memory, each in a cell of its own, so that small pages show.
+const FLUSHED_LINES: usize = 4096;
+const CELL_BYTES: usize = 16 << 10;
+/// Fewest jumps in a repetition.
+const JUMPS: usize = 4096;
+
+/// Can be measured again and again.
+pub trait Repeated {
+    /// Brings what it needs to where it will be.
+    fn warm_up(&mut self);
+    /// One repetition: the nanoseconds of a step.
+    fn repeat(&mut self) -> f64;
+}
+
+/// In which order a walk goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// A random cycle, which no prefetcher follows.
+    Random,
+    /// Line after line.
+    Sequential,
+}
+
+/// The successors of so many lines; equal seeds give equal orders.
+fn successors(order: Order, lines: u32) -> Vec<u32> {
+    match order {
+        Order::Random => {
+            let mut random = ChaCha8Rng::seed_from_u64(lines.into());
+            orders::random(lines, &mut random)
+        }
+        Order::Sequential => orders::sequential(lines),
+    }
+}
+
+/// So much memory, for a walk or several after each other.
+pub fn memory(bytes: u64, pages: Pages) -> Result<Mapping, Error> {
+    Mapping::new(bytes as usize, pages).map_err(|source| Error::Memory { bytes, source })
+}
+
+/// Loads that go through all lines of a range.
+pub struct Walk {
+    chain: Chain,
+    lines: usize,
+}
+
+impl Walk {
+    /// Through the first `bytes` of a mapping, at least a line of it.
+    pub fn through(mapping: Mapping, bytes: u64, order: Order) -> Walk {
+        let lines = (bytes as usize / LINE_BYTES).max(1);
+        let next = successors(order, lines as u32);
+        let chain = Chain::new(mapping, &next, |line| line * LINE_BYTES);
+        Walk { chain, lines }
+    }
+
+    /// Through so much memory of its own.
+    pub fn of(bytes: u64, order: Order, pages: Pages) -> Result<Walk, Error> {
+        Ok(Walk::through(memory(bytes, pages)?, bytes, order))
+    }
+
+    /// Whether any of it is in huge pages.
+    pub fn is_huge(&self) -> bool {
+        self.chain.is_huge()
+    }
+
+    /// Gives the memory back, for another walk.
+    pub fn into_mapping(self) -> Mapping {
+        self.chain.into_mapping()
+    }
+}
+
+impl Repeated for Walk {
+    /// Twice around where that is soon done: the second time finds what the first brought in, as
+    /// later ones will.
+    fn warm_up(&mut self) {
+        const MANY_LINES: usize = 1 << 20;
+        let times = if self.lines > MANY_LINES { 1 } else { 2 };
+        self.chain.pass(times * self.lines);
+    }
+
+    fn repeat(&mut self) -> f64 {
+        nanoseconds_of(|| self.chain.follow(ROUNDS)) / (ROUNDS * IN_A_ROUND) as f64
+    }
+}
+
+/// Loads of lines that were thrown out of all caches before: what memory takes, however large the
+/// caches are.
+pub struct FlushedWalk {
+    chain: Chain,
+    places: Vec<usize>,
+}
+
+impl FlushedWalk {
+    /// Over lines that lie far apart, in such pages.
+    pub fn new(pages: Pages) -> Result<FlushedWalk, Error> {
+        let mut random = ChaCha8Rng::seed_from_u64(FLUSHED_LINES as u64);
+        let mut place = |cell: usize| {
+            let line = random.random_range(0..CELL_BYTES / LINE_BYTES);
+            cell * CELL_BYTES + line * LINE_BYTES
+        };
+        let places: Vec<usize> = (0..FLUSHED_LINES).map(&mut place).collect();
+        let next = successors(Order::Random, FLUSHED_LINES as u32);
+        let mapping = memory((FLUSHED_LINES * CELL_BYTES) as u64, pages)?;
+        let chain = Chain::new(mapping, &next, |line| places[line]);
+        Ok(FlushedWalk { chain, places })
+    }
+}
+
+impl Repeated for FlushedWalk {
+    fn warm_up(&mut self) {
+        self.chain.pass(FLUSHED_LINES);
+    }
+
+    fn repeat(&mut self) -> f64 {
+        self.chain.flush(&self.places);
+        nanoseconds_of(|| self.chain.pass(FLUSHED_LINES)) / FLUSHED_LINES as f64
+    }
+}
+
+/// Jumps that go through all lines of a range of code.
+pub struct CodeWalk {
+    jumps: Jumps,
+    lines: usize,
+}
+
+impl CodeWalk {
+    /// Through so many bytes of code.
+    ///
+    /// # Errors
+    /// What the system says, where programs may not make code.
+    pub fn of(bytes: u64) -> std::io::Result<CodeWalk> {
+        /// The last place in a line where a jump fits.
+        const LAST_OFFSET: usize = 59;
+        let lines = (bytes as usize / LINE_BYTES).max(1);
+        let mut random = ChaCha8Rng::seed_from_u64(lines as u64);
+        let mut offset = |_| random.random_range(0..=LAST_OFFSET);
+        let offsets: Vec<usize> = (0..lines).map(&mut offset).collect();
+        let next = successors(Order::Random, lines as u32);
+        let jumps = Jumps::new(&next, |line| offsets[line])?;
+        Ok(CodeWalk { jumps, lines })
+    }
+}
+
+impl Repeated for CodeWalk {
+    fn warm_up(&mut self) {
+        (0..2 * JUMPS.div_ceil(self.lines)).for_each(|_| self.jumps.run());
+    }
+
+    fn repeat(&mut self) -> f64 {
+        let passes = JUMPS.div_ceil(self.lines);
+        let all = || (0..passes).for_each(|_| self.jumps.run());
+        nanoseconds_of(all) / (passes * self.lines) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_walk_takes_time() {
+        let mut walks: Vec<Box<dyn Repeated>> = vec![
+            Box::new(Walk::of(64, Order::Random, Pages::Small).unwrap()),
+            Box::new(Walk::of(9000, Order::Sequential, Pages::Huge).unwrap()),
+            Box::new(Walk::of(65_536, Order::Random, Pages::Small).unwrap()),
+            Box::new(CodeWalk::of(16_384).unwrap()),
+        ];
+        for walk in &mut walks {
+            walk.warm_up();
+            assert!(walk.repeat() > 0.0);
+        }
+    }
+}

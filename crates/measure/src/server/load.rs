@@ -1,0 +1,142 @@
+//! The load: run as a shell command, and what it says of throughput.
+
+use super::printed::{create, last_lines, read};
+use super::role::Role;
+use crate::Error;
+use crate::error::NoNumber;
+use corehop_support::processes::{Process, end_with_this_process};
+use regex::Regex;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether a program has ended: this is how exact its time is.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+
+/// Why a text is no expression that finds a number.
+#[derive(Debug, thiserror::Error)]
+pub enum BadExpression {
+    /// It is no regular expression.
+    #[error(transparent)]
+    Syntax(#[from] regex::Error),
+    /// It has no group, or more than one.
+    #[error("it needs one group in parentheses, around the number")]
+    Groups,
+}
+
+/// Reads a regular expression that has exactly one group, whose last match is the number.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn expression(text: &str) -> Result<Regex, BadExpression> {
+    let expression = Regex::new(text)?;
+    match expression.captures_len() {
+        2 => Ok(expression),
+        _ => Err(BadExpression::Groups),
+    }
+}
+
+/// The number in the last match; thousands may be separated by commas.
+pub(crate) fn number(expression: &Regex, output: &str) -> Result<f64, Error> {
+    let failed = |problem| Error::NoThroughput {
+        expression: expression.clone(),
+        problem,
+        said: last_lines(output),
+    };
+    let last = expression.captures_iter(output).last();
+    let Some(number) = last.and_then(|captures| captures.get(1)) else {
+        return Err(failed(NoNumber::NoMatch));
+    };
+    let number = number.as_str();
+    match number.replace(',', "").parse() {
+        Ok(value) if f64::is_finite(value) && value > 0.0 => Ok(value),
+        _ => Err(failed(NoNumber::NotPositive(number.into()))),
+    }
+}
+
+/// Runs the command to its end, as long as `go_on` finds nothing against it; gives what it printed
+/// and how long that took in seconds. What it prints is kept in `folder` meanwhile.
+///
+/// # Errors
+/// Those of `go_on`; [`Error::Unwritable`], [`Error::NoShell`] and [`Error::LoadFailed`].
+pub fn run<E: From<Error>>(
+    (role, command): (Role, &str),
+    folder: &Path,
+    go_on: impl Fn() -> Result<(), E>,
+) -> Result<(String, f64), E> {
+    let (out, err) = (folder.join("load.out"), folder.join("load.err"));
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]).stdin(Stdio::null());
+    shell.stdout(create(&out)?).stderr(create(&err)?);
+    end_with_this_process(&mut shell);
+    let began = Instant::now();
+    let mut load = Process::spawn(&mut shell).map_err(|source| Error::NoShell { role, source })?;
+    let (status, seconds) = ended(|| load.ended(), began, go_on)?;
+    let printed = read(&out);
+    if !status.success() {
+        let said = last_lines(&(printed + &read(&err)));
+        return Err(E::from(Error::LoadFailed {
+            role,
+            command: command.into(),
+            status,
+            said,
+        }));
+    }
+    Ok((printed, seconds))
+}
+
+/// Waits until `program` says how it ended by itself, as long as `go_on` finds nothing against it;
+/// also the seconds since `began`.
+pub(crate) fn ended<E>(
+    mut program: impl FnMut() -> Option<ExitStatus>,
+    began: Instant,
+    go_on: impl Fn() -> Result<(), E>,
+) -> Result<(ExitStatus, f64), E> {
+    loop {
+        if let Some(status) = program() {
+            return Ok((status, began.elapsed().as_secs_f64()));
+        }
+        go_on()?;
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_match_is_the_throughput() {
+        let expression = expression("([0-9.,]+) requests per second").unwrap();
+        let found = |output: &str| number(&expression, output).ok();
+        let output = "SET: 10.5 requests per second\nGET: 12,345.5 requests per second\n";
+        assert_eq!(found(output), Some(12_345.5));
+        assert_eq!(found("0 requests per second"), None);
+        assert_eq!(found(".. requests per second"), None);
+        let refused = number(&expression, "one\ntwo").unwrap_err();
+        let expected = "([0-9.,]+) requests per second: the output has no match";
+        assert_eq!(refused.to_string(), expected);
+        assert_eq!(refused.said(), ["one", "two"]);
+    }
+
+    #[test]
+    fn an_expression_has_one_group() {
+        assert!(expression("[0-9]+").is_err());
+        assert!(expression("([0-9]+)/([0-9]+)").is_err());
+        assert!(expression("([0-9]+").is_err());
+        assert!(expression("(?:a|b)([0-9]+)").is_ok());
+    }
+
+    #[test]
+    fn a_load_gives_what_it_printed_and_its_failure_what_it_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let go_on = || Ok::<(), Error>(());
+        let run = |command| run((Role::Load, command), folder.path(), go_on);
+        let (printed, seconds) = run("echo 5; sleep 0.02").unwrap();
+        assert_eq!(printed, "5\n");
+        assert!(seconds >= 0.02);
+        let failed = run("echo half; echo wrong >&2; exit 3").unwrap_err();
+        assert_eq!(failed.to_string(), "the load failed, exit status: 3");
+        assert_eq!(failed.said(), ["half", "wrong"]);
+    }
+}

@@ -1,0 +1,244 @@
+//! One start of one side: until it is ready, under load, and ended.
+//!
+//! Both sides are started by the same words, with the same settings but for the hooks; what a
+//! started server goes through until it is measured is in `server/started`.
+
+use crate::machine::counters::{Count, Counting, Kind};
+use crate::server::load;
+use crate::server::orders::Orders;
+use crate::server::started::Started;
+use crate::server::{Backend, Hops, UnderLoad, environment};
+use crate::{Error, Observer};
+use corehop_patcher::InMemory;
+use corehop_plan::Plan;
+use corehop_support::processes::find;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Which server.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// As the user has it.
+    Original,
+    /// With the plan's hops.
+    Patched,
+}
+
+/// What one trial measured.
+pub struct Sample {
+    /// More is better; in which unit, the user knows.
+    pub throughput: f64,
+    /// What the load said of latency, where it was asked.
+    pub latency: Option<f64>,
+    /// How long the load took.
+    pub seconds: f64,
+    /// Of a patched server that told.
+    pub hops: Option<Hops>,
+    /// What the processor counted in the server during the load.
+    pub counts: Vec<Count>,
+}
+
+impl Sample {
+    /// How long a hop took, in nanoseconds; 0 when unknown.
+    pub fn hop_ns(&self) -> f64 {
+        self.hops.as_ref().map_or(0.0, |hops| hops.hop_ns)
+    }
+}
+
+/// What is started, and how.
+#[derive(Clone, Copy)]
+pub struct Setup<'a> {
+    /// What loads it.
+    pub under: &'a UnderLoad,
+    /// The original program and its arguments.
+    pub command: &'a [OsString],
+    /// The calls of libc that the patched side posts, as `COREHOP_SYSCALLS` names them.
+    pub system_calls: Option<&'a str>,
+    /// How many threads of one hook the patched side's cores take in turn, as `COREHOP_COHORT` says
+    /// it.
+    pub cohort: Option<u32>,
+    /// To be started in the place of the original with hooks in memory.
+    pub patched: Option<&'a Path>,
+    /// The function whose calls are counted, on both sides.
+    pub count: Option<&'a str>,
+    /// What moves threads at hooks.
+    pub backend: Backend,
+    /// What is counted in the server during the load.
+    pub kinds: &'a [Kind],
+    /// Who watches.
+    pub observer: &'a dyn Observer,
+}
+
+/// Everything that trials have in common.
+pub struct Trials<'a> {
+    setup: Setup<'a>,
+    program: PathBuf,
+    /// Without a patched file.
+    hooks: Option<InMemory>,
+    folder: tempfile::TempDir,
+    /// Where servers write statistics, also those that become another user.
+    statistics: tempfile::TempDir,
+}
+
+impl<'a> Trials<'a> {
+    /// Finds the program and makes its hooks; none where there is no plan.
+    ///
+    /// # Errors
+    /// [`Error::NotInPath`], [`Error::Hooks`] and [`Error::NoFolder`].
+    pub fn new(setup: Setup<'a>, plan: Option<&Plan>) -> Result<Self, Error> {
+        let program = find(&setup.command[0])?;
+        let hooks = match setup.patched {
+            Some(_) => None,
+            None => {
+                setup.observer.begin("analysing", None);
+                let hooks = match plan {
+                    Some(plan) => InMemory::new(&program, plan),
+                    None => InMemory::without_plan(&program),
+                };
+                setup.observer.end();
+                Some(hooks?)
+            }
+        };
+        Ok(Trials {
+            setup,
+            program,
+            hooks,
+            folder: corehop_support::atomic_file::private_folder().map_err(Error::NoFolder)?,
+            statistics: corehop_support::atomic_file::drop_box().map_err(Error::NoFolder)?,
+        })
+    }
+
+    /// What all of them have in common.
+    pub(crate) fn setup(&self) -> &Setup<'a> {
+        &self.setup
+    }
+
+    /// Starts one side and measures it.
+    ///
+    /// # Errors
+    /// Any but those of [`Trials::new`].
+    pub fn sample(&self, side: Side) -> Result<Sample, Error> {
+        let is_hooked = side == Side::Patched || self.setup.count.is_some();
+        let orders = Orders::new(self.statistics.path())?;
+        let mut command = self.command(side, is_hooked, &orders);
+        let Setup {
+            under, observer, ..
+        } = self.setup;
+        let mut server = Started::spawn(&mut command, under, observer, self.folder.path())?;
+        let sample = match &under.load {
+            Some(load) => self.under_load(&mut server, load, is_hooked.then_some(&orders)),
+            None => self.by_itself(&mut server, is_hooked.then_some(&orders)),
+        };
+        server.end();
+        if side == Side::Patched {
+            let said = server.errors();
+            said.lines().for_each(|line| observer.said(line));
+        }
+        sample
+    }
+
+    fn command(&self, side: Side, is_hooked: bool, orders: &Orders) -> Command {
+        let words = self.setup.command;
+        // A name without a slash would be looked for on PATH.
+        let file = self.setup.patched.filter(|_| is_hooked);
+        let file = file.map(|file| std::path::absolute(file).unwrap_or_else(|_| file.into()));
+        let mut command = Command::new(file.as_ref().unwrap_or(&self.program));
+        if file.is_none() {
+            command.arg0(&words[0]);
+        }
+        command.args(&words[1..]);
+        environment::prepare(&mut command, self.setup.backend);
+        if is_hooked {
+            orders.give(&mut command, self.setup.under.load.is_some());
+            if let Some(hooks) = &self.hooks {
+                hooks.hook(&mut command, None);
+            }
+            self.set(&mut command, side);
+        }
+        command
+    }
+
+    /// What the hooks of a side do.
+    fn set(&self, command: &mut Command, side: Side) {
+        if side == Side::Original {
+            command.env("COREHOP_BACKEND", "count");
+            return;
+        }
+        if let Some(calls) = self.setup.system_calls {
+            command.env("COREHOP_SYSCALLS", calls);
+        }
+        if let Some(threads) = self.setup.cohort {
+            command.env("COREHOP_COHORT", threads.to_string());
+        }
+    }
+
+    fn under_load(
+        &self,
+        server: &mut Started<'_>,
+        load: &str,
+        orders: Option<&Orders>,
+    ) -> Result<Sample, Error> {
+        server.prepare(load)?;
+        let before = orders.and_then(|orders| orders.ask(|| server.processes()));
+        let mut counting = self.counting(server);
+        let (printed, seconds) = server.load(load)?;
+        let counts = counting.as_mut().and_then(|counting| counting.read().ok());
+        // Who told nothing before is not waited for once more.
+        let hops = orders.zip(before).and_then(|(orders, before)| {
+            let after = orders.ask(|| server.processes())?;
+            Some(after.since(&before))
+        });
+        Ok(Sample {
+            throughput: self.throughput(&printed, seconds, hops.as_ref())?,
+            latency: self.latency(&printed)?,
+            seconds,
+            hops,
+            counts: counts.unwrap_or_default(),
+        })
+    }
+
+    /// A program that ends by itself is its own load.
+    fn by_itself(
+        &self,
+        program: &mut Started<'_>,
+        orders: Option<&Orders>,
+    ) -> Result<Sample, Error> {
+        let mut counting = self.counting(program);
+        let (printed, seconds) = program.finish()?;
+        let counts = counting.as_mut().and_then(|counting| counting.read().ok());
+        Ok(Sample {
+            throughput: self.throughput(&printed, seconds, None)?,
+            latency: None,
+            seconds,
+            hops: orders.and_then(Orders::told),
+            counts: counts.unwrap_or_default(),
+        })
+    }
+
+    fn counting(&self, server: &Started<'_>) -> Option<Counting> {
+        Counting::of(self.setup.kinds, &server.processes()).ok()
+    }
+
+    fn latency(&self, printed: &str) -> Result<Option<f64>, Error> {
+        let expression = self.setup.under.latency.as_ref();
+        let found = expression.map(|expression| load::number(expression, printed));
+        found.transpose()
+    }
+
+    fn throughput(&self, printed: &str, seconds: f64, hops: Option<&Hops>) -> Result<f64, Error> {
+        if let Some(expression) = &self.setup.under.throughput {
+            return load::number(expression, printed);
+        }
+        let Some(symbol) = self.setup.count else {
+            return Ok(1.0 / seconds);
+        };
+        match hops.and_then(|hops| hops.calls.get(symbol)).copied() {
+            Some(calls) if calls > 0 => Ok(calls as f64 / seconds),
+            _ => Err(Error::NeverCalled {
+                symbol: symbol.into(),
+            }),
+        }
+    }
+}

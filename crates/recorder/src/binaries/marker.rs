@@ -1,0 +1,285 @@
+//! Where a request begins: from what the user typed to a place in a file, unless the server's own
+//! system calls or a no-op in its code are to say it.
+//!
+//! A name is looked for as the linker's symbol first, then as the whole demangled name, then as its
+//! last parts (`dispatch_command`, `Protocol::end_statement`). The first kind that matches counts,
+//! and a name that several functions bear is refused, because requests would be miscounted.
+
+use super::binary::Binary;
+use corehop_symbolizer::{self as symbols, Symbol};
+use corehop_traces::function_name::{ends_in, module_and_name, without_parameters};
+use corehop_wire::ring::RequestMarker;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+/// Why a place where requests begin was not found.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The functions of the module are not known.
+    #[error(transparent)]
+    Symbols(#[from] symbols::Error),
+    /// The module is no program and no library.
+    #[error("--request-at: {path} is not an x86-64 ELF file")]
+    NotElf {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The module has no code at the offset.
+    #[error("--request-at: {path} has no code at {offset:#x}")]
+    NoCode {
+        /// The module.
+        path: PathBuf,
+        /// The virtual address.
+        offset: u64,
+    },
+    /// There is no such module.
+    #[error("--request-at: there is no module {module:?}")]
+    NoModule {
+        /// Its name.
+        module: String,
+    },
+    /// The module has no such function.
+    #[error("--request-at: {path} has no function named {name:?}")]
+    Unknown {
+        /// The module.
+        path: PathBuf,
+        /// The name.
+        name: String,
+        /// Names that differ little.
+        close: Vec<String>,
+    },
+    /// Several functions have the name.
+    #[error("--request-at: {name:?} is ambiguous in {path}")]
+    Ambiguous {
+        /// The module.
+        path: PathBuf,
+        /// The name.
+        name: String,
+        /// The functions, each as it can be named instead.
+        choices: Vec<String>,
+    },
+}
+
+impl Error {
+    /// What the user can do about it; `None` where the symbolizer's error says so.
+    pub fn remedy(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            Error::Symbols(_) => return None,
+            Error::NotElf { .. } => "name the server's program or a library of it".into(),
+            Error::NoCode { .. } => {
+                "offsets are virtual addresses in the ELF file, as `nm` prints them".into()
+            }
+            Error::NoModule { .. } => "name the module by its path".into(),
+            Error::Unknown { close, .. } if close.is_empty() => {
+                "name it as MODULE+0xOFFSET, or as PROGRAM:NAME where the command starts another \
+                 program that has it"
+                    .into()
+            }
+            Error::Unknown { close, .. } => format!("did you mean {}?", close.join(", ")).into(),
+            Error::Ambiguous { .. } => "name one of:".into(),
+        })
+    }
+}
+
+/// Finds `text` (`NAME`, `MODULE:NAME`, `MODULE+0xOFFSET`, `syscalls`, `magic` or `magic:ID`) for
+/// the server `program`.
+pub fn resolve(text: &str, program: &Path) -> Result<RequestMarker, Error> {
+    match text {
+        "syscalls" => return Ok(RequestMarker::SystemCalls),
+        "magic" => return Ok(RequestMarker::NoOp { number: None }),
+        _ => {}
+    }
+    if let Some(Ok(number)) = text.strip_prefix("magic:").map(str::parse) {
+        let number = Some(number);
+        return Ok(RequestMarker::NoOp { number });
+    }
+    if let Some((module, offset)) = text.rsplit_once("+0x")
+        && let Ok(offset) = u64::from_str_radix(offset, 16)
+    {
+        let path = module_path(module, program)?;
+        return at_offset(path, offset);
+    }
+    let (path, name) = match module_and_name(text) {
+        Some((module, name)) => (module_path(module, program)?, name),
+        None => (program.to_owned(), text),
+    };
+    let functions = symbols::of(&path)?;
+    let offset = offset_of(name, &functions).map_err(|problem| problem.of(name, &path))?;
+    at_offset(path, offset)
+}
+
+fn at_offset(path: PathBuf, offset: u64) -> Result<RequestMarker, Error> {
+    let Ok(binary) = Binary::read(&path) else {
+        return Err(Error::NotElf { path });
+    };
+    let Some(file_offset) = binary.file_offset(offset) else {
+        return Err(Error::NoCode { path, offset });
+    };
+    let path = path.to_string_lossy().into_owned();
+    Ok(RequestMarker::At { path, file_offset })
+}
+
+/// The file that `module` names: the program itself, a path, a library where the loader looks, or
+/// a program in PATH, which the first one may execute.
+fn module_path(module: &str, program: &Path) -> Result<PathBuf, Error> {
+    let named = |path: &Path| path.file_name().is_some_and(|name| name == module);
+    if named(program) {
+        return Ok(program.to_owned());
+    }
+    let folders = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
+    let standard = [
+        "/lib/x86_64-linux-gnu",
+        "/usr/lib/x86_64-linux-gnu",
+        "/lib64",
+        "/usr/lib64",
+        "/usr/local/lib",
+    ];
+    let candidates: Vec<PathBuf> = match module.contains('/') {
+        true => vec![module.into()],
+        false => folders
+            .split(':')
+            .filter(|folder| !folder.is_empty())
+            .chain(standard)
+            .map(|folder| Path::new(folder).join(module))
+            .collect(),
+    };
+    let found = candidates.iter().find_map(|path| path.canonicalize().ok());
+    let in_path = || {
+        corehop_support::processes::find(module.as_ref())
+            .ok()?
+            .canonicalize()
+            .ok()
+    };
+    found.or_else(in_path).ok_or_else(|| Error::NoModule {
+        module: module.into(),
+    })
+}
+
+#[derive(Debug)]
+enum Problem<'a> {
+    /// The closest names.
+    Unknown(Vec<&'a str>),
+    Ambiguous(Vec<&'a Symbol>),
+}
+
+impl Problem<'_> {
+    /// The error, of a function `name` of the file at `path`.
+    fn of(self, name: &str, path: &Path) -> Error {
+        let (name, file) = (name.to_owned(), path.to_owned());
+        match self {
+            Problem::Unknown(close) => Error::Unknown {
+                path: file,
+                name,
+                close: close.into_iter().map(str::to_owned).collect(),
+            },
+            Problem::Ambiguous(choices) => {
+                let module = path.file_name().unwrap_or_default().to_string_lossy();
+                let lines = choices.iter().map(|function| {
+                    let (offset, name) = (function.offset, &function.name);
+                    format!("{module}+{offset:#x}  {name}")
+                });
+                Error::Ambiguous {
+                    path: file,
+                    name,
+                    choices: lines.collect(),
+                }
+            }
+        }
+    }
+}
+
+fn offset_of<'a>(name: &str, functions: &'a [Symbol]) -> Result<u64, Problem<'a>> {
+    let is_symbol = |f: &Symbol| f.symbol == name || f.aliases.iter().any(|alias| alias == name);
+    let is_name = |f: &Symbol| f.name == name;
+    let is_base = |f: &Symbol| ends_in(&f.name, name);
+    let kinds: [&dyn Fn(&Symbol) -> bool; 3] = [&is_symbol, &is_name, &is_base];
+    for is_match in kinds {
+        let matches: Vec<&Symbol> = functions.iter().filter(|f| is_match(f)).collect();
+        match matches[..] {
+            [] => {}
+            [only] => return Ok(only.offset),
+            _ => return Err(Problem::Ambiguous(matches)),
+        }
+    }
+    Err(Problem::Unknown(closest(name, functions)))
+}
+
+/// The three names that differ least, as long as they are close at all or begin the same.
+fn closest<'a>(name: &str, functions: &'a [Symbol]) -> Vec<&'a str> {
+    const FAR: usize = 4;
+    let last = |name: &'a str| {
+        let base = without_parameters(name);
+        base.rsplit("::").next().unwrap_or(base)
+    };
+    let distance = |base: &str| match strsim::levenshtein(name, base) {
+        distance if distance < FAR && distance < name.len() => Some(distance),
+        _ => base.starts_with(name).then_some(FAR),
+    };
+    let mut candidates: Vec<(usize, &str)> = functions
+        .iter()
+        .map(|function| last(&function.name))
+        .filter_map(|base| Some((distance(base)?, base)))
+        .collect();
+    candidates.sort_unstable();
+    candidates.dedup();
+    candidates.iter().take(3).map(|(_, base)| *base).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(offset: u64, symbol: &str, name: &str) -> Symbol {
+        Symbol {
+            offset,
+            size: 16,
+            symbol: symbol.into(),
+            name: name.into(),
+            aliases: Vec::new(),
+        }
+    }
+
+    fn functions() -> Vec<Symbol> {
+        vec![
+            function(1, "_Z16dispatch_commandP3THD", "dispatch_command(THD*)"),
+            function(2, "_ZN2ns3runEPFviE", "ns::run(void (*)(int))"),
+            function(3, "_ZN2on3runEv", "on::run() const"),
+            function(4, "run", "run"),
+            function(5, "_ZN12_GLOBAL__N_13getEv", "(anonymous namespace)::get()"),
+        ]
+    }
+
+    #[test]
+    fn a_function_is_found_by_symbol_demangled_name_or_base_name() {
+        let functions = functions();
+        let found = |name| offset_of(name, &functions).ok();
+        assert_eq!(found("_Z16dispatch_commandP3THD"), Some(1));
+        assert_eq!(found("dispatch_command(THD*)"), Some(1));
+        assert_eq!(found("dispatch_command"), Some(1));
+        assert_eq!(found("ns::run"), Some(2));
+        assert_eq!(found("run"), Some(4));
+        assert_eq!(found("get"), Some(5));
+    }
+
+    #[test]
+    fn a_base_name_of_two_functions_is_ambiguous() {
+        let functions = &functions()[..3];
+        let Err(Problem::Ambiguous(choices)) = offset_of("run", functions) else {
+            panic!("found one");
+        };
+        assert_eq!(choices.iter().map(|f| f.offset).collect::<Vec<_>>(), [2, 3]);
+    }
+
+    #[test]
+    fn an_unknown_name_comes_with_close_ones() {
+        let functions = functions();
+        let Err(Problem::Unknown(close)) = offset_of("dispatch_comand", &functions) else {
+            panic!("found one");
+        };
+        assert_eq!(close, ["dispatch_command"]);
+        let Err(Problem::Unknown(close)) = offset_of("dispatch", &functions) else {
+            panic!("a beginning is not a name");
+        };
+        assert_eq!(close, ["dispatch_command"]);
+    }
+}

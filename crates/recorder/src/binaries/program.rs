@@ -1,0 +1,98 @@
+//! The command to record: found and checked before anything is started.
+
+use super::binary::{Binary, Unfit};
+use corehop_support::processes::{NotInPath, is_executable, started};
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Why a program cannot be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It is not in PATH.
+    #[error(transparent)]
+    NotInPath(#[from] NotInPath),
+    /// There is no such file, or no such interpreter of it.
+    #[error("cannot start {path}: {source}")]
+    Absent {
+        /// The program.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It is no file that may be executed.
+    #[error("{path} is not an executable file")]
+    NotExecutable {
+        /// The program.
+        path: PathBuf,
+    },
+    /// It may not be read.
+    #[error("cannot read {path}: {source}")]
+    Unreadable {
+        /// The program.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It is for another machine, or no program at all.
+    #[error("{path} is not an x86-64 ELF program")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl Error {
+    /// What the user can do about it.
+    pub fn remedy(&self) -> Cow<'static, str> {
+        match self {
+            Error::NotInPath(error) => error.remedy().into(),
+            Error::Absent { .. } | Error::NotExecutable { .. } => {
+                "name the server's program after --".into()
+            }
+            Error::Unreadable { .. } => "recording needs the right to read the program".into(),
+            Error::Foreign { .. } => "corehop records x86-64 Linux servers only".into(),
+        }
+    }
+}
+
+/// The server's program; of a script, its interpreter.
+pub struct Program {
+    /// As it is started: the name it was given by, looked up in PATH.
+    pub path: PathBuf,
+    /// Its first arguments, of a script: what its first line and its name say.
+    pub arguments: Vec<OsString>,
+    /// The file itself, behind any links.
+    pub resolved: PathBuf,
+}
+
+/// Finds the program `name` the way a shell does.
+pub fn find(name: &str) -> Result<Program, Error> {
+    let named = corehop_support::processes::find(name.as_ref())?;
+    let absent = |source| Error::Absent {
+        path: named.clone(),
+        source,
+    };
+    named.metadata().map_err(absent)?;
+    check_executable(&named)?;
+    let started = started(&named, named.clone().into()).map_err(absent)?;
+    let path = started.program;
+    let resolved = path.canonicalize().map_err(absent)?;
+    check_executable(&path)?;
+    match Binary::read(&resolved) {
+        Ok(_) => Ok(Program {
+            path,
+            arguments: started.names[1..].to_vec(),
+            resolved,
+        }),
+        Err(Unfit::Unreadable(source)) => Err(Error::Unreadable { path, source }),
+        Err(Unfit::Foreign) => Err(Error::Foreign { path }),
+    }
+}
+
+fn check_executable(path: &Path) -> Result<(), Error> {
+    match is_executable(path) {
+        true => Ok(()),
+        false => Err(Error::NotExecutable { path: path.into() }),
+    }
+}

@@ -1,0 +1,277 @@
+//! Why a recording failed, and what the user can do about it.
+
+use crate::binaries::{marker, program};
+use crate::choice::TooMany;
+use crate::{system, tools, trace_file};
+use std::borrow::Cow;
+use std::io::ErrorKind;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+const RAISE_FILE_LIMIT: &str = "raise the limit on file sizes (`ulimit -f`), which also counts for \
+                                the 18 MiB that are shared with the server";
+
+pub(crate) const MIB: u64 = 1 << 20;
+
+/// Why a recording could not begin, or did not end as it should.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// QEMU or the plugin is missing.
+    #[error(transparent)]
+    Tools(#[from] tools::Error),
+    /// There is no machine to record.
+    #[error(transparent)]
+    Guest(#[from] system::Error),
+    /// One of these, of a server on a machine, whose console ended so.
+    #[error("{error}")]
+    InGuest {
+        /// Which.
+        error: Box<Error>,
+        /// The console's last lines.
+        last_lines: Vec<String>,
+    },
+    /// The load on the machine failed.
+    #[error("the load failed: {status}")]
+    LoadFailed {
+        /// How it ended.
+        status: ExitStatus,
+    },
+    /// The machine ended before its server or load.
+    #[error("the guest ended before its server or load did")]
+    GuestFailed,
+    /// The server's program cannot be recorded.
+    #[error(transparent)]
+    Program(#[from] program::Error),
+    /// It is not known where a request begins.
+    #[error(transparent)]
+    Marker(#[from] marker::Error),
+    /// So many requests cannot be chosen.
+    #[error(transparent)]
+    Choice(#[from] TooMany),
+    /// The trace cannot be written to where it is to go.
+    #[error(transparent)]
+    TraceFile(#[from] trace_file::Error),
+    /// The library to load first is not there.
+    #[error("--preload {path}: {source}")]
+    Preload {
+        /// The library.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The memory to share with the server could not be made.
+    #[error(transparent)]
+    SharedMemory(#[from] corehop_wire::ring::Error),
+    /// What the server prints cannot be kept.
+    #[error("{path}: {source}")]
+    Log {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// QEMU could not be started.
+    #[error("cannot start {qemu}: {source}")]
+    Start {
+        /// The program.
+        qemu: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// QEMU ended without having loaded the plugin.
+    #[error("QEMU did not load the plugin")]
+    PluginNotLoaded,
+    /// The server ended, and nothing was recorded.
+    #[error("the server ended ({status}) before any request")]
+    ServerEndedEarly {
+        /// How it ended.
+        status: ExitStatus,
+        /// Where requests were to begin.
+        request_at: String,
+        /// The version of QEMU.
+        qemu: String,
+    },
+    /// The recording was interrupted, and nothing was recorded.
+    #[error("interrupted before any request")]
+    InterruptedEarly {
+        /// Where requests were to begin.
+        request_at: String,
+    },
+    /// The recording was interrupted, and the trace is whole.
+    #[error("interrupted; the trace holds what came before")]
+    Interrupted,
+    /// The server failed, and the trace is whole.
+    #[error("the server failed: {status}")]
+    ServerFailed {
+        /// How it ended.
+        status: ExitStatus,
+        /// The version of QEMU.
+        qemu: String,
+    },
+    /// Server and recorder took too much memory; the trace is whole, if anything was recorded.
+    #[error(
+        "server and recorder took {} MiB of memory, more than --memory-limit {limit_mib}",
+        .bytes / MIB
+    )]
+    MemoryLimit {
+        /// What they took.
+        bytes: u64,
+        /// What they were to take at most.
+        limit_mib: u64,
+    },
+    /// The trace could not be written to its end.
+    #[error("{source}")]
+    Write {
+        /// Why.
+        source: corehop_traces::Error,
+        /// The file with what was recorded until then.
+        partial: PathBuf,
+    },
+}
+
+impl Error {
+    /// Whether the server, its load or the machine that they run on failed.
+    pub fn is_of_server(&self) -> bool {
+        matches!(
+            self,
+            Error::PluginNotLoaded
+                | Error::ServerEndedEarly { .. }
+                | Error::ServerFailed { .. }
+                | Error::LoadFailed { .. }
+                | Error::GuestFailed
+                | Error::MemoryLimit { .. }
+                | Error::InterruptedEarly { .. }
+        )
+    }
+
+    /// What the user can do about it; `None` where the message says so itself, or where it is the
+    /// error of another crate, for which the caller knows.
+    pub fn remedy(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            Error::Tools(error) => error.remedy().into(),
+            Error::Guest(error) => error.remedy(),
+            Error::InGuest { error, .. } => match **error {
+                Error::MemoryLimit { .. } => "raise the limit, or give the guest less memory \
+                                              (--guest-memory)"
+                    .into(),
+                _ => return error.remedy(),
+            },
+            Error::LoadFailed { .. } => {
+                "its own messages say why; what it needs besides the files that the command names \
+                 is to be named by --copy, or to be in --rootfs"
+                    .into()
+            }
+            Error::GuestFailed => {
+                "its last lines say why; a kernel that runs out of memory needs --guest-memory"
+                    .into()
+            }
+            Error::Program(error) => error.remedy(),
+            Error::Marker(error) => return error.remedy(),
+            Error::Choice(error) => error.remedy().into(),
+            Error::TraceFile(error) => return error.remedy(),
+            Error::Interrupted => return None,
+            Error::Preload { .. } => "name the library by its path".into(),
+            Error::SharedMemory(error) if error.is_file_limit() => RAISE_FILE_LIMIT.into(),
+            Error::SharedMemory(_) => "`corehop doctor` says how much memory is free".into(),
+            Error::Log { .. } => "set TMPDIR to a folder that can be written to".into(),
+            Error::Start { .. } => "`corehop doctor` tries it".into(),
+            Error::PluginNotLoaded => {
+                "QEMU's own message says why; the plugin built with this command is needed, and \
+                 for the plugin API of that QEMU (COREHOP_QEMU, COREHOP_QEMU_PLUGIN)"
+                    .into()
+            }
+            Error::ServerEndedEarly { status, qemu, .. } | Error::ServerFailed { status, qemu }
+                if may_be_qemus_fault(*status, qemu) =>
+            {
+                newer_qemu(qemu).into()
+            }
+            Error::ServerEndedEarly { request_at, .. } | Error::InterruptedEarly { request_at } => {
+                format!(
+                    "nothing was written; check that the server starts and was sent \
+                     requests, and that they enter --request-at {request_at:?}"
+                )
+                .into()
+            }
+            Error::ServerFailed { .. } => {
+                "its own messages say why; the trace holds what came before".into()
+            }
+            Error::MemoryLimit { .. } => {
+                "raise the limit, or let the server reserve less: QEMU keeps flags for every page \
+                 that is reserved (mariadbd: --innodb-buffer-pool-size=64M \
+                 --innodb-buffer-pool-size-max=64M)"
+                    .into()
+            }
+            Error::Write { source, partial } => {
+                let remedy = match source {
+                    corehop_traces::Error::Write { source, path } => match source.kind() {
+                        ErrorKind::FileTooLarge => RAISE_FILE_LIMIT.into(),
+                        _ => corehop_support::atomic_file::remedy(path, source),
+                    },
+                    _ => "please report this".into(),
+                };
+                let partial = partial.display();
+                format!("{remedy}; what was recorded until then is in {partial}").into()
+            }
+        })
+    }
+}
+
+/// Whether a server that has ended so under this version of QEMU may have met a fault of QEMU's.
+fn may_be_qemus_fault(status: ExitStatus, qemu: &str) -> bool {
+    let of_a_crash = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGABRT];
+    let is_old = qemu.starts_with(['6', '7', '8']);
+    is_old
+        && status
+            .signal()
+            .is_some_and(|signal| of_a_crash.contains(&signal))
+}
+
+fn newer_qemu(qemu: &str) -> String {
+    format!(
+        "its own messages say whether it gave up by itself; if not, QEMU {qemu} is what crashes, \
+         as under postgres: build QEMU 10 (`make qemu` in a checkout, `sh \
+         /usr/share/corehop/scripts/qemu.sh` with the Debian package) and set COREHOP_QEMU={}",
+        tools::built_qemu().display()
+    )
+}
+
+/// What ended a recording too early: the recording itself, or whoever drove the server.
+#[derive(Debug)]
+pub enum Stopped<E> {
+    /// The recording failed.
+    Recording(Error),
+    /// The driver failed, and the recording with it.
+    Driver(E),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remedy(raw_status: i32, qemu: &str) -> String {
+        let status = ExitStatus::from_raw(raw_status);
+        let qemu = qemu.into();
+        Error::ServerFailed { status, qemu }
+            .remedy()
+            .unwrap()
+            .into()
+    }
+
+    #[test]
+    fn a_crash_under_an_old_qemu_names_the_new_one() {
+        for signal in [libc::SIGSEGV, libc::SIGABRT] {
+            let said = remedy(signal, "7.2.22");
+            assert!(said.contains("QEMU 7.2.22 is what crashes"), "{said}");
+            assert!(said.contains("`make qemu`"), "{said}");
+            assert!(said.contains("COREHOP_QEMU=/"), "{said}");
+        }
+        for (status, qemu) in [
+            (libc::SIGSEGV, "10.0.13"),
+            (libc::SIGKILL, "7.2"),
+            (256, "7.2"),
+        ] {
+            assert!(!remedy(status, qemu).contains("make qemu"));
+        }
+    }
+}

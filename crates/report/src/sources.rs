@@ -1,0 +1,51 @@
+//! Where the functions that a report names are written, as far as the binaries are here and say so.
+//!
+//! A trace has no source lines. They are looked up when a report is made, in the very build that
+//! was recorded, and for the functions shown alone; without that build a report has none.
+
+use corehop_partitioner::attribution::Explanation;
+use corehop_symbolizer::SourceLines;
+use corehop_traces::FunctionId;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// `file:line` by the function's name.
+pub struct Sources(BTreeMap<String, String>);
+
+impl Sources {
+    /// Of the plan's functions and the first `top` of those that change most.
+    pub fn of(explained: &Explanation<'_>, top: usize) -> Sources {
+        let functions = explained.trace.functions();
+        let mut first = BTreeMap::<&str, FunctionId>::new();
+        for (number, function) in functions.iter().enumerate() {
+            let of = FunctionId::from_index(number);
+            first.entry(&function.name).or_insert(of);
+        }
+        let movers = explained.movers();
+        let movers = movers.iter().take(top);
+        let moved = movers.filter_map(|mover| first.get(mover.name.as_str()).copied());
+        let planned = explained.placed.iter().map(|placed| placed.function);
+        let mut lines = SourceLines::default();
+        let line = |of: FunctionId| {
+            let function = &functions[of.index()];
+            let module = &explained.trace.modules()[function.module as usize];
+            let path = Path::new(&module.path);
+            let source = lines.of(path, &module.build_id, function.offset)?;
+            let place = format!("{}:{}", source.file, source.line);
+            Some((function.name.clone(), place))
+        };
+        Sources(planned.chain(moved).filter_map(line).collect())
+    }
+
+    /// All that are known, by name.
+    pub fn all(&self) -> &BTreeMap<String, String> {
+        &self.0
+    }
+
+    /// The file's name and folder, and the line: of a build's long paths what tells files apart.
+    pub fn short(&self, name: &str) -> Option<String> {
+        let place = self.0.get(name)?;
+        let parts: Vec<&str> = place.rsplitn(3, '/').take(2).collect();
+        Some(parts.into_iter().rev().collect::<Vec<_>>().join("/"))
+    }
+}

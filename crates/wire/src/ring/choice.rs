@@ -1,0 +1,196 @@
+//! Which requests are recorded: chosen by number, as their marks come.
+//!
+//! Every mark of the server is counted and gives its request a number, from 1. Recorded are either
+//! the first so many or those on a list that the recorder made before the server started. No lock:
+//! a request *pends* from before its mark is counted until it has ended or turned out not to be
+//! recorded, so whoever sees nothing pending and nothing left to choose knows that all is recorded.
+
+use crate::ring::header::Counts;
+use crate::ring::memory::Memory;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Requests apart, fewer than this, between which a server stays instrumented: two switches make it
+/// translate its code twice, which costs what callbacks that write nothing cost 500 requests of
+/// mariadbd or 2000 of redis-server (docs/guide/recording.md).
+const NEAR_REQUESTS: u64 = 1000;
+
+/// One request declined, in the upper half of `open`.
+const DECLINED: u64 = 1 << 32;
+
+/// A request mark, counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Number of the request among all that the server serves, from 1.
+    pub number: u64,
+    /// Whether the request is to be recorded. One that is pends until [`Memory::decline`] or
+    /// [`Memory::count_end`].
+    pub chosen: bool,
+}
+
+/// How far the requests have come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Requests {
+    /// Marks seen, of requests recorded or not.
+    pub seen: u64,
+    /// Requests chosen so far.
+    pub chosen: u64,
+    /// Chosen requests that have ended.
+    pub ended: u64,
+}
+
+impl Memory {
+    fn counts(&self) -> &Counts {
+        &self.header().counts
+    }
+
+    /// Counts a request mark and says whether its request is to be recorded.
+    pub fn count_mark(&self) -> Mark {
+        let counts = self.counts();
+        counts.open.fetch_add(1, Ordering::SeqCst);
+        let before = counts.marks.fetch_add(1, Ordering::SeqCst);
+        let number = before.wrapping_add(1);
+        let chosen = !self.is_paused() && (self.is_listed(number) || self.take_declined());
+        if !chosen {
+            self.settle();
+        }
+        Mark { number, chosen }
+    }
+
+    /// A chosen request cannot be recorded from its beginning: the next one takes its place.
+    pub fn decline(&self) {
+        self.counts().open.fetch_add(DECLINED - 1, Ordering::SeqCst);
+    }
+
+    /// A chosen request has ended, by another mark or with its thread.
+    pub fn count_end(&self) {
+        self.counts().ended.fetch_add(1, Ordering::SeqCst);
+        self.settle();
+    }
+
+    /// Ends recording with the last request that was to be recorded.
+    ///
+    /// What has come of all numbers is asked while this request pends: if each was met before, its
+    /// request pended before, so once nothing is open all of them have settled. Asked afterwards,
+    /// the last could just have begun.
+    fn settle(&self) {
+        loop {
+            let all_met = self.all_met();
+            let before = self.counts().open.fetch_sub(1, Ordering::SeqCst);
+            let open = before.wrapping_sub(1);
+            if open == 0 && all_met {
+                return self.stop();
+            }
+            if open > 0 || all_met || !self.all_met() {
+                return;
+            }
+            // The last was met meanwhile, by a thread that may have settled before this one did.
+            self.counts().open.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Whether each number to be recorded was met. It stays true.
+    fn all_met(&self) -> bool {
+        let counts = self.counts();
+        match self.listed().last() {
+            Some(last) => counts.marks.load(Ordering::SeqCst) >= last.load(Ordering::Relaxed),
+            None => counts.taken.load(Ordering::SeqCst) >= self.settings().request_limit,
+        }
+    }
+
+    fn has_declined(&self) -> bool {
+        self.counts().open.load(Ordering::SeqCst) >= DECLINED
+    }
+
+    fn is_listed(&self, number: u64) -> bool {
+        let listed = self.listed();
+        if listed.is_empty() {
+            let taken = self.counts().taken.fetch_add(1, Ordering::SeqCst);
+            return taken < self.settings().request_limit;
+        }
+        let place = place_of(listed, number);
+        let is = listed
+            .get(place)
+            .is_some_and(|listed| listed.load(Ordering::Relaxed) == number);
+        self.counts()
+            .taken
+            .fetch_add(u64::from(is), Ordering::SeqCst);
+        is
+    }
+
+    fn take_declined(&self) -> bool {
+        let fewer = |open: u64| open.checked_sub(DECLINED);
+        let open = &self.counts().open;
+        open.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fewer)
+            .is_ok()
+    }
+
+    /// True once every request to be recorded has been chosen.
+    pub fn is_exhausted(&self) -> bool {
+        self.all_met() && !self.has_declined()
+    }
+
+    /// How many requests from now the next one to be recorded comes, at least 1; `None` when none
+    /// does as things stand.
+    pub fn distance_to_next(&self) -> Option<u64> {
+        let counts = self.counts();
+        if self.is_paused() || self.is_stopped() || self.is_exhausted() {
+            return None;
+        }
+        let listed = self.listed();
+        if listed.is_empty() || self.has_declined() {
+            return Some(1);
+        }
+        let seen = counts.marks.load(Ordering::SeqCst);
+        let next = listed.get(place_of(listed, seen.saturating_add(1)))?;
+        // A number that the server has overwritten may be any.
+        let distance = next.load(Ordering::Relaxed).saturating_sub(seen);
+        Some(distance.max(1))
+    }
+
+    /// Whether the next request to be recorded comes so soon that the server stays instrumented.
+    pub fn is_next_near(&self) -> bool {
+        self.distance_to_next()
+            .is_some_and(|next| next < NEAR_REQUESTS)
+    }
+
+    /// How far the requests have come.
+    pub fn requests(&self) -> Requests {
+        let counts = self.counts();
+        let most = match self.listed().len() as u64 {
+            0 => self.settings().request_limit,
+            listed => listed,
+        };
+        Requests {
+            seen: counts.marks.load(Ordering::SeqCst),
+            chosen: counts.taken.load(Ordering::SeqCst).min(most),
+            ended: counts.ended.load(Ordering::SeqCst),
+        }
+    }
+
+    /// Chooses no more requests until told otherwise; those begun are recorded to their end.
+    pub fn set_paused(&self, paused: bool) {
+        self.counts().paused.set(paused, Ordering::SeqCst);
+    }
+
+    /// Whether no requests are chosen for now.
+    pub fn is_paused(&self) -> bool {
+        self.counts().paused.is_set()
+    }
+
+    /// Names the requests to record by number, ascending, as many as [`Settings`] says there are
+    /// chosen. To be called before the plugin starts.
+    ///
+    /// [`Settings`]: crate::ring::Settings
+    pub fn set_listed(&self, numbers: &[u64]) {
+        assert_eq!(numbers.len(), self.listed().len());
+        assert!(numbers.is_sorted_by(|earlier, later| earlier < later));
+        for (place, &number) in self.listed().iter().zip(numbers) {
+            place.store(number, Ordering::Relaxed);
+        }
+    }
+}
+
+/// How many listed numbers are smaller.
+fn place_of(listed: &[AtomicU64], number: u64) -> usize {
+    listed.partition_point(|listed| listed.load(Ordering::Relaxed) < number)
+}

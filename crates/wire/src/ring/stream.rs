@@ -1,0 +1,215 @@
+//! The writing side of the data stream: one thread, one chunk at a time.
+//!
+//! A chunk is claimed with one compare-and-swap, so no thread ever waits for another, only for the
+//! recorder. A stamp is written whenever 512 words have passed since the last one, which the same
+//! comparison finds that finds a full chunk.
+
+use crate::ring::chunk::{ChunkHeader, Writer};
+use crate::ring::memory::Memory;
+use crate::ring::word::Event;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The most words between two stamps of a stream.
+pub const STAMP_EVERY: u32 = 512;
+
+/// What a stream fills while a recorder that keeps up is away, and more.
+const FEW_CHUNKS: u32 = 61;
+
+/// Why a stream takes no more words: recording was stopped, or the recorder's process is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("recording has ended")]
+pub struct Off;
+
+/// Where one thread writes. It belongs to one thread; an idle one takes no words.
+#[derive(Debug)]
+pub struct Stream<'m> {
+    room: Option<Room<'m>>,
+    /// Begun, and not ended.
+    is_writing: bool,
+    /// The number of the chunk, while there is room.
+    chunk: u32,
+    stream: u32,
+    sequence: u32,
+    process: u32,
+    thread: u32,
+}
+
+/// Where words go until it takes [`Stream::make_room`]. How far it has come is in the chunk's
+/// header alone, so that each word can be read as soon as it is written.
+#[derive(Debug)]
+struct Room<'m> {
+    header: &'m ChunkHeader,
+    /// Those of the chunk up to where a stamp is due, or to its end.
+    words: &'m [AtomicU64],
+}
+
+impl<'m> Stream<'m> {
+    /// A stream that is not writing. All its bytes are zero, so that an array of them costs
+    /// nothing until it is used.
+    pub const fn idle() -> Self {
+        Stream {
+            room: None,
+            is_writing: false,
+            chunk: 0,
+            stream: 0,
+            sequence: 0,
+            process: 0,
+            thread: 0,
+        }
+    }
+
+    /// True between [`Stream::begin`] and [`Stream::end`].
+    pub fn is_writing(&self) -> bool {
+        self.is_writing
+    }
+
+    /// Starts a new stream for the calling thread, which has these ids. Waits for a chunk.
+    pub fn begin(&mut self, memory: &'m Memory, process: u32, thread: u32) -> Result<(), Off> {
+        *self = Stream {
+            is_writing: true,
+            stream: memory
+                .header()
+                .next_stream
+                .0
+                .fetch_add(1, Ordering::Relaxed),
+            process,
+            thread,
+            ..Stream::idle()
+        };
+        self.claim(memory)
+    }
+
+    /// Appends a word. False when there is no room for it before [`Stream::make_room`].
+    #[inline(always)]
+    pub fn push(&mut self, word: u64) -> bool {
+        let Some(Room { header, words }) = &self.room else {
+            return false;
+        };
+        header.push(words, word)
+    }
+
+    /// Makes the next push succeed: writes the stamp that is due, or takes the next chunk.
+    pub fn make_room(&mut self, memory: &'m Memory) -> Result<(), Off> {
+        if !self.is_writing || memory.is_stopped() {
+            self.end();
+            return Err(Off);
+        }
+        if self.stamp(memory) {
+            return Ok(());
+        }
+        self.rest();
+        self.claim(memory)
+    }
+
+    /// Writes a stamp, where there is room for it and at least one word more. Whether there was.
+    pub fn stamp(&mut self, memory: &'m Memory) -> bool {
+        let Some(room) = &mut self.room else {
+            return false;
+        };
+        let all = memory.chunk_data(self.chunk);
+        let first = room.header.written() as usize;
+        if first + 1 >= all.len() {
+            return false;
+        }
+        room.words = &all[..all.len().min(first + STAMP_EVERY as usize)];
+        let stamp = memory.next_stamp();
+        self.push(Event::Stamp(stamp).encode())
+    }
+
+    /// Writes a stamp that holds for the execution which goes on here, and for what follows; which
+    /// one.
+    pub fn stamp_execution(&mut self, memory: &'m Memory) -> Result<u64, Off> {
+        let is_full = |room: &Room<'_>| room.header.written() as usize >= room.words.len();
+        if self.room.as_ref().is_none_or(is_full) {
+            self.make_room(memory)?;
+        }
+        let stamp = memory.next_stamp();
+        match self.push(Event::ExecutionStamp(stamp).encode()) {
+            true => Ok(stamp),
+            false => Err(Off),
+        }
+    }
+
+    /// For a thread that may now sleep: gives its chunk back when chunks run short, so that
+    /// sleepers never hold so many that the others starve. When it wakes up it is to
+    /// [`Stream::stamp`], because what it does then comes after what it waited for.
+    pub fn pause(&mut self, memory: &'m Memory) -> Result<(), Off> {
+        if !self.is_writing {
+            return Ok(());
+        }
+        if memory.is_stopped() {
+            self.end();
+            return Err(Off);
+        }
+        if memory.header().free_chunks.0.load(Ordering::Relaxed) < memory.settings().chunks / 2 {
+            self.rest();
+        }
+        Ok(())
+    }
+
+    /// For a thread that may write nothing for long: gives its chunk back. It takes another when it
+    /// makes room again.
+    pub fn rest(&mut self) {
+        if let Some(room) = self.room.take() {
+            room.header.finish();
+        }
+    }
+
+    /// Writes no more.
+    pub fn end(&mut self) {
+        self.rest();
+        *self = Stream::idle();
+    }
+
+    /// Forgets the chunk without touching it: it belongs to the process this one was forked from.
+    pub fn forget(&mut self) {
+        *self = Stream::idle();
+    }
+
+    fn claim(&mut self, memory: &'m Memory) -> Result<(), Off> {
+        let mut pause = Duration::from_micros(20);
+        let chunk = loop {
+            if memory.is_stopped() {
+                self.forget();
+                return Err(Off);
+            }
+            if let Some(chunk) = self.claim_free(memory) {
+                break chunk;
+            }
+            if memory.recorder_is_gone() {
+                memory.stop();
+            }
+            std::thread::sleep(pause);
+            let waited = &memory.header().waited_us.0;
+            waited.fetch_add(pause.as_micros() as u64, Ordering::Relaxed);
+            pause = (pause * 2).min(Duration::from_millis(1));
+        };
+        let header = &memory.chunk_headers()[chunk as usize];
+        header.begin(Writer {
+            stream: self.stream,
+            sequence: self.sequence,
+            process: self.process,
+            thread: self.thread,
+        });
+        self.sequence += 1;
+        self.chunk = chunk;
+        self.room = Some(Room { header, words: &[] });
+        self.stamp(memory);
+        Ok(())
+    }
+
+    /// Starts looking where few others look. It is always the same place, so that a stream goes on
+    /// in chunks that were read just now, as long as the recorder keeps up: they are still in the
+    /// caches, where all chunks together are not.
+    fn claim_free(&self, memory: &Memory) -> Option<u32> {
+        let chunks = memory.settings().chunks;
+        let first = self.stream.wrapping_mul(FEW_CHUNKS) % chunks;
+        let headers = memory.chunk_headers();
+        let mut places = (first..chunks).chain(0..first);
+        let claimed = places.find(|&chunk| headers[chunk as usize].claim())?;
+        let free = &memory.header().free_chunks.0;
+        free.fetch_sub(1, Ordering::Relaxed);
+        Some(claimed)
+    }
+}

@@ -1,0 +1,4 @@
+//! All tests of the crate, as one program, which is built sooner than one for each file.
+
+mod elision;
+mod ring;

@@ -1,0 +1,127 @@
+//! What is known of a plan, and the figures that follow from it.
+
+use crate::alternatives::{Alternatives, PlannedFunction};
+use crate::attribution::demands::{Demands, Throughput};
+use corehop_plan::Plan;
+use corehop_simulator::detail::{Detail, Modes};
+use corehop_simulator::{ByArgument, Counters, Machine, Replay, Split};
+use corehop_traces::{FunctionId, RequestId, Trace};
+use std::collections::HashMap;
+
+/// All that is known of a plan.
+pub struct Explanation<'a> {
+    /// The requests that were replayed, and others.
+    pub trace: &'a Trace,
+    /// What people call the trace.
+    pub trace_name: &'a str,
+    /// The machine that was simulated.
+    pub machine: &'a Machine,
+    /// The plan that is explained.
+    pub plan: &'a Plan,
+    /// The plan, as a split of the trace's functions.
+    pub split: Split,
+    /// The planned functions that have a core, by core.
+    pub placed: Vec<PlannedFunction>,
+    /// What was replayed; those that warm up come first.
+    pub requests: Vec<RequestId>,
+    /// How many of the requests warm the caches.
+    pub warm_up: usize,
+    /// Everything on one core.
+    pub before: (Replay, Detail),
+    /// With the plan.
+    pub after: (Replay, Detail),
+    /// What user code and the kernel did on one core, and with the plan; `None` where no kernel was
+    /// recorded.
+    pub modes: Option<(Modes, Modes)>,
+    /// The plan's neighbours; empty unless they were asked for.
+    pub alternatives: Vec<Alternatives>,
+    /// What a request takes with some of the trace's connections, few first, and with all of them.
+    pub demands: Vec<Demands>,
+    /// Cycles between an answer and the connection's next request.
+    pub think_time_cycles: u64,
+}
+
+/// A function's counters on one core and with the plan.
+pub struct Mover {
+    /// The function's name, or its module's.
+    pub name: String,
+    /// On one core.
+    pub before: Counters,
+    /// With the plan.
+    pub after: Counters,
+}
+
+/// Numbers of connections that throughput is told for.
+pub const CONNECTIONS: [u32; 6] = [1, 2, 4, 8, 16, 32];
+
+impl Explanation<'_> {
+    /// What connections get from the plan's cores.
+    pub fn throughputs(&self) -> Vec<Throughput> {
+        let think_time = self.think_time_cycles as f64;
+        let of = |&connections: &u32| {
+            self.demands(connections)
+                .throughput(connections, think_time)
+        };
+        CONNECTIONS.iter().map(of).collect()
+    }
+
+    /// What a request takes with so many connections, as far as the trace has as many.
+    pub fn demands(&self, connections: u32) -> &Demands {
+        let few = |demands: &&Demands| demands.connections <= connections;
+        let most = self.demands.iter().rev().find(few);
+        most.expect("one connection was replayed")
+    }
+
+    /// How many connections the trace has, as far as their requests are counted.
+    pub fn connections(&self) -> u32 {
+        self.demands.last().map_or(0, |all| all.connections)
+    }
+
+    /// Of the splits that differ from the plan in one function, the one with the fewest L2 misses:
+    /// that function, the one in its place, and the replay. `None` where there is no other to take.
+    pub fn runner_up(&self) -> Option<(FunctionId, FunctionId, &Replay)> {
+        let exchanged = self.alternatives.iter().filter_map(|of| {
+            let (other, replay) = of.exchanged.as_ref()?;
+            Some((of.function, *other, replay))
+        });
+        exchanged.min_by_key(|(.., replay)| replay.counters.l2.misses())
+    }
+
+    /// The plan's functions that go by an argument, whose calls go to all of its cores.
+    pub fn by_argument(&self) -> impl Iterator<Item = &ByArgument> {
+        self.split
+            .objects()
+            .into_iter()
+            .flat_map(|objects| objects.functions())
+    }
+
+    /// The name of a function of the trace.
+    pub fn name(&self, function: FunctionId) -> &str {
+        &self.trace.functions()[function.index()].name
+    }
+
+    /// Functions by how much the plan changes their L2 misses, the largest change first.
+    pub fn movers(&self) -> Vec<Mover> {
+        let mut by_owner = HashMap::<String, [Counters; 2]>::new();
+        for (side, (_, detail)) in [&self.before, &self.after].into_iter().enumerate() {
+            for function in &detail.functions {
+                let owner = function.owner.name(self.trace);
+                by_owner.entry(owner).or_default()[side] += function.cost.counters;
+            }
+        }
+        let mover = |(name, [before, after]): (String, [Counters; 2])| Mover {
+            name,
+            before,
+            after,
+        };
+        let mut movers: Vec<Mover> = by_owner.into_iter().map(mover).collect();
+        movers.sort_by_cached_key(|mover| {
+            let [before, after] = [&mover.before, &mover.after].map(|c| c.l2.misses());
+            (
+                std::cmp::Reverse(before.abs_diff(after)),
+                mover.name.clone(),
+            )
+        });
+        movers
+    }
+}

@@ -1,0 +1,171 @@
+//! The question that an explanation answers: which plan, of which trace, on which machine.
+//!
+//! The answer takes two replays in detail, one on one core and one with the plan, which run side by
+//! side. A trace of several connections takes two more for each number of them that is told. The
+//! plan's neighbours take a replay each, so they are left out unless asked for.
+
+use crate::alternatives::{PlannedFunction, alternatives};
+use crate::attribution::demands::{Demands, Subject};
+use crate::attribution::error::Error;
+use crate::attribution::explanation::{CONNECTIONS, Explanation};
+use crate::candidates::{CandidateRule, Candidates};
+use crate::progress::{self, Progress};
+use crate::requests::complete;
+use corehop_plan::Plan;
+use corehop_simulator::detail::{Modes, Segments, replay_by_mode, replay_in_detail};
+use corehop_simulator::{Machine, Replay, ReplayOptions, Split};
+use corehop_traces::{FunctionId, Trace};
+use std::path::Path;
+
+/// What to explain.
+pub struct Question<'a> {
+    /// The requests that are replayed.
+    pub trace: &'a Trace,
+    /// What people call the trace.
+    pub trace_name: &'a str,
+    /// The machine that is simulated.
+    pub machine: &'a Machine,
+    /// The plan to explain.
+    pub plan: &'a Plan,
+    /// Where the plan was read from.
+    pub plan_path: &'a Path,
+    /// How many requests warm the caches; half of them where `None`.
+    pub warm_up: Option<usize>,
+    /// Whether to replay the plan's neighbours, which takes longer than all else.
+    pub neighbours: bool,
+    /// Cycles between an answer and the connection's next request.
+    pub think_time_cycles: u64,
+}
+
+impl<'a> Question<'a> {
+    /// Replays what it takes.
+    ///
+    /// # Errors
+    /// [`Error::Plan`] when the plan does not fit the trace or the machine, else what reading or
+    /// replaying the trace says.
+    pub fn answer(&self, progress: &dyn Progress) -> Result<Explanation<'a>, Error> {
+        let (trace, machine) = (self.trace, self.machine);
+        let about_plan = |source: corehop_simulator::Error| Error::Plan {
+            plan: self.plan_path.into(),
+            source,
+        };
+        let split = Split::of_plan(self.plan, trace).map_err(about_plan)?;
+        let complete = complete(trace.requests());
+        let warm_up = self.warm_up.unwrap_or(complete.len() / 2);
+        let options = ReplayOptions {
+            requests: Some(complete.clone()),
+            warm_up_requests: warm_up,
+            progress: None,
+        };
+        let placed = placed(&split);
+        let executions = 2 * options.executions(trace);
+        progress.begin("code blocks replayed in detail", Some(executions));
+        let advance = |executions| progress.advance(executions);
+        let watched = ReplayOptions {
+            progress: Some(&advance),
+            ..options.clone()
+        };
+        let tell =
+            |split: &Split| replay_in_detail(trace, machine, split, &Segments::default(), &watched);
+        let (before, after) = rayon::join(|| tell(&Split::default()), || tell(&split));
+        progress.end();
+        let (after, before) = (after.map_err(about_plan)?, before?);
+        let modes = self.modes(&split, &options)?;
+        let subject = Subject {
+            trace,
+            machine,
+            split: &split,
+            cores: self.plan.cores,
+            requests: &complete,
+            warm_up,
+        };
+        let demands = demands(&subject, (&before.0, &after.0), progress)?;
+        // The neighbours of objects' places, or of one call, are other plans altogether.
+        let alternatives = match self.neighbours && split.is_by_function() {
+            false => Vec::new(),
+            true => {
+                let rule = CandidateRule::default();
+                let candidates = Candidates::of(trace, &complete, &rule, progress)
+                    .map_err(crate::Error::from)?;
+                let others = others(&candidates, &placed);
+                alternatives(trace, machine, &placed, &others, &options, progress)?
+            }
+        };
+        Ok(Explanation {
+            trace,
+            trace_name: self.trace_name,
+            machine,
+            plan: self.plan,
+            split,
+            placed,
+            requests: complete,
+            warm_up,
+            before,
+            after,
+            modes,
+            alternatives,
+            demands,
+            think_time_cycles: self.think_time_cycles,
+        })
+    }
+}
+
+impl Question<'_> {
+    /// What user code and the kernel do on one core, and with the plan.
+    fn modes(
+        &self,
+        split: &Split,
+        options: &ReplayOptions<'_>,
+    ) -> Result<Option<(Modes, Modes)>, corehop_simulator::Error> {
+        let tell = |split: &Split| replay_by_mode(self.trace, self.machine, split, options);
+        let (before, after) = rayon::join(|| tell(&Split::default()), || tell(split));
+        Ok(before?.zip(after?))
+    }
+}
+
+/// With each number of the trace's connections that is told, and with all of them. What one core
+/// serves one connection in is known.
+fn demands(
+    subject: &Subject<'_>,
+    (before, after): (&Replay, &Replay),
+    progress: &dyn Progress,
+) -> Result<Vec<Demands>, corehop_simulator::Error> {
+    let all = subject.connections().len() as u32;
+    if all <= 1 {
+        return Ok(vec![Demands::of((1, subject.cores), before, after)]);
+    }
+    let some = CONNECTIONS.iter().copied().filter(|&some| some < all);
+    let numbers: Vec<u32> = some.chain([all]).collect();
+    let stage = ("numbers of connections replayed", numbers.len() as u64);
+    progress::stage(progress, stage, |tell| {
+        let demands = |&some: &u32| subject.demands(some).inspect(|_| tell(1));
+        numbers.iter().map(demands).collect()
+    })
+}
+
+/// The functions of a split, by core.
+fn placed(split: &Split) -> Vec<PlannedFunction> {
+    let place = |function| {
+        Some(PlannedFunction {
+            function,
+            core: split.core_of(function)?,
+            delegated: split.delegates(function),
+        })
+    };
+    let mut placed: Vec<PlannedFunction> = split.functions().filter_map(place).collect();
+    placed.sort_unstable_by_key(|placed| (placed.core, placed.function));
+    placed
+}
+
+/// One candidate of each group that no planned function belongs to: hopping at another of a planned
+/// function's group is the same split.
+pub fn others(candidates: &Candidates, placed: &[PlannedFunction]) -> Vec<FunctionId> {
+    let planned = |function| placed.iter().any(|placed| placed.function == function);
+    let mut taken = vec![false; candidates.groups as usize];
+    for candidate in candidates.chosen.iter().filter(|c| planned(c.function)) {
+        taken[candidate.group as usize] = true;
+    }
+    let groups = candidates.representatives().into_iter().zip(taken);
+    let free = groups.filter(|(_, taken)| !taken);
+    free.map(|(function, _)| function).collect()
+}

@@ -1,0 +1,45 @@
+"""The corehop program beside this package: its version, and the machines that it carries."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from corehop_fleet.errors import MissingError
+
+BUILD_ONE = "start `corehop-lab fleet` itself, or name the program with --corehop"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A corehop program."""
+
+    path: str
+    version: str
+    # The text of each machine's file, by name.
+    machines: dict[str, str]
+
+
+def examined(name: str) -> Program:
+    """Ask the program of this name or path what it is."""
+    path = shutil.which(name)
+    if path is None:
+        raise MissingError(name, "there is no such program", BUILD_ONE)
+    path = str(Path(path).resolve())
+    version = said(path, "--version").strip()
+    machines = json.loads(said(path, "fleet", "--list-machines"))
+    return Program(path, version, machines)
+
+
+def said(path: str, *arguments: str) -> str:
+    """What it prints."""
+    try:
+        ended = subprocess.run([path, *arguments], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise MissingError(path, f"cannot be run: {error.strerror}", BUILD_ONE) from error
+    if ended.returncode != 0:
+        raise MissingError(path, f"does not know {' '.join(arguments)}", "build this version's")
+    return ended.stdout

@@ -1,0 +1,147 @@
+//! `corehop-lab characterize`: what is known of a function before it is delegated.
+//!
+//! The library of this crate finds it; this file is its command line, and `text` and
+//! `json` write it down. Each function stands for a plan that delegates it alone (`mode = "call"`).
+
+mod classes;
+mod json;
+mod profiler;
+mod sampled;
+mod text;
+mod told;
+
+use clap::Args;
+use corehop::console;
+use corehop::failure::Failure;
+use corehop::jobs::Jobs;
+use corehop::line::Lines;
+use corehop::machines;
+use corehop::progress::Bar;
+use corehop::scope::Scope;
+use corehop::taken::Taken;
+use corehop_lab::characterize::Subject;
+use corehop_lab::characterize::profile::{Profile, Wanted};
+use corehop_lab::characterize::sampled::DRAWS;
+use corehop_partitioner::candidates::Candidates;
+use corehop_partitioner::requests::TrainTestSplit;
+use corehop_simulator::Machine;
+use corehop_traces::{FunctionId, RequestId, Trace};
+use std::path::PathBuf;
+use told::{Draws, Told};
+
+/// Say what each function keeps to itself, and what delegating it would do
+#[derive(Args)]
+#[command(after_help = "\
+Example: corehop-lab characterize bank.trace --top 20
+Then:    corehop-lab characterize bank.trace --functions parse_sql,mysql_execute_command
+         corehop-lab characterize --perf-script samples.txt --functions parse_sql
+research/characterize.md says what each figure means.")]
+pub struct Arguments {
+    /// The trace to look at; the bundled sample (MariaDB under TPC-C) when none is named.
+    trace: Option<PathBuf>,
+    /// The functions to tell of, by name or symbol, instead of the candidates
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    functions: Vec<String>,
+    /// How many functions are shown, with their gain, best first by the rule of thumb
+    #[arg(long, value_name = "FUNCTIONS", default_value_t = 10)]
+    top: usize,
+    /// Replay every function's gain, and say how well the rule of thumb foretells it
+    #[arg(long)]
+    correlate: bool,
+    /// Say also what one in so many of the accesses would tell, as a profiler samples them, and how
+    /// wrong that is; --seed decides which
+    #[arg(long, value_name = "ACCESSES", value_parser = clap::value_parser!(u64).range(1..))]
+    sample: Option<u64>,
+    /// Take a profiler's samples instead of a trace: a file as `perf script -F
+    /// tid,event,addr,ip,sym` prints it of loads and stores with their calls
+    #[arg(long, value_name = "FILE", requires = "functions",
+          conflicts_with_all = ["trace", "correlate", "sample"])]
+    perf_script: Option<PathBuf>,
+    /// The machine to simulate: a bundled name, `host`, or a TOML file
+    #[arg(long, value_name = "NAME|FILE", default_value = "xeon-e5-2620-v4")]
+    machine: String,
+    #[command(flatten)]
+    scope: Scope,
+    #[command(flatten)]
+    taken: Taken,
+    #[command(flatten)]
+    jobs: Jobs,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the subcommand.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(path) = &arguments.perf_script {
+        return profiler::run(path, &arguments.functions, arguments.json);
+    }
+    arguments.jobs.keep_to()?;
+    machines::tell_host([&*arguments.machine]);
+    let machine = Machine::named_or_path(&arguments.machine)?;
+    let (trace, trace_name) = arguments
+        .taken
+        .open_or_bundled(arguments.trace.as_deref())?;
+    let told = tell(arguments, &machine, (&trace, &trace_name));
+    told.map_err(|failure| failure.of_trace(&trace_name))
+}
+
+fn tell(
+    arguments: &Arguments,
+    machine: &Machine,
+    (trace, trace_name): (&Trace, &str),
+) -> Result<(), Failure> {
+    let scope = &arguments.scope;
+    let train_test = TrainTestSplit::of(trace.requests(), scope.searched(), scope.seed)?;
+    let bar = Bar::new();
+    let functions = functions(arguments, trace, &train_test, &bar)?;
+    let top = match arguments.functions.is_empty() {
+        true => arguments.top,
+        false => functions.len(),
+    };
+    let wanted = Wanted {
+        machine,
+        train_test: &train_test,
+        gains: if arguments.correlate {
+            functions.len()
+        } else {
+            top
+        },
+    };
+    let profile = Profile::of(Subject::new(trace, functions)?, &wanted, &bar)?;
+    let sample = |every| -> Result<Draws, Failure> {
+        let wanted = (every, scope.seed, DRAWS);
+        let draws = profile.subject.sampled(wanted, &bar)?;
+        Ok(Draws { every, draws })
+    };
+    let sampled = arguments.sample.map(sample).transpose()?;
+    let told = Told {
+        sampled: sampled.as_ref(),
+        trace_name,
+        machine,
+        profile: &profile,
+        top,
+        correlate: arguments.correlate,
+    };
+    match arguments.json {
+        true => console::print(&Lines::of_json(&json::render(&told))),
+        false => console::print(&text::render(&told)),
+    }
+}
+
+/// Those named, or all candidates: each of a group by itself, since calls that begin together need
+/// not end together.
+fn functions(
+    arguments: &Arguments,
+    trace: &Trace,
+    train_test: &TrainTestSplit,
+    bar: &Bar,
+) -> Result<Vec<FunctionId>, Failure> {
+    if !arguments.functions.is_empty() {
+        return Ok(Subject::named(trace, &arguments.functions)?);
+    }
+    let learning: Vec<RequestId> = train_test.training().collect();
+    let rule = arguments.scope.rule();
+    let chosen = Candidates::of_calls(trace, &learning, &rule, bar)?.chosen;
+    Ok(chosen.iter().map(|candidate| candidate.function).collect())
+}

@@ -1,0 +1,90 @@
+//! What samples of the trace would have told, beside what it is.
+
+use super::classes::{columns, of_columns};
+use super::told::{Draws, Told};
+use corehop::line::{Lines, line};
+use corehop_lab::characterize::Characterisation;
+use corehop_lab::characterize::classes::Class;
+use corehop_lab::characterize::sampled::Estimate;
+use corehop_support::format::number::grouped;
+use serde_json::{Map, Value, json};
+
+/// A number of a class, and all of the server's data.
+type Number = fn(&Class, &Characterisation) -> Option<f64>;
+
+const SHARE: Number = |class, of| {
+    let all = of.totals.data.lines;
+    (all > 0).then(|| class.lines as f64 / all as f64)
+};
+const UPDATES: Number = |class, _| class.update_ratio();
+
+/// What the draws say of a number of each class of a function.
+fn estimates(
+    told: &Told<'_>,
+    sampled: &Draws,
+    place: usize,
+    number: Number,
+) -> Vec<Option<Estimate>> {
+    let profile = told.profile;
+    let apart = profile.subject.sessions.are_told_apart();
+    let of_column = |column: usize| {
+        let of = |all: &Characterisation| {
+            number(&of_columns(&all.classes[place].data, apart)[column], all)
+        };
+        Estimate::of(&profile.lines, &sampled.draws, of)
+    };
+    (0..columns(apart).count()).map(of_column).collect()
+}
+
+/// The same of a function as JSON, by class.
+pub fn json(told: &Told<'_>, sampled: &Draws, place: usize) -> Value {
+    let apart = told.profile.subject.sessions.are_told_apart();
+    let [shares, updates] = [SHARE, UPDATES].map(|of| estimates(told, sampled, place, of));
+    let of = |estimate: Option<Estimate>| {
+        estimate.map(|of| {
+            json!({
+                "exact": of.exact,
+                "mean": of.mean,
+                "error": of.error(),
+                "half_width": of.half_width,
+            })
+        })
+    };
+    let classes = columns(apart).zip(shares.into_iter().zip(updates));
+    let classes = classes.map(|(name, (share, updates))| {
+        let told = json!({ "share_of_lines": of(share), "update_ratio": of(updates) });
+        (name.to_owned(), told)
+    });
+    Value::Object(classes.collect::<Map<_, _>>())
+}
+
+/// A row for each function, with an empty line before.
+pub fn table(text: &mut Lines, told: &Told<'_>, sampled: &Draws) {
+    let apart = told.profile.subject.sessions.are_told_apart();
+    line!(text);
+    line!(
+        text,
+        "share of all data lines, exact, and as one in {} accesses tells it: mean of {} draws, \
+         95 % confidence",
+        grouped(sampled.every),
+        sampled.draws.len()
+    );
+    let head: String = columns(apart).map(|c| format!("{c:>30}")).collect();
+    line!(text, "{head}  function");
+    for &place in told.profile.order.iter().take(told.top) {
+        let cells = estimates(told, sampled, place, SHARE).into_iter();
+        let cells: String = cells.map(|of| format!("{:>30}", cell(of))).collect();
+        line!(text, "{cells}  {}", told.name(place));
+    }
+}
+
+fn cell(estimate: Option<Estimate>) -> String {
+    let Some(of) = estimate else {
+        return "-".into();
+    };
+    let [exact, mean] = [of.exact, of.mean].map(|share| format!("{:.2} %", share * 100.0));
+    let bar = of
+        .half_width
+        .map_or(String::new(), |half| format!(" ± {:.2}", half * 100.0));
+    format!("{exact} as {mean}{bar}")
+}

@@ -1,0 +1,5 @@
+//! One file a subcommand, none of which uses another.
+
+pub mod characterize;
+pub mod fleet;
+pub mod schema;

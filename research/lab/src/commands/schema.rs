@@ -1,0 +1,44 @@
+//! `corehop-lab schema`: the JSON Schemas of what this program prints.
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use corehop::console;
+use corehop::failure::Failure;
+use corehop::schema::{DEFINITIONS, listed, printed};
+
+/// Print the JSON Schema of a command's JSON, or list those that exist
+#[derive(Args)]
+#[command(after_help = "\
+Example: corehop-lab schema
+         corehop-lab schema characterize > characterize.schema.json")]
+pub struct Arguments {
+    /// The schema to print; default: list all
+    #[arg(value_parser = PossibleValuesParser::new(NAMED.map(|(name, _)| name)))]
+    name: Option<String>,
+}
+
+/// What several schemas of experiments refer to.
+const OWN: &str = include_str!("../../schemas/definitions.json");
+
+const NAMED: [(&str, &str); 3] = [
+    (
+        "characterize",
+        include_str!("../../schemas/characterize.json"),
+    ),
+    (
+        "characterize-perf-script",
+        include_str!("../../schemas/characterize-perf-script.json"),
+    ),
+    (
+        "fleet-list-machines",
+        include_str!("../../schemas/fleet-list-machines.json"),
+    ),
+];
+
+/// Runs the subcommand.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    console::print(&match &arguments.name {
+        Some(name) => printed(&NAMED, &[DEFINITIONS, OWN], name),
+        None => listed(&NAMED),
+    })
+}

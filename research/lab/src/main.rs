@@ -1,0 +1,65 @@
+//! `corehop-lab`: experiments that stand on corehop and are no part of making a server faster.
+//!
+//! Its subcommands keep to the rules of corehop's: exit codes, messages, JSON with a schema.
+
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod commands;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use commands::{characterize, fleet, schema};
+use corehop::console::Verbosity;
+use corehop::{configuration, end_with_the_reader, failed};
+use std::process::ExitCode;
+
+/// Experiments that stand on corehop: classes of cache lines, and sweeps of many traces
+#[derive(Parser)]
+#[command(version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    verbosity: Verbosity,
+    /// Read options from this file. Default: corehop.toml in the working directory, if it is there
+    /// and nobody else can write it (docs/reference/configuration.md)
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<std::path::PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Characterize(characterize::Arguments),
+    Fleet(fleet::Arguments),
+    Schema(schema::Arguments),
+}
+
+fn main() -> ExitCode {
+    let words = match configuration::completed(std::env::args_os(), &Cli::command()) {
+        Ok(words) => words,
+        Err(failure) => return failed(&failure),
+    };
+    // The file that `config` names has been read by now.
+    let Cli {
+        command,
+        verbosity,
+        config: _,
+    } = Cli::parse_from(words);
+    verbosity.keep_to();
+    end_with_the_reader();
+    let outcome = match command {
+        Command::Characterize(arguments) => characterize::run(&arguments),
+        Command::Fleet(arguments) => fleet::run(&arguments),
+        Command::Schema(arguments) => schema::run(&arguments),
+    };
+    outcome.map_or_else(|failure| failed(&failure), |()| ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definitions_hold_together() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,30 @@
+/*
+ * A text on its way to a file, a device or a pipe, through a buffer (output_file.c).
+ */
+#ifndef COREHOP_OUTPUT_FILE_H
+#define COREHOP_OUTPUT_FILE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct output_file {
+    const char *path;
+    int file;
+    bool is_stream;
+    bool was_pending; /* SIGPIPE, of the program's own doing */
+    uint64_t mask;
+    uint64_t deadline;
+    long error; /* a negative errno, after which nothing is written */
+    size_t used;
+    char buffer[4096]; /* as much as a pipe that takes anything takes at once */
+    char beside[PATH_MAX + 64];
+};
+/* Why nothing can be written at the path, or NULL; what else went wrong is in `error`. */
+const char *open_output_file(struct output_file *out, const char *path);
+void flush_output_file(struct output_file *out);
+/* Gives a file its name; zero or a negative errno. */
+long close_output_file(struct output_file *out);
+
+#endif

@@ -1,0 +1,154 @@
+//! The interval model: instructions at a base rate, and misses that stop the core, one or several
+//! at a time.
+//!
+//! An out-of-order core takes instructions at a steady rate until a miss stops it, so that its time
+//! is intervals between misses, plus what the misses cost (Karkhanis and Smith, "A first-order
+//! superscalar processor model", ISCA 2004; Eyerman et al., "A mechanistic performance model for
+//! superscalar out-of-order processors", TOCS 2009; Carlson et al., "Sniper", SC 2011). Loads that
+//! miss close to each other wait together, unless one needs what another loads.
+//!
+//! These are all rules. The clock counts 65 536ths of a cycle.
+//!
+//! - An instruction takes 65 536 / (instructions per cycle) of these, rounded to the nearest whole
+//!   number, at least 1, when it is announced. Its *position* is the number of instructions
+//!   announced by then: all references of a code block have that of its last instruction.
+//! - A fetch that misses its L1I takes the latency of what served it, in full, whatever else is
+//!   outstanding. One that hits takes nothing.
+//! - Loads are timed on a second clock, the *stalls*: the cycles that loads have stopped the core
+//!   for so far, from 0. It says of each load when it is *done*, and when the current *group* of
+//!   loads that wait together began; a group has the position of its first load. At first there is
+//!   no group.
+//! - A load that hits its L1D is done when the load is that its address comes from, at 0 if that is
+//!   not known. It takes nothing.
+//! - A load that misses begins a group, at the stalls so far, if there is none, or if its position
+//!   is a reorder window or more behind the group's. It is issued when its group began, or when the
+//!   load is done that its address comes from, whichever is later. If that is as late as the stalls
+//!   are now, nothing is outstanding any more, and it begins a group, too. It is done its latency
+//!   after it is issued. If that is later than the stalls are, the core stops for the difference.
+//! - So a miss by itself costs its latency, as does one that depends on the miss before; one that
+//!   waits together with a longer one costs nothing.
+//! - A store that misses leaves the core by the store buffer, in order, while the core goes on. It
+//!   is done its latency after now, but not before the store before it; one that hits, when the
+//!   store before it is. One that takes its line from other caches is done at least a transfer's
+//!   latency after now, even if it hits: it waits until they have given the line up. A store that
+//!   finds the buffer full, because the store is not done that came as many stores before as the
+//!   buffer has entries, waits for that one first.
+//! - A switch waits for the last store. There is no group then.
+
+use crate::Machine;
+use crate::core_model::latest_loads::LatestLoads;
+use crate::core_model::store_buffer::StoreBuffer;
+use crate::core_model::{CoreModel, InOrder, PARTS, Reference, ServedBy};
+use corehop_traces::Kind;
+
+/// A core that overlaps misses that do not wait for each other.
+#[derive(Clone, Debug)]
+pub struct Interval {
+    now: u64,
+    per_instruction: u64,
+    latencies: InOrder,
+    position: u64,
+    stalls: u64,
+    group_began: u64,
+    /// The position from which on a miss is not of the group.
+    group_ends: u64,
+    window: u64,
+    loads: LatestLoads,
+    stores: StoreBuffer,
+}
+
+impl Interval {
+    /// A core of `machine`, at cycle 0.
+    pub fn new(machine: &Machine) -> Interval {
+        let core = &machine.core;
+        Interval {
+            now: 0,
+            per_instruction: crate::core_model::parts_per_instruction(core),
+            latencies: InOrder::new(machine),
+            position: 0,
+            stalls: 0,
+            group_began: 0,
+            group_ends: 0,
+            window: u64::from(core.reorder_window_instructions),
+            loads: LatestLoads::new(),
+            stores: StoreBuffer::new(core),
+        }
+    }
+
+    /// Cycles that loads which missed have stopped the core for.
+    pub fn load_stalls(&self) -> u64 {
+        self.stalls
+    }
+
+    #[inline(always)]
+    fn load(&mut self, reference: Reference) {
+        let source_done = self.loads.source_done(reference.address_from);
+        let done = match reference.served_by {
+            ServedBy::L1 => source_done,
+            _ => self.missing_load(reference, source_done),
+        };
+        self.loads.push(done);
+    }
+
+    /// When it is done.
+    fn missing_load(&mut self, reference: Reference, source_done: u64) -> u64 {
+        if self.position >= self.group_ends {
+            self.begin_group();
+        }
+        let issued = self.group_began.max(source_done);
+        if issued >= self.stalls {
+            self.begin_group();
+        }
+        let done = issued + self.latencies.cycles_of(reference);
+        let stop = done.saturating_sub(self.stalls);
+        self.stalls += stop;
+        self.now += stop << PARTS;
+        done
+    }
+
+    fn begin_group(&mut self) {
+        self.group_began = self.stalls;
+        self.group_ends = self.position + self.window;
+    }
+
+    #[inline(always)]
+    fn store(&mut self, reference: Reference) {
+        self.now = self.stores.when_it_has_room(self.now);
+        self.stores
+            .push(self.now, self.latencies.cycles_of_store(reference));
+    }
+}
+
+impl CoreModel for Interval {
+    #[inline]
+    fn instructions(&mut self, count: u32) {
+        self.position += u64::from(count);
+        self.now += u64::from(count) * self.per_instruction;
+    }
+
+    #[inline]
+    fn reference(&mut self, reference: Reference) {
+        match reference.kind {
+            Kind::Fetch if reference.served_by == ServedBy::L1 => {}
+            Kind::Fetch => self.now += self.latencies.cycles_of(reference) << PARTS,
+            Kind::Load => self.load(reference),
+            Kind::Store => self.store(reference),
+        }
+    }
+
+    #[inline]
+    fn switch(&mut self) {
+        self.now = self.now.max(self.stores.last_done());
+        self.group_ends = 0;
+    }
+
+    #[inline]
+    fn wait_until(&mut self, cycle: u64) {
+        self.now = self.now.max(cycle.saturating_mul(1 << PARTS));
+    }
+
+    #[inline]
+    fn cycle(&self) -> u64 {
+        self.now >> PARTS
+    }
+}

@@ -1,0 +1,88 @@
+//! One core: its clock, and what it sums up since counting began.
+
+use crate::core_model::CoreModel;
+use crate::timing::outcome::{CoreOutcome, PrefetchCounters};
+use crate::{Machine, Tally};
+
+pub(crate) struct Core<M> {
+    pub model: M,
+    /// References by kind.
+    pub references: [u64; 3],
+    pub hops: u64,
+    /// Those of threads that had to wait for the core.
+    pub hops_while_busy: u64,
+    pub migrations: u64,
+    pub yields: u64,
+    busy_cycles: u64,
+    idle_cycles: u64,
+    queued_cycles: u64,
+    /// The cycle up to which busy cycles are summed up.
+    summed_to: u64,
+}
+
+impl<M: CoreModel> Core<M> {
+    pub fn new(model: M) -> Core<M> {
+        Core {
+            summed_to: model.cycle(),
+            model,
+            references: [0; 3],
+            hops: 0,
+            hops_while_busy: 0,
+            migrations: 0,
+            yields: 0,
+            busy_cycles: 0,
+            idle_cycles: 0,
+            queued_cycles: 0,
+        }
+    }
+
+    /// Idles until `cycle`; before `counting_since` that is not counted.
+    pub fn idle_until(&mut self, cycle: u64, counting_since: u64) {
+        let from = self.model.cycle().max(counting_since);
+        self.idle_cycles += cycle.saturating_sub(from);
+        self.model.wait_until(cycle);
+        self.summed_to = self.model.cycle();
+    }
+
+    /// The cycles since the last call were busy ones.
+    pub fn sum_up(&mut self) {
+        let cycle = self.model.cycle();
+        self.busy_cycles += cycle - self.summed_to;
+        self.summed_to = cycle;
+    }
+
+    /// A thread waited in the queue; what it waited before counting began is not counted.
+    pub fn queued(&mut self, from: u64, to: u64, counting_since: u64) {
+        self.queued_cycles += to.saturating_sub(from.max(counting_since));
+    }
+
+    /// Counts afresh.
+    pub fn start_counting(&mut self) {
+        self.references = [0; 3];
+        (self.hops, self.hops_while_busy) = (0, 0);
+        (self.migrations, self.yields) = (0, 0);
+        (self.busy_cycles, self.idle_cycles, self.queued_cycles) = (0, 0, 0);
+    }
+
+    /// What was counted, `tally` being of its caches, and `prefetches` what became of those.
+    pub fn outcome(
+        &self,
+        (tally, prefetches): (&Tally, &PrefetchCounters),
+        machine: &Machine,
+    ) -> CoreOutcome {
+        let idle_hops = self.hops - self.hops_while_busy;
+        let mut counters = tally.counters(self.references, idle_hops, machine);
+        counters.cycles += self.hops_while_busy * u64::from(machine.busy_hop_cost_cycles);
+        counters.cycles += prefetches.late_cycles;
+        CoreOutcome {
+            counters,
+            prefetches: *prefetches,
+            busy_cycles: self.busy_cycles,
+            idle_cycles: self.idle_cycles,
+            queued_cycles: self.queued_cycles,
+            hops: self.hops,
+            migrations: self.migrations,
+            yields: self.yields,
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Prefetches: asked for at references that miss their L1, and brought to the L2 of the core.
+//!
+//! A prefetch changes the caches at once, and what it replaces goes at once. The line is there only
+//! when its latency is over; a reference that uses it earlier waits for the rest. So prefetches
+//! hide as much of a miss as the core has had to do meanwhile, and can do harm.
+
+use super::unused::Prefetched;
+use super::watch::Watch;
+use crate::core_model::{InOrder, ServedBy};
+use crate::timing::prefetchers::prefetcher::{Miss, Prefetcher};
+use crate::{CoreId, Hierarchy, LineId, Lines, Machine};
+use corehop_traces::Kind;
+
+pub(crate) struct Prefetching<P> {
+    prefetchers: Vec<P>,
+    /// Those of the streams, and those that nobody but prefetches references.
+    lines: Lines,
+    latencies: InOrder,
+}
+
+/// A reference that missed its L1.
+#[derive(Clone, Copy)]
+pub(crate) struct Missed {
+    pub core: CoreId,
+    pub kind: Kind,
+    pub line: LineId,
+    /// As [`Miss::instruction`].
+    pub instruction: u32,
+    /// The cycle that its core has come to.
+    pub cycle: u64,
+}
+
+/// Lines of a page: prefetches do not leave it, since the next one of the address space may be
+/// anywhere in memory.
+const LINES_PER_PAGE: u64 = 4096 / 64;
+
+impl<P: Prefetcher> Prefetching<P> {
+    /// Of so many cores of `machine`, on which streams reference these lines.
+    pub fn new(machine: &Machine, cores: u32, numbers: &[u64]) -> Prefetching<P> {
+        let mut lines = Lines::new(1);
+        if P::ASKS {
+            numbers.iter().for_each(|&number| {
+                lines.id(number, |_| {});
+            });
+        }
+        Prefetching {
+            prefetchers: (0..cores).map(|_| P::default()).collect(),
+            lines,
+            latencies: InOrder::new(machine),
+        }
+    }
+
+    /// The caches have served a reference that missed its L1, as `watch` has heard: does what its
+    /// core's prefetcher says, and gives how many cycles the reference takes at least.
+    pub fn missed_l1(
+        &mut self,
+        missed: Missed,
+        hierarchy: &mut Hierarchy,
+        watch: &mut Watch<P>,
+    ) -> u32 {
+        let Missed {
+            core, line, cycle, ..
+        } = missed;
+        let l2 = watch.l2_of(core);
+        let hit = watch.served_by == ServedBy::L2;
+        let used = hit.then(|| watch.unused.used(l2, core, line)).flatten();
+        let at_least = used.map_or(0, |used| used.arrives.saturating_sub(cycle));
+        let latency = u64::from(self.latencies.latency(missed.kind, ServedBy::L2));
+        if at_least > latency {
+            watch.unused.was_late(core, at_least - latency);
+        }
+        let number = self.lines.numbers()[line.index()];
+        let wanted = self.prefetchers[core.index()].missed_l1(&Miss {
+            kind: missed.kind,
+            line: number,
+            instruction: missed.instruction,
+            is_first_use: !hit || used.is_some(),
+        });
+        let page = |line: u64| line / LINES_PER_PAGE;
+        if let Some(wanted) = wanted.filter(|&wanted| page(wanted) == page(number)) {
+            self.bring((core, wanted), cycle, hierarchy, watch);
+        }
+        u32::try_from(at_least).unwrap_or(u32::MAX)
+    }
+
+    /// Brings a line to the L2 of a core, if it is not there.
+    fn bring(
+        &mut self,
+        (core, number): (CoreId, u64),
+        cycle: u64,
+        hierarchy: &mut Hierarchy,
+        watch: &mut Watch<P>,
+    ) {
+        let line = self.lines.id(number, |number| {
+            hierarchy.line(number);
+            watch.add_line();
+        });
+        let served_by = std::mem::replace(&mut watch.served_by, ServedBy::L2);
+        if hierarchy.prefetch(core, line, watch) {
+            let l2 = watch.looked_up(core, line);
+            let latency = self.latencies.latency(Kind::Load, watch.served_by);
+            let prefetched = Prefetched {
+                asked_by: core,
+                arrives: cycle + u64::from(latency),
+            };
+            watch.unused.brought(l2, line, prefetched);
+        }
+        watch.served_by = served_by;
+    }
+}

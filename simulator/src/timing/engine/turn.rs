@@ -1,0 +1,316 @@
+//! The loop over events, and what a core does in its turn.
+//!
+//! docs/reference/timed.md has these rules in full. The core with the smallest clock has its turn,
+//! of several the one with the lowest number; an idle core's clock counts as the cycle at which it
+//! can take a thread. Requests that have come by then are sent before. In its turn a core executes
+//! one thread's references, one after the other, until the thread leaves it, or until after a
+//! reference its clock has come a quantum beyond where the turn began. So cores differ by a quantum
+//! and one reference, or one hop, and what they do to shared lines comes in that order.
+
+use super::connection::Connection;
+use super::core::Core;
+use super::prefetching::{Missed, Prefetching};
+use super::watch::Watch;
+use crate::core_model::{CoreModel, Reference, ServedBy};
+use crate::timing::load::Arrivals;
+use crate::timing::outcome::Outcome;
+use crate::timing::prefetchers::prefetcher::Prefetcher;
+use crate::timing::schedulers::queues::{Queues, Waiting};
+use crate::timing::schedulers::scheduler::{Move, Scheduler, Thread};
+use crate::timing::setting::Setting;
+use crate::timing::streams::stream::kind_of;
+use crate::{CameBy, CoreId, Hierarchy, LineId, Split};
+
+/// A simulation under way.
+pub(crate) struct Engine<'a, M, P> {
+    pub setting: &'a Setting<'a>,
+    /// What moves threads; nothing does if it is empty.
+    pub split: &'a Split,
+    pub scheduler: Box<dyn Scheduler>,
+    pub cores: Vec<Core<M>>,
+    pub queues: Queues,
+    pub connections: Vec<Connection<'a>>,
+    pub arrivals: Arrivals,
+    pub hierarchy: Hierarchy,
+    pub watch: Watch<P>,
+    pub prefetching: Prefetching<P>,
+    pub ended: Ended,
+}
+
+/// The requests that ended.
+#[derive(Default)]
+pub(crate) struct Ended {
+    /// All of them.
+    count: u64,
+    /// The latest end.
+    latest: u64,
+    /// The latest end before counting began.
+    counting_since: u64,
+    /// Of those counted.
+    latencies: Vec<u64>,
+}
+
+impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
+    /// Simulates until enough requests are counted.
+    pub fn run(mut self) -> Outcome {
+        while (self.ended.latencies.len() as u64) < self.setting.requests {
+            let next = self.next_core();
+            let comes = self.arrivals.next_cycle();
+            match (next, comes) {
+                (Some((cycle, core)), comes) if comes.is_none_or(|comes| comes > cycle) => {
+                    self.turn(core, cycle);
+                }
+                _ => self.send(),
+            }
+        }
+        self.outcome()
+    }
+
+    /// The core whose turn is next, and its cycle; none while all are idle.
+    fn next_core(&self) -> Option<(u64, usize)> {
+        let cores = 0..self.cores.len();
+        let turns = cores.filter_map(|core| Some((self.cycle_of_turn(core)?, core)));
+        turns.min()
+    }
+
+    /// When `core` can go on, or take a thread.
+    fn cycle_of_turn(&self, core: usize) -> Option<u64> {
+        let clock = self.cores[core].model.cycle();
+        if self.queues.running(core).is_some() {
+            return Some(clock);
+        }
+        if self.queues.are_empty() {
+            return None;
+        }
+        let first = |of: usize| self.queues.waiting(of).first().map(|thread| thread.ready);
+        let ready = first(core).or_else(|| {
+            let others = (0..self.cores.len()).filter(|&from| self.may_take(core, from));
+            others.filter_map(first).min()
+        });
+        ready.map(|ready| ready.max(clock))
+    }
+
+    /// Whether `core`, which is idle and has no queue, may take from that of `from`.
+    fn may_take(&self, core: usize, from: usize) -> bool {
+        from != core
+            && self.queues.running(from).is_some()
+            && !self.queues.waiting(from).is_empty()
+            && self.scheduler.may_take(core, from)
+    }
+
+    /// The next request comes.
+    fn send(&mut self) {
+        if let Some((cycle, connection)) = self.arrivals.take()
+            && let Some(ready) = self.connections[connection].send(cycle)
+        {
+            self.wait(connection, ready, self.connections[connection].core, None);
+        }
+    }
+
+    /// A connection's thread waits for a core.
+    fn wait(&mut self, connection: usize, ready: u64, core: usize, came_by: Option<CameBy>) {
+        let of = &self.connections[connection];
+        let waiting = Waiting {
+            ready,
+            connection,
+            stage: of.placed.core().0,
+            hopped: came_by.is_some() && core != of.core,
+            came_by,
+        };
+        self.queues.push(core, waiting);
+    }
+
+    /// A core goes on at `cycle`.
+    fn turn(&mut self, core: usize, cycle: u64) {
+        let limit = cycle + self.setting.quantum_cycles;
+        let connection = match self.queues.running(core) {
+            Some(connection) => connection,
+            None => self.take(core, cycle),
+        };
+        loop {
+            if self.connections[connection].is_at_end() {
+                return self.end_request(core, connection);
+            }
+            if let Some(mark) = self.connections[connection].take_mark() {
+                let placed = &mut self.connections[connection].placed;
+                let from = placed.core().0;
+                if let Some((to, by)) = mark.pass(placed, self.split)
+                    && self.leaves(connection, Thread { core, from, to }, by)
+                {
+                    return;
+                }
+                continue;
+            }
+            if self.cores[core].model.cycle() >= limit {
+                return self.cores[core].sum_up();
+            }
+            self.execute(core, connection, limit);
+        }
+    }
+
+    /// The idle core takes the thread that comes next for it; gives its connection.
+    fn take(&mut self, core: usize, cycle: u64) -> usize {
+        let (from, place) = match self.queues.waiting(core) {
+            [] => (self.victim(core, cycle), 0),
+            own => {
+                let ready = own.partition_point(|thread| thread.ready <= cycle);
+                (core, self.scheduler.choose(core, &own[..ready]))
+            }
+        };
+        let thread = self.queues.start(core, (from, place));
+        let counting_since = self.ended.counting_since;
+        self.cores[from].queued(thread.ready, cycle, counting_since);
+        let at = &mut self.cores[core];
+        at.idle_until(cycle, counting_since);
+        let was_on = std::mem::replace(&mut self.connections[thread.connection].core, core);
+        if thread.hopped {
+            at.hops += 1;
+            let machine = self.setting.machine;
+            let cost = match thread.ready < cycle {
+                true => {
+                    at.hops_while_busy += 1;
+                    machine.busy_hop_cost_cycles
+                }
+                false => machine.hop_cost_cycles,
+            };
+            at.model.wait_until(cycle + u64::from(cost));
+        } else if was_on != core {
+            at.migrations += 1;
+        }
+        thread.connection
+    }
+
+    /// Whose queue an idle core takes a thread from.
+    fn victim(&mut self, core: usize, cycle: u64) -> usize {
+        let is_ready = |&from: &usize| {
+            self.may_take(core, from) && self.queues.waiting(from)[0].ready <= cycle
+        };
+        let candidates: Vec<usize> = (0..self.cores.len()).filter(is_ready).collect();
+        self.scheduler.victim(core, &candidates, &self.queues)
+    }
+
+    /// A running thread is to be in another stage: whether it leaves its core for that.
+    fn leaves(&mut self, connection: usize, thread: Thread, by: CameBy) -> bool {
+        let core = thread.core;
+        let target = match self.scheduler.enter(thread, &self.queues) {
+            Move::Hop(target) if target != core => target,
+            Move::Yield => core,
+            Move::Hop(_) | Move::Stay => return false,
+        };
+        let cycle = self.leave(core);
+        self.cores[core].yields += u64::from(target == core);
+        self.wait(connection, cycle, target, Some(by));
+        true
+    }
+
+    /// The thread that runs on `core` leaves it, when all that it began is over; gives the cycle.
+    fn leave(&mut self, core: usize) -> u64 {
+        self.queues.stop(core);
+        let core = &mut self.cores[core];
+        core.model.switch();
+        core.sum_up();
+        core.model.cycle()
+    }
+
+    /// Executes until the next mark, the end of the request, or the limit.
+    fn execute(&mut self, core: usize, connection: usize, limit: u64) {
+        self.watch.connection = connection as u16;
+        let connection = &mut self.connections[connection];
+        let id = CoreId::from_index(core);
+        let Core {
+            model, references, ..
+        } = &mut self.cores[core];
+        let range = connection.at..connection.stop();
+        let entries = &connection.stream.entries[range.clone()];
+        let address_from = &connection.stream.address_from[range];
+        let mut executed = 0;
+        for (&entry, &address_from) in entries.iter().zip(address_from) {
+            executed += 1;
+            let Some(kind) = kind_of(entry) else {
+                model.instructions(entry >> 2);
+                continue;
+            };
+            references[kind as usize] += 1;
+            self.watch.begin_reference();
+            let line = LineId(entry >> 2);
+            self.hierarchy.access(id, kind, line, &mut self.watch);
+            let mut at_least_cycles = 0;
+            if P::ASKS && self.watch.served_by != ServedBy::L1 {
+                let missed = Missed {
+                    core: id,
+                    kind,
+                    line,
+                    instruction: connection.stream.instruction(connection.at + executed - 1),
+                    cycle: model.cycle(),
+                };
+                let (hierarchy, watch) = (&mut self.hierarchy, &mut self.watch);
+                at_least_cycles = self.prefetching.missed_l1(missed, hierarchy, watch);
+            }
+            model.reference(Reference {
+                kind,
+                served_by: self.watch.served_by,
+                address_from,
+                at_least_cycles,
+                takes_line: self.watch.takes_line,
+            });
+            if model.cycle() >= limit {
+                break;
+            }
+        }
+        connection.at += executed;
+    }
+
+    fn end_request(&mut self, core: usize, connection: usize) {
+        let cycle = self.leave(core);
+        let (came, more) = self.connections[connection].end_request(cycle);
+        self.arrivals.ended(connection, cycle);
+        if more {
+            self.wait(connection, cycle, core, None);
+        }
+        let ended = &mut self.ended;
+        ended.latest = ended.latest.max(cycle);
+        if ended.count >= self.setting.warm_up {
+            ended.latencies.push(cycle - came);
+        }
+        ended.count += 1;
+        if ended.count == self.setting.warm_up {
+            self.start_counting();
+        }
+    }
+
+    fn start_counting(&mut self) {
+        self.ended.counting_since = self.ended.latest;
+        self.hierarchy.start_counting();
+        self.watch.start_counting();
+        self.cores.iter_mut().for_each(Core::start_counting);
+    }
+
+    fn outcome(mut self) -> Outcome {
+        let Ended {
+            latest,
+            counting_since,
+            ..
+        } = self.ended;
+        for (number, core) in self.cores.iter_mut().enumerate() {
+            for thread in self.queues.waiting(number) {
+                core.queued(thread.ready, latest, counting_since);
+            }
+            if self.queues.running(number).is_none() {
+                core.idle_until(latest, counting_since);
+            }
+        }
+        let prefetches = self.watch.unused.counters();
+        let counted = self.hierarchy.tally().iter().zip(prefetches);
+        let cores = self.cores.iter().zip(counted);
+        let per_core = cores.map(|(core, counted)| core.outcome(counted, self.setting.machine));
+        let mut latencies = self.ended.latencies;
+        latencies.sort_unstable();
+        Outcome {
+            requests: latencies.len() as u64,
+            elapsed_cycles: latest - counting_since,
+            latencies,
+            per_core: per_core.collect(),
+            evictions: self.watch.evictions(),
+        }
+    }
+}

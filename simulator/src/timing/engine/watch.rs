@@ -1,0 +1,139 @@
+//! What the engine hears of the caches: what served a reference, and whose lines an L2 replaced.
+
+use super::unused::Unused;
+use crate::core_model::ServedBy;
+use crate::timing::prefetchers::prefetcher::Prefetcher;
+use crate::{CacheLevel, Cause, CoreId, Inclusion, LineId, Machine, Observer};
+use corehop_traces::Kind;
+use std::marker::PhantomData;
+
+pub(crate) struct Watch<P> {
+    /// What served the reference that is made, as far as is known.
+    pub served_by: ServedBy,
+    /// Whether it is a store that took its line from another cluster.
+    pub takes_line: bool,
+    /// Whose thread makes it.
+    pub connection: u16,
+    /// What prefetches have brought; nothing where `P` does not ask.
+    pub unused: Unused,
+    has_l3: bool,
+    /// Whether caches lose what the L3 replaces.
+    l3_is_inclusive: bool,
+    l2s: usize,
+    cores_per_l2: usize,
+    connections: usize,
+    /// By line and L2, the connection that looked it up there last.
+    owners: Vec<u16>,
+    /// By connection that lost a line, and connection that replaced it.
+    evictions: Vec<u64>,
+    prefetcher: PhantomData<P>,
+}
+
+impl<P: Prefetcher> Watch<P> {
+    /// Of so many cores of `machine`, for so many lines and connections.
+    pub fn new(machine: &Machine, cores: u32, lines: usize, connections: usize) -> Watch<P> {
+        let l2s = cores.div_ceil(machine.l2.shared_by) as usize;
+        Watch {
+            served_by: ServedBy::L1,
+            takes_line: false,
+            connection: 0,
+            unused: Unused::new(cores as usize),
+            has_l3: machine.l3.is_some(),
+            l3_is_inclusive: machine
+                .l3
+                .is_some_and(|l3| l3.inclusion == Inclusion::Inclusive),
+            l2s,
+            cores_per_l2: machine.l2.shared_by as usize,
+            connections,
+            owners: vec![0; lines * l2s],
+            evictions: vec![0; connections * connections],
+            prefetcher: PhantomData,
+        }
+    }
+
+    /// A reference is about to be made.
+    #[inline(always)]
+    pub fn begin_reference(&mut self) {
+        self.served_by = ServedBy::L1;
+        self.takes_line = false;
+    }
+
+    /// One more line.
+    pub fn add_line(&mut self) {
+        self.owners.resize(self.owners.len() + self.l2s, 0);
+    }
+
+    /// The L2 of `core`.
+    pub fn l2_of(&self, core: CoreId) -> usize {
+        core.index() / self.cores_per_l2
+    }
+
+    /// The connection looks the line up in the L2 of `core`, which is given.
+    pub fn looked_up(&mut self, core: CoreId, line: LineId) -> usize {
+        let l2 = self.l2_of(core);
+        self.owners[line.index() * self.l2s + l2] = self.connection;
+        l2
+    }
+
+    pub fn start_counting(&mut self) {
+        self.evictions.fill(0);
+        self.unused.start_counting();
+    }
+
+    pub fn evictions(&self) -> Vec<Vec<u64>> {
+        let rows = self.evictions.chunks(self.connections);
+        rows.map(<[u64]>::to_vec).collect()
+    }
+}
+
+impl<P: Prefetcher> Observer for Watch<P> {
+    fn missed(
+        &mut self,
+        level: CacheLevel,
+        core: CoreId,
+        _kind: Kind,
+        _cause: Cause,
+        line: LineId,
+    ) {
+        self.served_by = match level {
+            CacheLevel::L1I | CacheLevel::L1D => {
+                self.looked_up(core, line);
+                ServedBy::L2
+            }
+            CacheLevel::L2 if self.has_l3 => ServedBy::L3,
+            CacheLevel::L2 | CacheLevel::L3 => ServedBy::Memory,
+        };
+    }
+
+    fn transferred(&mut self, _core: CoreId, _kind: Kind, _line: LineId) {
+        self.served_by = ServedBy::OtherL2;
+    }
+
+    fn hit_modified(&mut self, _core: CoreId, _kind: Kind, _line: LineId) {
+        self.served_by = ServedBy::OtherL2;
+    }
+
+    fn replaced(&mut self, level: CacheLevel, instance: usize, _core: CoreId, line: LineId) {
+        if level == CacheLevel::L2 {
+            let owner = self.owners[line.index() * self.l2s + instance];
+            let row = usize::from(owner) * self.connections;
+            self.evictions[row + usize::from(self.connection)] += 1;
+        }
+        if P::ASKS {
+            match level {
+                CacheLevel::L2 => self.unused.lost(instance, line),
+                CacheLevel::L3 if self.l3_is_inclusive => {
+                    (0..self.l2s).for_each(|l2| self.unused.lost(l2, line));
+                }
+                CacheLevel::L1I | CacheLevel::L1D | CacheLevel::L3 => {}
+            }
+        }
+    }
+
+    fn invalidated(&mut self, cluster: usize, _core: CoreId, line: LineId) {
+        self.takes_line = true;
+        if P::ASKS {
+            self.unused.lost(cluster, line);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! All prefetchers, by their names on the command line.
+
+use std::fmt::{Debug, Display, Formatter};
+
+/// A prefetcher. A new one is a file beside this one, a name here, and its type where
+/// [`crate::timing::simulate`] chooses one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PrefetcherName {
+    /// No prefetches.
+    #[default]
+    None,
+    /// The line after one that is used for the first time.
+    NextLine,
+    /// The line that an instruction will come to if it goes on as before.
+    Stride,
+}
+
+/// All prefetchers, in the order in which they are listed.
+pub static PREFETCHERS: &[PrefetcherName] = &[
+    PrefetcherName::None,
+    PrefetcherName::NextLine,
+    PrefetcherName::Stride,
+];
+
+impl PrefetcherName {
+    /// As on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            PrefetcherName::None => "none",
+            PrefetcherName::NextLine => "next-line",
+            PrefetcherName::Stride => "stride",
+        }
+    }
+
+    /// What it does.
+    pub fn summary(self) -> &'static str {
+        match self {
+            PrefetcherName::None => "Lines come when they are referenced",
+            PrefetcherName::NextLine => {
+                "A line that an L2 serves for the first time brings the next one there"
+            }
+            PrefetcherName::Stride => {
+                "An instruction whose misses are equally far apart brings the next of them to the \
+                 L2"
+            }
+        }
+    }
+
+    /// Whether it is to be told which instruction makes a reference.
+    pub(crate) fn needs_instructions(self) -> bool {
+        self == PrefetcherName::Stride
+    }
+}
+
+impl Display for PrefetcherName {
+    fn fmt(&self, to: &mut Formatter<'_>) -> std::fmt::Result {
+        to.write_str(self.name())
+    }
+}

@@ -1,0 +1,126 @@
+//! The order in which a core takes threads that wait for it: by cohorts of those that came by the
+//! same hook.
+//!
+//! This is the rule of `runtime/run_queues/cohort.c`. The core goes on with the thread that waits
+//! longest of those that came by what its turn is about, until it took B in this turn or none
+//! waits; then the one that waits longest of all begins a turn. With B = 1 it is the order in which
+//! threads come. Of threads that come later, at most (B - 1)(H - 1) are taken before one that
+//! waits, of H hooks, and at most B - 1 once it is the one that waits longest.
+
+use crate::CameBy;
+
+/// One core's turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cohorts {
+    most: u32,
+    /// What it is about; `None` are threads that a request woke.
+    came_by: Option<CameBy>,
+    /// How many more it may take.
+    left: u32,
+}
+
+impl Cohorts {
+    /// Up to so many in turn; no turn is under way.
+    pub fn of(most: u32) -> Cohorts {
+        Cohorts {
+            most,
+            came_by: None,
+            left: 0,
+        }
+    }
+
+    /// Which comes next of those that wait, given by what they came, the one that waits longest
+    /// first; at least one.
+    pub fn choose(&mut self, mut waiting: impl Iterator<Item = Option<CameBy>> + Clone) -> usize {
+        let goes_on = match self.left {
+            0 => None,
+            _ => waiting.clone().position(|by| by == self.came_by),
+        };
+        if let Some(place) = goes_on {
+            self.left -= 1;
+            return place;
+        }
+        self.came_by = waiting.next().flatten();
+        self.left = self.most.saturating_sub(1);
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corehop_traces::FunctionId;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    /// By what threads come in tests.
+    const HOOKS: [Option<CameBy>; 4] = [
+        None,
+        Some(CameBy::Entry(FunctionId(0))),
+        Some(CameBy::End(FunctionId(0))),
+        Some(CameBy::Entry(FunctionId(1))),
+    ];
+
+    /// A thread that waits: by what it came, how many came later and were taken before, and how
+    /// many of these since it waits longest.
+    #[derive(Clone, Copy, Debug)]
+    struct Thread {
+        by: Option<CameBy>,
+        overtaken: u32,
+        as_first: u32,
+    }
+
+    fn take(cohorts: &mut Cohorts, waiting: &mut Vec<Thread>) -> Thread {
+        let place = cohorts.choose(waiting.iter().map(|thread| thread.by));
+        let taken = waiting.remove(place);
+        for (older, thread) in waiting[..place].iter_mut().enumerate() {
+            thread.overtaken += 1;
+            thread.as_first += u32::from(older == 0);
+        }
+        taken
+    }
+
+    proptest! {
+        #[test]
+        fn nobody_is_overtaken_more_often_than_the_bound(
+            most in 1u32..7,
+            // What comes, or from 4 on one that is taken.
+            events in vec(0usize..7, 1..200),
+        ) {
+            let (mut cohorts, mut waiting) = (Cohorts::of(most), Vec::new());
+            for event in events {
+                match HOOKS.get(event) {
+                    Some(&by) => waiting.push(Thread { by, overtaken: 0, as_first: 0 }),
+                    None if waiting.is_empty() => {}
+                    None => {
+                        let taken = take(&mut cohorts, &mut waiting);
+                        let hooks = HOOKS.len() as u32;
+                        prop_assert!(taken.overtaken <= (most - 1) * (hooks - 1), "{taken:?}");
+                        prop_assert!(taken.as_first < most, "{taken:?}");
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn one_in_turn_is_the_order_in_which_threads_come(comes in vec(0usize..4, 1..50)) {
+            let mut cohorts = Cohorts::of(1);
+            for from in 0..comes.len() {
+                let waiting = comes[from..].iter().map(|&come| HOOKS[come]);
+                prop_assert_eq!(cohorts.choose(waiting), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn who_comes_while_a_turn_lasts_takes_part_in_it() {
+        let [request, entry, end, _] = HOOKS;
+        let mut cohorts = Cohorts::of(3);
+        assert_eq!(cohorts.choose([entry, request].into_iter()), 0);
+        assert_eq!(cohorts.choose([request, end, entry, entry].into_iter()), 2);
+        assert_eq!(cohorts.choose([request, end, entry, entry].into_iter()), 2);
+        // Three were taken.
+        assert_eq!(cohorts.choose([request, end, entry].into_iter()), 0);
+        assert_eq!(cohorts.choose([end, entry].into_iter()), 0);
+    }
+}

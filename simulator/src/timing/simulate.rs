@@ -1,0 +1,108 @@
+//! Runs connections in a setting, from cold caches at cycle 0.
+
+use crate::core_model::CoreModel;
+use crate::timing::engine::connection::Connection;
+use crate::timing::engine::core::Core;
+use crate::timing::engine::prefetching::Prefetching;
+use crate::timing::engine::turn::{Ended, Engine};
+use crate::timing::engine::watch::Watch;
+use crate::timing::error::Error;
+use crate::timing::load::Arrivals;
+use crate::timing::outcome::Outcome;
+use crate::timing::prefetchers::next_line::NextLine;
+use crate::timing::prefetchers::none::NoPrefetcher;
+use crate::timing::prefetchers::prefetcher::Prefetcher;
+use crate::timing::prefetchers::registry::PrefetcherName;
+use crate::timing::prefetchers::stride::Stride;
+use crate::timing::schedulers::entry::Setup;
+use crate::timing::schedulers::queues::Queues;
+use crate::timing::setting::Setting;
+use crate::timing::streams::connections::Streams;
+use crate::{Geometry, Hierarchy, Machine, Split};
+use corehop_traces::Tell;
+use rayon::prelude::*;
+
+/// Simulates one setting, with cores that `core` makes.
+///
+/// # Errors
+/// What is wrong with the setting.
+pub fn simulate<M: CoreModel>(
+    streams: &Streams,
+    setting: &Setting<'_>,
+    core: impl Fn(&Machine) -> M,
+) -> Result<Outcome, Error> {
+    setting.check(streams.connections())?;
+    if setting.prefetcher.needs_instructions() && !streams.have_instructions() {
+        return Err(Error::NoInstructions {
+            prefetcher: setting.prefetcher.name(),
+        });
+    }
+    Ok(match setting.prefetcher {
+        PrefetcherName::None => run::<M, NoPrefetcher>(streams, setting, core),
+        PrefetcherName::NextLine => run::<M, NextLine>(streams, setting, core),
+        PrefetcherName::Stride => run::<M, Stride>(streams, setting, core),
+    })
+}
+
+fn run<M: CoreModel, P: Prefetcher>(
+    streams: &Streams,
+    setting: &Setting<'_>,
+    core: impl Fn(&Machine) -> M,
+) -> Outcome {
+    let Setting {
+        machine,
+        cores,
+        connections,
+        ..
+    } = *setting;
+    let nothing = Split::default();
+    let split = setting
+        .split
+        .filter(|_| setting.scheduler.entry.goes_by_plan);
+    let split = split.unwrap_or(&nothing);
+    let scheduler = (setting.scheduler.entry.build)(&Setup {
+        cores: cores as usize,
+        machine,
+        split,
+        load: &|| streams.references_by_stage(split, connections),
+        argument: setting.scheduler.argument,
+        seed: setting.seed,
+    });
+    let connection = |number| {
+        let first_core = scheduler.first_core(number);
+        Connection::new(streams.of(number, connections), first_core)
+    };
+    let lines = streams.lines();
+    let mut hierarchy = Hierarchy::new(&Geometry::new(machine, cores, 1));
+    hierarchy.register(lines);
+    let engine = Engine::<M, P> {
+        setting,
+        split,
+        connections: (0..connections).map(connection).collect(),
+        cores: (0..cores).map(|_| Core::new(core(machine))).collect(),
+        queues: Queues::new(cores as usize),
+        arrivals: Arrivals::new(setting.load, connections, setting.seed),
+        watch: Watch::new(machine, cores, lines.len(), connections),
+        prefetching: Prefetching::new(machine, cores, lines),
+        hierarchy,
+        scheduler,
+        ended: Ended::default(),
+    };
+    engine.run()
+}
+
+/// Simulates several settings, as many at once as Rayon has threads.
+///
+/// # Errors
+/// That of the first setting with which something is wrong.
+pub fn simulate_all<M: CoreModel>(
+    streams: &Streams,
+    settings: &[Setting<'_>],
+    core: impl Fn(&Machine) -> M + Sync,
+    tell: Tell<'_>,
+) -> Result<Vec<Outcome>, Error> {
+    let settings = settings.par_iter();
+    let outcomes = settings.map(|setting| simulate(streams, setting, &core).inspect(|_| tell(1)));
+    let outcomes: Vec<Result<Outcome, Error>> = outcomes.collect();
+    outcomes.into_iter().collect()
+}

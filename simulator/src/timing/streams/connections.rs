@@ -1,0 +1,273 @@
+//! The connections of a trace: a stream for each thread that served requests.
+//!
+//! A connection is a thread. Its stream is what the thread did in its complete requests, in order.
+//! Left out are requests that the end of the recording cut short, and what belongs to no request:
+//! a thread before its first request, and threads that serve none. Nobody waits for those, and
+//! nothing says how often they come again. The streams and the numbers of their lines are shared by
+//! all settings that are simulated.
+
+use super::annotate::{Annotate, Unknown};
+use super::stream::{Mark, Stream, kind_of};
+use crate::timing::error::Error;
+use crate::timing::prefetchers::registry::PrefetcherName;
+use crate::{Lines, PlacedThread, Split};
+use corehop_traces::{Calls, Execution, Executions, FunctionId, RequestId, ThreadId, Trace};
+
+/// What the connections of a trace do.
+pub struct Streams {
+    /// By connection.
+    streams: Vec<Stream>,
+    /// Line numbers, by id.
+    lines: Vec<u64>,
+}
+
+/// Lines whose ids are found without hashing.
+const RECENT_LINES: usize = 1 << 12;
+
+impl Streams {
+    /// The streams of `trace`, with marks for what these splits move threads at.
+    ///
+    /// # Errors
+    /// [`Error::NoConnections`] when no thread served a whole request, [`Error::Trace`] for a trace
+    /// that cannot be read.
+    pub fn new(trace: &Trace, splits: &[&Split]) -> Result<Streams, Error> {
+        Streams::of_executions(trace, trace.executions(), splits)
+    }
+
+    /// The same of these executions alone.
+    ///
+    /// # Errors
+    /// As [`Streams::new`].
+    pub fn of_executions(
+        trace: &Trace,
+        executions: Executions<'_>,
+        splits: &[&Split],
+    ) -> Result<Streams, Error> {
+        let of = (trace, executions);
+        Streams::annotated(of, splits, &mut Unknown, PrefetcherName::None)
+    }
+
+    /// The same, with what core models and this prefetcher want to know besides.
+    ///
+    /// # Errors
+    /// As [`Streams::new`].
+    pub fn annotated<A: Annotate>(
+        (trace, executions): (&Trace, Executions<'_>),
+        splits: &[&Split],
+        annotate: &mut A,
+        prefetcher: PrefetcherName,
+    ) -> Result<Streams, Error> {
+        let mut threads = Threads::of(trace, splits)?;
+        if prefetcher.needs_instructions() {
+            threads.keep_instructions();
+        }
+        threads.read(trace, executions, annotate)
+    }
+
+    /// Whether they say which instruction makes a reference.
+    pub(crate) fn have_instructions(&self) -> bool {
+        let mut streams = self.streams.iter();
+        streams.all(|stream| stream.instructions.is_some())
+    }
+
+    /// How many connections there are.
+    pub fn connections(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// How many requests the first so many connections have together, repeated ones included.
+    pub fn requests(&self, connections: usize) -> u64 {
+        let requests = |stream: &Stream| stream.requests.len() as u64;
+        self.first(connections).map(requests).sum()
+    }
+
+    /// How many references the first so many connections make in their requests.
+    pub fn references(&self, connections: usize) -> u64 {
+        let references = self.first(connections).map(|stream| stream.references);
+        references.sum()
+    }
+
+    /// Bytes of memory that the streams take.
+    pub fn size_bytes(&self) -> usize {
+        let of_stream = |stream: &Stream| {
+            stream.entries.capacity() * size_of::<u32>()
+                + stream.address_from.capacity()
+                + stream.instructions.as_ref().map_or(0, Vec::capacity) * size_of::<u32>()
+                + stream.requests.capacity() * size_of::<usize>()
+                + stream.marks.capacity() * size_of::<Mark>()
+        };
+        let streams: usize = self.streams.iter().map(of_stream).sum();
+        streams + self.lines.capacity() * size_of::<u64>()
+    }
+
+    /// How many references the first so many connections make in each stage of a split, when each
+    /// of them goes through its stream once.
+    pub(crate) fn references_by_stage(&self, split: &Split, connections: usize) -> Vec<u64> {
+        let mut by_stage = vec![0; split.cores() as usize];
+        for stream in self.first(connections) {
+            let mut thread = PlacedThread::default();
+            let ends = stream.marks.iter().skip(1).map(|mark| mark.at);
+            let ends = ends.chain([stream.entries.len()]);
+            for (mark, end) in stream.marks.iter().zip(ends) {
+                mark.pass(&mut thread, split);
+                let entries = stream.entries[mark.at..end].iter();
+                let references = entries.filter(|&&entry| kind_of(entry).is_some()).count();
+                by_stage[thread.core().index()] += references as u64;
+            }
+        }
+        by_stage
+    }
+
+    /// The stream of a connection, and the request of it that the connection begins with. Those
+    /// beyond the trace's repeat them in turn, each from elsewhere: of k that have the same stream,
+    /// the i-th begins with request i / k of it, rounded down.
+    pub(crate) fn of(&self, connection: usize, connections: usize) -> (&Stream, usize) {
+        let available = self.streams.len();
+        let own = connection % available;
+        let stream = &self.streams[own];
+        let sharers = (connections - own).div_ceil(available);
+        let first = stream.requests.len() * (connection / available) / sharers;
+        (stream, first)
+    }
+
+    /// The numbers of the lines, by id.
+    pub(crate) fn lines(&self) -> &[u64] {
+        &self.lines
+    }
+
+    fn first(&self, connections: usize) -> impl Iterator<Item = &Stream> {
+        self.streams.iter().cycle().take(connections)
+    }
+}
+
+/// What is known of the threads while the trace is read.
+struct Threads {
+    threads: Vec<Thread>,
+    /// By function, whether a split moves threads at its entry.
+    hooked: Vec<bool>,
+    calls: Option<Calls>,
+}
+
+#[derive(Default)]
+struct Thread {
+    stream: Stream,
+    request: Option<RequestId>,
+    /// Before which of its executions a delegated call has ended; ascending.
+    ends: Vec<u64>,
+    ends_passed: usize,
+}
+
+impl Threads {
+    fn of(trace: &Trace, splits: &[&Split]) -> Result<Threads, Error> {
+        let functions = trace.functions().len();
+        let (mut hooked, mut delegated) = (vec![false; functions], vec![false; functions]);
+        for split in splits {
+            for function in split.functions().filter(|f| f.index() < functions) {
+                hooked[function.index()] = true;
+                delegated[function.index()] |= split.delegates(function);
+            }
+        }
+        let any = delegated.contains(&true);
+        let calls = any.then(|| Calls::of(trace, &delegated)).transpose()?;
+        let of_thread = |thread| {
+            let calls = calls.iter().flat_map(|calls| calls.of_thread(thread));
+            let mut ends: Vec<u64> = calls.filter_map(|call| call.ends).collect();
+            ends.sort_unstable();
+            Thread {
+                ends,
+                ..Thread::default()
+            }
+        };
+        let threads = (0..trace.threads().len()).map(ThreadId::from_index);
+        Ok(Threads {
+            threads: threads.map(of_thread).collect(),
+            hooked,
+            calls,
+        })
+    }
+
+    fn keep_instructions(&mut self) {
+        let streams = self.threads.iter_mut().map(|thread| &mut thread.stream);
+        streams.for_each(|stream| stream.instructions = Some(Vec::new()));
+    }
+
+    /// The streams of these executions.
+    fn read<A: Annotate>(
+        mut self,
+        trace: &Trace,
+        mut executions: Executions<'_>,
+        annotate: &mut A,
+    ) -> Result<Streams, Error> {
+        let mut lines = Lines::new(RECENT_LINES);
+        let mut address_from = Vec::new();
+        while let Some(execution) = executions.next()? {
+            address_from.clear();
+            let instructions = annotate.execution(&execution, &mut address_from);
+            let Some(stream) = self.begin(trace, &execution) else {
+                continue;
+            };
+            stream.push_instructions(instructions);
+            let mut from = address_from.iter().copied();
+            for access in execution.accesses {
+                for line in access.lines() {
+                    let reference = (lines.id(line, |_| {}), access.kind);
+                    stream.push_reference(reference, from.next().unwrap_or(0), access.pc);
+                }
+            }
+        }
+        let streams = self.finish();
+        match streams.is_empty() {
+            true => Err(Error::NoConnections),
+            false => Ok(Streams {
+                streams,
+                lines: lines.numbers().to_vec(),
+            }),
+        }
+    }
+
+    /// An execution begins: the stream that it belongs to, if it belongs to a complete request.
+    fn begin(&mut self, trace: &Trace, execution: &Execution<'_>) -> Option<&mut Stream> {
+        let thread = &mut self.threads[execution.thread.index()];
+        let number = execution.number;
+        let mut returned = false;
+        while thread
+            .ends
+            .get(thread.ends_passed)
+            .is_some_and(|&end| end <= number)
+        {
+            thread.ends_passed += 1;
+            returned = true;
+        }
+        let request = execution.request?;
+        if !trace.requests()[request.index()].complete {
+            return None;
+        }
+        let stream = &mut thread.stream;
+        if thread.request != Some(request) {
+            thread.request = Some(request);
+            stream.begin_request();
+        }
+        let is_hooked = |f: &FunctionId| self.hooked.get(f.index()) == Some(&true);
+        let entered = execution.entry.filter(is_hooked);
+        if entered.is_some() || returned || stream.marks.is_empty() {
+            let calls = self.calls.as_ref().filter(|_| entered.is_some());
+            let call = calls.and_then(|calls| calls.begun_by(execution.thread, number));
+            stream.marks.push(Mark {
+                at: stream.entries.len(),
+                thread: execution.thread,
+                number,
+                entered,
+                call: call.map(|call| call.ends),
+            });
+        }
+        Some(stream)
+    }
+
+    /// The streams of those threads that have one.
+    fn finish(self) -> Vec<Stream> {
+        let streams = self.threads.into_iter().map(|thread| thread.stream);
+        let mut streams: Vec<Stream> = streams.filter(|s| !s.requests.is_empty()).collect();
+        streams.iter_mut().for_each(Stream::finish);
+        streams
+    }
+}

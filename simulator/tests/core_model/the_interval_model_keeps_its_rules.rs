@@ -1,0 +1,79 @@
+//! The interval model says what a reader of its rules expects of a few loads and stores.
+
+use crate::core_model::machine::machine;
+use corehop_simulator::core_model::{CoreModel, Interval, Reference, ServedBy};
+use corehop_traces::Kind;
+
+/// Cycles of loads that memory serves, each 8 instructions after the one before and dependent on
+/// the load so far back.
+fn cycles_of_loads(dependences: &[u8]) -> u64 {
+    let mut model = Interval::new(&machine(4.0, 192, 42));
+    for &address_from in dependences {
+        model.instructions(8);
+        model.reference(Reference {
+            kind: Kind::Load,
+            served_by: ServedBy::Memory,
+            address_from,
+            at_least_cycles: 0,
+            takes_line: false,
+        });
+    }
+    model.cycle()
+}
+
+#[test]
+fn a_chain_of_misses_takes_their_latencies() {
+    assert_eq!(cycles_of_loads(&[1; 24]), 24 * (200 + 2));
+}
+
+#[test]
+fn misses_within_the_window_take_one_latency() {
+    // 24 loads of 8 instructions are a window.
+    assert_eq!(cycles_of_loads(&[0; 24]), 200 + 24 * 2);
+    assert_eq!(cycles_of_loads(&[0; 25]), 2 * 200 + 25 * 2);
+}
+
+#[test]
+fn two_chains_take_the_time_of_one() {
+    assert_eq!(cycles_of_loads(&[2; 24]), 12 * 200 + 24 * 2);
+}
+
+#[test]
+fn a_dependence_goes_on_through_a_hit() {
+    let load = |served_by, address_from| Reference {
+        kind: Kind::Load,
+        served_by,
+        address_from,
+        at_least_cycles: 0,
+        takes_line: false,
+    };
+    let mut model = Interval::new(&machine(4.0, 192, 42));
+    model.reference(load(ServedBy::Memory, 0));
+    model.reference(load(ServedBy::L1, 1));
+    model.reference(load(ServedBy::Memory, 1));
+    assert_eq!(model.cycle(), 400);
+    model.reference(load(ServedBy::Memory, 0));
+    assert_eq!(model.cycle(), 400, "it waits together with the one before");
+}
+
+#[test]
+fn stores_take_nothing_until_the_buffer_is_full() {
+    let store = Reference {
+        kind: Kind::Store,
+        served_by: ServedBy::Memory,
+        address_from: 0,
+        at_least_cycles: 0,
+        takes_line: false,
+    };
+    let mut model = Interval::new(&machine(4.0, 192, 3));
+    for _ in 0..3 {
+        model.instructions(4);
+        model.reference(store);
+    }
+    assert_eq!(model.cycle(), 3);
+    model.instructions(4);
+    model.reference(store);
+    assert_eq!(model.cycle(), 201, "the first, begun at cycle 1, is done");
+    model.switch();
+    assert_eq!(model.cycle(), 401, "the last is done");
+}

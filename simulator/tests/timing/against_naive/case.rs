@@ -1,0 +1,151 @@
+//! One random setting of a random program on a random machine.
+
+use crate::timing::against_naive::program::{self, FUNCTIONS, Planned};
+use crate::timing::random::machines;
+use crate::timing::steps::Step;
+use corehop_simulator::timing::{Load, PREFETCHERS, PrefetcherName, SCHEDULERS};
+use corehop_simulator::{Core, Machine, Topology};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// A core model.
+#[derive(Clone, Copy, Debug)]
+pub enum Model {
+    InOrder,
+    Interval,
+    Window,
+}
+
+/// A recorded program, and how it is simulated.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub steps: Vec<Step>,
+    pub machine: Machine,
+    pub model: Model,
+    pub cores: u32,
+    pub planned: Planned,
+    /// By place among the schedulers.
+    pub scheduler: usize,
+    pub argument: u32,
+    pub prefetcher: PrefetcherName,
+    pub load: Load,
+    /// Connections beyond those of the trace, or left out of it.
+    pub more: i8,
+    pub seed: u64,
+    pub quantum_cycles: u64,
+    pub warm_up: u64,
+    pub requests: u64,
+}
+
+fn loads() -> impl Strategy<Value = Load> {
+    let think = prop_oneof![Just(0), 0u64..3000];
+    let closed = (think, any::<bool>()).prop_map(|(think_cycles, exponential)| Load::Closed {
+        think_cycles,
+        exponential,
+    });
+    let open = (1.0f64..3000.0).prop_map(|requests_per_million_cycles| Load::Open {
+        requests_per_million_cycles,
+    });
+    prop_oneof![closed, open]
+}
+
+/// Cores beside their caches; few instructions and stores fill one.
+fn core_models() -> impl Strategy<Value = Core> {
+    (1u32..6000, 1u32..60, 1u32..5).prop_map(|(rate, window, stores)| Core {
+        instructions_in_1000_cycles: rate,
+        reorder_window_instructions: window,
+        store_buffer_entries: stores,
+    })
+}
+
+/// The machine with so many times the cores, and what may be said of its neighbourhoods, by
+/// these numbers.
+fn widened(machine: Machine, (width, groups, distances): (u32, (u32, u32), Vec<u32>)) -> Machine {
+    let cores = machine.cores * width;
+    let l2 = machine.l2.shared_by;
+    // A group of so many L2s, if these divide the machine, or none.
+    let group = |l2s: u32| (l2s > 0 && (cores / l2).is_multiple_of(l2s)).then_some(l2 * l2s);
+    let (l3, node) = (group(groups.0), group(groups.1));
+    let across =
+        |l3: u32| node.is_some_and(|node| !l3.is_multiple_of(node) && !node.is_multiple_of(l3));
+    let l3 = l3.filter(|&l3| !across(l3) && (machine.l3.is_none() || l3 == cores));
+    let nodes = node.map_or(0, |node| (cores / node) as usize);
+    let distance = |row: usize, column: usize| match row == column {
+        true => 10,
+        false => distances[(row * nodes + column) % distances.len()],
+    };
+    let row = |row| (0..nodes).map(|column| distance(row, column)).collect();
+    let node_distances = match distances[0] % 3 {
+        0 => Vec::new(),
+        _ => (0..nodes).map(row).collect(),
+    };
+    let topology = Topology {
+        cores_per_l3: l3,
+        cores_per_node: node,
+        node_distances,
+    };
+    Machine {
+        cores,
+        topology,
+        ..machine
+    }
+}
+
+pub fn cases() -> impl Strategy<Value = Case> {
+    let groups = (0u32..5, 0u32..5);
+    let topologies = (
+        prop::sample::select(&[1u32, 1, 2, 4][..]),
+        groups,
+        vec(10u32..13, 7),
+    );
+    let machines = (machines(), topologies).prop_map(|(machine, width)| widened(machine, width));
+    let programs = (program::programs(), machines, 0u32..48);
+    let models = &[Model::InOrder, Model::Interval, Model::Window][..];
+    let core_models = (core_models(), prop::sample::select(models));
+    let functions = vec((0..FUNCTIONS, 0u32..12, any::<bool>()), 0..6);
+    let scheduled = (functions, 0..SCHEDULERS.len(), 1u32..4, loads());
+    let prefetchers = prop::sample::select(PREFETCHERS);
+    let lengths = (-2i8..4, any::<u64>(), 1u64..2500, 0u64..6, 1u64..12);
+    let cores = (core_models, prefetchers);
+    (programs, cores, scheduled, lengths).prop_map(|(program, cores, scheduled, lengths)| {
+        let ((core, model), prefetcher) = cores;
+        let (steps, machine, cores) = program;
+        let machine = Machine { core, ..machine };
+        let (functions, scheduler, argument, load) = scheduled;
+        let (more, seed, quantum_cycles, warm_up, requests) = lengths;
+        let cores = cores % machine.cores + 1;
+        Case {
+            steps,
+            planned: Planned::new(functions, cores),
+            machine,
+            model,
+            cores,
+            scheduler,
+            argument,
+            prefetcher,
+            load,
+            more,
+            seed,
+            quantum_cycles,
+            warm_up,
+            requests,
+        }
+    })
+}
+
+impl Case {
+    pub fn name(&self) -> &'static str {
+        SCHEDULERS[self.scheduler].name
+    }
+
+    /// How many connections there are, of a trace that has so many.
+    pub fn connections(&self, available: usize) -> usize {
+        available.saturating_add_signed(self.more.into()).max(1)
+    }
+
+    pub fn choice(&self) -> corehop_simulator::timing::Choice {
+        let entry = SCHEDULERS[self.scheduler];
+        let argument = entry.argument.map_or(0, |_| self.argument);
+        corehop_simulator::timing::Choice { entry, argument }
+    }
+}

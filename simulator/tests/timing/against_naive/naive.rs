@@ -1,0 +1,382 @@
+//! The timed replay once more, as slow and obvious as it can be said, by docs/reference/timed.md.
+//!
+//! Nothing is kept that can be looked up: who comes next is found by asking everybody before each
+//! turn. The caches are those of the simulator's oracle; [`reference`] makes one reference.
+
+mod reference;
+
+use crate::timing::against_naive::case::Case;
+use crate::timing::against_naive::core::Core;
+use crate::timing::against_naive::policy::{By, Policy};
+use crate::timing::against_naive::prefetches::Prefetches;
+use crate::timing::against_naive::program::{Action, Script};
+use crate::timing::oracle::Oracle;
+use corehop_simulator::timing::{CoreOutcome, Load, Outcome};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::collections::HashMap;
+
+struct Client<'a> {
+    script: &'a Script,
+    /// Request, action in it, reference in that.
+    at: (usize, usize, usize),
+    /// Whether the action at hand has been entered.
+    entered: bool,
+    stage: u32,
+    /// When open calls end, the stage before, and the function that is called.
+    open: Vec<(Option<usize>, u32, u32)>,
+    /// By what it last began to wait for a core.
+    came_by: By,
+    core: usize,
+    /// Requests that have come and not ended.
+    came: Vec<u64>,
+    /// While it waits for a core: which, since when, and whether by a hop.
+    waits: Option<(usize, u64, bool)>,
+    free_since: u64,
+    random: ChaCha8Rng,
+}
+
+pub struct Naive<'a> {
+    pub case: &'a Case,
+    pub cores: Vec<Core>,
+    clients: Vec<Client<'a>>,
+    caches: Oracle,
+    prefetches: Prefetches,
+    /// Cycle and connection.
+    coming: Vec<(u64, usize)>,
+    open_loop: ChaCha8Rng,
+    /// Who looked a line up in an L2 last.
+    owners: HashMap<(usize, u64), usize>,
+    evictions: Vec<Vec<u64>>,
+    /// When requests came and ended.
+    ended: Vec<(u64, u64)>,
+    /// Since when counting goes on, once it does.
+    since: Option<u64>,
+}
+
+pub fn naive(case: &Case, scripts: &[Script]) -> Outcome {
+    let connections = case.connections(scripts.len());
+    let mut policy = Policy::new(case, scripts);
+    let generator = |stream| {
+        let mut random = ChaCha8Rng::seed_from_u64(case.seed);
+        random.set_stream(stream);
+        random
+    };
+    let client = |connection: usize| {
+        let script = &scripts[connection % scripts.len()];
+        let same = |other: &usize| other % scripts.len() == connection % scripts.len();
+        let (before, all) = (
+            (0..connection).filter(same).count(),
+            (0..connections).filter(same).count(),
+        );
+        Client {
+            script,
+            at: (before * script.len() / all, 0, 0),
+            entered: false,
+            stage: 0,
+            open: Vec::new(),
+            came_by: By::Request,
+            core: policy.first_core(case, connection),
+            came: Vec::new(),
+            waits: None,
+            free_since: 0,
+            random: generator(connection as u64 + 1),
+        }
+    };
+    let mut naive = Naive {
+        case,
+        cores: vec![Core::of(case); case.cores as usize],
+        clients: (0..connections).map(client).collect(),
+        caches: Oracle::new(&case.machine, case.cores),
+        prefetches: Prefetches::new(case.cores as usize),
+        coming: Vec::new(),
+        open_loop: generator(0),
+        owners: HashMap::new(),
+        evictions: vec![vec![0; connections]; connections],
+        ended: Vec::new(),
+        since: (case.warm_up == 0).then_some(0),
+    };
+    match case.load {
+        Load::Closed { .. } => (0..connections).for_each(|c| naive.think(c, 0)),
+        Load::Open { .. } => naive.draw(0),
+    }
+    while (naive.ended.len() as u64) < case.warm_up + case.requests {
+        naive.step(&mut policy);
+    }
+    naive.outcome()
+}
+
+fn exponential(random: &mut ChaCha8Rng, mean: f64) -> u64 {
+    let uniform: f64 = random.random();
+    (mean * -(1.0 - uniform).ln()).round() as u64
+}
+
+impl Naive<'_> {
+    /// Since when and whose, those that wait for `core`, in order.
+    pub fn waiting_for(&self, core: usize) -> Vec<(u64, usize)> {
+        let waits = |(number, client): (usize, &Client<'_>)| {
+            let (on, since, _) = client.waits?;
+            (on == core).then_some((since, number))
+        };
+        let mut waiting: Vec<_> = self.clients.iter().enumerate().filter_map(waits).collect();
+        waiting.sort();
+        waiting
+    }
+
+    fn think(&mut self, connection: usize, since: u64) {
+        if let Load::Closed {
+            think_cycles,
+            exponential: is_drawn,
+        } = self.case.load
+        {
+            let random = &mut self.clients[connection].random;
+            let cycles = match is_drawn {
+                true => exponential(random, think_cycles as f64),
+                false => think_cycles,
+            };
+            self.coming.push((since + cycles, connection));
+        }
+    }
+
+    fn draw(&mut self, since: u64) {
+        if let Load::Open {
+            requests_per_million_cycles,
+        } = self.case.load
+        {
+            let cycle = since + exponential(&mut self.open_loop, 1e6 / requests_per_million_cycles);
+            let connection = self.open_loop.random_range(0..self.clients.len() as u64);
+            self.coming.push((cycle, connection as usize));
+        }
+    }
+
+    /// Queues that an idle core without one may take from.
+    fn others(&self, policy: &Policy, core: usize) -> Vec<usize> {
+        let others = 0..self.cores.len();
+        let may = |&from: &usize| {
+            let busy = self.cores[from].runs.is_some() && !self.waiting_for(from).is_empty();
+            from != core && busy && policy.may_take(self.case, core, from)
+        };
+        others.filter(may).collect()
+    }
+
+    fn turn_of(&self, policy: &Policy, core: usize) -> Option<u64> {
+        let clock = self.cores[core].clock.cycle();
+        if self.cores[core].runs.is_some() {
+            return Some(clock);
+        }
+        let mut ready: Vec<u64> = self.waiting_for(core).iter().map(|w| w.0).collect();
+        if ready.is_empty() {
+            let others = self.others(policy, core);
+            ready = others
+                .iter()
+                .map(|&from| self.waiting_for(from)[0].0)
+                .collect();
+        }
+        Some(clock.max(*ready.iter().min()?))
+    }
+
+    /// The next turn of a core, or the next request.
+    fn step(&mut self, policy: &mut Policy) {
+        let turns = 0..self.cores.len();
+        let turns = turns.filter_map(|core| Some((self.turn_of(policy, core)?, core)));
+        let turn = turns.min();
+        let comes = self.coming.iter().min().copied();
+        match (turn, comes) {
+            (Some((cycle, core)), comes) if comes.is_none_or(|comes| cycle < comes.0) => {
+                self.turn(policy, core, cycle);
+            }
+            (_, comes) => {
+                let (cycle, connection) = comes.unwrap();
+                self.coming.retain(|&coming| coming != (cycle, connection));
+                self.draw(cycle);
+                let client = &mut self.clients[connection];
+                client.came.push(cycle);
+                if client.came.len() == 1 {
+                    client.came_by = By::Request;
+                    client.waits = Some((client.core, cycle.max(client.free_since), false));
+                }
+            }
+        }
+    }
+
+    fn turn(&mut self, policy: &mut Policy, core: usize, cycle: u64) {
+        if self.cores[core].runs.is_none() {
+            self.take(policy, core, cycle);
+        }
+        let connection = self.cores[core].runs.unwrap();
+        loop {
+            let client = &self.clients[connection];
+            let (request, action, _) = client.at;
+            if action == client.script[request].len() {
+                let clock = self.cores[core].leave(cycle);
+                return self.end(core, connection, clock);
+            }
+            if !client.entered {
+                self.clients[connection].entered = true;
+                if let Some(target) = self.enter(policy, core, connection) {
+                    let clock = self.cores[core].leave(cycle);
+                    self.cores[core].counted.yields += u64::from(target == core);
+                    self.clients[connection].waits = Some((target, clock, target != core));
+                    return;
+                }
+            } else if self.cores[core].clock.cycle() >= cycle + self.case.quantum_cycles {
+                self.cores[core].busy += self.cores[core].clock.cycle() - cycle;
+                return;
+            } else {
+                self.reference(core, connection);
+            }
+        }
+    }
+
+    fn take(&mut self, policy: &mut Policy, core: usize, cycle: u64) {
+        let own = self.waiting_for(core);
+        let connection = match own.is_empty() {
+            true => {
+                let mut candidates = self.others(policy, core);
+                candidates.retain(|&from| self.waiting_for(from)[0].0 <= cycle);
+                let from = policy.victim(self, core, &candidates);
+                self.waiting_for(from)[0].1
+            }
+            false => {
+                let ready = own.iter().filter(|(since, _)| *since <= cycle);
+                let ready: Vec<usize> = ready.map(|&(_, connection)| connection).collect();
+                let of = |&connection: &usize| {
+                    let client = &self.clients[connection];
+                    (client.stage, client.came_by)
+                };
+                let waiting: Vec<(u32, By)> = ready.iter().map(of).collect();
+                ready[policy.choose(self.case, core, &waiting)]
+            }
+        };
+        let client = &mut self.clients[connection];
+        let (from, since, hopped) = client.waits.take().unwrap();
+        if let Some(counting) = self.since {
+            self.cores[from].counted.queued_cycles += cycle - since.max(counting).min(cycle);
+        }
+        let at = &mut self.cores[core];
+        at.idled.push((at.clock.cycle(), cycle));
+        at.runs = Some(connection);
+        at.clock.wait_until(cycle);
+        if hopped {
+            at.counted.hops += 1;
+            let machine = &self.case.machine;
+            let cost = match since < cycle {
+                true => machine.busy_hop_cost_cycles,
+                false => machine.hop_cost_cycles,
+            };
+            at.clock.wait_until(cycle + u64::from(cost));
+            self.caches.charge(core, cost);
+        } else {
+            at.counted.migrations += u64::from(client.core != core);
+        }
+        client.core = core;
+    }
+
+    /// The action at hand is entered: the core that its thread is to wait for, if it leaves.
+    fn enter(&mut self, policy: &mut Policy, core: usize, connection: usize) -> Option<usize> {
+        let goes_by_plan = !["free", "pinned", "steal", "steal-random"].contains(&self.case.name());
+        let client = &mut self.clients[connection];
+        let (request, action, _) = client.at;
+        let Action {
+            place,
+            function,
+            call_ends,
+            ..
+        } = client.script[request][action];
+        let (from, mut by) = (client.stage, None);
+        while let Some(&(Some(end), stage, called)) = client.open.last()
+            && end <= place
+        {
+            client.open.pop();
+            (client.stage, by) = (stage, Some(By::End(called)));
+        }
+        if let Some((to, for_call)) = self.case.planned.of(function)
+            && goes_by_plan
+        {
+            if for_call {
+                client.open.push((call_ends, client.stage, function));
+            }
+            (client.stage, by) = (to, Some(By::Entry(function)));
+        }
+        let stages = (from, client.stage);
+        let (by, target) = (by?, policy.enter(self, core, stages)?);
+        self.clients[connection].came_by = by;
+        Some(target)
+    }
+
+    fn end(&mut self, core: usize, connection: usize, clock: u64) {
+        let client = &mut self.clients[connection];
+        client.at = (client.at.0 + 1, 0, 0);
+        if client.at.0 == client.script.len() {
+            client.at.0 = 0;
+            client.open.iter_mut().for_each(|open| open.0 = Some(0));
+        }
+        client.free_since = clock;
+        self.ended.push((client.came.remove(0), clock));
+        if !client.came.is_empty() {
+            client.came_by = By::Request;
+            client.waits = Some((core, clock, false));
+        }
+        self.think(connection, clock);
+        if self.ended.len() as u64 == self.case.warm_up {
+            self.start_counting();
+        }
+    }
+
+    fn start_counting(&mut self) {
+        let since = self.ended.iter().map(|ended| ended.1).max().unwrap();
+        self.since = Some(since);
+        self.caches.start_counting();
+        self.prefetches.start_counting();
+        self.evictions
+            .iter_mut()
+            .flatten()
+            .for_each(|count| *count = 0);
+        for core in &mut self.cores {
+            (core.busy, core.counted) = (0, CoreOutcome::default());
+        }
+    }
+
+    fn outcome(mut self) -> Outcome {
+        let since = self.since.unwrap();
+        let latest = self.ended.iter().map(|ended| ended.1).max().unwrap();
+        let counted = &self.ended[self.case.warm_up as usize..];
+        let mut latencies: Vec<u64> = counted.iter().map(|(came, end)| end - came).collect();
+        latencies.sort();
+        for client in &self.clients {
+            if let Some((core, from, _)) = client.waits {
+                let waited = latest - from.max(since).min(latest);
+                self.cores[core].counted.queued_cycles += waited;
+            }
+        }
+        for core in &mut self.cores {
+            let clock = core.clock.cycle();
+            if core.runs.is_none() && clock < latest {
+                core.idled.push((clock, latest));
+            }
+        }
+        let idle = |core: &Core| {
+            let counted = core
+                .idled
+                .iter()
+                .map(|&(from, to)| to.max(since) - from.max(since));
+            counted.sum()
+        };
+        let counters = self.caches.counters().into_iter();
+        let counters = counters.zip(self.prefetches.counted);
+        let of_core = |(core, (counters, prefetches)): (&Core, _)| CoreOutcome {
+            counters,
+            prefetches,
+            busy_cycles: core.busy,
+            idle_cycles: idle(core),
+            ..core.counted.clone()
+        };
+        Outcome {
+            requests: counted.len() as u64,
+            elapsed_cycles: latest - since,
+            latencies,
+            per_core: self.cores.iter().zip(counters).map(of_core).collect(),
+            evictions: self.evictions,
+        }
+    }
+}

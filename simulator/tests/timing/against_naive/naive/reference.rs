@@ -1,0 +1,113 @@
+//! One reference: what it does to the caches, what prefetches it makes, and how long it takes.
+
+use super::Naive;
+use crate::timing::against_naive::prefetches::Miss;
+use crate::timing::against_naive::program::{Action, instruction_of};
+use crate::timing::core_model::Made;
+use crate::timing::oracle::{Event, Oracle};
+use corehop_simulator::CacheLevel;
+
+/// What caches tell of a reference.
+#[derive(Default)]
+struct Heard {
+    missed_l1: bool,
+    missed_l2: bool,
+    /// It took its line from another cluster.
+    took_line: bool,
+}
+
+impl Naive<'_> {
+    pub(super) fn reference(&mut self, core: usize, connection: usize) {
+        let client = &mut self.clients[connection];
+        let (request, action, reference) = client.at;
+        let Action {
+            function,
+            references,
+            instructions,
+            ..
+        } = &client.script[request][action];
+        let (kind, line, back) = references[reference];
+        let instructions = instructions * u32::from(reference == 0);
+        match reference + 1 == references.len() {
+            true => (client.at, client.entered) = ((request, action + 1, 0), false),
+            false => client.at = (request, action, reference + 1),
+        }
+        let instruction = instruction_of(*function);
+        let cycles = |caches: &Oracle| caches.counters()[core].cycles;
+        let before = cycles(&self.caches);
+        self.caches.access(core, kind, line);
+        let mut latency = cycles(&self.caches) - before;
+        let Heard {
+            missed_l1,
+            missed_l2,
+            took_line,
+        } = self.hear(connection);
+        self.cores[core].clock.instructions(instructions);
+        if missed_l1 {
+            let miss = Miss {
+                core,
+                kind,
+                line,
+                instruction,
+                missed_l2,
+            };
+            latency += self.prefetch(connection, miss);
+        }
+        let transfer = self.case.machine.transfer_latency_cycles;
+        self.cores[core].clock.reference(Made {
+            kind,
+            is_hit: !missed_l1,
+            latency,
+            taken: took_line.then_some(transfer.into()),
+            back,
+        });
+    }
+
+    /// What the caches tell of a reference or prefetch.
+    fn hear(&mut self, connection: usize) -> Heard {
+        let mut heard = Heard::default();
+        for event in std::mem::take(&mut self.caches.events) {
+            match event {
+                Event::Missed(CacheLevel::L1I | CacheLevel::L1D, core, _, line) => {
+                    heard.missed_l1 = true;
+                    self.owners.insert((self.l2_of(core), line), connection);
+                }
+                Event::Missed(CacheLevel::L2, ..) => heard.missed_l2 = true,
+                Event::Invalidated(..) => heard.took_line = true,
+                Event::Replaced(CacheLevel::L2, l2, _, line) => {
+                    self.evictions[self.owners[&(l2, line)]][connection] += 1;
+                }
+                _ => {}
+            }
+        }
+        self.prefetches.look(&mut self.caches);
+        heard
+    }
+
+    fn l2_of(&self, core: usize) -> usize {
+        core / self.case.machine.l2.shared_by as usize
+    }
+
+    /// Does what the core's prefetcher says; gives how much longer the reference takes.
+    fn prefetch(&mut self, connection: usize, miss: Miss) -> u64 {
+        let Miss { core, line, .. } = miss;
+        let (l2, now) = (self.l2_of(core), self.cores[core].clock.cycle());
+        let arrives = self.prefetches.used(l2, core, line);
+        let there = now + u64::from(self.case.machine.l2.latency_cycles);
+        let late = arrives.unwrap_or(0).saturating_sub(there);
+        if late > 0 {
+            self.prefetches.counted[core].late += 1;
+            self.prefetches.counted[core].late_cycles += late;
+            self.caches.charge(core, late as u32);
+        }
+        let first_use = miss.missed_l2 || arrives.is_some();
+        if let Some(wanted) = self.prefetches.wanted(self.case, miss, first_use) {
+            let at = (l2, core);
+            if self.prefetches.bring(&mut self.caches, at, wanted, now) {
+                self.owners.insert((l2, wanted), connection);
+            }
+            self.hear(connection);
+        }
+        late
+    }
+}

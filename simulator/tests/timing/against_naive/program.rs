@@ -1,0 +1,213 @@
+//! Made-up servers of a few threads and functions: as traces, and as scripts that say the same.
+
+use crate::timing::definitions;
+use crate::timing::oracle::calls::{Seen, ends_of_calls};
+use crate::timing::steps::{Step, perform};
+use corehop_simulator::timing::Annotate;
+use corehop_simulator::{CoreId, Split};
+use corehop_traces::{Execution, FunctionId, Kind, Trace, WriterOptions};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// How many functions there are, each with one code block, of one instruction on a line of its own.
+pub const FUNCTIONS: u32 = 6;
+/// Those before this one have instructions of one byte.
+const FIRST_LONG: u32 = 3;
+const THREADS: u32 = 4;
+const CODE: u64 = 0x10_000;
+
+pub fn programs() -> impl Strategy<Value = Vec<Step>> {
+    // Few places that return addresses are pushed to and loaded from, besides all else.
+    let address = prop_oneof![0u64..1200, 0u64..9000, (0u64..5).prop_map(|n| 4000 + n * 8)];
+    let data = vec((address, any::<bool>()), 0..4);
+    let step = (0..THREADS, prop::bool::weighted(0.2), 0..FUNCTIONS, data);
+    let step = step.prop_map(|(thread, begins_request, block, data)| Step {
+        thread,
+        begins_request,
+        block,
+        data,
+    });
+    let steps = vec((step, prop::bool::weighted(0.3)), 1..80);
+    let strides = prop::sample::select(&[-128i64, -64, 24, 64, 96, 128, 192][..]);
+    (steps, vec(strides, FUNCTIONS as usize)).prop_map(|(steps, strides)| walk(steps, &strides))
+}
+
+/// Makes the data of some steps a load, each of a code block so far from its last.
+fn walk(steps: Vec<(Step, bool)>, strides: &[i64]) -> Vec<Step> {
+    let mut walked = vec![0; strides.len()];
+    let step = |(step, walks): (Step, bool)| {
+        let block = step.block as usize;
+        if !walks {
+            return step;
+        }
+        walked[block] += strides[block];
+        let address = 4096 + i64::rem_euclid(walked[block] + 1024 * i64::from(step.block), 4096);
+        Step {
+            data: vec![(address as u64, false)],
+            ..step
+        }
+    };
+    steps.into_iter().map(step).collect()
+}
+
+/// The address of the one instruction of a function.
+pub fn instruction_of(function: u32) -> u64 {
+    CODE + u64::from(function) * 64
+}
+
+/// Writes the steps as a trace.
+pub fn record(steps: &[Step]) -> Trace {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("random.trace");
+    let options = WriterOptions::default();
+    let (mut writer, module) = definitions::begin(&path, &options, "f0", CODE).unwrap();
+    for number in 0..FUNCTIONS {
+        let function = (&*format!("f{number}"), u64::from(number) * 64);
+        let at = (module, CODE);
+        match number < FIRST_LONG {
+            true => definitions::function_of(&mut writer, at, function, None, 1).unwrap(),
+            false => definitions::function(&mut writer, at, function, None).unwrap(),
+        };
+    }
+    let requests = steps.iter().filter(|step| step.begins_request).count() as u64;
+    let numbers: Vec<u64> = (1..=requests).collect();
+    perform(writer, &[1; THREADS as usize], steps, &numbers).unwrap();
+    Trace::open(&path).unwrap()
+}
+
+/// Which functions move a thread, to which core, and which of them only for a call.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// A function may stand here twice; the last counts.
+    functions: Vec<(u32, u32, bool)>,
+}
+
+impl Planned {
+    /// Cores are taken modulo those that there are.
+    pub fn new(functions: Vec<(u32, u32, bool)>, cores: u32) -> Planned {
+        let functions = functions.into_iter();
+        Planned {
+            functions: functions
+                .map(|(f, core, call)| (f, core % cores, call))
+                .collect(),
+        }
+    }
+
+    pub fn split(&self) -> Split {
+        let functions = self
+            .functions
+            .iter()
+            .map(|&(f, core, _)| (FunctionId(f), CoreId(core)));
+        let last = |&f: &u32| self.of(f).is_some_and(|(_, call)| call);
+        Split::new(functions).delegating((0..FUNCTIONS).filter(last).map(FunctionId))
+    }
+
+    /// The core of a function, and whether it is for a call only.
+    pub fn of(&self, function: u32) -> Option<(u32, bool)> {
+        let mut own = self.functions.iter().rev().filter(|(f, ..)| *f == function);
+        own.next().map(|&(_, core, call)| (core, call))
+    }
+
+    /// How many cores it uses.
+    pub fn cores(&self) -> u32 {
+        let cores = self.functions.iter().map(|(_, core, _)| core + 1);
+        cores.max().unwrap_or(1)
+    }
+}
+
+/// What a connection does: its requests.
+pub type Script = Vec<Vec<Action>>;
+
+/// One execution.
+#[derive(Clone, Debug)]
+pub struct Action {
+    /// Which of all steps it is.
+    pub place: usize,
+    pub function: u32,
+    /// The step by which the call that it is in has ended.
+    pub call_ends: Option<usize>,
+    /// As [`MadeUp`] says.
+    pub instructions: u32,
+    /// Kind, line, and the load that the address comes from, as [`MadeUp`] says.
+    pub references: Vec<(Kind, u64, u8)>,
+}
+
+/// Says of executions, by their places among all, how many instructions they have and where the
+/// addresses of their references come from: something else of each.
+#[derive(Default)]
+pub struct MadeUp {
+    place: usize,
+}
+
+impl Annotate for MadeUp {
+    fn execution(&mut self, execution: &Execution<'_>, address_from: &mut Vec<u8>) -> u32 {
+        let lines = execution
+            .accesses
+            .iter()
+            .map(|access| access.lines().count());
+        address_from.extend((0..lines.sum()).map(|line| back(self.place, line)));
+        self.place += 1;
+        instructions(self.place - 1)
+    }
+}
+
+fn instructions(place: usize) -> u32 {
+    (place * 7 % 13) as u32
+}
+
+/// Mostly none, or one of the last few.
+fn back(place: usize, line: usize) -> u8 {
+    match (place * 31 + line * 17) % 11 {
+        few @ 0..5 => few as u8,
+        5 => (place * 59) as u8,
+        _ => 0,
+    }
+}
+
+/// The requests of each thread that completes any.
+pub fn scripts(steps: &[Step]) -> Vec<Script> {
+    let seen = |step: &Step| Seen {
+        thread: step.thread,
+        block: step.block,
+        short: step.block < FIRST_LONG,
+        last: step.data.last().copied(),
+        after_gap: false,
+    };
+    let seen: Vec<Seen> = steps.iter().map(seen).collect();
+    let ends = ends_of_calls(&seen);
+    let of_thread = |thread: u32| {
+        let mut script = Script::new();
+        for (place, step) in steps.iter().enumerate() {
+            if step.thread != thread {
+                continue;
+            }
+            if step.begins_request {
+                script.push(Vec::new());
+            }
+            if let Some(request) = script.last_mut() {
+                request.push(Action {
+                    place,
+                    function: step.block,
+                    call_ends: ends[place],
+                    instructions: instructions(place),
+                    references: references(place, step),
+                });
+            }
+        }
+        // Nobody knows where the last one ended.
+        script.pop();
+        script
+    };
+    let scripts = (0..THREADS).map(of_thread);
+    scripts.filter(|script| !script.is_empty()).collect()
+}
+
+fn references(place: usize, step: &Step) -> Vec<(Kind, u64, u8)> {
+    let mut lines = vec![(Kind::Fetch, instruction_of(step.block) / 64)];
+    for &(address, store) in &step.data {
+        let kind = if store { Kind::Store } else { Kind::Load };
+        lines.extend((address / 64..=(address + 7) / 64).map(|line| (kind, line)));
+    }
+    let with_back = |(at, (kind, line))| (kind, line, back(place, at));
+    lines.into_iter().enumerate().map(with_back).collect()
+}

@@ -1,0 +1,231 @@
+//! The command line of `corehop`: record what a server references, find where its threads should
+//! change core, patch it.
+//!
+//! Each subcommand is one file of this folder and one stage of the pipeline. None prints by itself:
+//! `console` does, and lets no text from a file act on a terminal.
+
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod bundled;
+mod by_argument;
+mod calibrate;
+mod candidates;
+mod carriers;
+mod check;
+pub mod configuration;
+pub mod console;
+mod control;
+mod doctor;
+mod explain;
+mod export;
+pub mod failure;
+mod functions;
+mod heartbeat;
+mod import;
+mod info;
+pub mod interrupt;
+pub mod jobs;
+pub mod line;
+mod load_options;
+pub mod machines;
+mod manual;
+mod measure;
+mod measuring;
+mod one_way;
+mod open;
+mod optimize;
+mod partition;
+mod patch;
+mod plan_to_hook;
+mod posted_calls;
+pub mod progress;
+mod record;
+mod recording;
+mod replay;
+mod report;
+mod requests;
+mod run;
+mod sample;
+pub mod schema;
+pub mod scope;
+mod screen;
+pub mod taken;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(version, about, before_help = PARTS, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    verbosity: console::Verbosity,
+    /// Read options from this file. Default: corehop.toml in the working directory, if it is there
+    /// and nobody else can write it (docs/reference/configuration.md)
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<std::path::PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Optimize(optimize::Arguments),
+    Screen(screen::Arguments),
+    Record(record::Arguments),
+    Control(control::Arguments),
+    Info(info::Arguments),
+    Check(check::Arguments),
+    Sample(sample::Arguments),
+    Export(export::Arguments),
+    Import(import::Arguments),
+    Replay(replay::Arguments),
+    Functions(functions::Arguments),
+    Candidates(candidates::Arguments),
+    Partition(partition::Arguments),
+    Explain(explain::Arguments),
+    Report(report::Arguments),
+    Patch(patch::Arguments),
+    Run(run::Arguments),
+    #[command(alias = "verify")]
+    Measure(measure::Arguments),
+    Calibrate(calibrate::Arguments),
+    Doctor(doctor::Arguments),
+    Schema(schema::Arguments),
+    Completions(manual::Completions),
+    Man(manual::Man),
+}
+
+const PARTS: &str = "\
+`corehop optimize` does the whole job. Its parts, for who wants to look closer or change one:
+record the server, partition the trace, explain or report the plan, measure it, and patch or run
+the server with it.";
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  check, patch --verify or measure --require-gain looked and found something wrong;
+     optimize found that nothing pays, screen that nothing can, or functions none
+  2  the command line makes no sense
+  3  an input is missing, damaged or not what it should be
+  4  an output cannot be written, or exists and --force was not given
+  5  refused, because it would not be safe, or a plan that would not pay; of `run`: not started;
+     of `calibrate`: the machine was busy
+  6  this machine lacks something (QEMU, the plugin, the symbolizer; a scheduler; CPUs)
+  7  the server that was started, or the load on it, failed
+  8  measure has shown that the patched server is slower
+  130  interrupted";
+
+/// Lets a command end quietly when whoever reads its output has gone, as `head` does; Rust's
+/// start-up code ignores the signal instead, and a failed print would then panic.
+pub fn end_with_the_reader() {
+    // SAFETY: no other thread runs yet, and the default action needs no handler to stay valid.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+}
+
+/// Does what the command line asks for; the exit code says what came of it.
+pub fn run() -> ExitCode {
+    let words = configuration::completed(std::env::args_os(), &Cli::command());
+    let words = match words {
+        Ok(words) => words,
+        Err(failure) => return failed(&failure),
+    };
+    // The file that `config` names has been read by now.
+    let Cli {
+        command,
+        verbosity,
+        config: _,
+    } = Cli::parse_from(words);
+    verbosity.keep_to();
+    // A recording outlives whoever watches it, and the server a recording that has no room left.
+    match command {
+        Command::Record(_) | Command::Optimize(_) => {
+            corehop_support::processes::fail_writes_beyond_file_limit()
+        }
+        _ => end_with_the_reader(),
+    }
+    let outcome = match command {
+        Command::Optimize(arguments) => optimize::run(&arguments),
+        Command::Screen(arguments) => screen::run(&arguments),
+        Command::Record(arguments) => record::run(&arguments),
+        Command::Control(arguments) => control::run(&arguments),
+        Command::Info(arguments) => info::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Sample(arguments) => sample::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
+        Command::Import(arguments) => import::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
+        Command::Functions(arguments) => functions::run(&arguments),
+        Command::Candidates(arguments) => candidates::run(&arguments),
+        Command::Partition(arguments) => partition::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
+        Command::Patch(arguments) => patch::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Measure(arguments) => measure::run(&arguments),
+        Command::Calibrate(arguments) => calibrate::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Schema(arguments) => schema::run(&arguments),
+        Command::Completions(arguments) => manual::complete(&arguments, Cli::command()),
+        Command::Man(arguments) => manual::write(&arguments, Cli::command()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failed(&failure),
+    }
+}
+
+/// Prints why a command failed, with the remedy.
+pub fn failed(failure: &failure::Failure) -> ExitCode {
+    console::tell(&failure.lines());
+    ExitCode::from(failure.exit_code())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The commands that a help text gives as examples, a line each.
+    fn examples(help: &str) -> Vec<Vec<String>> {
+        let begins = |line: &&str| {
+            let after = line
+                .trim_start_matches("Example:")
+                .trim_start_matches("Then:");
+            after.trim_start().starts_with("corehop ") || after.contains(" corehop ")
+        };
+        let lines = help.lines().skip_while(|line| !line.starts_with("Example"));
+        let words = |line: &str| {
+            let command = &line[line.find("corehop ").unwrap_or_default()..];
+            let command = command.split(" > ").next().unwrap_or_default();
+            shlex::split(command).expect("balanced quotes")
+        };
+        lines
+            .take_while(|line| !line.is_empty())
+            .filter(begins)
+            .map(words)
+            .collect()
+    }
+
+    #[test]
+    fn the_definitions_hold_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_subcommand_has_examples_that_it_accepts() {
+        for subcommand in Cli::command().get_subcommands() {
+            let name = subcommand.get_name();
+            let help = subcommand.get_after_help().map(ToString::to_string);
+            let examples = examples(&help.unwrap_or_default());
+            let own = examples.iter().filter(|words| words[1] == name).count();
+            assert!(own > 0, "`corehop {name} --help` shows no example");
+            for words in examples {
+                let parsed = Cli::try_parse_from(&words);
+                assert!(
+                    parsed.is_ok(),
+                    "{words:?}: {}",
+                    parsed.err().expect("it failed")
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! From instructions and accesses, one after another, to executions of code blocks.
+//!
+//! Other formats do not say where code blocks begin. Instructions that stand next to each other in
+//! memory and follow one another on a thread are put into one block as far as the importer allows,
+//! and blocks are told apart by their contents. Everything is checked when it is met, not when its
+//! block is written, so that an error names the record that is wrong.
+
+use crate::convert::error::{Fault, problem};
+use crate::{CodeBlock, EndReason, Kind, OnCpu, Page, Summary, ThreadId, Writer};
+use std::collections::HashMap;
+
+/// As many instructions as a code block may have, and the bytes of the longest one.
+const MOST_INSTRUCTIONS: usize = 512;
+const LONGEST_INSTRUCTION: u64 = 15;
+/// The longest piece of code that one record may name.
+const LONGEST_BYTES: u64 = MOST_INSTRUCTIONS as u64 * LONGEST_INSTRUCTION;
+/// As many loads and stores as an execution may have.
+const MOST_DATA: usize = 65_000;
+/// What the format wants to be left of the address space behind a block.
+const MARGIN_BYTES: u64 = 64;
+
+struct Data {
+    instruction: u16,
+    kind: Kind,
+    size_bytes: u16,
+    address: u64,
+}
+
+/// The execution that is being put together.
+#[derive(Default)]
+struct Open {
+    start: u64,
+    end: u64,
+    sizes: Vec<u8>,
+    data: Vec<Data>,
+}
+
+/// Puts executions together and writes them.
+pub(crate) struct Assembler {
+    writer: Writer,
+    request_at: Option<u64>,
+    blocks: HashMap<(u64, Vec<u8>), u32>,
+    thread: Option<ThreadId>,
+    stamp: u64,
+    open: Open,
+}
+
+impl Assembler {
+    pub(crate) fn new(writer: Writer, request_at: Option<u64>) -> Assembler {
+        Assembler {
+            writer,
+            request_at,
+            blocks: HashMap::new(),
+            thread: None,
+            stamp: 0,
+            open: Open::default(),
+        }
+    }
+
+    /// A new thread.
+    pub(crate) fn add_thread(&mut self, process: u32, thread: u32) -> Result<ThreadId, Fault> {
+        Ok(self.writer.thread(process, thread)?)
+    }
+
+    /// What follows is done by this thread, after all that came before.
+    pub(crate) fn switch_to(&mut self, thread: ThreadId) -> Result<(), Fault> {
+        if self.thread == Some(thread) {
+            return Ok(());
+        }
+        self.close()?;
+        self.thread = Some(thread);
+        self.stamp += 1;
+        Ok(self.writer.stamp(thread, self.stamp)?)
+    }
+
+    /// The thread fetches an instruction, or several that nobody told apart. It continues the block
+    /// before only where `joins` allows.
+    pub(crate) fn fetch(
+        &mut self,
+        address: u64,
+        size_bytes: u64,
+        joins: bool,
+    ) -> Result<(), Fault> {
+        if !(1..=LONGEST_BYTES).contains(&size_bytes) {
+            return problem(format!(
+                "a fetch of {size_bytes} bytes, not 1 to {LONGEST_BYTES}"
+            ));
+        }
+        let Some(end) = address.checked_add(size_bytes + MARGIN_BYTES) else {
+            return problem(format!("code at {address:#x} goes beyond the last address"));
+        };
+        let end = end - MARGIN_BYTES;
+        if self.request_at == Some(address) {
+            self.begin_request()?;
+        }
+        self.thread()?;
+        let pieces = size_bytes.div_ceil(LONGEST_INSTRUCTION) as usize;
+        let continues = joins
+            && self.open.end == address
+            && self.open.sizes.len() + pieces <= MOST_INSTRUCTIONS
+            && self.open.data.len() < MOST_DATA;
+        if !continues {
+            self.close()?;
+            self.open.start = address;
+        }
+        let mut left = size_bytes;
+        while left > 0 {
+            let piece = left.min(LONGEST_INSTRUCTION);
+            self.open.sizes.push(piece as u8);
+            left -= piece;
+        }
+        self.open.end = end;
+        Ok(())
+    }
+
+    /// The instruction fetched last loads or stores.
+    pub(crate) fn data(&mut self, kind: Kind, address: u64, size_bytes: u64) -> Result<(), Fault> {
+        let Ok(size_bytes @ 1..) = u16::try_from(size_bytes) else {
+            return problem(format!("an access of {size_bytes} bytes, not 1 to 65535"));
+        };
+        if self.open.sizes.is_empty() {
+            return problem("an access before any instruction that could make it");
+        }
+        if self.open.data.len() == MOST_DATA {
+            self.make_room()?;
+        }
+        self.open.data.push(Data {
+            instruction: self.open.sizes.len() as u16 - 1,
+            kind,
+            size_bytes,
+            address,
+        });
+        Ok(())
+    }
+
+    /// Leaves the last instruction and its accesses alone in what is being put together.
+    fn make_room(&mut self) -> Result<(), Fault> {
+        let last = self.open.sizes.len() as u16 - 1;
+        if self.open.data.iter().all(|data| data.instruction == last) {
+            return problem("one instruction with more than 65000 accesses");
+        }
+        self.split_off_last()
+    }
+
+    /// Makes the last instruction a block of its own, with those of the accesses that it made.
+    fn split_off_last(&mut self) -> Result<(), Fault> {
+        let Some(last) = self
+            .open
+            .sizes
+            .len()
+            .checked_sub(1)
+            .filter(|&last| last > 0)
+        else {
+            return Ok(());
+        };
+        let own = |data: &Data| usize::from(data.instruction) == last;
+        let owned = self.open.data.partition_point(|data| !own(data));
+        let size = self.open.sizes.pop().unwrap_or_default();
+        let mut data = self.open.data.split_off(owned);
+        data.iter_mut().for_each(|data| data.instruction = 0);
+        let end = self.open.end;
+        self.close()?;
+        self.open = Open {
+            start: end - u64::from(size),
+            end,
+            sizes: vec![size],
+            data,
+        };
+        Ok(())
+    }
+
+    /// Where a page is that the next instruction lies on: as ever, or from now on.
+    pub(crate) fn place_code(&mut self, page: Page, has_moved: bool) -> Result<(), Fault> {
+        if has_moved {
+            self.close()?;
+        }
+        self.place(page, has_moved)
+    }
+
+    /// Where a page is that the last instruction accesses.
+    pub(crate) fn place_data(&mut self, page: Page, has_moved: bool) -> Result<(), Fault> {
+        if has_moved {
+            self.split_off_last()?;
+        }
+        self.place(page, has_moved)
+    }
+
+    fn place(&mut self, mut page: Page, has_moved: bool) -> Result<(), Fault> {
+        if has_moved {
+            page.since = self.begin_run()?;
+        }
+        Ok(self.writer.pages(&[page])?)
+    }
+
+    /// On which CPU the thread's next instruction runs: as ever, or from now on.
+    pub(crate) fn goes_on(&mut self, mut on: OnCpu, has_moved: bool) -> Result<(), Fault> {
+        if has_moved {
+            self.close()?;
+            on.since = self.begin_run()?;
+        }
+        Ok(self.writer.cpus(&[on])?)
+    }
+
+    /// What the thread does next is a run of its own; its stamp.
+    fn begin_run(&mut self) -> Result<u64, Fault> {
+        let thread = self.thread()?;
+        self.stamp += 1;
+        self.writer.stamp(thread, self.stamp)?;
+        Ok(self.stamp)
+    }
+
+    /// The instruction fetched last runs once more; true when `address` is its own. It is fetched
+    /// anew only where one execution could hold no more accesses.
+    pub(crate) fn repeat(&mut self, address: u64) -> Result<bool, Fault> {
+        let Some(&size) = self.open.sizes.last() else {
+            return Ok(false);
+        };
+        if self.open.end - u64::from(size) != address {
+            return Ok(false);
+        }
+        if self.open.data.len() > MOST_DATA / 2 {
+            self.fetch(address, size.into(), false)?;
+        }
+        Ok(true)
+    }
+
+    /// A request begins with the thread's next instruction.
+    pub(crate) fn begin_request(&mut self) -> Result<(), Fault> {
+        let thread = self.thread()?;
+        self.close()?;
+        Ok(self.writer.request(thread)?)
+    }
+
+    /// The thread's request ends here, and what follows belongs to none.
+    pub(crate) fn end_request(&mut self) -> Result<(), Fault> {
+        let thread = self.thread()?;
+        self.close()?;
+        Ok(self.writer.end_request(thread)?)
+    }
+
+    /// The thread makes a system call.
+    pub(crate) fn begin_system_call(&mut self, number: i32) -> Result<(), Fault> {
+        let thread = self.thread()?;
+        self.close()?;
+        Ok(self.writer.system_call_begins(thread, number)?)
+    }
+
+    /// It returns from it.
+    pub(crate) fn return_from_system_call(&mut self, result: i64) -> Result<(), Fault> {
+        let thread = self.thread()?;
+        self.close()?;
+        Ok(self.writer.system_call_returns(thread, result)?)
+    }
+
+    fn thread(&self) -> Result<ThreadId, Fault> {
+        match self.thread {
+            Some(thread) => Ok(thread),
+            None => problem("something is done before its thread and process are named"),
+        }
+    }
+
+    /// Writes the execution that is being put together.
+    pub(crate) fn close(&mut self) -> Result<(), Fault> {
+        if self.open.sizes.is_empty() {
+            return Ok(());
+        }
+        let thread = self.thread()?;
+        let open = std::mem::take(&mut self.open);
+        let key = (open.start, open.sizes);
+        let block = match self.blocks.get(&key) {
+            Some(&block) => block,
+            None => {
+                let (start, sizes) = &key;
+                let block = CodeBlock::new(*start, sizes.iter().copied());
+                let block = self.writer.code_block(&block, None)?;
+                self.blocks.insert(key, block);
+                block
+            }
+        };
+        self.writer.execution(thread, block)?;
+        for data in open.data {
+            let (instruction, size_bytes) = (data.instruction, data.size_bytes);
+            self.writer
+                .data(thread, instruction, data.kind, size_bytes, data.address)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the trace.
+    pub(crate) fn finish(mut self) -> Result<Summary, Fault> {
+        self.close()?;
+        Ok(self.writer.finish(EndReason::ServerExited)?)
+    }
+}

@@ -1,0 +1,209 @@
+//! Writes a trace as drmemtrace's records, in the order of a replay.
+//!
+//! Every instruction of an execution is a record, and its loads and stores follow it. A trace keeps
+//! no opcodes, so all are of the kind that is no branch, and there are no encodings. Threads are
+//! told apart by their records, in one file, because files for each thread would lose the order.
+//! Times are not kept either: a timestamp counts how often the thread has changed.
+
+use super::pages::Pages;
+use super::record::{Record, SYSTEM_CALL_FUNCTIONS, file_type, kind, marker};
+use crate::{Execution, Kind, RequestId, ThreadId, Trace};
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+/// The first version in which addresses of interruptions are whole, and the last in which branches
+/// need not say where they went.
+const VERSION: u64 = 4;
+
+/// How a thread is known to readers of the file.
+#[derive(Clone, Copy)]
+struct Known {
+    process: u64,
+    thread: u64,
+    /// The request that it serves.
+    request: Option<RequestId>,
+}
+
+/// Writes one trace, execution by execution.
+pub struct Exporter<'t, W: Write> {
+    trace: &'t Trace,
+    out: W,
+    known: HashMap<ThreadId, Known>,
+    /// Threads in the order of their first execution.
+    order: Vec<ThreadId>,
+    current: Option<ThreadId>,
+    /// That which was told last.
+    cpu: Option<u16>,
+    switches: u64,
+    pages: Pages,
+}
+
+impl<'t, W: Write> Exporter<'t, W> {
+    /// Writes what comes before the first thread.
+    ///
+    /// # Errors
+    /// What `out` says.
+    pub fn begin(trace: &'t Trace, out: W) -> io::Result<Self> {
+        let mut exporter = Exporter {
+            trace,
+            out,
+            known: HashMap::new(),
+            order: Vec::new(),
+            current: None,
+            cpu: None,
+            switches: 0,
+            pages: Pages::default(),
+        };
+        exporter.put(kind::HEADER, 0, VERSION)?;
+        exporter.put(kind::MARKER, marker::VERSION, VERSION)?;
+        exporter.put(kind::MARKER, marker::FILE_TYPE, file_type::X86_64)?;
+        Ok(exporter)
+    }
+
+    /// Writes one execution.
+    ///
+    /// # Errors
+    /// What the output says.
+    pub fn execution(&mut self, execution: &Execution<'_>) -> io::Result<()> {
+        let cpu = self.trace.cpu(execution.thread, execution.stamp);
+        self.switch_to(execution.thread, cpu)?;
+        self.mark(execution)?;
+        let block = &self.trace.code_blocks()[execution.code_block as usize];
+        let all = execution.accesses.iter();
+        let fetches = all.clone().filter(|access| access.kind == Kind::Fetch);
+        let data = all.filter(|access| access.kind != Kind::Fetch);
+        let (mut fetches, mut data) = (fetches.peekable(), data.peekable());
+        // Of several processes, addresses have the number of their memory, those of code too.
+        let mut located = 0;
+        for instruction in &block.instructions {
+            let address = block.start + u64::from(instruction.offset);
+            while let Some(fetch) = fetches.next_if(|fetch| fetch.pc <= address) {
+                located = fetch.address.wrapping_sub(fetch.pc);
+            }
+            let size = instruction.size_bytes.into();
+            let located = address.wrapping_add(located);
+            self.place(execution, located)?;
+            let last = u64::from(instruction.size_bytes) - 1;
+            self.place(execution, located.wrapping_add(last))?;
+            self.put(kind::INSTRUCTION, size, located)?;
+            while let Some(access) = data.next_if(|access| access.pc == address) {
+                let kind = match access.kind {
+                    Kind::Store => kind::WRITE,
+                    _ => kind::READ,
+                };
+                self.place(execution, access.address)?;
+                self.put(kind, access.size_bytes, access.address)?;
+            }
+        }
+        self.system_calls(execution)
+    }
+
+    /// Says where in physical memory the page of an address is, unless that was said before.
+    fn place(&mut self, execution: &Execution<'_>, address: u64) -> io::Result<()> {
+        let Some([physical, page]) = self.pages.news(self.trace, execution, address) else {
+            return Ok(());
+        };
+        self.put(kind::MARKER, marker::PHYSICAL_ADDRESS, physical)?;
+        self.put(kind::MARKER, marker::VIRTUAL_ADDRESS, page)
+    }
+
+    /// Writes the system calls that the execution makes.
+    fn system_calls(&mut self, execution: &Execution<'_>) -> io::Result<()> {
+        let trace = self.trace;
+        for call in trace.system_calls_after(execution.thread, execution.number) {
+            let number = u64::from(call.number.cast_unsigned());
+            self.put(kind::MARKER, marker::SYSTEM_CALL, number)?;
+            if let Some(result) = call.result {
+                let function = SYSTEM_CALL_FUNCTIONS + number;
+                self.put(kind::MARKER, marker::FUNCTION, function)?;
+                self.put(kind::MARKER, marker::RETURNED, result.cast_unsigned())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the ends of requests and threads, and of the file.
+    ///
+    /// # Errors
+    /// What the output says.
+    pub fn finish(mut self) -> io::Result<()> {
+        for thread in std::mem::take(&mut self.order) {
+            let known = self.known[&thread];
+            let requests = self.trace.requests();
+            let request = known.request.map(|request| requests[request.index()]);
+            if request.is_some_and(|request| request.complete) {
+                self.switch_to(thread, None)?;
+                self.put(kind::MARKER, marker::REQUEST_END, 0)?;
+            }
+            self.put(kind::THREAD_EXIT, 0, known.thread)?;
+        }
+        self.put(kind::FOOTER, 0, 0)?;
+        self.out.flush()
+    }
+
+    fn put(&mut self, kind: u16, size: u16, value: u64) -> io::Result<()> {
+        self.out.write_all(&Record { kind, size, value }.encode())
+    }
+
+    fn switch_to(&mut self, thread: ThreadId, cpu: Option<u16>) -> io::Result<()> {
+        if self.current.replace(thread) == Some(thread) {
+            return match self.cpu == cpu {
+                true => Ok(()),
+                false => self.tell_cpu(cpu),
+            };
+        }
+        let first = self.known.is_empty();
+        let known = match self.known.get(&thread) {
+            Some(known) => *known,
+            None => self.introduce(thread),
+        };
+        self.put(kind::THREAD, 0, known.thread)?;
+        self.put(kind::PROCESS, 0, known.process)?;
+        if first {
+            self.put(kind::MARKER, marker::LINE_BYTES, 64)?;
+            self.put(kind::MARKER, marker::PAGE_BYTES, 4096)?;
+        }
+        self.switches += 1;
+        self.put(kind::MARKER, marker::TIMESTAMP, self.switches)?;
+        self.tell_cpu(cpu)
+    }
+
+    /// Says on which processor the thread is. The largest number says that it is not known.
+    fn tell_cpu(&mut self, cpu: Option<u16>) -> io::Result<()> {
+        self.cpu = cpu;
+        self.put(kind::MARKER, marker::CPU, cpu.map_or(u64::MAX, u64::from))
+    }
+
+    /// Numbers by which no reader takes two threads for one, nor any for none, which is 0: the
+    /// operating system's where those will do, and with bits above them where not.
+    fn introduce(&mut self, thread: ThreadId) -> Known {
+        let of_system = self.trace.threads()[thread.index()];
+        let number = |number: u32| u64::from(number) | u64::from(number == 0) << 32;
+        let base = number(of_system.os_thread_id);
+        let same = |known: &&Known| known.thread & ((1 << 33) - 1) == base;
+        let namesakes = self.known.values().filter(same).count() as u64;
+        let known = Known {
+            process: number(of_system.process_id),
+            thread: base | namesakes << 33,
+            request: None,
+        };
+        self.known.insert(thread, known);
+        self.order.push(thread);
+        known
+    }
+
+    /// Says so where the execution is the first of a request.
+    fn mark(&mut self, execution: &Execution<'_>) -> io::Result<()> {
+        let Some(known) = self.known.get_mut(&execution.thread) else {
+            return Ok(());
+        };
+        if known.request == execution.request {
+            return Ok(());
+        }
+        known.request = execution.request;
+        match execution.request {
+            Some(request) => self.put(kind::MARKER, marker::REQUEST, request.0.into()),
+            None => self.put(kind::MARKER, marker::REQUEST_END, 0),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The text of Valgrind's `--tool=lackey --trace-mem=yes`: a line for each access.
+//!
+//! `I  ADDRESS,SIZE` is a fetch, ` L` a load, ` S` a store and ` M` a load and a store of the same
+//! bytes, all by the instruction fetched before; addresses are hexadecimal, sizes decimal. Lines
+//! that begin with `==`, `--` or `**` are Valgrind's messages. The text tells neither threads nor
+//! code blocks. Taken as it stands, each `I` is a code block, so that what [`write()`] wrote reads
+//! back as the same accesses.
+
+use crate::convert::assembler::Assembler;
+use crate::convert::error::{Error, Fault, FilePosition, problem};
+use crate::convert::{Imported, Options};
+use crate::{Access, Kind, Writer};
+use std::io::{self, BufRead, Read, Write};
+
+/// Longer lines than any message of Valgrind's.
+const LONGEST_LINE_BYTES: u64 = 1 << 16;
+
+/// Writes one access as one line.
+///
+/// # Errors
+/// What `out` says.
+pub fn write(access: &Access, out: &mut impl Write) -> io::Result<()> {
+    let kind = match access.kind {
+        Kind::Fetch => "I ",
+        Kind::Load => " L",
+        Kind::Store => " S",
+    };
+    let (address, size_bytes) = (access.address, access.size_bytes);
+    writeln!(out, "{kind} {address:08x},{size_bytes}")
+}
+
+/// Reads a text to its end and finishes the trace.
+///
+/// # Errors
+/// [`Error::Broken`] for the first line that is not as above, an access before any instruction or
+/// more than a trace can hold; [`Error::Read`]; [`Error::Trace`] when the trace cannot be written.
+pub fn import(
+    mut input: impl BufRead,
+    name: &str,
+    writer: Writer,
+    options: &Options,
+) -> Result<Imported, Error> {
+    let mut assembler = Assembler::new(writer, options.request_at);
+    let mut number = 0;
+    let mut begin = || {
+        let thread = assembler.add_thread(1, 1)?;
+        assembler.switch_to(thread)
+    };
+    begin().map_err(|fault| fault.at(name, FilePosition::Line(1)))?;
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let mut bounded = (&mut input).take(LONGEST_LINE_BYTES);
+        let read = bounded.read_until(b'\n', &mut line);
+        let read = read.map_err(|source| Error::Read {
+            name: name.into(),
+            source,
+        })?;
+        if read == 0 {
+            break;
+        }
+        number += 1;
+        let taken = take(&line, &mut assembler, options.join);
+        taken.map_err(|fault| fault.at(name, FilePosition::Line(number)))?;
+    }
+    let finished = assembler.finish();
+    let summary = finished.map_err(|fault| fault.at(name, FilePosition::Line(number)))?;
+    Ok(Imported {
+        summary,
+        left_out: Vec::new(),
+    })
+}
+
+fn take(line: &[u8], assembler: &mut Assembler, join: bool) -> Result<(), Fault> {
+    if line.len() as u64 == LONGEST_LINE_BYTES && !line.ends_with(b"\n") {
+        return problem(format!("a line of more than {LONGEST_LINE_BYTES} bytes"));
+    }
+    let Ok(text) = std::str::from_utf8(line) else {
+        return problem("not text");
+    };
+    let text = text.trim();
+    if text.is_empty() || ["==", "--", "**"].iter().any(|sign| text.starts_with(sign)) {
+        return Ok(());
+    }
+    let Some((kind, address, size_bytes)) = record(text) else {
+        let shown: String = text.chars().take(40).collect();
+        return problem(format!(
+            "{shown:?} is no record: `I`, `L`, `S` or `M`, then ADDRESS,SIZE"
+        ));
+    };
+    match kind {
+        "I" => assembler.fetch(address, size_bytes, join),
+        "L" => assembler.data(Kind::Load, address, size_bytes),
+        "S" => assembler.data(Kind::Store, address, size_bytes),
+        _ => {
+            assembler.data(Kind::Load, address, size_bytes)?;
+            assembler.data(Kind::Store, address, size_bytes)
+        }
+    }
+}
+
+/// Kind, address and size in bytes.
+fn record(text: &str) -> Option<(&str, u64, u64)> {
+    let (kind, rest) = text.split_once(' ')?;
+    let (address, size_bytes) = rest.trim_start().split_once(',')?;
+    let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let known = ["I", "L", "S", "M"].contains(&kind) && plain(address) && plain(size_bytes);
+    let address = u64::from_str_radix(address, 16).ok()?;
+    known.then_some((kind, address, size_bytes.parse().ok()?))
+}
