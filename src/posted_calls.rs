@@ -35,6 +35,10 @@ pub fn checked(text: &str) -> Result<String, BadCalls> {
     };
     let can = postable().into_iter().filter(may).map(|call| call.name);
     let can: Vec<&str> = can.collect();
+    // All that can be made in batches.
+    if calls.is_empty() && in_batches {
+        return Ok(text.into());
+    }
     match calls.split(',').find(|name| !can.contains(name)) {
         None => Ok(text.into()),
         Some(name) => Err(BadCalls::UnknownCall {
@@ -61,10 +65,12 @@ mod tests {
             "open,read@63",
             "read,write@yield",
             "poll,recv@batch",
+            "@batch",
         ] {
             assert_eq!(checked(good), Ok(good.into()));
             assert_eq!(is_in_batches(good), good.ends_with("batch"));
         }
+        assert_eq!(checked("@batch:1"), Ok("@batch:1".into()));
         assert!(checked("send,epoll_wait@batch:3").is_ok_and(|text| is_in_batches(&text)));
         for bad in [
             "read",

@@ -103,6 +103,17 @@ fn threads_that_talk_understand_each_other() {
 }
 
 #[test]
+fn without_a_list_all_calls_that_rings_can_make_are_batched() {
+    let sockets = sockets();
+    let mut command = sockets.command_for(&sockets.program, "@batch");
+    let finished = run(command.arg("conversations"));
+    let said = (finished.output.as_str(), finished.errors.as_str());
+    assert_eq!(said, ("as expected\n", ""));
+    let statistics = Statistics::read(&sockets.folder.path().join("statistics"));
+    assert_eq!(sum(&statistics.0["system_calls"], "posted"), 9600);
+}
+
+#[test]
 fn batches_of_one_are_batches_too() {
     let sockets = sockets();
     let mut command = sockets.command("conversations", "batch");

@@ -8,6 +8,7 @@ mod decides;
 mod delegation;
 mod entries;
 mod exits;
+mod filtered;
 mod imports;
 mod in_memory;
 mod interposed;

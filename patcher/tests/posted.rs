@@ -188,7 +188,7 @@ fn what_cannot_be_promised_is_refused_with_the_reason() {
             "not all of these are calls that can be posted",
         ),
         ("read", "it is not like read,write@1"),
-        ("@1", "it is not like read,write@1"),
+        ("@1", "names of calls are missing"),
         ("read@", "neither a core of the plan, yield, batch"),
         ("read@one", "neither a core of the plan, yield, batch"),
         ("read@64", "no such core"),

@@ -88,6 +88,13 @@ static bool ask_for(const char *name, size_t length)
     return is_known;
 }
 
+/* @batch without a list: all that rings can make. */
+static void ask_for_all(void)
+{
+    for (uint32_t i = 0; i < SYMBOLS; i++)
+        is_asked[i] = table[i].shape != MADE_ALONE;
+}
+
 static uint32_t refuse(const char *value, const char *reason)
 {
     memset(is_asked, 0, sizeof is_asked);
@@ -126,11 +133,15 @@ uint32_t order_calls(uint32_t cores)
 {
     const char *value = secure_getenv("COREHOP_SYSCALLS"), *at = strrchr(value, '@');
     number_calls();
-    if (at == NULL || at == value)
+    if (at == NULL)
         return refuse(value, "it is not like read,write@1, names of calls and a core of the plan");
     if (!read_way(at + 1))
         return refuse(value,
                       "behind the @ is neither a core of the plan, yield, batch nor batch:1");
+    if (at == value && way != IN_BATCHES)
+        return refuse(value, "names of calls are missing, which @batch alone does without");
+    if (at == value)
+        ask_for_all();
     if (core_of_calls > MOST_CORE || (cores != 0 && core_of_calls > (int32_t)cores))
         return refuse(value, "no such core: one of the plan's, or the next one, at most 63");
     for (const char *name = value; name < at;) {

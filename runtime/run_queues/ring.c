@@ -16,6 +16,7 @@
  * blocks, it takes the ring over too. Results come into memory that all see; only the holder looks.
  */
 #define _GNU_SOURCE
+#include "filter.h"
 #include "ring_memory.h"
 #include "run_queue.h"
 #include "settings.h"
@@ -53,6 +54,9 @@ const char *prepare_rings(int32_t core)
     batch = batch == 0 ? 1 : batch;
     if (rings == NULL)
         return "no memory";
+    if (ring_call_that_kills() != NULL)
+        return "a filter of system calls kills for io_uring (in a unit, SystemCallFilter=@aio "
+               "allows it)";
     const char *reason = open_ring(&rings[0], cpu_of_kernel(&pool.cores[0]));
     if (reason != NULL)
         return reason;

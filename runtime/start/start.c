@@ -16,6 +16,7 @@
 #include "auto.h"
 #include "backends.h"
 #include "control.h"
+#include "filter.h"
 #include "forks.h"
 #include "handlers.h"
 #include "home.h"
@@ -23,12 +24,12 @@
 #include "interposers.h"
 #include "modules.h"
 #include "opening.h"
-#include "thread_state.h"
 #include "pool.h"
 #include "posted.h"
 #include "rest.h"
 #include "statistics.h"
 #include "terminated.h"
+#include "thread_state.h"
 #include "watch.h"
 #include "watchdog.h"
 
@@ -66,6 +67,13 @@ static void prepare(void)
     if (!stands_in_for_libc() && (chosen != &count_backend || control_is_on())) {
         complain("the runtime was loaded too late to stand in for libc: name it in LD_PRELOAD; "
                  "running without hops");
+        return;
+    }
+    const char *call = chosen != &count_backend || control_is_on() ? call_that_kills() : NULL;
+    if (call != NULL) {
+        complain("a filter of system calls kills for %s (in a unit, SystemCallFilter=%s allows "
+                 "it): running without hops",
+                 call, call);
         return;
     }
     prepare_clock();
