@@ -22,7 +22,7 @@ kernel_package() {
 }
 
 for command in apt-get dpkg-deb; do
-    command -v "$command" >/dev/null || fail "there is no $command" "this needs Debian 12"
+    command -v "$command" >/dev/null || fail "there is no $command" "this needs Debian"
 done
 kernel=$(kernel_package)
 if [ -z "$kernel" ]; then
@@ -44,5 +44,8 @@ for package in "$work"/*.deb; do
     dpkg-deb -x "$package" "$work/unpacked"
 done
 cp "$work"/unpacked/boot/vmlinuz-*-cloud-amd64 "$home/boot"
-cp "$work/unpacked/bin/busybox" "$home/bin"
+# In /bin, and from Debian 13 on in /usr/bin.
+busybox=$(find "$work/unpacked" -type f -path '*/bin/busybox' | head -n 1)
+[ -n "$busybox" ] || fail "the package busybox-static has no busybox" "please report this"
+cp "$busybox" "$home/bin"
 say "in $home"

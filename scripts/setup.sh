@@ -30,3 +30,4 @@ require_rust
 install_packages "$purpose"
 [ "$purpose" = deb ] || make_virtual_environment "$purpose"
 [ "$purpose" != test ] || install_parts
+[ "$purpose" = deb ] || require_qemu_with_plugins

@@ -5,14 +5,15 @@
 # Whatever the package forgets to bring or to depend on is missing there, and no checkout is in
 # sight. Nothing of the chroot is left.
 #
-# usage: scripts/test-deb.sh FILE.deb, as root
+# usage: scripts/test-deb.sh FILE.deb, as root; RELEASE (bookworm) is the Debian, for which a
+# package of an older one will do
 # exit code: 0 all works there, 2 usage, 6 something is missing here, else that of what failed
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/setup/report.sh
 . scripts/setup/root.sh
 
-release=bookworm
+release=${RELEASE:-bookworm}
 [ $# -eq 1 ] && [ -f "$1" ] || {
     echo "usage: scripts/test-deb.sh FILE.deb" >&2
     exit 2
@@ -35,6 +36,8 @@ test -f /usr/share/man/man1/corehop-partition.1.gz
 bash -c '. /usr/share/bash-completion/completions/corehop; complete -p corehop'
 sh -n /usr/share/corehop/scripts/qemu.sh
 sh -n /usr/share/corehop/scripts/guest.sh
+# From Debian 13 on, qemu-user takes no plugins.
+qemu-x86_64 --help | grep -q -e -plugin || sh /usr/share/corehop/scripts/qemu.sh
 mkdir /tmp/tutorial
 cd /tmp/tutorial
 sh -e /tutorial.sh

@@ -5,11 +5,24 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-/// What a data directory is made from.
-pub const SYSTEM_TABLES: [&str; 2] = [
-    "/usr/share/mysql/mysql_system_tables.sql",
-    "/usr/share/mysql/mysql_system_tables_data.sql",
+/// What a data directory is made from: of MariaDB 10.11, and of 11.8.
+const SYSTEM_TABLES: [[&str; 2]; 2] = [
+    [
+        "/usr/share/mysql/mysql_system_tables.sql",
+        "/usr/share/mysql/mysql_system_tables_data.sql",
+    ],
+    [
+        "/usr/share/mariadb/mariadb_system_tables.sql",
+        "/usr/share/mariadb/mariadb_system_tables_data.sql",
+    ],
 ];
+
+/// The files that this machine has.
+fn system_tables() -> [&'static str; 2] {
+    let mut releases = SYSTEM_TABLES.into_iter();
+    let found = releases.find(|files| Path::new(files[0]).is_file());
+    found.unwrap_or(SYSTEM_TABLES[0])
+}
 
 /// Runs a command to its end; what it printed.
 pub fn succeed(command: &mut Command) -> io::Result<Vec<u8>> {
@@ -26,7 +39,7 @@ pub fn succeed(command: &mut Command) -> io::Result<Vec<u8>> {
 pub fn make_data(folder: &Path, more: &str) -> io::Result<()> {
     std::fs::create_dir(folder.join("data"))?;
     let mut statements = b"create database mysql;\nuse mysql;\n".to_vec();
-    for file in SYSTEM_TABLES {
+    for file in system_tables() {
         statements.extend(std::fs::read(file)?);
     }
     statements.extend(more.as_bytes());

@@ -8,7 +8,7 @@
 //! is mariadb's own, a process that gets a batch of queries at once and asks them one by one.
 
 use crate::Outcome;
-use crate::mariadb::{self, SYSTEM_TABLES, make_data};
+use crate::mariadb::{self, make_data};
 use crate::pristine::Pristine;
 use crate::running::{Place, Running};
 use crate::server::{Answered, Launch, Load, Server};
@@ -102,7 +102,6 @@ impl Server for Tables {
     fn needs(&self) -> &'static [(&'static str, &'static str)] {
         &[
             (PROGRAM, "mariadb-server-core"),
-            (SYSTEM_TABLES[0], "mariadb-server-core"),
             (CLIENT, "mariadb-client-core"),
         ]
     }

@@ -7,7 +7,7 @@
 //! Where connections' threads are to be pinned, the load does it, before its first transaction.
 
 use crate::Outcome;
-use crate::mariadb::{self, SYSTEM_TABLES, make_tables, succeed, tpcc};
+use crate::mariadb::{self, make_tables, succeed, tpcc};
 use crate::pristine::Pristine;
 use crate::running::{Place, Running};
 use crate::server::{Answered, Launch, Load, Server};
@@ -52,10 +52,7 @@ impl Server for Mariadb {
     }
 
     fn needs(&self) -> &'static [(&'static str, &'static str)] {
-        &[
-            ("/usr/sbin/mariadbd", "mariadb-server-core"),
-            (SYSTEM_TABLES[0], "mariadb-server-core"),
-        ]
+        &[("/usr/sbin/mariadbd", "mariadb-server-core")]
     }
 
     fn connections(&self) -> &[u32] {

@@ -18,8 +18,11 @@ from pathlib import Path
 from demo.layout import MARIADBD, Layout, StepError
 from demo.processes import Command, Keeper, Streams
 
-SYSTEM_TABLES = Path("/usr/share/mysql/mysql_system_tables.sql")
-SYSTEM_TABLE_CONTENTS = Path("/usr/share/mysql/mysql_system_tables_data.sql")
+SYSTEM_TABLES = (
+    Path("/usr/share/mysql/mysql_system_tables.sql"),
+    Path("/usr/share/mariadb/mariadb_system_tables.sql"),
+)
+"""The tables of MariaDB 10.11 and 11.8; their contents are next to them, `_data` in the name."""
 
 BUFFER_POOL = ("--innodb-buffer-pool-size=64M", "--innodb-buffer-pool-size-max=64M")
 """QEMU keeps flags for every reserved page, and without a maximum mariadbd reserves 8 TB."""
@@ -73,7 +76,8 @@ def make_data_directory(keeper: Keeper, data: Path) -> None:
     """Create the system tables; root connects without a password."""
     data.mkdir(parents=True)
     statements = "create database mysql;\nuse mysql;\n"
-    statements += SYSTEM_TABLES.read_text() + SYSTEM_TABLE_CONTENTS.read_text()
+    tables = next((path for path in SYSTEM_TABLES if path.is_file()), SYSTEM_TABLES[0])
+    statements += tables.read_text() + tables.with_stem(f"{tables.stem}_data").read_text()
     with tempfile.TemporaryDirectory(prefix="corehop-") as temporary:
         script = Path(temporary) / "system-tables.sql"
         script.write_text(statements)

@@ -4,6 +4,29 @@
 POLICY=/usr/sbin/policy-rc.d
 POLICY_MARK="written by the set-up of corehop, removed when it ends"
 
+# Prints the number of Debian's release that this is, and nothing on another distribution.
+debian_release() {
+    # shellcheck source=/dev/null
+    (. /etc/os-release && [ "${ID-}" = debian ] && echo "${VERSION_ID-}") 2>/dev/null || true
+}
+
+# The package of the release's postgres.
+postgres_package() {
+    case $(debian_release) in
+        12) echo postgresql-15 ;;
+        13) echo postgresql-17 ;;
+        *) echo postgresql ;;
+    esac
+}
+
+# The package of libtcmalloc_minimal.so.4: Debian 13 renamed what has 64 bits of time.
+tcmalloc_package() {
+    case $(debian_release) in
+        12) echo libtcmalloc-minimal4 ;;
+        *) echo libtcmalloc-minimal4t64 ;;
+    esac
+}
+
 # Prints the packages that provide what is missing for the purpose.
 missing_packages() {
     case $1 in
@@ -16,12 +39,12 @@ missing_packages() {
             return 0
             ;;
         postgres)
-            lacks_postgres && echo postgresql-15
+            lacks_postgres && postgres_package
             return 0
             ;;
         parts)
             lacks qemu-system-x86_64 && echo qemu-system-x86
-            lacks_postgres && echo postgresql-15
+            lacks_postgres && postgres_package
             missing_programs_with_tests
             lacks spin && echo spin
             lacks gdb && echo gdb
@@ -39,7 +62,7 @@ missing_packages() {
     fi
     lacks /usr/bin/qemu-x86_64 && echo qemu-user
     lacks /usr/sbin/mariadbd && echo mariadb-server-core
-    lacks /usr/share/mysql/mysql_system_tables.sql && echo mariadb-server-core
+    lacks_system_tables && echo mariadb-server-core
     lacks mariadb && echo mariadb-client-core
     lacks /usr/bin/redis-server && echo redis-server
     lacks redis-cli && echo redis-tools
@@ -58,7 +81,7 @@ missing_packages() {
         lacks /usr/sbin/dnsmasq && echo dnsmasq-base
         lacks /usr/lib/x86_64-linux-gnu/libsqlite3.so.0 && echo libsqlite3-0
         lacks /usr/lib/x86_64-linux-gnu/libjemalloc.so.2 && echo libjemalloc2
-        lacks /usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4 && echo libtcmalloc-minimal4
+        lacks /usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4 && tcmalloc_package
         lacks sqlite3 && echo sqlite3
         lacks chromium && echo chromium
     fi
@@ -75,7 +98,7 @@ missing_for_bench() {
     ls /usr/lib/apache2/modules/libphp*.so >/dev/null 2>&1 || echo libapache2-mod-php
     lacks /usr/bin/php-cgi && echo php-cgi
     lacks /usr/share/dokuwiki/doku.php && echo dokuwiki
-    lacks_postgres && echo postgresql-15
+    lacks_postgres && postgres_package
     lacks /usr/bin/memcached && echo memcached
     lacks /usr/sbin/nginx && echo nginx-light
     lacks /usr/sbin/named && echo bind9
@@ -122,6 +145,12 @@ missing_programs_with_tests() {
     python=$(readlink -f /usr/bin/python3)
     lacks "/usr/lib/${python##*/}/test/test_signal.py" && echo "lib${python##*/}-testsuite"
     return 0
+}
+
+# MariaDB 11.8 has them in another folder than 10.11, under other names.
+lacks_system_tables() {
+    lacks /usr/share/mysql/mysql_system_tables.sql &&
+        lacks /usr/share/mariadb/mariadb_system_tables.sql
 }
 
 # The server's programs are in no folder of PATH.
@@ -215,7 +244,7 @@ keep_daemons_off() {
             redis-server | memcached) unit=$package ;;
             nginx-light) unit=nginx ;;
             libapache2-mod-* | dokuwiki) unit=apache2 ;;
-            postgresql-15) unit=postgresql ;;
+            postgresql*) unit=postgresql ;;
             *) continue ;;
         esac
         $root invoke-rc.d --quiet "$unit" stop >/dev/null 2>&1 || true

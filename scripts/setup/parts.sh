@@ -13,6 +13,15 @@ install_parts() {
     [ -x "$parts/qemu/qemu-x86_64" ] || scripts/qemu.sh >/dev/null || go_on_without "QEMU 10"
 }
 
+# Debian 12's qemu-user takes plugins; 13's takes none, and one that does is built.
+require_qemu_with_plugins() {
+    parts=${XDG_CACHE_HOME:-$HOME/.cache}/corehop
+    for qemu in "${COREHOP_QEMU:-qemu-x86_64}" "$parts/qemu/qemu-x86_64"; do
+        ! "$qemu" --help 2>/dev/null | grep -q -e -plugin || return 0
+    done
+    scripts/qemu.sh >/dev/null || fail "there is no QEMU that takes plugins" "see the message above"
+}
+
 has_guest() {
     [ -x "$parts/guest/bin/busybox" ] &&
         ls "$parts"/guest/boot/vmlinuz-*-cloud-amd64 >/dev/null 2>&1

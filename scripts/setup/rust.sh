@@ -1,10 +1,15 @@
 # shellcheck shell=sh
-# Rust comes from rustup: the version Debian 12 ships is too old.
+# Rust comes from rustup, which Debian packages from 13 on: the versions of Rust that Debian ships
+# are too old.
 
 require_rust() {
     PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
     needed=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
     remedy="install rustup (https://rustup.rs), run 'rustup default stable', then try again"
+    case $(debian_release) in
+        "" | 12) ;;
+        *) remedy="apt-get install rustup, run 'rustup default stable', then try again" ;;
+    esac
     command -v cargo >/dev/null 2>&1 ||
         fail "Rust is missing ($needed or newer is needed)" "$remedy"
     found=$(cargo --version 2>/dev/null | cut -d ' ' -f 2)

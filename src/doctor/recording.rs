@@ -33,7 +33,7 @@ pub fn look() -> Vec<Finding> {
             .ok()
             .map(|tools| try_plugin(check("recording"), &tools)),
     );
-    findings.push(newer_qemu());
+    findings.extend(newer_qemu());
     findings.push(machine());
     let symbolizer = check("symbolizer");
     findings.push(match corehop_symbolizer::of(Path::new(SMALL)) {
@@ -43,16 +43,20 @@ pub fn look() -> Vec<Finding> {
     findings
 }
 
-/// Looks for the QEMU that `make qemu` builds, and has it load its plugin.
-fn newer_qemu() -> Finding {
+/// Looks for the QEMU that `make qemu` builds, and has it load its plugin. Nothing where recordings
+/// use that one anyway.
+fn newer_qemu() -> Option<Finding> {
     let check = check("qemu 10");
     let remedy = "`make qemu` in a checkout builds it from Debian's source in some \
                   minutes; with the Debian package, `sh /usr/share/corehop/scripts/qemu.sh`";
     let path = tools::built_qemu();
+    if tools::qemu().is_ok_and(|used| used.path == path) {
+        return None;
+    }
     if !path.is_file() {
         let shown = path.display();
         let found = format!("not built ({shown}): postgres crashes under older ones");
-        return check.warn(found, remedy);
+        return Some(check.warn(found, remedy));
     }
     let tools = tools::qemu_at(path).and_then(|qemu| {
         let plugin = qemu.plugin(&CARRIED)?;
@@ -68,13 +72,13 @@ fn newer_qemu() -> Finding {
         Err(error) => missing(check, &error),
     };
     // Other servers do without.
-    match tried.state {
+    Some(match tried.state {
         State::Missing => Finding {
             state: State::Warn,
             ..tried
         },
         _ => tried,
-    }
+    })
 }
 
 /// What it takes to record a machine, as --system does; all else does without.

@@ -4,7 +4,10 @@
 //! nothing of what to install. QEMU takes a plugin for its own plugin API alone, so there are two
 //! libraries, and QEMU's version says which.
 
+mod release;
+
 use crate::plugin::{self, Api, CarriedPlugins};
+use release::Release;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -80,11 +83,7 @@ impl Error {
             Error::Run { .. }
             | Error::NotQemu { .. }
             | Error::Version { .. }
-            | Error::WithoutPlugins { .. } => {
-                "install Debian 12's qemu-user (`apt-get install qemu-user`, version 7.2), or name \
-                 another qemu-x86_64 in COREHOP_QEMU (`make qemu` in a checkout builds one, and \
-                 /usr/share/corehop/scripts/qemu.sh of the Debian package)"
-            }
+            | Error::WithoutPlugins { .. } => Release::of_this_machine().remedy(),
             Error::OfSystem(_) => {
                 "`apt-get install --no-install-recommends qemu-system-x86` (version 7.2 in Debian \
                  12), or name another qemu-system-x86_64 in COREHOP_QEMU_SYSTEM"
@@ -165,10 +164,17 @@ fn escaped(path: &Path) -> OsString {
     bytes.into()
 }
 
-/// The QEMU that `$COREHOP_QEMU` names, or that on PATH.
+/// The first QEMU that takes plugins: the one that `$COREHOP_QEMU` names, or without that the one
+/// on PATH, or the one that `make qemu` has built.
 pub fn qemu() -> Result<Qemu, Error> {
-    let named = std::env::var_os("COREHOP_QEMU");
-    qemu_at(named.unwrap_or_else(|| "qemu-x86_64".into()).into())
+    if let Some(named) = std::env::var_os("COREHOP_QEMU") {
+        return qemu_at(named.into());
+    }
+    let built = built_qemu();
+    match qemu_at("qemu-x86_64".into()) {
+        Err(_) if built.is_file() => qemu_at(built),
+        on_path => on_path,
+    }
 }
 
 /// The same of the QEMU that emulates whole machines, which `$COREHOP_QEMU_SYSTEM` names.

@@ -10,8 +10,9 @@ use mysql::prelude::{FromRow, Queryable};
 use mysql::{Conn, Value};
 use std::time::{Duration, Instant};
 
-/// ER_LOCK_DEADLOCK and ER_LOCK_WAIT_TIMEOUT of MariaDB's error codes.
-const CONTENTION: [u16; 2] = [1213, 1205];
+/// ER_LOCK_DEADLOCK, ER_LOCK_WAIT_TIMEOUT and ER_CHECKREAD of MariaDB's error codes. The last means
+/// that a record has changed since the transaction's snapshot, which MariaDB from 11.6 on refuses.
+const CONTENTION: [u16; 3] = [1213, 1205, 1020];
 
 /// A connection and the statements sent over it.
 pub struct Session {

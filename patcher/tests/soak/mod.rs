@@ -172,7 +172,15 @@ fn mariadbd_arguments(command: &mut Command, folder: &Path) {
 fn make_bank(folder: &Path) {
     std::fs::create_dir(folder.join("data")).unwrap();
     let mut script = String::from("create database mysql;\nuse mysql;\n");
-    script += &std::fs::read_to_string("/usr/share/mysql/mysql_system_tables.sql").unwrap();
+    // MariaDB 10.11's, or 11.8's.
+    let tables = [
+        "/usr/share/mysql/mysql_system_tables.sql",
+        "/usr/share/mariadb/mariadb_system_tables.sql",
+    ];
+    script += &tables
+        .iter()
+        .find_map(|path| std::fs::read_to_string(path).ok())
+        .expect("mariadb-server-core is installed");
     script += "create database bank;\nuse bank;\n";
     for client in 0..CLIENTS {
         let table = format!("account{client}");

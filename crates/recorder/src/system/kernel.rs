@@ -27,10 +27,17 @@ pub struct Kernel {
     /// Where in a task the numbers of its process and of its thread are.
     process: u64,
     thread: u64,
+    /// Where in each processor's own memory the address of its task is.
+    current: u64,
 }
 
 /// Functions, and what else is needed.
-const PATTERN: &str = " [tTwW] | (current_task|__per_cpu_offset|__start_BTF|__stop_BTF)$";
+const PATTERN: &str = " [tTwW] | \
+                       (current_task|pcpu_hot|__per_cpu_offset|__start_BTF|__stop_BTF)$";
+
+/// Where the kernel keeps the task that runs: a variable, or from Linux 6.2 to 6.15 a member of a
+/// structure of what is used together.
+const CURRENT: (&str, (&str, &str)) = ("current_task", ("pcpu_hot", "current_task"));
 
 /// Where the kernel's image is mapped, from physical address 0 on.
 const IMAGE: u64 = 0xffff_ffff_8000_0000;
@@ -83,7 +90,7 @@ impl Kernel {
         for (word, number) in [
             ("cpus", cpus.into()),
             ("per-cpu-offset", at("__per_cpu_offset")),
-            ("current-task", at("current_task")),
+            ("current-task", self.current),
             ("process", self.process),
             ("thread", self.thread),
             ("exit", at("do_exit")),
@@ -101,9 +108,9 @@ impl Kernel {
         found.map(|(address, _)| *address)
     }
 
-    /// As it is cached: two numbers, then an address and a name a line.
+    /// As it is cached: three numbers, then an address and a name a line.
     fn text(&self) -> String {
-        let mut text = format!("{:x} {:x}\n", self.process, self.thread);
+        let mut text = format!("{:x} {:x} {:x}\n", self.process, self.thread, self.current);
         for (address, name) in &self.symbols {
             let _ = writeln!(text, "{address:x} {name}");
         }
@@ -112,15 +119,18 @@ impl Kernel {
 
     fn parse(text: &str) -> Option<Kernel> {
         let mut lines = text.lines();
-        let (process, thread) = lines.next()?.split_once(' ')?;
+        let numbers = lines.next()?.split(' ').map(hexadecimal);
+        let numbers: [u64; 3] = numbers.collect::<Option<Vec<_>>>()?.try_into().ok()?;
+        let [process, thread, current] = numbers;
         let symbols = lines.map(|line| {
             let (address, name) = line.split_once(' ')?;
             Some((hexadecimal(address)?, name.to_owned()))
         });
         let kernel = Kernel {
             symbols: symbols.collect::<Option<_>>()?,
-            process: hexadecimal(process)?,
-            thread: hexadecimal(thread)?,
+            process,
+            thread,
+            current,
         };
         kernel.address_of("do_exit").map(|_| kernel)
     }
@@ -172,9 +182,10 @@ fn ask(parts: &Parts, qemu: &Qemu) -> Result<Kernel, Error> {
         symbols: symbols_in(&said),
         process: 0,
         thread: 0,
+        current: 0,
     };
     let at = |name| kernel.address_of(name).ok_or_else(|| unknown(name));
-    for name in ["current_task", "__per_cpu_offset", "do_exit"] {
+    for name in ["__per_cpu_offset", "do_exit"] {
         at(name)?;
     }
     let (start, end) = (at("__start_BTF")?, at("__stop_BTF")?);
@@ -183,7 +194,18 @@ fn ask(parts: &Parts, qemu: &Qemu) -> Result<Kernel, Error> {
         let offset = btf::member_offset(&types, "task_struct", name);
         offset.ok_or_else(|| unknown(name))
     };
+    let (variable, (structure, of_it)) = CURRENT;
+    let current = match (kernel.address_of(variable), kernel.address_of(structure)) {
+        (Some(address), _) => Some(address),
+        (None, Some(address)) => {
+            let offset = btf::member_offset(&types, structure, of_it);
+            offset.map(|offset| address + offset)
+        }
+        (None, None) => None,
+    };
+    let current = current.ok_or_else(|| unknown(variable))?;
     (kernel.process, kernel.thread) = (member("tgid")?, member("pid")?);
+    kernel.current = current;
     Ok(kernel)
 }
 
@@ -220,6 +242,7 @@ mod tests {
             symbols: symbols_in(SAID),
             process: 0x5ac,
             thread: 0x5a8,
+            current: 0x1fb80,
         };
         let functions: Vec<Symbol> = kernel.functions().collect();
         assert_eq!(functions.len(), 3);
@@ -232,6 +255,11 @@ mod tests {
             "ram /proc/1/fd/3\ncpus 2\nper-cpu-offset ffffffff82398480\ncurrent-task 1fb80\n\
              process 5ac\nthread 5a8\nexit ffffffff81000040\ncode 1000 2000 /bin/with space\n"
         );
-        assert_eq!(Kernel::parse("5ac 5a8\nffffffff81000000 _text\n"), None);
+        assert_eq!(
+            Kernel::parse("5ac 5a8 1fb80\nffffffff81000000 _text\n"),
+            None
+        );
+        // As an earlier version kept it.
+        assert_eq!(Kernel::parse("5ac 5a8\nffffffff81000040 do_exit\n"), None);
     }
 }

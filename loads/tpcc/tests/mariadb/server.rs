@@ -7,8 +7,11 @@ use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
 const MARIADBD: &str = "/usr/sbin/mariadbd";
-const TABLES: &str = "/usr/share/mysql/mysql_system_tables.sql";
-const TABLE_CONTENTS: &str = "/usr/share/mysql/mysql_system_tables_data.sql";
+/// What a data directory is made from: of MariaDB 10.11 and of 11.8.
+const TABLES: [&str; 2] = [
+    "/usr/share/mysql/mysql_system_tables",
+    "/usr/share/mariadb/mariadb_system_tables",
+];
 
 /// A running server.
 pub struct Server {
@@ -123,9 +126,15 @@ fn bootstrap(folder: &Path) {
     input
         .write_all(b"create database mysql;\nuse mysql;\n")
         .expect("it reads");
-    for file in [TABLES, TABLE_CONTENTS] {
+    let is_there = |of: &&&str| Path::new(&format!("{of}.sql")).is_file();
+    let tables = TABLES
+        .iter()
+        .find(is_there)
+        .expect("its tables are installed");
+    for part in ["", "_data"] {
+        let file = format!("{tables}{part}.sql");
         input
-            .write_all(&fs::read(file).expect(file))
+            .write_all(&fs::read(&file).expect(&file))
             .expect("it reads");
     }
     drop(input);

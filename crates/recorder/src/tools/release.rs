@@ -1,0 +1,75 @@
+//! Where this machine's release has a QEMU that takes plugins.
+//!
+//! Debian 12's qemu-user takes them. Debian 13's package of the same name is static and takes none,
+//! so a remedy that names the package would send a user in a circle.
+
+use std::fs::read_to_string;
+
+const DESCRIPTION: &str = "/etc/os-release";
+
+/// A release of a distribution, as far as it makes a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    /// Its qemu-user takes plugins.
+    Debian12,
+    /// Its qemu-user takes none, and `make qemu` builds one that does.
+    NewerDebian,
+    /// What its packages take is not known.
+    Other,
+}
+
+impl Release {
+    /// That of the machine this runs on.
+    pub fn of_this_machine() -> Release {
+        Release::of(&read_to_string(DESCRIPTION).unwrap_or_default())
+    }
+
+    /// By the text of os-release(5).
+    fn of(text: &str) -> Release {
+        let value = |key: &str| {
+            let mut lines = text.lines();
+            let value = lines.find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+            value.map(|value| value.trim_matches('"'))
+        };
+        let version = value("VERSION_ID").and_then(|version| version.parse::<u32>().ok());
+        match (value("ID"), version) {
+            (Some("debian"), Some(12)) => Release::Debian12,
+            (Some("debian"), Some(13..)) => Release::NewerDebian,
+            _ => Release::Other,
+        }
+    }
+
+    /// How to get a QEMU that takes plugins.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Release::Debian12 => {
+                "install qemu-user (`apt-get install qemu-user`, version 7.2), or name another \
+                 qemu-x86_64 in COREHOP_QEMU (`make qemu` in a checkout builds one, and \
+                 /usr/share/corehop/scripts/qemu.sh of the Debian package)"
+            }
+            Release::NewerDebian => {
+                "build one: `make qemu` in a checkout, or `sh /usr/share/corehop/scripts/qemu.sh` \
+                 with the Debian package; this release's qemu-user takes no plugins"
+            }
+            Release::Other => {
+                "install a qemu-x86_64 of version 6 to 8, or 9.2 or later, that was built with \
+                 plugins, or name one in COREHOP_QEMU; docs/guide/installing.md has what to install"
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_is_known_by_its_description() {
+        let of = Release::of;
+        assert_eq!(of("ID=debian\nVERSION_ID=\"12\"\n"), Release::Debian12);
+        assert_eq!(of("VERSION_ID=\"13\"\nID=debian\n"), Release::NewerDebian);
+        assert_eq!(of("ID=ubuntu\nVERSION_ID=\"24.04\"\n"), Release::Other);
+        assert_eq!(of("ID=debian\nVERSION_CODENAME=sid\n"), Release::Other);
+        assert_eq!(of(""), Release::Other);
+    }
+}
