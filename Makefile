@@ -10,12 +10,13 @@ FLEET := ../research/fleet/src ../research/fleet/tests ../research/fleet/bench
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 SUITE := PYTHONPATH=scripts .venv/bin/python -B -m suite
 
-.PHONY: help demo figures test test-again build-tests lint-python test-python test-benches test-long qemu guest test-qemu10 \
+.PHONY: help demo figures test test-again build-tests lint-python lint-words test-python test-benches test-long qemu guest test-qemu10 \
 	bench-hop bench-record bench-staged bench-accesstest bench-messages bench-servers \
 	bench-utilisation bench-verdicts bench-connections \
 	bench-delegation bench-truth bench-replay bench-data-hops bench-search bench-core-model \
 	bench-fleet bench-system bench-syscalls bench-pollute build deb test-deb package sample fuzz \
-	soak test-runtime test-transparent test-upstream test-msrv test-ubsan test-miri test-tsan coverage deny lint-c clean
+	soak test-runtime test-transparent test-upstream test-msrv test-ubsan test-miri test-tsan coverage \
+	test-releases deny lint-c clean
 
 # The oldest Rust that builds all of it.
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -63,6 +64,7 @@ help:
 	@echo 'make sample records the bundled sample traces anew'
 	@echo 'make fuzz   runs each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make soak   real servers hop under load, SOAK_SECONDS (600) for each way to hop'
+	@echo 'make test-releases  runs demo, test and test-deb in fresh roots of Debian 12 and 13; as root'
 	@echo 'make test-runtime  the runtime'\''s tests with the libc and compiler of Debian 13, in a chroot; as root'
 	@echo 'make test-transparent  programs'\'' own tests, bare and patched (scripts/upstream.sh has the variables)'
 	@echo 'make clean  remove everything the others made here; installed packages stay'
@@ -89,6 +91,11 @@ build-tests:
 lint-python:
 	cd symbolizer && $(RUFF) check $(PYTHON) $(FLEET) && $(RUFF) format --check $(PYTHON) $(FLEET)
 	cd symbolizer && MYPYPATH=../scripts ../.venv/bin/mypy $(PYTHON) && ../.venv/bin/mypy $(FLEET)
+
+# Misspellings, and words that the documents do without (scripts/words.txt).
+lint-words:
+	.venv/bin/codespell --dictionary - --dictionary scripts/words.txt \
+		--ignore-words-list "crate,fo,te,ot,fro" README.md CONTRIBUTING.md SECURITY.md docs research/*.md
 
 test-python: lint-python
 	cd symbolizer && PYTHONPATH=../scripts ../.venv/bin/python -B -m pytest -q tests ../scripts/tests
@@ -244,6 +251,9 @@ sample: build
 
 fuzz:
 	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)
+
+test-releases:
+	@scripts/test-releases.sh $(RELEASES)
 
 test-runtime:
 	@scripts/test-runtime.sh $(RELEASE)

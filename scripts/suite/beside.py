@@ -67,6 +67,7 @@ def pytest(name: str, folder: Path, *tests: str) -> Step:
 CHECKS = [
     Step("clippy of the benches", [*BUILD, "--benches"], builds=True),
     Step("ruff and mypy", ["make", "--no-print-directory", "lint-python"]),
+    Step("words", ["make", "--no-print-directory", "lint-words"]),
 ]
 TESTS = [
     Step(
