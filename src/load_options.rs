@@ -1,56 +1,88 @@
-//! How a server is put under load: the same options wherever one is measured.
+//! How a server is put under load: the options are the same for each command that measures one.
 
 use clap::Args;
 use corehop_measure::server::{Ready, Sign, UnderLoad, expression};
 use regex::Regex;
 
-/// The options that say so.
+/// The options of a load.
 #[derive(Args)]
 pub struct LoadOptions {
-    /// What puts the server under load, as a shell command that ends, after the same work each time
-    #[arg(long, value_name = "COMMAND")]
+    /// Shell command that puts the server under load and then ends
+    ///
+    /// It runs several times. Without --throughput it must do the same work each time.
+    #[arg(long, value_name = "COMMAND", help_heading = "Load")]
     pub load: Option<String>,
-    /// What fills each server that was started with data, as a shell command that ends: run once,
-    /// when the server is ready, and not measured
-    #[arg(long, value_name = "COMMAND", requires = "load")]
+    /// Shell command that fills each started server with data and then ends
+    ///
+    /// It runs once per server, when the server is ready. It is not part of what is measured.
+    #[arg(long, value_name = "COMMAND", requires = "load", help_heading = "Load")]
     prepare: Option<String>,
     #[command(flatten)]
     ready: ReadyOptions,
-    /// Loads on each server before the one that counts; without --load, runs of each side before
-    /// the rounds
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    /// Number of warm-up loads on each server before the one that counts
+    ///
+    /// Without --load: the number of warm-up runs of each variant before the first round.
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 1,
+        help_heading = "Load",
+        hide_short_help = true
+    )]
     warm_up: u32,
-    /// What finds throughput in the output: a regular expression with one group, whose last match
-    /// counts; more is better
-    #[arg(long, value_name = "REGEX", value_parser = expression)]
+    /// Regular expression that finds the throughput in the output of the load; higher is better
+    ///
+    /// It has one group, around the number. The last match counts. Without it, `optimize` and
+    /// `measure` compare the time of the load.
+    #[arg(long, value_name = "REGEX", value_parser = expression, help_heading = "Load")]
     pub throughput: Option<Regex>,
-    /// What finds latency in the output, such as a percentile: told beside throughput, in its own
-    /// unit; less is better
-    #[arg(long, value_name = "REGEX", value_parser = expression, requires = "load")]
+    /// Regular expression that finds a latency, such as a percentile, in the output of the load
+    ///
+    /// It has one group, around the number. The last match counts; lower is better. Only `corehop
+    /// measure` reports the latency, in the unit of the output. The verdict does not depend on it.
+    #[arg(
+        long,
+        value_name = "REGEX",
+        value_parser = expression,
+        requires = "load",
+        help_heading = "Load",
+        hide_short_help = true
+    )]
     pub latency: Option<Regex>,
 }
 
-/// How to tell that a server is ready. Without either, it is when it listens on a socket.
+/// When a server is ready. Without either sign, it is ready when it listens on a socket.
 #[derive(Args)]
 struct ReadyOptions {
-    /// The server is ready when this shell command succeeds
+    /// Shell command that succeeds when the server is ready
+    ///
+    /// Default: the server is ready when one of its processes listens on a socket.
     #[arg(
         long,
         value_name = "COMMAND",
         conflicts_with = "ready_port",
-        requires = "load"
+        requires = "load",
+        help_heading = "Load"
     )]
     ready: Option<String>,
-    /// The server is ready when this TCP port of the machine itself takes a connection
-    #[arg(long, value_name = "PORT", requires = "load")]
+    /// TCP port of this machine that accepts connections when the server is ready
+    ///
+    /// Default: the server is ready when one of its processes listens on a socket.
+    #[arg(long, value_name = "PORT", requires = "load", help_heading = "Load")]
     ready_port: Option<u16>,
-    /// How long a server may take to become ready
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    /// Time in seconds within which a server must become ready
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 60,
+        help_heading = "Load",
+        hide_short_help = true
+    )]
     ready_within: u64,
 }
 
 impl LoadOptions {
-    /// What they say.
+    /// The load that the options define.
     pub fn under_load(&self) -> UnderLoad {
         UnderLoad {
             load: self.load.clone(),
@@ -77,12 +109,12 @@ impl ReadyOptions {
     }
 }
 
-/// A text is no width of an interval.
+/// The text is not the width of an interval.
 #[derive(Debug, thiserror::Error)]
 #[error("a width is a number of percent above 0, such as 2")]
 pub struct NoWidth;
 
-/// Reads the width of an interval.
+/// Reads the width of an interval, in percent.
 pub fn width(text: &str) -> Result<f64, NoWidth> {
     match text.parse() {
         Ok(percent) if f64::is_finite(percent) && percent > 0.0 => Ok(percent),
