@@ -1,9 +1,9 @@
-//! All that corehop prints, and how loudly it speaks on standard error: `--quiet`, as it is, or
+//! All that corehop prints, and how much of it on standard error: `--quiet`, default, or
 //! `--verbose`.
 //!
-//! Results go to standard output and failures are always told; the level is about what lies
-//! between. It is one for the whole process, because whoever warns is often far from the command
-//! line. Only [`Lines`] are printed, which no file's text can make act on a terminal.
+//! Results go to standard output, and failures are always reported; the level concerns what lies
+//! between. There is one level for the whole process, because the code that warns is often far from
+//! the command line. Only [`Lines`] are printed, so no file's text can act on a terminal.
 
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
@@ -15,19 +15,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static QUIET: AtomicBool = AtomicBool::new(false);
 static VERBOSE: AtomicBool = AtomicBool::new(false);
 
-/// The options that say so, the same for every subcommand.
+/// The options of the level, the same for every subcommand.
 #[derive(Args)]
 pub struct Verbosity {
-    /// Say nothing on standard error but failures: no progress, no warnings, no summaries
+    /// Print only failures on standard error: no progress, no warnings, no summaries
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
-    /// Say on standard error what is done and how long it took
+    /// Print each stage and its duration on standard error
     #[arg(short, long, global = true)]
     verbose: bool,
 }
 
 impl Verbosity {
-    /// Keeps to that level from here on.
+    /// Sets that level from here on.
     pub fn keep_to(&self) {
         QUIET.store(self.quiet, Ordering::Relaxed);
         VERBOSE.store(self.verbose, Ordering::Relaxed);
@@ -49,7 +49,7 @@ pub fn print(lines: &Lines) -> Result<(), Failure> {
     })
 }
 
-/// Something that is told whatever was asked for, on standard error. Who closes that wants nothing.
+/// Text that is printed at every level, on standard error. A reader that has closed it wants none.
 pub fn tell(lines: &Lines) {
     let _ = std::io::stderr().write_all(lines.as_str().as_bytes());
 }
@@ -59,14 +59,14 @@ pub fn warn(text: &str) {
     say(&format!("corehop: {text}"));
 }
 
-/// A line for people, unless they asked for quiet.
+/// A line for people, unless `--quiet` was given.
 pub fn say(text: &str) {
     if !is_quiet() {
         tell_line(text);
     }
 }
 
-/// Something for those who asked for more.
+/// A line that only `--verbose` prints.
 pub fn detail(text: &str) {
     if VERBOSE.load(Ordering::Relaxed) {
         tell_line(&format!("corehop: {text}"));

@@ -1,37 +1,69 @@
-//! Which requests a search looks at, and which functions it considers: the same options for
-//! `candidates` and for `partition`, so that the one lists what the other chooses from.
+//! Which requests a search uses, and which functions it considers.
+//!
+//! The options are the same for `candidates` and for `partition`, so that the one lists what the
+//! other chooses from.
 
 use clap::Args;
 use corehop_partitioner::candidates::CandidateRule;
 use corehop_partitioner::delegated;
 use corehop_partitioner::requests::Searched;
 
-/// The options that say so.
+/// The options that select requests and functions.
 #[derive(Args)]
 pub struct Scope {
-    /// How many requests to search on, drawn at random; the others judge the result.
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Number of requests to search on, drawn at random
+    ///
+    /// Half of the other requests warm up the caches. The result is evaluated on the rest, the
+    /// held-out requests.
+    #[arg(
+        long,
+        default_value_t = 10,
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Requests"
+    )]
     requests: u32,
-    /// Search on every request; none is left to judge the result.
-    #[arg(long, conflicts_with = "requests")]
+    /// Search on all requests; no held-out requests remain to evaluate the result
+    #[arg(long, conflicts_with = "requests", help_heading = "Requests")]
     all_requests: bool,
-    /// Decides which requests are drawn.
-    #[arg(long, default_value_t = 1, value_parser = seeds())]
+    /// Seed that determines which requests are drawn
+    #[arg(
+        long,
+        default_value_t = 1,
+        value_parser = seeds(),
+        help_heading = "Requests"
+    )]
     pub seed: u64,
-    /// Leave out functions called more often than this in any request; 1 unless named, and 10 for
-    /// calls to delegate.
-    #[arg(long, value_name = "CALLS")]
+    /// Exclude functions that any request calls more often than this
+    ///
+    /// Default: 1; for delegated calls (--delegate) 10.
+    #[arg(long, value_name = "CALLS", help_heading = "Candidates")]
     max_calls: Option<u32>,
-    /// Leave out functions called in a smaller share of the requests than this.
-    #[arg(long, value_name = "SHARE", default_value_t = CandidateRule::default().min_share,
-          value_parser = share)]
+    /// Exclude functions that a smaller share of the requests calls, from 0 to 1
+    #[arg(
+        long,
+        value_name = "SHARE",
+        default_value_t = CandidateRule::default().min_share,
+        value_parser = share,
+        help_heading = "Candidates"
+    )]
     min_share: f64,
-    /// Treat functions always called within this many accesses of each other as one.
-    #[arg(long, value_name = "ACCESSES", default_value_t = CandidateRule::default().group_within)]
+    /// Group functions whose calls are always within this many accesses of each other
+    ///
+    /// A hop at any function of a group makes the same split, so the search tries only one of them.
+    #[arg(
+        long,
+        value_name = "ACCESSES",
+        default_value_t = CandidateRule::default().group_within,
+        help_heading = "Candidates",
+        hide_short_help = true
+    )]
     group_within: u64,
-    /// Consider also some calls of functions that requests call more often than --max-calls: the
-    /// first, second, fourth, eighth and so on, and quarters of what the middle request has.
-    #[arg(long)]
+    /// Also consider single calls of functions that requests call more often than --max-calls
+    ///
+    /// These are the first, second, fourth, eighth call, and so on. Calls at a quarter, half, three
+    /// quarters, and the end of the median request's calls are added. Requests must begin at a
+    /// function that can be hooked.
+    #[arg(long, help_heading = "Candidates")]
     kth_calls: bool,
 }
 
@@ -40,7 +72,7 @@ fn seeds() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(..=i64::MAX as u64)
 }
 
-/// A share that is none.
+/// The number is not a share.
 #[derive(Debug, thiserror::Error)]
 #[error("a share lies between 0 and 1")]
 pub struct NotAShare;
@@ -82,7 +114,7 @@ impl Scope {
         )
     }
 
-    /// Whether single calls of functions are considered.
+    /// Whether single calls of functions are candidates too.
     pub fn has_kth_calls(&self) -> bool {
         self.kth_calls
     }
@@ -92,7 +124,7 @@ impl Scope {
         self.rule_with(CandidateRule::default().max_calls)
     }
 
-    /// What makes a function's calls such that might be delegated.
+    /// What makes a function one whose calls can be delegated.
     pub fn rule_of_calls(&self) -> CandidateRule {
         self.rule_with(delegated::MAX_CALLS)
     }

@@ -1,9 +1,8 @@
-//! How a trace is taken: by which addresses, and with which kernel.
+//! How a command reads a trace: by which addresses, and with which kernel.
 //!
-//! Every command that replays has these options, and says what was asked for beside all figures
-//! (`corehop_partitioner::attribution::remarks`). The copy with a made-up kernel in it goes to a
-//! file for temporary ones, which is gone as soon as it is open, so that nobody takes it for a
-//! recording.
+//! Every command that replays has these options, and reports them with all figures
+//! (`corehop_partitioner::attribution::remarks`). The copy with a synthetic kernel goes to a
+//! temporary file, which is removed as soon as it is open. So nobody mistakes it for a recording.
 
 use crate::bundled::open_or_bundled;
 use crate::failure::{Exit, Failure};
@@ -14,33 +13,47 @@ use corehop_simulator::kernel_model::{soares, write};
 use corehop_traces::{Index, ThreadId, Trace};
 use std::path::Path;
 
-/// By which addresses lines are told apart.
+/// By which addresses lines are distinguished.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Indexed {
-    /// Virtual ones: each process has all lines for itself but those that it is known to share
+    /// Virtual addresses: each process has its own lines, except those that it is known to share
     #[default]
     Virtual,
-    /// Physical ones, of a trace of a machine (`record --system`): memory of several processes, and
-    /// what the kernel maps a second time, is one set of lines
+    /// Physical addresses, which `record --system` records: memory that processes share, or that
+    /// the kernel maps twice, is one set of lines
     Physical,
 }
 
-/// What is known of a kernel that was not recorded.
+/// The models of a kernel that was not recorded.
 #[derive(Clone, Copy, ValueEnum)]
 enum KernelModel {
-    /// Lines that five system calls took from a processor's caches (docs/reference/kernel-model.md)
+    /// What five system calls displaced from the caches of a processor in Soares's measurements
     Soares,
 }
 
-/// The options.
+/// The options that determine it.
 #[derive(Args)]
 pub struct Taken {
-    /// By which addresses caches are indexed and lines told apart
-    #[arg(long, value_enum, default_value_t)]
+    /// Addresses by which caches are indexed and lines are distinguished
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        help_heading = "Simulation",
+        hide_short_help = true
+    )]
     index: Indexed,
-    /// Have each system call of the trace reference made-up lines of a kernel, as many as this
-    /// model says
-    #[arg(long, value_enum, value_name = "MODEL")]
+    /// Add synthetic kernel accesses after each system call of the trace
+    ///
+    /// This is for traces that were recorded without the kernel. The model determines how many
+    /// lines each call accesses (docs/reference/kernel-model.md). Default: none are added.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "MODEL",
+        help_heading = "Simulation",
+        hide_short_help = true
+    )]
     kernel_model: Option<KernelModel>,
 }
 
@@ -73,21 +86,21 @@ impl Taken {
     }
 }
 
-/// The trace with a made-up kernel in it.
+/// The trace with a synthetic kernel in it.
 fn with_kernel(trace: &Trace, name: &str) -> Result<Trace, Failure> {
     if Mode::Kernel.is_in(trace) {
-        let message = format!("{name}: the kernel is in it as it was");
+        let message = format!("{name}: the trace already has the kernel");
         return Err(Failure::new(Exit::Input, message).remedy("leave --kernel-model out"));
     }
     let mut threads = (0..trace.threads().len()).map(ThreadId::from_index);
     if threads.all(|thread| trace.system_calls(thread).is_empty()) {
         let message = format!("{name}: it has no system calls to model");
-        let remedy = "record it again: traces did not always tell them, and imports may not";
+        let remedy = "record it again; old recordings and some imports lack them";
         return Err(Failure::new(Exit::Input, message).remedy(remedy));
     }
     let folder = tempfile::tempdir().map_err(|error| {
-        let message = format!("no folder for a temporary trace: {error}");
-        Failure::new(Exit::Output, message).remedy("make room, or name another in TMPDIR")
+        let message = format!("cannot create a folder for a temporary trace: {error}");
+        Failure::new(Exit::Output, message).remedy("make room, or name another folder in TMPDIR")
     })?;
     let copy = folder.path().join("modelled.trace");
     write(trace, (soares::NAME, &soares::footprint), &copy)?;

@@ -60,7 +60,7 @@ fn a_trace_with_a_kernel_or_without_system_calls_is_refused() {
         String::from_utf8(output.stderr).unwrap()
     };
     let with_kernel = refused(machine_trace::write);
-    assert!(with_kernel.contains("bank.trace: the kernel is in it as it was"));
+    assert!(with_kernel.contains("bank.trace: the trace already has the kernel"));
     let without_calls = refused(|path| {
         Writer::create(path, &Header::default(), &WriterOptions::default())?
             .finish(EndReason::ServerExited)
