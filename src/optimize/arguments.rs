@@ -5,17 +5,21 @@ use crate::load_options::{LoadOptions, width};
 use clap::Args;
 use std::path::PathBuf;
 
-/// Do the whole job: record a server, find what may help, measure; make it faster if it can be
+/// Record a server, search for plans, measure them, and keep what makes the server faster
 ///
-/// COMMAND is started under QEMU and recorded while --load drives it, and searched for the best
-/// plans for this machine's caches. Then it is measured as it is, with each of the best plans' hops
-/// put in place in memory, and, where threads each serve a connection, with its system calls made
-/// many at a time, in turn. What is best is kept, and the one command that starts the server so is
-/// printed; or it is said that nothing pays here, and by which figure.
+/// This is the whole pipeline in one command. It starts COMMAND under QEMU, and records it while
+/// --load drives it. It searches for the best plans for the caches of this machine. Then it
+/// measures the server on this machine, as it is and with the hops of each of the best plans. If
+/// the server has a thread per connection, it also measures posted system calls, which are made in
+/// batches.
 ///
-/// --load is run as a shell command when the server is ready, as often as it takes, and must not
-/// mind a server that is 10 to 70 times slower than usual. Without --load, COMMAND must end by
-/// itself and is the load. No file of the server is changed.
+/// It keeps what is fastest, and prints the command that starts the server with it. If no speedup
+/// is found, it prints the figure that shows why. Hops are put in place in memory; no file of the
+/// server changes.
+///
+/// --load runs as a shell command when the server is ready, as many times as needed. Under QEMU the
+/// server is 10 to 70 times slower than usual, which the load must tolerate. Without --load,
+/// COMMAND must end without help, and is its own load.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop optimize --load \"redis-benchmark -p 7000 -q -t get -n 100000\" \
@@ -23,68 +27,115 @@ Example: corehop optimize --load \"redis-benchmark -p 7000 -q -t get -n 100000\"
          corehop optimize --prepare ./fill.sh --load ./queries.sh --request-at dispatch_command \
 -- mariadbd --datadir bank
 
-Exit code 0 with a gain, 1 when nothing pays, 7 when the server or the load fails.")]
+Exit code 0 if the server became faster, 1 if no speedup was found, 7 if the server or the load
+failed.")]
 pub struct Arguments {
     #[command(flatten)]
     pub(super) under: LoadOptions,
-    /// Where a request begins, as `corehop record` takes it: a function's entry, `magic`, or what
-    /// the server reads and writes
-    #[arg(long, value_name = "WHERE", default_value = "syscalls")]
+    /// Where a request begins: a function, `magic`, or `syscalls`
+    ///
+    /// The values are those of `corehop record --request-at`. With `syscalls` a request begins when
+    /// the server reads from a connection whose earlier input it has answered.
+    #[arg(
+        long,
+        value_name = "WHERE",
+        default_value = "syscalls",
+        help_heading = "Recording"
+    )]
     pub(super) request_at: String,
-    /// How many requests to record
-    #[arg(long, value_name = "NUMBER", default_value_t = 100,
+    /// Number of requests to record
+    #[arg(long, value_name = "NUMBER", default_value_t = 100, help_heading = "Recording",
           value_parser = clap::value_parser!(u64).range(2..))]
     pub(super) requests: u64,
-    /// How long the recording may take, from the start of the server on
-    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    /// Time limit of the recording in seconds, from the start of the server
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 600,
+        help_heading = "Recording",
+        hide_short_help = true
+    )]
     pub(super) record_within: u64,
-    /// End the recording, and the server, when both take more resident memory than this
-    #[arg(long, value_name = "MIB", default_value_t = 4096)]
+    /// Limit in MiB of the resident memory of server and recorder together
+    ///
+    /// If they exceed it while the server is recorded, the recording and the server end.
+    #[arg(
+        long,
+        value_name = "MIB",
+        default_value_t = 4096,
+        help_heading = "Recording",
+        hide_short_help = true
+    )]
     pub(super) memory_limit: u64,
-    /// Search this trace of the server, and record none
-    #[arg(long, value_name = "TRACE")]
+    /// Search this trace of the server instead of recording one
+    #[arg(long, value_name = "TRACE", help_heading = "Recording")]
     pub(super) trace: Option<PathBuf>,
-    /// The machine to simulate: a bundled name, `host`, or a TOML file
-    #[arg(long, value_name = "NAME|FILE", default_value = "host")]
+    /// Machine to simulate: a bundled name, `host`, or a TOML file
+    #[arg(
+        long,
+        value_name = "NAME|FILE",
+        default_value = "host",
+        help_heading = "Search"
+    )]
     pub(super) machine: String,
-    /// Hop between no more cores than this, and never more than this machine lets a server use
-    #[arg(long, value_name = "CORES", default_value_t = 8,
+    /// Maximum number of cores to hop between
+    ///
+    /// Plans never use more than 8 cores, or more physical cores than the server may use here.
+    #[arg(long, value_name = "CORES", default_value_t = 8, help_heading = "Search",
           value_parser = clap::value_parser!(u32).range(2..))]
     pub(super) cores: u32,
-    /// Measure no more plans than this, the best predicted ones
-    #[arg(long, value_name = "NUMBER", default_value_t = 3,
-          value_parser = clap::value_parser!(u32).range(1..=20))]
+    /// Maximum number of plans to measure, the best predicted ones first
+    #[arg(long, value_name = "NUMBER", default_value_t = 3, help_heading = "Search",
+          hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=20))]
     pub(super) plans: u32,
-    /// Try system calls that are posted, beside plans: `auto` those that the requests make, in
-    /// batches, where not one thread serves all connections; `none`; or these, as `corehop run`
-    /// takes them (docs/reference/system-calls.md)
+    /// System calls to post: `auto`, `none`, or a list such as recv,send,poll@batch
+    ///
+    /// `auto` tries, in batches, the calls that the requests make, unless one thread serves all
+    /// connections. `none` tries plans only. A list has the form that `corehop run --system-calls`
+    /// accepts (docs/reference/system-calls.md).
     #[arg(long, value_name = "auto|none|CALLS@WHERE", default_value = "auto",
-          value_parser = wanted)]
+          help_heading = "Search", value_parser = wanted)]
     pub(super) system_calls: Wanted,
-    /// Measure the best plans also where none is predicted to pay
-    #[arg(long)]
+    /// Measure the best plans even if none is predicted to make the server faster
+    #[arg(long, help_heading = "Measurement", hide_short_help = true)]
     pub(super) anyway: bool,
-    /// Measure until the interval is no wider than this to either side
+    /// Measure until the confidence interval is within this many percent to either side
+    ///
+    /// An interval within a tenth of the change is enough too. This is checked from the fifth round
+    /// on.
     #[arg(long, visible_alias = "precision", value_name = "PERCENT", default_value_t = 2.0,
-          value_parser = width)]
+          help_heading = "Measurement", value_parser = width)]
     pub(super) within: f64,
-    /// Measure what does best in no more rounds than this, even if the interval is wider then
-    #[arg(long, value_name = "NUMBER", default_value_t = 20,
-          value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    /// Maximum number of rounds for the best variant, even if the interval is still wider
+    #[arg(long, value_name = "NUMBER", default_value_t = 20, help_heading = "Measurement",
+          hide_short_help = true, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(super) max_rounds: u32,
-    /// Begin no more rounds after so many seconds of measuring; two are made in any case
-    #[arg(long, value_name = "SECONDS")]
+    /// Time in seconds of measuring after which no further round begins
+    ///
+    /// Two rounds are measured in any case. Default: no limit.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        help_heading = "Measurement",
+        hide_short_help = true
+    )]
     pub(super) time_limit: Option<u64>,
-    /// The folder for the trace, the plan, the report, the result and what starts the server
-    #[arg(short, long, value_name = "FOLDER", default_value = "corehop-optimize")]
+    /// Folder for the trace, the plan, the report, the result, and the script to start the server
+    #[arg(
+        short,
+        long,
+        value_name = "FOLDER",
+        default_value = "corehop-optimize",
+        help_heading = "Output"
+    )]
     pub(super) output: PathBuf,
-    /// Replace what an earlier run has left in that folder
-    #[arg(long)]
+    /// Replace the results of an earlier run in that folder
+    #[arg(long, help_heading = "Output")]
     pub(super) force: bool,
-    /// Print one JSON object instead of the text
-    #[arg(long)]
+    /// Print one JSON object instead of text
+    #[arg(long, help_heading = "Output")]
     pub(super) json: bool,
-    /// The server, looked for on PATH, and its arguments
+    /// Server, found in PATH, and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(super) command: Vec<String>,
 }
