@@ -1,7 +1,8 @@
-//! `corehop screen`: whether a server is worth recording, told in seconds and without an emulator.
+//! `corehop screen`: whether a server is worth recording, estimated in seconds without an emulator.
 //!
-//! The crate `corehop-measure` looks (its `screening`); here are the options, the table and the
-//! answer. A recording takes minutes and a search more: whoever has many servers begins here.
+//! The crate `corehop-measure` observes the server (its `screening`); here are the options, the
+//! table, and the verdict. A recording takes minutes and a search more, so with many servers begin
+//! here.
 
 use crate::console;
 use crate::failure::{Exit, Failure};
@@ -17,39 +18,42 @@ use corehop_simulator::Machine;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 
-/// Say within seconds whether a server is worth recording, by what it touches under load
+/// Estimate in seconds whether a server is worth recording, by what it accesses under load
 ///
-/// COMMAND is started and --load drives it twice, or the process --pid is looked at as it runs.
-/// Where the processor's counters can be used, all L2 misses by their latencies are the most that
-/// hops could save. Everywhere, the kernel's bits of accessed pages tell how much is touched in
-/// 10 ms and more: what fits one L2 has nothing to gain. Both are bounds; whether hops pay says
-/// `corehop optimize`. Looking clears those bits, which costs the server some TLB misses.
+/// It starts COMMAND and runs --load on it twice, or it observes the running process --pid.
+///
+/// The pages that the server accesses within windows of 10 ms to a second bound its working set. If
+/// they fit in one L2, hops have nothing to gain. If the processor's counters are available, all L2
+/// misses, each with its latency, bound the time that hops could save.
+///
+/// Both figures are upper bounds. `corehop optimize` measures whether hops make the server faster.
+/// Observing pages clears the kernel's accessed bits, which costs the server some TLB misses.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop screen --load \"redis-benchmark -p 7000 -q -t get -n 1000000\" \
 -- redis-server --port 7000
          corehop screen --pid 1234
 
-Exit code 0 when it is worth recording, 1 when it is not, 7 when the server or the load fails, or
-the server was idle.")]
+Exit code 0 if the server is worth recording, 1 if it is not, 7 if the server was idle, or if it or
+the load failed.")]
 pub struct Arguments {
     #[command(flatten)]
     under: LoadOptions,
-    /// Look at this process and those that it started, under the load that it has
+    /// Observe this running process and those that it started, under their present load
     #[arg(long, value_name = "PID", conflicts_with_all = ["load", "command"],
           value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
     pid: Option<u32>,
-    /// How long to look at it, twice
+    /// Duration in seconds of each of the two observations of --pid
     #[arg(long, value_name = "SECONDS", default_value_t = 5, requires = "pid",
           value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
-    /// The machine whose L2 and latencies count: a bundled name, `host`, or a TOML file
+    /// Machine whose L2 size and latencies apply: a bundled name, `host`, or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "host")]
     machine: String,
-    /// Print one JSON object instead of the text
+    /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
-    /// The server, looked for on PATH, and its arguments
+    /// Server, found in PATH, and its arguments
     #[arg(
         last = true,
         required_unless_present = "pid",
@@ -214,7 +218,7 @@ impl Answer<'_> {
         })
     }
 
-    /// What scripts are told.
+    /// The exit code.
     fn verdict(&self) -> Result<(), Failure> {
         match self.screened.verdict {
             Verdict::Worth => Ok(()),
