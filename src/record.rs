@@ -8,101 +8,167 @@ use clap::Args;
 use corehop_recorder::{Options, SystemOptions};
 use std::path::PathBuf;
 
-/// Record what a server touches while it serves requests
+/// Record the memory accesses of a server while it serves requests
+///
+/// The server runs under QEMU with a plugin, and is much slower than usual while its requests are
+/// recorded. Drive it with your usual load meanwhile. The trace has the code that it executes, and
+/// each load and store. Programs that the server starts are recorded too.
+///
+/// A request is what one thread does from one request start (--request-at) to its next. Recording
+/// starts with the first request. With --requests N, requests 1 to N are recorded to their end. A
+/// request ends when the next one begins on its thread, when the thread ends, or when the server
+/// becomes idle. Send at least one request more than N on each connection, so that none is cut.
+///
+/// With --of M, N requests among the first M are drawn at random. The server runs at QEMU's own
+/// speed between drawn requests that are at least 1000 apart.
+///
+/// `corehop control` pauses, resumes, and annotates a running recording. A recording that is killed
+/// leaves TRACE.partial, which is a readable trace.
 #[derive(Args)]
 #[command(after_help = "\
-Example: corehop record -o bank.trace --request-at dispatch_command --requests 200 -- mariadbd ...
-
-A request is what one thread does from one entry of FUNCTION to its next. Nothing is recorded before
-the first. With --requests, requests 1 to N are recorded to their end, each by the next one on its
-thread, the thread's end, or the server falling idle; send at least one more than N on each
-connection, so that none is cut short. What the server executes is recorded as well.
-With --of, N requests are chosen by chance among the first M, and only they slow the server down,
-but for about a second each time that it is instrumented anew. `corehop control` starts and stops
-a recording that runs. Killed recordings leave TRACE.partial, which is a trace.")]
+Example: corehop record -o bank.trace --request-at dispatch_command --requests 200 \
+-- mariadbd ...")]
 pub struct Arguments {
-    /// Where to write the trace
+    /// Trace file to write
     #[arg(short, long, value_name = "TRACE")]
     output: PathBuf,
 
-    /// Where a request begins: at the entry of a function, NAME, MODULE:NAME or MODULE+0xOFFSET; at
-    /// `magic`, the no-op of corehop.h, or `magic:ID`, one of them; or as `syscalls` tell,
-    /// where a thread reads from a connection that has had an answer to all it sent before
-    #[arg(long, value_name = "WHERE")]
+    /// Where a request begins: a function, `magic`, or `syscalls`
+    ///
+    /// A function is NAME, MODULE:NAME, or MODULE+0xOFFSET; a request begins at its entry. `magic`
+    /// is the no-op of include/corehop.h, and `magic:ID` only the one with this number.
+    ///
+    /// With `syscalls` a request begins when a thread reads from a connection on which the server
+    /// has answered everything before, or receives a datagram. It cannot be used with --system.
+    /// docs/guide/requests.md helps to choose.
+    #[arg(long, value_name = "WHERE", help_heading = "Requests")]
     request_at: String,
 
-    /// Stop after this many requests; without it, record until the server ends
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Stop after this many requests
+    ///
+    /// Default: record all requests until the server ends.
+    #[arg(long, value_name = "N", help_heading = "Requests",
+          value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
 
-    /// Choose these requests by chance among the first M, and record no others
-    #[arg(long, value_name = "M", requires = "requests",
+    /// Draw the requests at random among the first M, and record no others
+    ///
+    /// Default: record the first N requests.
+    #[arg(long, value_name = "M", requires = "requests", help_heading = "Requests",
           value_parser = clap::value_parser!(u64).range(1..))]
     of: Option<u64>,
 
-    /// What the choice follows from: the same seed chooses the same numbers
-    #[arg(long, value_name = "SEED", default_value_t = 1, requires = "of")]
+    /// Seed of the draw; the same seed draws the same request numbers
+    #[arg(
+        long,
+        value_name = "SEED",
+        default_value_t = 1,
+        requires = "of",
+        help_heading = "Requests",
+        hide_short_help = true
+    )]
     seed: u64,
 
-    /// Record nothing until `corehop control start` says so
-    #[arg(long)]
+    /// Record no requests until `corehop control start`
+    #[arg(long, help_heading = "Requests")]
     paused: bool,
 
-    /// End the recording, and the server, when both take more resident memory than this
-    #[arg(long, value_name = "MIB", default_value_t = 4096)]
+    /// Limit in MiB of the resident memory of server and recorder together
+    ///
+    /// If they exceed it, the recording and the server end. The trace has what came before.
+    #[arg(
+        long,
+        value_name = "MIB",
+        default_value_t = 4096,
+        help_heading = "Recording"
+    )]
     memory_limit: u64,
 
-    /// Compression level of zstd, 1 (fast) to 19 (small)
-    #[arg(long, value_name = "LEVEL", default_value_t = 1,
-          value_parser = clap::value_parser!(i32).range(1..=19))]
+    /// Compression level of zstd, from 1 (fastest) to 19 (smallest)
+    #[arg(long, value_name = "LEVEL", default_value_t = 1, help_heading = "Recording",
+          hide_short_help = true, value_parser = clap::value_parser!(i32).range(1..=19))]
     level: i32,
 
-    /// See each access by itself, also those that follow from others: the same trace, more slowly
-    #[arg(long)]
+    /// Observe every access, also those that follow from others
+    ///
+    /// The trace is the same; recording is slower.
+    #[arg(long, help_heading = "Recording", hide_short_help = true)]
     no_elision: bool,
 
-    /// A library that the server is to load first: one that marks requests (docs/guide/requests.md)
-    #[arg(long, value_name = "LIBRARY")]
+    /// Library for the server to load first, which marks requests
+    ///
+    /// `LD_PRELOAD` names it for the server alone (docs/guide/requests.md).
+    #[arg(
+        long,
+        value_name = "LIBRARY",
+        help_heading = "Recording",
+        hide_short_help = true
+    )]
     preload: Option<PathBuf>,
 
-    /// Let the server run on, unrecorded, when enough requests are recorded
-    #[arg(long)]
+    /// Let the server continue, unrecorded, when enough requests are recorded
+    ///
+    /// Default: the server ends with the recording. This cannot be used with --system.
+    #[arg(long, help_heading = "Recording")]
     keep_running: bool,
 
-    /// Record the operating system, too: a machine is started that has the files which the server
-    /// and --load name (docs/guide/system.md)
-    #[arg(long)]
+    /// Record the operating system too, in a virtual machine
+    ///
+    /// The virtual machine has the files that the server's arguments and --load name
+    /// (docs/guide/system.md).
+    #[arg(long, help_heading = "Virtual machine")]
     system: bool,
 
-    /// What puts the server on that machine under load when it listens, as a shell command that
-    /// ends; without it the server has to do something by itself
-    #[arg(long, value_name = "COMMAND", requires = "system")]
+    /// Shell command that puts the server in the virtual machine under load and then ends
+    ///
+    /// It starts when the server listens. The recording ends with it. Without --load, the server
+    /// must have work to do without a client.
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        requires = "system",
+        help_heading = "Virtual machine"
+    )]
     load: Option<String>,
 
-    /// A file or a folder with all that is in it that this machine has at the same path; may be
-    /// given several times
-    #[arg(long, value_name = "PATH", requires = "system")]
+    /// File or folder to copy into the virtual machine, at the same path; can be repeated
+    #[arg(
+        long,
+        value_name = "PATH",
+        requires = "system",
+        help_heading = "Virtual machine"
+    )]
     copy: Vec<PathBuf>,
 
-    /// A folder whose contents that machine's root has as well
-    #[arg(long, value_name = "DIR", requires = "system")]
+    /// Folder whose contents to copy into the root of the virtual machine
+    #[arg(
+        long,
+        value_name = "DIR",
+        requires = "system",
+        help_heading = "Virtual machine",
+        hide_short_help = true
+    )]
     rootfs: Option<PathBuf>,
 
-    /// Processors of that machine, which take turns
+    /// Number of processors of the virtual machine; they take turns
     #[arg(long, value_name = "CPUS", default_value_t = 1, requires = "system",
+          help_heading = "Virtual machine", hide_short_help = true,
           value_parser = clap::value_parser!(u32).range(1..=16))]
     guest_cpus: u32,
 
-    /// Memory of that machine
+    /// Memory of the virtual machine in MiB
     #[arg(long, value_name = "MIB", default_value_t = 1024, requires = "system",
+          help_heading = "Virtual machine", hide_short_help = true,
           value_parser = clap::value_parser!(u64).range(128..=3072))]
     guest_memory: u64,
 
-    /// Replace the trace where it exists
+    /// Replace an existing trace
+    ///
+    /// This also replaces the TRACE.partial of a recording that was killed.
     #[arg(long)]
     force: bool,
 
-    /// The server and its arguments
+    /// Server and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
 }

@@ -26,7 +26,11 @@ static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::ne
 /// What `corehop schema NAME` prints, or `corehop-lab schema NAME` of an experiment.
 pub fn schema(name: &str) -> Value {
     let is_experiment = name.starts_with("characterize") || name.starts_with("fleet");
-    let program = if is_experiment { "corehop-lab" } else { "corehop" };
+    let program = if is_experiment {
+        "corehop-lab"
+    } else {
+        "corehop"
+    };
     let mut command = Command::new(Path::new(crate::BUILT).with_file_name(program));
     let output = command.args(["schema", name]).output().unwrap();
     assert!(output.status.success(), "{output:?}");
