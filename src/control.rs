@@ -1,7 +1,7 @@
-//! `corehop control`: starts, stops, marks or watches a recording that runs, from another terminal.
+//! `corehop control`: starts, stops, marks, or queries a running recording from another terminal.
 //!
-//! The recorder listens on a socket beside the trace that it writes; `control.rs` of
-//! `corehop-recorder` is its side of it, and says what each order does.
+//! The recorder listens on a socket next to the trace that it writes; `control.rs` of
+//! `corehop-recorder` is its side, and documents what each order does.
 
 use crate::console;
 use crate::failure::{Exit, Failure};
@@ -11,12 +11,13 @@ use clap::{Args, Subcommand};
 use corehop_recorder::control::{Order, ask};
 use std::path::PathBuf;
 
-/// Start, stop, mark or watch a recording that runs
+/// Start, stop, mark, or query a running recording
+///
+/// TRACE is the value of `corehop record -o`. A stopped recording continues to count requests.
+/// `corehop record --paused` begins a stopped recording. To end a recording, press Ctrl-C in its
+/// own terminal.
 #[derive(Args)]
 #[command(after_help = "\
-TRACE is what `corehop record -o` was given. A recording that is stopped goes on counting requests;
-begin one so with `corehop record --paused`. Ctrl-C in its own terminal ends it.
-
 Example: corehop control mark bank.trace \"the load doubles\"")]
 pub struct Arguments {
     #[command(subcommand)]
@@ -25,26 +26,28 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Orders {
-    /// Record requests, from the next that begins
+    /// Record requests again, from the next one that begins
     Start(Target),
-    /// Record no further requests until started again
+    /// Record no further requests until the next start
+    ///
+    /// A request that is being recorded is recorded to its end.
     Stop(Target),
-    /// Keep a note in the trace
+    /// Store a note in the trace, which `corehop info` prints
     Mark {
         #[command(flatten)]
         target: Target,
-        /// The note
+        /// Text of the note, at most 1000 bytes
         text: String,
     },
-    /// Say how the recording stands
+    /// Print the progress of the recording
     Status(Target),
 }
 
 #[derive(Args)]
 struct Target {
-    /// The trace that is being recorded
+    /// Trace that is being recorded
     trace: PathBuf,
-    /// Print one JSON object instead
+    /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
 }
@@ -59,7 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     if matches!(&order, Order::Mark(text) if text.len() > 1000) {
         let message = "a note has at most 1000 bytes";
-        return Err(Failure::new(Exit::Usage, message).remedy("say it in fewer words"));
+        return Err(Failure::new(Exit::Usage, message).remedy("shorten the note"));
     }
     let reading = ask(&target.trace, &order)?;
     let mut lines = Lines::new();
