@@ -1,4 +1,4 @@
-//! `corehop check`: every rule of the trace format, and how much of a damaged trace is left.
+//! `corehop check`: every rule of the trace format, and how much of a damaged trace is readable.
 
 use crate::console;
 use crate::failure::{Exit, Failure};
@@ -10,19 +10,22 @@ use corehop_traces::{Finding, Intact, OrderSummary, Report, Rule, check};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// Check every rule of the trace format
+/// Check a trace against every rule of the trace format
+///
+/// For a damaged trace it also reports which parts can still be read.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop check bank.trace
-A damaged or cut-off trace ends with exit code 1, a file that is no trace at all with 3. What a
-killed recording leaves is cut off: corehop check --partial bank.trace.partial")]
+         corehop check --partial bank.trace.partial
+
+Exit code 1 if the trace is damaged or cut off, 3 if the file is not a trace.")]
 pub struct Arguments {
-    /// The trace, finished or not
+    /// Trace to check, finished or not
     trace: PathBuf,
-    /// Find nothing wrong with a trace that only lacks its end
+    /// Accept a trace that lacks only its end, such as a killed recording leaves
     #[arg(long)]
     partial: bool,
-    /// Print one JSON object instead
+    /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
 }

@@ -1,7 +1,7 @@
 //! `corehop info`: what is in a trace.
 //!
-//! Everything but the executions is read when a trace is opened; they are gone through once, to say
-//! how much each request did.
+//! Everything except the executions is read when a trace is opened. Those are read once, to count
+//! what each request did.
 
 mod activity;
 mod columns;
@@ -20,23 +20,26 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Say what is in a trace
+/// Print what a trace contains
+///
+/// The keys of --json are stable; docs/reference/exchange.md lists them.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   corehop info bank.trace
-  corehop info --system-calls bank.trace
-The keys of --json are those of docs/reference/exchange.md, and stay as they are.")]
+  corehop info --system-calls bank.trace")]
 pub struct Arguments {
-    /// The trace, finished or not
+    /// Trace to read, finished or not
     trace: PathBuf,
-    /// Say what each column of the file costs as well
+    /// Also print the size of each column of the file
     #[arg(long)]
     columns: bool,
-    /// Say which system calls were made, how often a request, and what lies between them as well
+    /// Also print the system calls, their number per request, and the user code between them
+    ///
+    /// For a trace that has the kernel (`record --system`), print why the kernel ran instead.
     #[arg(long)]
     system_calls: bool,
-    /// Print one JSON object instead, columns and system calls included
+    /// Print one JSON object instead of text, with columns and system calls
     #[arg(long)]
     json: bool,
 }
