@@ -1,7 +1,7 @@
 //! The bundled samples: real traces inside the executable, for machines without QEMU.
 //!
-//! Searches take the first when no trace is named. The second has several connections, for replays
-//! that ask what connections do to each other's lines.
+//! Searches use the first if no trace is named. The second has several connections, for replays
+//! that show what connections do to each other's lines.
 
 use crate::failure::{Exit, Failure};
 use crate::open;
@@ -16,7 +16,7 @@ const NAME: &str = "bundled sample (mariadb-tpcc)";
 /// Which samples there are, named as their files in `traces/samples`.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Sample {
-    /// MariaDB under TPC-C on one connection; what searches take when no trace is named
+    /// MariaDB under TPC-C on one connection; searches use it if no trace is named
     #[value(name = "mariadb-tpcc")]
     OneConnection,
     /// MariaDB under TPC-C on four connections

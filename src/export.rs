@@ -1,9 +1,9 @@
-//! `corehop export`: a trace in a form that other cache simulators read.
+//! `corehop export`: a trace in a format that other cache simulators read.
 //!
-//! As text it serves to check this simulator by another, so a record is what a replay counts, in
-//! the order in which it counts. One fetch an instruction, as Valgrind writes, would be more than
-//! the trace counts, and no other simulator's figures could then be laid beside ours. The formats
-//! themselves are `corehop_traces::convert`'s.
+//! The text serves to check this simulator against another, so a record is what a replay counts, in
+//! the order in which it counts. One fetch per instruction, as Valgrind writes, would be more than
+//! the trace counts. The figures of other simulators could then not be compared with ours. The
+//! formats themselves are in `corehop_traces::convert`.
 
 mod as_trace;
 
@@ -21,14 +21,16 @@ use corehop_traces::{Chosen, Execution, RequestId, Trace};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-/// Write a trace for other cache simulators
+/// Export a trace for other cache simulators
 ///
-/// As lackey's text, one record an access, in replay order: `I  ADDRESS,SIZE` a fetch,
-/// ` L ADDRESS,SIZE` a load, ` S ADDRESS,SIZE` a store; addresses hexadecimal, sizes decimal. A
-/// fetch is one for each 64-byte line of code that an execution of a code block touches, as a
-/// replay counts it, not one for each instruction. A load or store may span lines; a replay counts
-/// it on each. As drmemtrace's records, each instruction, load and store is one, with its thread.
-/// As a trace of corehop's own it can be replayed and searched like the one that it is of.
+/// The format `lackey` is text with one record per access, in replay order: `I  ADDRESS,SIZE` is a
+/// fetch, ` L ADDRESS,SIZE` a load, ` S ADDRESS,SIZE` a store. Addresses are hexadecimal, sizes
+/// decimal. An execution of a code block has one fetch per 64-byte line of code, as a replay counts
+/// it, not one per instruction. A load or store can span lines; a replay counts it on each.
+///
+/// The format `drmemtrace` has one record per instruction, load, and store, with threads. The
+/// format `corehop` is a corehop trace again, which can be replayed and searched, usually of fewer
+/// requests. docs/reference/exchange.md describes what each format keeps.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -36,33 +38,37 @@ Examples:
   corehop export --format drmemtrace bank.trace -o bank.drmemtrace
   corehop export --format corehop --without-kernel system.trace -o user.trace")]
 pub struct Arguments {
-    /// The trace to write
+    /// Trace to export
     trace: PathBuf,
-    /// What is written
+    /// Format to write
     #[arg(long, value_enum, default_value_t = Format::Lackey)]
     format: Format,
-    /// Where to write it; `-` for standard output
+    /// File to write; `-` for standard output
+    ///
+    /// The format `corehop` must have a file.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
     /// Replace an existing file
     #[arg(long)]
     force: bool,
-    /// Only these requests, counted from 0, such as 3,5-9
+    /// Export only these requests, numbered from 0, such as 3,5-9
+    ///
+    /// Default: everything in the trace.
     #[arg(long, value_name = "LIST", value_parser = request_list)]
     requests: Option<RequestList>,
-    /// Leave out what the kernel executes, of a trace that was recorded with --system
+    /// Omit what the kernel executes, in a trace recorded with `record --system`
     #[arg(long)]
     without_kernel: bool,
 }
 
-/// The forms that there are.
+/// The formats that can be written.
 #[derive(Clone, Copy, ValueEnum)]
 enum Format {
-    /// Text as of `valgrind --tool=lackey --trace-mem=yes`
+    /// Text like that of `valgrind --tool=lackey --trace-mem=yes`
     Lackey,
-    /// Records as of `DynamoRIO`'s drmemtrace, in one file
+    /// Records like those of `DynamoRIO`'s drmemtrace, in one file
     Drmemtrace,
-    /// A trace of corehop's own, which must be a file
+    /// A corehop trace, which must be a file
     Corehop,
 }
 
@@ -75,8 +81,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let trace = open(&arguments.trace)?;
     let requests = chosen(arguments, &trace)?;
     if output.is_file() {
-        // It is to vanish from beside its place, which the signal's default action would not see
-        // to. That one ends what waits for a pipe's reader.
+        // The unfinished file must be removed, which the signal's default action does not do. For
+        // a pipe that action stays: it ends a wait for the reader.
         interrupt::listen()?;
     }
     let beside = output.begin(PRIVATE)?;
@@ -111,7 +117,7 @@ fn unwritable(arguments: &Arguments, error: &io::Error) -> Failure {
     )
 }
 
-/// The requests asked for, once it is sure that the trace has them; `None` for everything.
+/// The requests selected, after checking that the trace has them; `None` for everything.
 fn chosen(arguments: &Arguments, trace: &Trace) -> Result<Option<Vec<RequestId>>, Failure> {
     let requests = trace.requests().len();
     let chosen = arguments.requests.as_ref().map(|list| list.of(requests));

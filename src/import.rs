@@ -1,7 +1,7 @@
 //! `corehop import`: a trace of another tool as a corehop trace.
 //!
-//! What is read may come from a pipe and be larger than memory, so it is read once and written as
-//! it comes. The formats themselves are `corehop_traces::convert`'s.
+//! The input may come from a pipe and be larger than memory, so it is read once and written as it
+//! comes. The formats themselves are in `corehop_traces::convert`.
 
 use crate::console;
 use crate::failure::{Exit, Failure};
@@ -16,10 +16,10 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Turn a trace of another tool into a corehop trace
+/// Convert a trace of another tool to a corehop trace
 ///
-/// It can be replayed, as `corehop replay` does, but names no functions, so no plan can be made
-/// from it. docs/reference/exchange.md says what of each format is kept.
+/// The result can be replayed, checked, and exported. It has no functions, so no plan can be made
+/// from it. docs/reference/exchange.md describes what is kept of each format.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -27,27 +27,31 @@ Examples:
   corehop import --format lackey --join ls.lackey -o ls.trace
   zcat drmemtrace.bank.1.0.trace.gz | corehop import --format drmemtrace - -o bank.trace")]
 pub struct Arguments {
-    /// The file to read; `-` for standard input
+    /// File to read; `-` for standard input
     #[arg(value_name = "FILE")]
     input: PathBuf,
-    /// What it holds
+    /// Format of the input
     #[arg(long, value_enum)]
     format: Format,
-    /// Where to write the trace
+    /// Trace file to write
     #[arg(short, long, value_name = "TRACE")]
     output: PathBuf,
     /// Address of the instruction at which each request begins, such as 0x401a30
+    ///
+    /// Default: the request markers of a drmemtrace that corehop wrote; otherwise no requests.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     request_at: Option<u64>,
-    /// Count a line of code that adjacent instructions of a text lie on as one fetch, as a
-    /// recording does; otherwise each `I` is one
+    /// Count one fetch per line of code for adjacent instructions, as a recording does
+    ///
+    /// This concerns the format `lackey` only. Default: each `I` is a fetch on each line that it
+    /// covers.
     #[arg(long)]
     join: bool,
-    /// Compression level of zstd, 1 (fast) to 19 (small)
+    /// Compression level of zstd, from 1 (fastest) to 19 (smallest)
     #[arg(long, value_name = "LEVEL", default_value_t = 3,
           value_parser = clap::value_parser!(i32).range(1..=19))]
     level: i32,
-    /// Replace the trace where it exists
+    /// Replace an existing trace
     #[arg(long)]
     force: bool,
 }
@@ -86,7 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     trace_file::check(output, arguments.force)?;
     let bar = Bar::new();
     let (input, name) = open(&arguments.input, &bar)?;
-    // The unfinished trace is to vanish, which the signal's default action would not see to.
+    // The unfinished trace must be removed, which the signal's default action does not do.
     interrupt::listen()?;
     let writer = begin(arguments)?;
     let imported = import(arguments, input, &name, writer);

@@ -1,4 +1,4 @@
-//! `corehop sample`: writes a bundled sample to a file, for subcommands that want a trace's name.
+//! `corehop sample`: writes a bundled sample to a file, for subcommands that need a trace file.
 
 use crate::bundled::Sample;
 use crate::failure::Failure;
@@ -6,16 +6,16 @@ use clap::Args;
 use corehop_support::atomic_file::{Output, PRIVATE};
 use std::path::PathBuf;
 
-/// Write a trace that corehop carries
+/// Write a bundled sample trace to a file
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop sample mariadb-tpcc-4 -o four.trace
 Then:    corehop info four.trace")]
 pub struct Arguments {
-    /// Which one
+    /// Sample to write
     #[arg(value_enum)]
     name: Sample,
-    /// Where to write it; `-` for standard output
+    /// File to write; `-` for standard output
     #[arg(short, long, value_name = "TRACE")]
     output: PathBuf,
     /// Replace an existing file
