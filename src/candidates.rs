@@ -1,8 +1,8 @@
 //! `corehop candidates`: the functions that a search chooses from, and why it leaves others out.
 //!
-//! With the same options the table is of exactly what `corehop partition` searches: calls are
-//! counted over all requests but those that judge its result. Unpatchable entries are listed too,
-//! because they are the ones that a better patcher or another build could add.
+//! With the same options the table lists exactly what `corehop partition` searches: calls are
+//! counted over all requests except the held-out ones. Unpatchable entries are listed too, because
+//! a better patcher or another build could add them.
 
 mod by_argument;
 
@@ -24,30 +24,41 @@ use corehop_traces::{FunctionId, RequestId, Trace};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// List the functions at which threads could change core
+/// List the functions at whose entry threads could migrate to another core
+///
+/// With the same options, the list is what `corehop partition` searches. Calls are counted over all
+/// complete requests except the held-out ones. Functions that cannot be patched are listed with the
+/// reason.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop candidates bank.trace --max-calls 2
 Then:    corehop partition bank.trace --max-calls 2 --cores 4
 Example: corehop candidates bank.trace --by-argument")]
 pub struct Arguments {
-    /// The trace to look at; the bundled sample (MariaDB under TPC-C) when none is named.
+    /// Trace to read
+    ///
+    /// Default: the bundled sample, MariaDB under TPC-C.
     trace: Option<PathBuf>,
     #[command(flatten)]
     scope: Scope,
-    /// List the functions instead of which an argument is one of several objects, each of which
-    /// could have a core of its own: counted over all requests
+    /// List functions with an argument that points to one of several objects instead
+    ///
+    /// Each of these objects could have its own core. Calls are counted over all complete requests
+    /// (docs/reference/objects.md).
     #[arg(
         long,
+        help_heading = "Candidates",
         conflicts_with_all = ["requests", "all_requests", "seed", "max_calls", "group_within",
             "kth_calls", "delegate"]
     )]
     by_argument: bool,
-    /// List the functions whose calls could be delegated, as `corehop partition --delegate` does:
-    /// each is a group of its own, and threads must be able to go back from it.
-    #[arg(long, conflicts_with = "kth_calls")]
+    /// List functions whose calls could be delegated to another core instead
+    ///
+    /// They are the candidates of `corehop partition --delegate`. Each is a separate group, and all
+    /// of its returns must be patchable, because threads migrate back there.
+    #[arg(long, conflicts_with = "kth_calls", help_heading = "Candidates")]
     delegate: bool,
-    /// Print one JSON object instead of the table.
+    /// Print one JSON object instead of the table
     #[arg(long)]
     json: bool,
 }
@@ -103,7 +114,7 @@ fn list(arguments: &Arguments, mut trace: Trace, trace_name: &str) -> Result<(),
     }
 }
 
-/// Functions whose calls can be delegated; of those from which no thread can go back, why not.
+/// Functions whose calls can be delegated; for those from which no thread can go back, the reason.
 fn that_go_back(
     trace: &Trace,
     learning: &[RequestId],

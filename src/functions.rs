@@ -1,11 +1,11 @@
 //! `corehop functions`: the functions that were entered once in every request, for `--request-at`.
 //!
-//! Of a stripped server nobody knows the function that every request enters. A recording whose
-//! requests the system calls tell (`--request-at syscalls`) knows where each begins, with a read,
-//! and how long it lasts, until the next read after an answer; a function that was entered exactly
-//! once in each of these spans begins requests as well as the read does. The earliest leaves out
-//! least. Where the answer is sent the trace tells by the C library's own function for it, if that
-//! was entered once as well: what comes later is done after the answer.
+//! For a stripped server nobody knows the function that every request enters. With `--request-at
+//! syscalls` each request begins with a read and lasts until the next read after an answer. A
+//! function that was entered exactly once in each of these spans marks the start of requests as
+//! well as the read does. The earliest omits least. The C library's function that sends the answer
+//! shows where that happens, if it was entered once too. Whatever comes later is done after the
+//! answer.
 
 use crate::bundled;
 use crate::console;
@@ -22,22 +22,29 @@ use corehop_traces::{FunctionId, Trace};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// List the functions that were entered once in every request, to name one in --request-at
+/// List the functions that every request enters exactly once, as values for --request-at
+///
+/// Use it for a server whose request function you do not know. First record the server with
+/// --request-at syscalls. Then record it again with one of the functions listed, the first that can
+/// be hooked.
+///
+/// For the first recording, send one request at a time on each connection. What a client sends at
+/// once before it waits for an answer counts as one request, however many commands it has.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop record -o cut.trace --request-at syscalls --requests 100 -- memcached -u root
 Then:    corehop functions cut.trace
 Then:    corehop record -o bank.trace --request-at /usr/bin/memcached+0x19c10 -- memcached -u root
 
-Record with one request at a time on each connection: what a client sends in one piece, before it
-waits for an answer, is one request as system calls tell, however many commands that holds.")]
+Exit code 1 if no function was entered once in enough requests. With --json the list is then
+empty.")]
 pub struct Arguments {
-    /// A recording made with `--request-at syscalls`
+    /// Trace that was recorded with `--request-at syscalls`
     trace: PathBuf,
-    /// List functions that were entered, once, in at least this share of the requests
+    /// Minimum share of the requests, from 0 to 1, that enter the function exactly once
     #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = share)]
     min_share: f64,
-    /// List at most so many functions, the earliest first
+    /// Maximum number of functions to list, the earliest first
     #[arg(long, value_name = "FUNCTIONS", default_value_t = 20)]
     top: usize,
     /// Print one JSON object instead of the table
@@ -125,7 +132,7 @@ fn entered(counted: &Candidates) -> Vec<Entered> {
 }
 
 impl Listing<'_> {
-    /// What `--request-at` takes for a function, whatever the folder and the names.
+    /// The value of `--request-at` for the function, whatever the folder and the names.
     fn request_at(&self, of: FunctionId) -> String {
         let function = &self.trace.functions()[of.index()];
         let module = &self.trace.modules()[function.module as usize].path;
