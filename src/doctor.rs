@@ -1,8 +1,9 @@
-//! `corehop doctor`: what this machine can and cannot do, and how to mend it.
+//! `corehop doctor`: what this machine supports, and the remedy for what it lacks.
 //!
-//! Each check is a real try where one is possible (QEMU loads the plugin, a counter is opened, code
-//! runs from memory), not a look at versions. A check that fails says which command feels it. Only
-//! what leaves a command with no way to work is `missing`; where there is another way it is `warn`.
+//! Each check is a real attempt if one is possible, not a comparison of versions: QEMU loads the
+//! plugin, a counter is opened, code runs from memory. A check that fails names the commands that
+//! need it. Only what leaves a command with no way to work is `missing`; if there is another way,
+//! it is `warn`.
 
 mod finding;
 mod processor;
@@ -18,18 +19,19 @@ use finding::{Finding, State};
 use serde_json::json;
 use std::ffi::OsString;
 
-/// Say what this machine can and cannot do, and how to mend it
+/// Check what this machine supports, and print a remedy for what it lacks
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop doctor
          corehop doctor --json
          corehop doctor mariadbd
 
-Exit code 6 when something is missing without which a command cannot work; 0 with warnings alone.")]
+Exit code 6 if something is missing that a command cannot work without, 0 if there are at most
+warnings.")]
 pub struct Arguments {
-    /// Say of this program too, looked for on PATH, whether carriers may refuse it
+    /// Also check whether the backend `carrier` may refuse this program, found in PATH
     program: Option<OsString>,
-    /// Print one JSON object instead
+    /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
 }
@@ -55,7 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!("missing on this machine: {}", missing.join(", "));
-    Err(Failure::new(Exit::Missing, message).remedy("each has its own above"))
+    Err(Failure::new(Exit::Missing, message).remedy("the list above has a remedy for each"))
 }
 
 fn render(findings: &[Finding]) -> Lines {
