@@ -56,7 +56,7 @@ help:
 	@echo 'make bench-syscalls  system calls on another core and in batches: what one costs, and six servers'
 	@echo 'make bench-connections  throughput and misses over connections, simulated and real, and draws it'
 	@echo 'make bench-truth  predicted beside measured ratios: rank correlation and median error'
-	@echo 'make figures  fills the tables of README.md and docs from the figures kept in docs/experiments'
+	@echo 'make figures  fills the tables of README.md and docs from the figures kept in research/notes'
 	@echo 'make build  build the corehop command, the recorder and the load (target/release)'
 	@echo 'make deb    build the Debian package and its file of symbols (target/deb)'
 	@echo 'make test-deb  installs it into an empty Debian, and goes through the tutorial there; as root'

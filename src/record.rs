@@ -36,7 +36,7 @@ pub struct Arguments {
     /// Where a request begins: a function, `magic`, or `syscalls`
     ///
     /// A function is NAME, MODULE:NAME, or MODULE+0xOFFSET; a request begins at its entry. `magic`
-    /// is the no-op of include/corehop.h, and `magic:ID` only the one with this number.
+    /// is the no-op of corehop.h, and `magic:ID` only the one with this number.
     ///
     /// With `syscalls` a request begins when a thread reads from a connection on which the server
     /// has answered everything before, or receives a datagram. It cannot be used with --system.

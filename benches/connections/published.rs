@@ -14,7 +14,7 @@ pub const CORES: u32 = 4;
 pub const CYCLES_PER_US: f64 = 2100.0;
 /// Cycles that a hop is simulated to cost. The text does not say what its kernel's hand-over to a
 /// core that waits for it took; between carriers that are awake it took 185 ns, 390 cycles of this
-/// clock (docs/experiments/hops.md), and its cores have to leave `mwait` besides.
+/// clock (research/notes/hops.md), and its cores have to leave `mwait` besides.
 pub const HOP_CYCLES: u32 = 500;
 /// Throughput with thread migration, in percent, by connections: the most and the least.
 pub const THROUGHPUT_PERCENT: [(u32, f64); 2] = [(1, 13.0), (4, 5.2)];

@@ -10,7 +10,7 @@ use crate::timed::WINDOW;
 use serde_json::Value;
 use std::path::Path;
 
-const FIGURES: &str = "docs/experiments/figures";
+const FIGURES: &str = "research/notes/figures";
 /// Of the files' names.
 const PREFIXES: [&str; 2] = ["servers-", "connections-native"];
 const HOPPING: [&str; 2] = ["carrier", "affinity"];

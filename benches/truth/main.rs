@@ -4,7 +4,7 @@
 //! touches and sessions, with phases on a core each by `carrier` and by `affinity`, against both
 //! phases in place; beside each ratio stands the one that the replay of the same paths gives, and
 //! the one that the timed replay of a recording of the program itself gives. The real servers come
-//! from the figures kept in docs/experiments/figures, which benches of theirs printed with their
+//! from the figures kept in research/notes/figures, which benches of theirs printed with their
 //! predictions. Told are the rank correlation, the median error, and the three largest errors by
 //! name: those are what a better model has to explain. `COREHOP_ROUNDS` is how often all is
 //! measured; rounds in which the CPUs did not lie as they did in the calibration do not count, and

@@ -65,7 +65,7 @@ fn every_rule_of_the_header_is_on_the_page_with_its_functions() {
 
 #[test]
 fn every_test_that_the_page_on_dynamorio_names_exists() {
-    let page = text("docs/experiments/dynamorio.md");
+    let page = text("research/notes/dynamorio.md");
     let quoted = page.split('`').skip(1).step_by(2);
     let named: Vec<(&str, &str)> = quoted.filter_map(|word| word.split_once("::")).collect();
     assert!(named.len() > 20, "{named:?}");

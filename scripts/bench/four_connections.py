@@ -3,7 +3,7 @@
 One request is under way at a time, mostly in turn over the connections, so that a recording has
 requests of each between those of the others and is the same whatever the machine's speed. What is
 asked is drawn from one seed. `python3 four_connections.py redis|memcached|http ADDRESS REQUESTS`,
-where an address is HOST:PORT or the path of a socket; docs/experiments/delegating.md has the
+where an address is HOST:PORT or the path of a socket; research/notes/delegating.md has the
 commands.
 """
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path("docs/experiments/figures")
+FOLDER = Path("research/notes/figures")
 
 # A table's lines have columns, and the space between columns is wider than one between words.
 COLUMNS = re.compile(r"\S {2,}\S")

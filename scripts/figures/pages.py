@@ -65,7 +65,8 @@ def joined(tables: list[list[str]]) -> list[str]:
 
 def pages(root: Path) -> list[Path]:
     """The pages in which figures stand."""
-    found = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    folders = [root / "docs", root / "research"]
+    found = [root / "README.md", *sorted(page for of in folders for page in of.rglob("*.md"))]
     return [page for page in found if MARK.search(page.read_text(encoding="utf-8"))]
 
 

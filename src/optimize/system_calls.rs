@@ -2,7 +2,7 @@
 //!
 //! What gains is a server with a thread for each connection: a thread leaves its wait for the next
 //! request in its core's ring, and another thread goes on without the kernel's scheduler
-//! (docs/experiments/posted-calls.md). So those calls are posted that the threads make that serve
+//! (research/notes/posted-calls.md). So those calls are posted that the threads make that serve
 //! requests, their waits between two requests included, as far as a ring can take them. Where one
 //! thread serves every connection there is nobody to go on, and nothing was ever proven. A trace
 //! shows that by what the thread does: it waits for many files at once, or takes the connections

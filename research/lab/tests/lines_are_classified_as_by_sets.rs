@@ -48,7 +48,7 @@ fn stores<'m>(made: impl Iterator<Item = &'m Made>) -> u64 {
     made.filter(|made| made.kind == Kind::Store).count() as u64
 }
 
-/// One class of one function, by the words of docs/reference/characterize.md.
+/// One class of one function, by the words of research/characterize.md.
 fn class(
     (requests, all): (&[Served], &[Made]),
     function: u32,

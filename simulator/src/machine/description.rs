@@ -8,7 +8,7 @@ use serde::Deserialize;
 pub const LINE_SIZE_BYTES: u64 = 1 << corehop_traces::execution::LINE_SHIFT;
 
 /// Cycles of a hop to a carrier that is awake on a machine whose file does not say: half a
-/// microsecond (docs/experiments/hops.md, `make bench-hop`).
+/// microsecond (research/notes/hops.md, `make bench-hop`).
 pub const CARRIED_HOP_CYCLES: u32 = 1200;
 
 /// Most cores a machine may have: who holds a line is kept in 64 bits.

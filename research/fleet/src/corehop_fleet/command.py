@@ -18,7 +18,7 @@ from corehop_fleet.errors import (
     FleetError,
 )
 
-PACKAGES = "`pip install distributed fsspec duckdb jinja2` there (docs/guide/fleet.md)"
+PACKAGES = "`pip install distributed fsspec duckdb jinja2` there (research/fleet.md)"
 
 EXIT_CODES = """\
 exit codes:

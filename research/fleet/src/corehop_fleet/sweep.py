@@ -26,7 +26,7 @@ from corehop_fleet.machines import Machine, machines_of
 
 OBJECTIVES = ("l2", "l1", "l3", "fetch", "data", "cycles", "throughput")
 KEYS = ("machines", "cores", "objectives", "traces", "options")
-PAGE = "docs/guide/fleet.md says what the file holds"
+PAGE = "research/fleet.md says what the file holds"
 FEWEST_CORES = 2
 
 # Options of `corehop partition` that a sweep may set, and what their values are. Those whose result

@@ -18,7 +18,7 @@ from corehop_fleet.console import inert
 from corehop_fleet.run import Row
 from corehop_fleet.store import Store
 
-# The columns, in order; docs/guide/fleet.md says what each means.
+# The columns, in order; research/fleet.md says what each means.
 COLUMNS = {
     "server": "VARCHAR",
     "trace": "VARCHAR",

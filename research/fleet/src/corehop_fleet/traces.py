@@ -68,7 +68,7 @@ def found(server: str, place: str, sweep: Path) -> list[Trace]:
         raise
     except Exception as error:
         problem = f"{place} cannot be looked at: {type(error).__name__}: {error}"
-        remedy = "correct the address, or what fsspec needs to reach it (docs/guide/fleet.md)"
+        remedy = "correct the address, or what fsspec needs to reach it (research/fleet.md)"
         raise InputError(where, problem, remedy) from error
     if not traces:
         raise InputError(where, f"nothing fits {place}", "correct the pattern")

@@ -1,6 +1,6 @@
 //! The four classes of a function's lines, and what is told of each.
 //!
-//! Definitions, in `docs/reference/characterize.md` in full: a line is *phase-local* to a function
+//! Definitions, in `research/characterize.md` in full: a line is *phase-local* to a function
 //! when every access to it was made while a call of the function was open, and *phase-global* when
 //! others touched it too. It is *session-local* when one session alone touched it, inside the
 //! function or not, else *session-global*. Loads and stores make data lines, fetches code lines;
