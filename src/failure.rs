@@ -15,7 +15,7 @@ use std::path::Path;
 #[repr(u8)]
 pub enum Exit {
     /// `check`, `patch --verify` or `verify --require-gain` looked and found something wrong, or
-    /// `optimize` that nothing pays, `screen` that nothing can, or `functions` none.
+    /// `optimize` no speedup, `screen` that none is possible, or `functions` none.
     Findings = 1,
     /// The command line asks for something that makes no sense.
     Usage = 2,

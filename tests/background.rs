@@ -144,7 +144,7 @@ fn redis_in_the_background_is_recorded_and_ends() {
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(
-        said(&output).contains("nothing pays here"),
+        said(&output).contains("no speedup found"),
         "{}",
         said(&output)
     );

@@ -61,7 +61,7 @@ fn trace() -> PathBuf {
         let tried = figures["tried"].as_array().unwrap();
         assert!(!tried.is_empty() && tried[0]["raced"].is_null());
         assert!(
-            said(&output).contains("nothing pays here: the best of "),
+            said(&output).contains("no speedup found: the best of "),
             "{}",
             said(&output)
         );
@@ -173,7 +173,7 @@ fn a_plan_that_pays_is_kept_with_its_report_and_the_command_that_uses_it() {
         &["--plans", "1", "--force", "--max-rounds", "2"],
     );
     assert_eq!(slower.status.code(), Some(1), "{}", said(&slower));
-    let expected = "nothing pays here: the best of 1 plan measured 0.510 (";
+    let expected = "no speedup found: the best of 1 plan measured 0.510 (";
     assert!(said(&slower).contains(expected), "{}", said(&slower));
     assert!(!left.join("plan.toml").exists());
     assert!(slower.stdout.is_empty());

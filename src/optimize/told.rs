@@ -40,7 +40,7 @@ pub fn left(outcome: &Outcome<'_>) -> String {
     format!("all but the report is done: {}", result.display())
 }
 
-/// Prints it, and fails where nothing pays.
+/// Prints it, and fails where there is no speedup.
 pub fn tell(outcome: &Outcome<'_>) -> Result<(), Failure> {
     if outcome.arguments.json {
         console::print(&Lines::of_json(&json::render(outcome)))?;
@@ -59,12 +59,12 @@ pub fn tell(outcome: &Outcome<'_>) -> Result<(), Failure> {
         None => String::new(),
     };
     let trace = outcome.trace.display();
-    let message = format!("nothing pays here: {why}{untried}");
+    let message = format!("no speedup found: {why}{untried}");
     let failure = Failure::new(Exit::Findings, message);
     let advice = match outcome.is_open() {
         true => {
-            "the rounds differ too much to tell: measure again with --trace on a machine that does \
-             nothing else, in more --max-rounds"
+            "results vary too much between rounds: rerun with --trace on an idle machine, or raise \
+             --max-rounds"
         }
         false => "leave the server as it is",
     };
