@@ -1,8 +1,8 @@
-//! `corehop replay`: counts what simulated machines miss, with and without a plan.
+//! `corehop replay`: counts the cache misses of simulated machines, with and without a plan.
 //!
-//! The model is the crate `corehop-simulator`; this file is its command line. A plan is shown
-//! beside a baseline, and machines beside each other; all of it comes from one pass over the trace,
-//! which costs less than a replay each.
+//! The model is the crate `corehop-simulator`; this file is its command line. A plan is compared
+//! with a baseline, and machines with each other. All of it comes from one pass over the trace,
+//! which costs less than one replay for each.
 
 mod at_fault;
 mod counted;
@@ -40,7 +40,13 @@ use posted::PostedArguments;
 use std::path::PathBuf;
 use timed::{Asked, TimedArguments};
 
-/// Replay a trace through simulated machines
+/// Replay a trace through the caches of simulated machines, and count the misses
+///
+/// It reports accesses, misses of each level, hops, and cycles. With --plan it compares the plan
+/// with a baseline. Without a plan it replays only the baseline.
+///
+/// Three options replace these tables: --timed simulates connections over time, --system-calls
+/// simulates posted system calls, and --pollute confines pages to a part of each L2.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop replay bank.trace --plan split.toml --warm-up 90
@@ -50,35 +56,53 @@ Example: corehop replay bank.trace --plan split.toml --warm-up 90
          corehop replay bank.trace --pollute auto
          corehop replay bank.trace --timed --plan split.toml --connections 1,2,4 --hop-cost 500")]
 pub struct Arguments {
-    /// The trace to replay
+    /// Trace to replay
     trace: PathBuf,
-    /// The machines to simulate, all in one pass: bundled names, `host` for this one, or machine
-    /// files
+    /// Machines to simulate: bundled names, `host` for this machine, or TOML files
+    ///
+    /// All of them are simulated in one pass over the trace. --detail, --timed, --system-calls, and
+    /// --pollute simulate one machine.
     #[arg(
         long,
         value_name = "NAME|FILE",
         value_delimiter = ',',
-        default_value = "xeon-e5-2620-v4"
+        default_value = "xeon-e5-2620-v4",
+        help_heading = "Simulation"
     )]
     machine: Vec<String>,
-    /// Move threads as this plan says; shown beside the baseline
-    #[arg(long, value_name = "PLAN")]
+    /// Plan by which threads hop
+    #[arg(long, value_name = "PLAN", help_heading = "Simulation")]
     plan: Option<PathBuf>,
     /// Where threads run without a plan
-    #[arg(long, value_enum, default_value_t = Baseline::OneCore)]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = Baseline::OneCore,
+        help_heading = "Simulation"
+    )]
     baseline: Baseline,
-    /// Replay these requests only, counted from 0, such as 3,5-9
-    #[arg(long, value_name = "LIST", value_parser = request_list)]
+    /// Replay only these requests, counted from 0, such as 3,5-9
+    ///
+    /// Default: the whole trace, including what belongs to no request.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_parser = request_list,
+        help_heading = "Simulation"
+    )]
     requests: Option<RequestList>,
-    /// Let so many requests run before counting starts. Default: none; with --timed, as many as
-    /// the connections have in the trace
-    #[arg(long, value_name = "REQUESTS")]
+    /// Number of requests to replay before counting starts
+    ///
+    /// Default: 0; with --timed, as many as the connections have in the trace.
+    #[arg(long, value_name = "REQUESTS", help_heading = "Simulation")]
     warm_up: Option<usize>,
     #[command(flatten)]
     detail: DetailArguments,
     #[command(flatten)]
     jobs: Jobs,
-    /// Print one JSON object instead of tables, or an array of them for several machines
+    /// Print one JSON object instead of tables
+    ///
+    /// For several machines it is an array of objects.
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! What simulated machines counted over the same requests, and where threads ran without a plan.
+//! What simulated machines counted over the same requests, and where threads run without a plan.
 
 use clap::ValueEnum;
 use corehop_simulator::detail::Modes;
@@ -6,13 +6,13 @@ use corehop_simulator::{Machine, Replay, Split};
 use corehop_traces::Trace;
 use std::path::Path;
 
-/// Where threads run that no plan moves.
+/// Where threads run without a plan.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Baseline {
     /// All threads on one core
     OneCore,
-    /// Threads in turn on as many cores as the plan uses; without one, on a core each while the
-    /// machine has cores
+    /// Threads assigned in order to as many cores as the plan uses; without a plan, a core for each
+    /// thread while the machine has cores
     ThreadPerCore,
 }
 

@@ -1,5 +1,5 @@
-//! `corehop replay --detail`: which functions and segments miss, what they take from each other,
-//! how far reuse lies apart, and what requests reference.
+//! `corehop replay --detail`: which functions and segments miss, which lines they evict from each
+//! other, reuse distances, and what requests access.
 
 mod json;
 mod text;
@@ -18,26 +18,32 @@ pub use json::keys;
 pub use text::render;
 pub use told::Told;
 
-/// The options that ask for more than totals.
+/// The options that request more than totals.
 #[derive(Args)]
 pub struct DetailArguments {
-    /// Also tell where: by function, segment and request, and how far apart lines are used
-    #[arg(long)]
+    /// Also report misses by function, segment, and request, and reuse distances
+    #[arg(long, help_heading = "Detail")]
     pub detail: bool,
-    /// How many functions the table of functions has
+    /// Number of functions in the table of functions
     #[arg(
         long,
         value_name = "FUNCTIONS",
         default_value_t = 15,
-        requires = "detail"
+        requires = "detail",
+        help_heading = "Detail"
     )]
     pub top: usize,
-    /// Name segments as this plan would split them, but leave threads where the baseline has them
+    /// Name segments by this plan, but leave threads where the baseline has them
+    ///
+    /// A segment is what a thread does from one function of the plan to the next. Default: the
+    /// segments of --plan; without it, everything is one segment.
     #[arg(
         long,
         value_name = "PLAN",
         requires = "detail",
-        conflicts_with = "plan"
+        conflicts_with = "plan",
+        help_heading = "Detail",
+        hide_short_help = true
     )]
     segments: Option<PathBuf>,
 }

@@ -1,5 +1,5 @@
-//! What of the other options a replay goes by that is of one machine and asks something of its own:
-//! which files it is of, which requests, and where threads run.
+//! The common options that `--pollute` and `--system-calls` use: files, requests, and where threads
+//! run. These replays simulate one machine.
 
 use super::at_fault::about;
 use super::counted::Baseline;

@@ -1,8 +1,8 @@
 //! `corehop replay --pollute`: pages whose lines are not used again, confined to a part of each L2.
 //!
-//! The model and the search are the crate `corehop-simulator`; this file has their options. Where
-//! pages are named, both replays are of one pass over the trace. A search replays it often, and
-//! holds it in memory for that.
+//! The model and the search are the crate `corehop-simulator`; this file has their options. If
+//! pages are listed, both replays share one pass over the trace. A search replays the trace many
+//! times, and keeps it in memory for that.
 
 mod csv;
 mod json;
@@ -33,15 +33,17 @@ use told::{SearchTold, Side, Told};
 
 pub use pages::PageList;
 
-/// Steps that a search takes unless it is told how many pages one has.
+/// Steps of a search by default.
 const STEPS: usize = 64;
 
 /// The options.
 #[derive(Args)]
 #[command(next_help_heading = "Pollute buffer")]
 pub struct PolluteArguments {
-    /// Confine these pages to a sixteenth of each L2: hexadecimal addresses with commas between
-    /// them, @FILE with one a line, or `auto` to search for them
+    /// Confine these pages to a sixteenth of each L2, and compare with a replay without that
+    ///
+    /// The value is a list of hexadecimal addresses separated by commas, @FILE with one address a
+    /// line, or `auto` to search for the pages (docs/reference/pollute.md).
     #[arg(
         long,
         value_name = "PAGES|auto",
@@ -49,22 +51,36 @@ pub struct PolluteArguments {
         conflicts_with_all = ["detail", "timed"]
     )]
     pub pollute: Option<PageList>,
-    /// Let `--pollute auto` confine so many more pages at a time. Default: a 64th of all
-    #[arg(long, value_name = "PAGES", requires = "pollute")]
+    /// Number of further pages that `--pollute auto` confines in each step
+    ///
+    /// Default: a 64th of the pages whose accesses reach an L2.
+    #[arg(
+        long,
+        value_name = "PAGES",
+        requires = "pollute",
+        hide_short_help = true
+    )]
     pollute_step: Option<NonZeroUsize>,
-    /// What `--pollute auto` makes less of
-    #[arg(long, value_enum, requires = "pollute")]
+    /// What `--pollute auto` minimizes
+    #[arg(long, value_enum, requires = "pollute", hide_short_help = true)]
     pollute_by: Option<By>,
-    /// Write each page's L2 accesses and misses to this file, as CSV; `-` prints them instead of
-    /// the rest
-    #[arg(short, long, value_name = "FILE", requires = "pollute")]
+    /// File for the L2 accesses and misses of each page, as CSV
+    ///
+    /// `-` prints the CSV and nothing else.
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        requires = "pollute",
+        hide_short_help = true
+    )]
     output: Option<PathBuf>,
-    /// Replace that file
-    #[arg(long, requires = "output")]
+    /// Replace that file if it exists
+    #[arg(long, requires = "output", hide_short_help = true)]
     force: bool,
 }
 
-/// By what a search tells states apart.
+/// The figure by which a search compares states.
 #[derive(Clone, Copy, Default, ValueEnum)]
 enum By {
     /// Misses of the L2s (default)

@@ -1,8 +1,8 @@
-//! `corehop replay --system-calls`: what it would save to make system calls on another core, or
-//! many of them together.
+//! `corehop replay --system-calls`: what posted system calls would save, on another core or in
+//! batches.
 //!
-//! The same calls are replayed where they were made, and then in each way that is asked for. The
-//! option says calls and where as `corehop run --system-calls` does, which does it to a server.
+//! The same calls are replayed where they were made, and then in each requested way. The option
+//! has the form of `corehop run --system-calls`, which posts the calls of a server.
 
 mod told;
 
@@ -27,9 +27,13 @@ use told::{Report, Way};
 #[derive(Args)]
 #[command(next_help_heading = "System calls")]
 pub struct PostedArguments {
-    /// Have these calls made elsewhere and tell what that saves: `read,write@1` on core 1,
-    /// `read,write@batch` many together where their threads are, `all@batch:1` all of them many
-    /// together on core 1; may be given several times
+    /// Post these system calls, and report the misses that this saves; repeatable
+    ///
+    /// The calls are names separated by commas, or `all`. `read,write@1` makes them on core 1.
+    /// `read,write@batch` makes them in batches on the cores of their threads. `all@batch:1` makes
+    /// all calls in batches on core 1.
+    ///
+    /// The trace must have the kernel (`record --system`), or needs --kernel-model.
     #[arg(
         long,
         value_name = "CALLS@WHERE",
@@ -37,18 +41,19 @@ pub struct PostedArguments {
         conflicts_with_all = ["timed", "detail", "baseline", "pollute"]
     )]
     pub system_calls: Vec<Asked>,
-    /// How many calls are made together in batches, such as 1,8,64
+    /// Number of calls in a batch, or several numbers, such as 1,8,64
     #[arg(
         long,
         value_name = "CALLS",
         value_delimiter = ',',
         default_value = "64",
-        requires = "system_calls"
+        requires = "system_calls",
+        hide_short_help = true
     )]
     batch: Vec<NonZeroUsize>,
 }
 
-/// Calls, and where they are made.
+/// Calls, and where to make them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     text: String,
@@ -60,14 +65,14 @@ pub struct Asked {
 
 fn asked(text: &str) -> Result<Asked, String> {
     let Some((calls, place)) = text.split_once('@') else {
-        return Err("where? such as read,write@1 or all@batch".into());
+        return Err("missing @WHERE, e.g. read,write@1 or all@batch".into());
     };
     let core = |text: &str| {
         let core = text.parse().map(CoreId);
-        core.map_err(|_| format!("'{place}' is no place: a core's number, batch, or batch:CORE"))
+        core.map_err(|_| format!("'{place}' is not a core's number, batch, or batch:CORE"))
     };
     let (in_batches, core) = match (place, place.strip_prefix("batch:")) {
-        ("yield", _) => return Err("caches see nothing of who yields to whom".into()),
+        ("yield", _) => return Err("yield does not change what caches miss".into()),
         ("batch", _) => (true, None),
         (_, Some(number)) => (true, Some(core(number)?)),
         (number, None) => (false, Some(core(number)?)),
@@ -75,7 +80,7 @@ fn asked(text: &str) -> Result<Asked, String> {
     let names = calls.split(',').map(str::to_owned);
     let names: Vec<String> = names.collect();
     if names.iter().any(String::is_empty) {
-        return Err("which calls? such as read,write@1 or all@batch".into());
+        return Err("missing the calls, e.g. read,write@1 or all@batch".into());
     }
     Ok(Asked {
         text: text.into(),

@@ -1,7 +1,7 @@
 //! `corehop replay --timed`: connections on cores with clocks, under several schedulers.
 //!
 //! The simulation is `corehop_simulator::timing`; this file has its options. Every scheduler is
-//! simulated with every number of connections, as many settings at once as there are host threads.
+//! simulated with every number of connections, on all host threads.
 
 mod core_model;
 mod json;
@@ -30,20 +30,27 @@ use std::path::Path;
 #[derive(Args)]
 #[command(next_help_heading = "Timed replay")]
 pub struct TimedArguments {
-    /// Simulate connections on cores with clocks instead: throughput, latency and queues
+    /// Simulate connections over time instead: report throughput, latency, and queues
+    ///
+    /// Each request runs as soon as its thread has a core (docs/reference/timed.md).
     #[arg(long, conflicts_with_all = ["detail", "requests", "baseline"])]
     pub timed: bool,
-    /// How many connections send requests, such as 1,2,4. Default: those of the trace
+    /// Numbers of connections that send requests, such as 1,2,4
+    ///
+    /// Default: the number of connections in the trace.
     #[arg(long, value_name = "NUMBER", value_delimiter = ',', requires = "timed")]
     connections: Vec<usize>,
-    /// Let connections beyond those of the trace repeat them, on the same stack and data
-    #[arg(long, requires = "timed")]
+    /// Let connections beyond those of the trace repeat them, with the same stack and data
+    #[arg(long, requires = "timed", hide_short_help = true)]
     repeat_connections: bool,
-    /// Where threads run: free, pinned, split, split-if-idle[=D], split-cohort[=B], teams, wide,
-    /// cohort[=B], steal, steal-random. Default: free,pinned, and split with a plan
+    /// Schedulers, which determine where threads run
+    ///
+    /// They are free, pinned, split, split-if-idle[=D], split-cohort[=B], teams, wide, cohort[=B],
+    /// steal, and steal-random (docs/reference/timed.md). Default: free,pinned; with --plan also
+    /// split.
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "timed")]
     scheduler: Vec<Choice>,
-    /// What references and instructions cost a core
+    /// Core model, which determines the cost of instructions and accesses
     #[arg(
         long,
         value_enum,
@@ -52,53 +59,87 @@ pub struct TimedArguments {
         requires = "timed"
     )]
     core_model: ModelName,
-    /// What is brought to a core's L2 before it is referenced
+    /// Prefetcher of each L2
     #[arg(
         long,
         value_name = "PREFETCHER",
         value_parser = prefetchers(),
         default_value = PrefetcherName::None.name(),
-        requires = "timed"
+        requires = "timed",
+        hide_short_help = true
     )]
     prefetcher: PrefetcherName,
-    /// Use so many of the machine's cores. Default: all
-    #[arg(long, value_name = "CORES", requires = "timed")]
+    /// Number of the machine's cores to use
+    ///
+    /// Default: all cores of the machine.
+    #[arg(
+        long,
+        value_name = "CORES",
+        requires = "timed",
+        hide_short_help = true
+    )]
     cores: Option<u32>,
-    /// Cycles from the end of a request to the connection's next one
-    #[arg(long, value_name = "CYCLES", default_value_t = 0, requires = "timed")]
+    /// Cycles from the end of a request to the next request of the connection
+    #[arg(
+        long,
+        value_name = "CYCLES",
+        default_value_t = 0,
+        requires = "timed",
+        hide_short_help = true
+    )]
     think_time: u64,
-    /// Draw think times from an exponential distribution of that mean
-    #[arg(long, requires = "timed")]
+    /// Draw think times from an exponential distribution with that mean
+    #[arg(long, requires = "timed", hide_short_help = true)]
     exponential: bool,
-    /// Let requests come at this rate, in requests per million cycles, whatever became of those
-    /// before
+    /// Rate at which requests arrive, in requests per million cycles
+    ///
+    /// Requests then arrive in a Poisson process, whether or not earlier ones have ended. Default:
+    /// each connection sends a request when its previous one has ended.
     #[arg(
         long,
         value_name = "RATE",
         requires = "timed",
-        conflicts_with_all = ["think_time", "exponential"]
+        conflicts_with_all = ["think_time", "exponential"],
+        hide_short_help = true
     )]
     rate: Option<f64>,
-    /// Cycles that a hop costs. Default: what the machine says
+    /// Cost of a hop in cycles
+    ///
+    /// Default: the machine's hop_cost_cycles, or its busy_hop_cost_cycles for a thread that waited
+    /// in the queue of the core.
     #[arg(long, value_name = "CYCLES", requires = "timed")]
     hop_cost: Option<u32>,
-    /// Count so many requests. Default: as many as the connections have in the trace
-    #[arg(long, value_name = "REQUESTS", requires = "timed")]
+    /// Number of requests to count, after those of --warm-up
+    ///
+    /// Default: as many as the connections have in the trace.
+    #[arg(
+        long,
+        value_name = "REQUESTS",
+        requires = "timed",
+        hide_short_help = true
+    )]
     count: Option<u64>,
-    /// Seed of arrivals, think times and random victims
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "timed")]
+    /// Seed of random arrivals, think times, and steals
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 1,
+        requires = "timed",
+        hide_short_help = true
+    )]
     seed: u64,
-    /// Cycles that a core goes on before the one that is behind comes
+    /// Cycles of a core's turn: how far the clocks of two cores can be apart
     #[arg(
         long,
         value_name = "CYCLES",
         default_value_t = QUANTUM_CYCLES,
-        requires = "timed"
+        requires = "timed",
+        hide_short_help = true
     )]
     quantum: u64,
 }
 
-/// Takes the name of a prefetcher.
+/// Parses the name of a prefetcher.
 fn prefetchers() -> impl TypedValueParser<Value = PrefetcherName> {
     let value = |one: &PrefetcherName| PossibleValue::new(one.name()).help(one.summary());
     PossibleValuesParser::new(PREFETCHERS.iter().map(value)).map(|name| {
@@ -107,7 +148,7 @@ fn prefetchers() -> impl TypedValueParser<Value = PrefetcherName> {
     })
 }
 
-/// What of the other options a timed replay goes by.
+/// The other options that a timed replay uses.
 pub struct Asked<'a> {
     pub trace: &'a Path,
     pub taken: &'a Taken,
@@ -117,7 +158,7 @@ pub struct Asked<'a> {
     pub json: bool,
 }
 
-/// Simulates all settings and prints what they tell.
+/// Simulates all settings and prints the results.
 pub fn run(arguments: &TimedArguments, asked: &Asked<'_>) -> Result<(), Failure> {
     machines::tell_host([asked.machine]);
     let mut machine = Machine::named_or_path(asked.machine)?;

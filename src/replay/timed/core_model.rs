@@ -8,16 +8,17 @@ use corehop_simulator::timing::{
 };
 use corehop_traces::{Tell, Trace};
 
-/// What references and instructions cost.
+/// What accesses and instructions cost.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ModelName {
-    /// Each reference the latency of what served it, one after the other; instructions nothing
+    /// Each access takes the latency of what served it, one after the other; instructions take no
+    /// time
     InOrder,
-    /// Instructions a base rate, and misses their latencies, those of loads at once where they fit
-    /// the reorder window and do not depend on each other
+    /// Instructions take a base rate; a miss stops the core for its latency, and independent loads
+    /// within the reorder window overlap
     Interval,
-    /// Instructions a base rate until the reorder window is full of what a load holds up, hits in
-    /// an L1 too
+    /// Instructions take a base rate until the reorder window is full; a load, also an L1 hit,
+    /// costs what later instructions do not hide
     Window,
 }
 
