@@ -1,7 +1,7 @@
 //! `corehop partition`: finds the split of a trace and writes it as a plan.
 //!
-//! The search itself is the crate `corehop-partitioner`; this file is its command line, and the
-//! folder beside it says the result in words, in JSON and as a plan.
+//! The search itself is the crate `corehop-partitioner`; this file is its command line. The folder
+//! `partition` writes the result as text, as JSON, and as a plan.
 
 mod asked;
 mod backends;
@@ -55,7 +55,17 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use sweep::MachineSweep;
 
-/// Find the best split of a server over cores.
+/// Search for the best split of a server over cores, and write it as a plan
+///
+/// A split has functions at whose entry a thread migrates to another core. The search replays a
+/// sample of requests on a simulated machine. It evaluates the result on held-out requests, and
+/// reports the evidence for it and against it.
+///
+/// With --output it writes the plan. It refuses with exit code 5 if the gain does not exceed the
+/// noise, or if the plan takes more cycles than one core with every backend.
+///
+/// --delegate searches for delegated calls: functions whose calls run on another core and come
+/// back. docs/reference/search.md describes the strategies and all figures.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop partition --cores 4 bank.trace -o split.toml
@@ -63,62 +73,93 @@ Then:    corehop patch --plan split.toml /usr/sbin/mariadbd -o mariadbd.hop
 Calls:   corehop partition --delegate 1 bank.trace -o delegated.toml
 By data: corehop partition --cores 2 --by-argument bank.trace -o by-object.toml")]
 pub struct Arguments {
-    /// The trace to search; the bundled sample (MariaDB under TPC-C) when none is named.
+    /// Trace to search; default: the bundled sample (MariaDB under TPC-C)
     trace: Option<PathBuf>,
-    /// Number of cores to split over.
-    #[arg(long, required_unless_present = "delegate")]
+    /// Number of cores to split over
+    #[arg(long, required_unless_present = "delegate", help_heading = "Search")]
     cores: Option<u32>,
     #[command(flatten)]
     calls: Calls,
-    /// Number of functions to hop at; with more than cores, several share a core. As many as cores
-    /// unless named.
-    #[arg(long)]
+    /// Number of functions to hop at
+    ///
+    /// With more functions than cores, several share a core. Default: as many as cores.
+    #[arg(long, help_heading = "Search", hide_short_help = true)]
     functions: Option<u32>,
-    /// Take fewer cores where they do as well, within 1 % on requests not searched.
-    #[arg(long, conflicts_with_all = ["sweep", "all_requests"])]
+    /// Use fewer cores if they do as well, within 1 % on held-out requests
+    #[arg(
+        long,
+        conflicts_with_all = ["sweep", "all_requests"],
+        help_heading = "Search",
+        hide_short_help = true
+    )]
     fewer: bool,
-    /// Where to write the plan; `-` for standard output (the report then goes to standard error).
-    #[arg(short, long, value_name = "PLAN")]
+    /// File for the plan; `-` for standard output
+    ///
+    /// With `-` the report goes to standard error. Default: no plan is written.
+    #[arg(short, long, value_name = "PLAN", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// Write the plan even when its gain is none, or no larger than the draws lie apart, and in the
-    /// place of an existing one.
-    #[arg(long)]
+    /// Write the plan even if the evidence is against it, and replace an existing file
+    #[arg(long, help_heading = "Output")]
     force: bool,
-    /// The same, but never replace an existing plan.
-    #[arg(long)]
+    /// Write the plan even if the evidence is against it, but never replace an existing file
+    #[arg(long, help_heading = "Output", hide_short_help = true)]
     anyway: bool,
-    /// The machine to simulate: a bundled name, `host`, or a TOML file. Several, each perhaps with
-    /// a weight, for the plan that is best for all of them, or for a sweep.
+    /// Machines to simulate: bundled names, `host`, or TOML files, each with an optional weight
+    ///
+    /// With several machines, the search finds the plan that is best for all of them by their
+    /// weights. The default weight is 1. With --sweep it searches for each machine separately.
     #[arg(
         long,
         value_name = "NAME|FILE[=WEIGHT]",
         value_delimiter = ',',
-        default_value = "xeon-e5-2620-v4"
+        default_value = "xeon-e5-2620-v4",
+        help_heading = "Simulation"
     )]
     machine: Vec<String>,
-    /// Search for 2 to --cores cores, on each machine, and say where splitting pays; keeps no plan.
-    #[arg(long, conflicts_with = "output")]
+    /// Search for 2 to --cores cores on each machine, and report where a split gains
+    ///
+    /// It prints a table and writes no plan.
+    #[arg(long, conflicts_with = "output", help_heading = "Search")]
     sweep: bool,
-    /// What to make small. l3, cycles and throughput take the best of the 50 best splits without
-    /// the L3's misses, which are replayed in full; throughput replays the best of these with
-    /// clocks.
-    #[arg(long, value_enum, default_value_t = Aim::L2)]
+    /// Objective to minimize
+    ///
+    /// Splits are ranked with each core's caches alone. Then the best are replayed in full: 50 for
+    /// l3, cycles, and throughput, and 5 for the others.
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = Aim::L2,
+        help_heading = "Search"
+    )]
     objective: Aim,
-    /// How threads will hop, whose cost cycles are then counted with; unless named, the verdict
-    /// tells of each.
-    #[arg(long, value_enum)]
+    /// Backend whose hop cost counts in all cycles
+    ///
+    /// Default: cycles count the machine's hop cost, and the verdict reports each backend.
+    #[arg(
+        long,
+        value_enum,
+        help_heading = "Simulation",
+        hide_short_help = true
+    )]
     backend: Option<By>,
-    /// For --objective throughput: connections that share the cores, each always with a request.
-    #[arg(long, value_name = "NUMBER", default_value_t = 8,
-          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    /// For --objective throughput: number of connections that share the cores
+    ///
+    /// Each of them always has a request.
+    #[arg(long, value_name = "NUMBER", default_value_t = 8, help_heading = "Simulation",
+          hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: u32,
-    /// For --objective throughput: let connections beyond those of the trace repeat them, on the
-    /// same stack and data, so that the best splits are replayed with clocks all the same.
-    #[arg(long)]
+    /// For --objective throughput: let connections beyond those of the trace repeat them
+    ///
+    /// They have the same stack and data. Without this option the best splits are not replayed with
+    /// clocks if the trace has too few connections.
+    #[arg(long, help_heading = "Simulation", hide_short_help = true)]
     repeat_connections: bool,
-    /// Search so often, each time on other requests, and say how far the verdicts lie apart; all
-    /// but the first time by local search.
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Number of searches, each a resample: it draws other requests
+    ///
+    /// The plan is that of the first search. The report shows how much the verdicts differ. Unless
+    /// --strategy selects another one, the other searches are local searches.
+    #[arg(long, default_value_t = 3, help_heading = "Search", hide_short_help = true,
+          value_parser = clap::value_parser!(u32).range(1..))]
     draws: u32,
     #[command(flatten)]
     scope: Scope,
@@ -126,32 +167,61 @@ pub struct Arguments {
     by_argument: ByArgument,
     #[command(flatten)]
     named: Named,
-    /// Where threads may change core: at entries of functions; or at any code block, which tells
-    /// what that limit costs, and of which no plan can be made.
-    #[arg(long, value_enum, default_value_t = Points::Entries)]
+    /// Where threads may hop
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = Points::Entries,
+        help_heading = "Search",
+        hide_short_help = true
+    )]
     points: Points,
-    /// How to search: every split; branch and bound; local search; at random; or whichever of the
-    /// first two proves the result at less cost.
-    #[arg(long, value_enum, default_value_t = How::Auto)]
+    /// How to search
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = How::Auto,
+        help_heading = "Search",
+        hide_short_help = true
+    )]
     strategy: How,
-    /// Whether threads go back when a planned function's call returns: never, not even looked at;
-    /// not, but the report says what it would do; or wherever that is better.
-    #[arg(long, value_enum, default_value_t = Returns::Tell)]
+    /// Whether threads hop back when the call of a planned function returns
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = Returns::Tell,
+        help_heading = "Search",
+        hide_short_help = true
+    )]
     returns: Returns,
-    /// Stop looking after so many seconds and keep the best so far, as Ctrl-C does. A sweep makes
-    /// several searches, as does --fewer where fewer cores do as well: each has so long.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    /// Time in seconds after which a search ends with the best result so far
+    ///
+    /// Ctrl-C does the same at any time. With --sweep or --fewer, the limit applies to each search.
+    /// Default: no limit.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        value_parser = seconds,
+        help_heading = "Search"
+    )]
     time_limit: Option<Duration>,
-    /// Keep what the search learns in this file every ten seconds and at its end; with the same
-    /// file, a search that was stopped goes on where it was.
-    #[arg(long, value_name = "FILE")]
+    /// File that keeps what the search learns, to resume it
+    ///
+    /// It is written every ten seconds and at the end. A stopped search continues if it is started
+    /// again with the same file.
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Search",
+        hide_short_help = true
+    )]
     checkpoint: Option<PathBuf>,
     #[command(flatten)]
     taken: Taken,
     #[command(flatten)]
     jobs: Jobs,
-    /// Print one JSON object instead of the table.
-    #[arg(long)]
+    /// Print one JSON object instead of the table
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
@@ -161,7 +231,7 @@ impl Arguments {
         self.cores.unwrap_or_else(|| self.calls.cores())
     }
 
-    /// Whether what is asked has meaning at entries of functions only.
+    /// Whether an option was given that only has a meaning at entries of functions.
     fn has_use_for_entries(&self) -> bool {
         let goes_back = matches!(self.returns, Returns::Auto) || self.calls.are_asked();
         goes_back
@@ -170,7 +240,7 @@ impl Arguments {
             || self.scope.has_kth_calls()
     }
 
-    /// How hops back are looked at.
+    /// What to do about hops back.
     fn returns(&self) -> Delegate {
         match self.points {
             Points::Entries => self.returns.delegate(),
@@ -189,7 +259,7 @@ impl Arguments {
         Ok(self.checkpoint.as_deref().map(open).transpose()?)
     }
 
-    /// What calls to delegate are asked beside.
+    /// The options that matter for delegated calls.
     fn beside_calls(&self) -> Beside<'_> {
         Beside {
             cores: self.cores,
@@ -315,7 +385,7 @@ fn search_by_argument(
     })
 }
 
-/// This search and those with other seeds, so many in all; without requests to judge them by, only
+/// This search and those with other seeds, `number` of them in all; without held-out requests, only
 /// this one.
 fn draws(result: &SearchResult<'_>, number: u32, bar: &Bar) -> Result<Vec<Resample>, Failure> {
     let SearchResult {
@@ -355,7 +425,7 @@ fn settings<'a>(arguments: &Arguments, checkpoint: Option<&'a Checkpoint>) -> Se
     }
 }
 
-/// Prints the result, and keeps the plan unless too much speaks against it.
+/// Prints the result, and writes the plan unless the evidence is against it.
 fn deliver(
     search: &FinishedSearch<'_>,
     arguments: &Arguments,

@@ -1,5 +1,5 @@
-//! `corehop partition --by-argument`: finds the function whose calls go to the cores of the objects
-//! that they are about, and writes it as a plan.
+//! `corehop partition --by-argument`: finds the function whose calls run on the cores of the
+//! objects that an argument points to, and writes it as a plan.
 
 use super::asked::{Asked, heading, verdict};
 use super::delivery::Delivery;
@@ -17,13 +17,16 @@ use corehop_support::atomic_file::Output;
 use corehop_support::format::number::{counted, share};
 use serde_json::{Value, json};
 
-/// Whether it is asked for.
+/// The option that requests it.
 #[derive(Args)]
 pub struct ByArgument {
-    /// Search for a function whose calls go to the core of the object that an argument points to,
-    /// on 2 to --cores cores.
+    /// Search for a function whose calls hop to the core of the object that an argument points to
+    ///
+    /// The search covers 2 to --cores cores (docs/reference/objects.md).
     #[arg(
         long,
+        help_heading = "Search",
+        hide_short_help = true,
         conflicts_with_all = ["functions", "fewer", "sweep", "backend", "repeat_connections",
             "draws", "max_calls", "group_within", "kth_calls", "strategy", "returns",
             "time_limit", "checkpoint", "delegate", "only", "points"]
@@ -37,7 +40,7 @@ impl ByArgument {
     }
 }
 
-/// Searches, tells, and keeps the plan unless it gains nothing.
+/// Searches, prints the result, and writes the plan unless it gains nothing.
 pub fn run(asked: &Asked<'_>) -> Result<(), Failure> {
     let [machine] = asked.machines else {
         let message = "--by-argument searches for one machine";

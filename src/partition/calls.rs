@@ -1,6 +1,6 @@
 //! The options of `corehop partition --delegate`: calls on another core than their callers.
 //!
-//! Alone it asks for calls around a core at home, with `--cores` for calls beside the split.
+//! Alone, it requests calls away from one home core; with `--cores`, calls in addition to a split.
 
 use super::choices::{Aim, How, Returns};
 use crate::failure::{Exit, Failure};
@@ -9,21 +9,25 @@ use clap::Args;
 use corehop_partitioner::candidates::CandidateRule;
 use corehop_partitioner::delegated::Wanted;
 
-/// The options that say which calls.
+/// The options that select the calls.
 #[derive(Args)]
 pub struct Calls {
-    /// Look for so many functions at most whose calls run on another core and come back; all else
-    /// stays at home, or with --cores where the best split has it.
-    #[arg(long, value_name = "FUNCTIONS", value_parser = clap::value_parser!(u32).range(1..=64),
+    /// Maximum number of functions whose calls to delegate to another core
+    ///
+    /// Such a call takes its thread to the other core and back. All else stays on core 0, or, with
+    /// --cores, where the best split has it.
+    #[arg(long, value_name = "FUNCTIONS", help_heading = "Search",
+          value_parser = clap::value_parser!(u32).range(1..=64),
           conflicts_with_all = ["sweep", "fewer", "checkpoint", "kth_calls"])]
     delegate: Option<u32>,
-    /// For --delegate: number of cores beside the one at home.
+    /// For --delegate without --cores: number of cores besides core 0
     #[arg(long, value_name = "CORES", default_value_t = 1, conflicts_with = "cores",
-          requires = "delegate", value_parser = clap::value_parser!(u32).range(1..))]
+          requires = "delegate", help_heading = "Search", hide_short_help = true,
+          value_parser = clap::value_parser!(u32).range(1..))]
     elsewhere: u32,
 }
 
-/// What else was asked, as far as calls depend on it.
+/// The other options that calls depend on.
 pub struct Beside<'a> {
     pub cores: Option<u32>,
     pub functions: Option<u32>,
@@ -34,7 +38,7 @@ pub struct Beside<'a> {
 }
 
 impl Calls {
-    /// Whether calls are looked for.
+    /// Whether the search is for calls.
     pub fn are_asked(&self) -> bool {
         self.delegate.is_some()
     }
@@ -44,7 +48,7 @@ impl Calls {
         self.elsewhere.saturating_add(1)
     }
 
-    /// What makes a function a candidate of what is ranked first: the split, where there is one.
+    /// What makes a function a candidate of what is ranked first: the split, if there is one.
     pub fn rule(&self, beside: &Beside<'_>) -> CandidateRule {
         match (self.delegate, beside.cores) {
             (Some(_), None) => beside.scope.rule_of_calls(),
@@ -52,7 +56,7 @@ impl Calls {
         }
     }
 
-    /// The calls to look for.
+    /// The calls to search for.
     pub fn wanted(&self, beside: &Beside<'_>) -> Option<Wanted> {
         self.delegate.map(|functions| Wanted {
             functions,
@@ -61,7 +65,7 @@ impl Calls {
         })
     }
 
-    /// Refuses what has no meaning with calls.
+    /// Refuses options that have no meaning with calls.
     ///
     /// # Errors
     /// [`Exit::Usage`].

@@ -1,4 +1,4 @@
-//! The choices that `corehop partition` offers by name, and what they mean to the search.
+//! The named values of options of `corehop partition`, and what they mean to the search.
 
 use clap::ValueEnum;
 use corehop_partitioner::backend::Backend;
@@ -10,10 +10,16 @@ use std::time::Duration;
 /// How to search.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum How {
+    /// Whichever of exhaustive and bound costs less; local if there are too many splits and bound
+    /// does not apply
     Auto,
+    /// Evaluate every split
     Exhaustive,
+    /// Branch and bound: proves the result, or reports a lower bound if it ends early
     Bound,
+    /// Local search from a greedy start and random ones
     Local,
+    /// Evaluate splits drawn at random
     Random,
 }
 
@@ -32,8 +38,11 @@ impl How {
 /// What to do about hops when calls return.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Returns {
+    /// Threads stay; hops back are not considered
     Never,
+    /// Threads stay; the report shows what hops back would do
     Tell,
+    /// Threads hop back from the functions for which that is better
     Auto,
 }
 
@@ -47,19 +56,22 @@ impl Returns {
     }
 }
 
-/// Where threads may change core.
+/// Where threads may hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Points {
-    /// At entries of functions.
+    /// At entries of functions
     Entries,
-    /// At the beginning of any code block, in replay only.
+    /// At the beginning of any code block; this shows what the limit to entries costs, and makes no
+    /// plan
     Blocks,
 }
 
-/// How threads will hop.
+/// How threads hop.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum By {
+    /// By a worker of the runtime on each core
     Carrier,
+    /// By sched_setaffinity
     Affinity,
 }
 
@@ -72,15 +84,22 @@ impl By {
     }
 }
 
-/// What to make small.
+/// What to minimize.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Aim {
+    /// L2 misses
     L2,
+    /// L1 misses
     L1,
+    /// L3 misses
     L3,
+    /// L2 misses of instruction fetches
     Fetch,
+    /// L2 misses of loads and stores
     Data,
+    /// Cycles, hops included
     Cycles,
+    /// Cycles until all requests of --connections connections are served
     Throughput,
 }
 
@@ -98,12 +117,12 @@ impl Aim {
     }
 }
 
-/// A time limit that is none.
+/// The text is not a time limit.
 #[derive(Debug, thiserror::Error)]
 #[error("seconds are a number from 0 up")]
 pub struct NotSeconds;
 
-/// Reads a time limit.
+/// Reads a time limit, in seconds.
 pub fn seconds(text: &str) -> Result<Duration, NotSeconds> {
     let seconds = text
         .parse()

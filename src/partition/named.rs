@@ -1,4 +1,5 @@
-//! `--only`: requests to search on that are named instead of drawn, and whether the last is judged.
+//! `--only`: requests to search on that are listed instead of drawn, and whether only the last
+//! counts.
 
 use crate::failure::{Exit, Failure};
 use crate::requests::{RequestList, request_list};
@@ -6,24 +7,31 @@ use clap::Args;
 use corehop_partitioner::requests::Only;
 use corehop_traces::{RequestId, Trace};
 
-/// The options that say so.
+/// The options that list them.
 #[derive(Args)]
 pub struct Named {
-    /// Search on these requests, counted from 0, such as 3,5-9, and no others; none is left to
-    /// judge the result.
-    #[arg(long, value_name = "LIST", value_parser = request_list,
+    /// Search on exactly these requests, counted from 0, such as 3,5-9
+    ///
+    /// No held-out requests remain to evaluate the result. Default: --requests, drawn at random.
+    #[arg(long, value_name = "LIST", value_parser = request_list, help_heading = "Requests",
+          hide_short_help = true,
           conflicts_with_all = ["requests", "all_requests", "sweep", "fewer", "checkpoint"])]
     only: Option<RequestList>,
-    /// For --only: count the last of these requests alone; those before it warm the caches.
-    #[arg(long, requires = "only")]
+    /// For --only: count only the last of these requests; the others warm up the caches
+    #[arg(
+        long,
+        requires = "only",
+        help_heading = "Requests",
+        hide_short_help = true
+    )]
     judge_last: bool,
 }
 
 impl Named {
-    /// The requests named, ascending.
+    /// The listed requests, ascending.
     ///
     /// # Errors
-    /// When the trace has not all of them, or not whole.
+    /// If the trace lacks one of them, or has only a part of it.
     pub fn requests(&self, trace: &Trace) -> Result<Vec<RequestId>, Failure> {
         let known = trace.requests();
         let of = |list: &RequestList| list.of(known.len());
