@@ -1,7 +1,7 @@
-//! `corehop explain`: why a plan does what it does.
+//! `corehop explain`: why a plan reduces misses, or does not.
 //!
 //! The figures come from `corehop_partitioner::attribution`. This file is their command line, and
-//! `text` lays them out as tables.
+//! `text` prints them as tables.
 
 mod modes;
 mod text;
@@ -19,25 +19,38 @@ use corehop_partitioner::attribution::{Question, json};
 use corehop_partitioner::machine_list::{first, for_plan};
 use std::path::PathBuf;
 
-/// Say why a plan does what it does
+/// Explain a plan: show which misses change by core, by function, and by hop
+///
+/// It replays all complete requests on one core and with the plan. The tables show the load of each
+/// core, predicted throughput, working sets, lines lost to stores, and what each hop is worth.
+/// docs/reference/search.md describes them.
 #[derive(Args)]
 #[command(after_help = "Example: corehop explain --plan split.toml bank.trace")]
 pub struct Arguments {
-    /// A trace of the server; the bundled sample (MariaDB under TPC-C) when none is named.
+    /// Trace of the server; default: the bundled sample (MariaDB under TPC-C)
     trace: Option<PathBuf>,
-    /// The plan to explain
+    /// Plan to explain
     #[arg(long, value_name = "PLAN")]
     plan: PathBuf,
-    /// The machine to simulate: a bundled name, `host`, or a TOML file. Default: the plan's
-    #[arg(long, value_name = "NAME|FILE")]
+    /// Machine to simulate: a bundled name, `host`, or a TOML file
+    ///
+    /// Default: the machine of the plan, or the first of several.
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Simulation")]
     machine: Option<String>,
-    /// Let so many requests run before counting starts. Default: half of them
-    #[arg(long, value_name = "REQUESTS")]
+    /// Number of requests to replay before counting starts
+    ///
+    /// Default: half of the complete requests.
+    #[arg(long, value_name = "REQUESTS", help_heading = "Simulation")]
     warm_up: Option<usize>,
-    /// Time between an answer and the connection's next request, for the table of throughput
-    #[arg(long, value_name = "CYCLES", default_value_t = 0)]
+    /// Cycles from an answer to the next request of the connection, for the table of throughput
+    #[arg(
+        long,
+        value_name = "CYCLES",
+        default_value_t = 0,
+        help_heading = "Simulation"
+    )]
     think_time: u64,
-    /// How many functions the tables of functions have
+    /// Number of functions in the tables of functions
     #[arg(long, value_name = "FUNCTIONS", default_value_t = 10)]
     top: usize,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `corehop report`: a plan as one page to look at, that opens from disk anywhere.
+//! `corehop report`: a plan as one HTML page, which opens from disk anywhere.
 //!
 //! The report is made by the crate `corehop-report`; this file is its command line.
 
@@ -19,7 +19,11 @@ use corehop_support::format::number::counted;
 use corehop_traces::Trace;
 use std::path::{Path, PathBuf};
 
-/// Show a plan as a page to look at: accesses, misses, the split, the space searched
+/// Write a plan as an HTML page: accesses, misses before and after, and the split
+///
+/// The page opens from disk and needs no network. The other output options write its pictures and
+/// numbers, or files for other viewers; at least one output is required. docs/guide/report.md shows
+/// how to read the page.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop report split.toml bank.trace -o report.html
@@ -27,32 +31,44 @@ Example: corehop report split.toml bank.trace -o report.html
          corehop report split.toml --perfetto calls.json --folded misses.folded --requests 130
          corehop report split.toml -o report.html --sweep sweep.json")]
 pub struct Arguments {
-    /// The plan to report on
+    /// Plan to report on
     plan: PathBuf,
-    /// A trace of the server. Default: the one that the plan was searched on
+    /// Trace of the server; default: the trace that the plan was searched on
     trace: Option<PathBuf>,
     #[command(flatten)]
     outputs: OutputArguments,
-    /// The machine to simulate: a bundled name, `host`, or a TOML file. Default: the plan's
-    #[arg(long, value_name = "NAME|FILE")]
+    /// Machine to simulate: a bundled name, `host`, or a TOML file
+    ///
+    /// Default: the machine of the plan, or the first of several.
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Simulation")]
     machine: Option<String>,
-    /// Let so many requests run before counting starts. Default: half of them
-    #[arg(long, value_name = "REQUESTS")]
+    /// Number of requests to replay before counting starts
+    ///
+    /// Default: half of the complete requests.
+    #[arg(long, value_name = "REQUESTS", help_heading = "Simulation")]
     warm_up: Option<usize>,
-    /// Show the accesses of these requests, counted from 0, such as 3,5-9. Default: twelve, evenly
-    /// spread
-    #[arg(long, value_name = "LIST", value_parser = request_list)]
+    /// Requests whose accesses to show, counted from 0, such as 3,5-9
+    ///
+    /// Default: twelve of the counted requests, evenly spread.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_parser = request_list,
+        help_heading = "Content"
+    )]
     requests: Option<RequestList>,
-    /// Show the space searched, too, which takes longer than all else: other splits, other numbers
-    /// of cores, other machines
-    #[arg(long)]
+    /// Also show the space searched, which takes several times as long
+    ///
+    /// It has other splits, other numbers of cores, and other machines.
+    #[arg(long, help_heading = "Content")]
     full: bool,
-    /// What is done without --full, as this option once said
+    /// The default, which this option selected in earlier versions.
     #[arg(long, hide = true, conflicts_with = "full")]
     quick: bool,
-    /// Show beside it the best splits for other machines and numbers of cores, which `corehop
-    /// partition --sweep --json` printed into this file
-    #[arg(long, value_name = "FILE")]
+    /// Also show the best splits for other machines and numbers of cores, from this file
+    ///
+    /// `corehop partition --sweep --json` prints such a file.
+    #[arg(long, value_name = "FILE", help_heading = "Content")]
     sweep: Option<PathBuf>,
     #[command(flatten)]
     taken: Taken,
@@ -60,35 +76,41 @@ pub struct Arguments {
     jobs: Jobs,
 }
 
-/// What can be asked for instead of a page, or beside it.
+/// The options of other outputs, which can replace the page.
 const OTHERS: [&str; 6] = ["svg", "csv", "json", "perfetto", "folded", "callgrind"];
 
-/// The options that say so.
+/// The options of outputs.
 #[derive(Args)]
 struct OutputArguments {
-    /// Where to write the page
-    #[arg(short, long, value_name = "HTML", required_unless_present_any = OTHERS)]
+    /// File for the page
+    #[arg(short, long, value_name = "HTML", help_heading = "Output",
+          required_unless_present_any = OTHERS)]
     output: Option<PathBuf>,
-    /// Write the pictures into this folder, as SVG files for papers
-    #[arg(long, value_name = "FOLDER")]
+    /// Folder for the pictures, as SVG files
+    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
     svg: Option<PathBuf>,
-    /// Write the numbers behind the pictures into this folder, as CSV files
-    #[arg(long, value_name = "FOLDER")]
+    /// Folder for the numbers behind the pictures, as CSV files
+    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
     csv: Option<PathBuf>,
-    /// Write the timeline of the requests that --requests names, as JSON for Perfetto and Chrome
-    #[arg(long, value_name = "FILE", requires = "requests")]
+    /// File for a timeline of the requests in --requests, as JSON for Perfetto and Chrome
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "requests",
+        help_heading = "Output"
+    )]
     perfetto: Option<PathBuf>,
-    /// Write L2 misses by call stack, folded as flame graphs read them
-    #[arg(long, value_name = "FILE")]
+    /// File for L2 misses by call stack, in the folded format of flame graphs
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     folded: Option<PathBuf>,
-    /// Write references and L2 misses by function and call, as kcachegrind reads them
-    #[arg(long, value_name = "FILE")]
+    /// File for accesses and L2 misses by function and call, in the format of KCachegrind
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     callgrind: Option<PathBuf>,
     /// Print one JSON object with all numbers
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
-    /// Replace files that are there
-    #[arg(long)]
+    /// Replace existing files
+    #[arg(long, help_heading = "Output")]
     force: bool,
 }
 
@@ -143,7 +165,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Only splits at functions that have cores, at least one for each, are drawn beside the plan.
+/// The space searched has only splits at functions that have cores, at least one for each core.
 fn check_space(plan: &Plan) -> Result<(), Failure> {
     let refused = |why: String| Failure::new(Exit::Usage, why).remedy("leave --full out");
     let has_no_core = |function: &PlannedFunction| function.to.core().is_none();
@@ -163,7 +185,7 @@ fn check_space(plan: &Plan) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The trace named, or else the one that the plan names.
+/// The trace on the command line, or else the trace of the plan.
 fn open(arguments: &Arguments, plan: &Plan) -> Result<(Trace, String), Failure> {
     if arguments.trace.is_some() || bundled::is_bundled(&plan.trace) {
         return arguments.taken.open_or_bundled(arguments.trace.as_deref());
