@@ -1,7 +1,6 @@
 //! `corehop patch`: writes a plan's hops into a copy of a server's binary, or checks such a copy.
 //!
-//! The work and its promises are the patcher crate's; here they become words for people and for
-//! scripts.
+//! The crate `corehop-patcher` does the work; this file prints the result as text and as JSON.
 
 use crate::console;
 use crate::failure::{Exit, Failure};
@@ -18,44 +17,53 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Write a plan's hops into copies of the binaries that it names
+/// Write the hops of a plan into copies of the server's binaries
 ///
-/// A plan may name functions of a program and of its libraries: each gets a copy, all of them or
-/// none. The copies load corehop's runtime, which is written beside them; keep the folder together.
-/// How they hop is chosen when the program starts: COREHOP_BACKEND=auto (default), affinity,
-/// carrier, count or off; COREHOP_CPUS=0,2 names the CPU of each plan core; COREHOP_STATS=FILE
-/// writes counts as JSON at exit (%p becomes the process id).
+/// A plan may name functions of a program and of its libraries. Each file gets a copy, all of them
+/// or none. The originals do not change.
+///
+/// The copies load corehop's runtime, which is written into the same folder. Keep the folder
+/// together.
+///
+/// Environment variables control the patched program when it starts. COREHOP_BACKEND=auto
+/// (default), affinity, carrier, count, or off selects how threads hop. COREHOP_CPUS=0,2 sets the
+/// CPU of each core of the plan. COREHOP_STATS=FILE writes counts as JSON at exit; %p in the name
+/// is the process id.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop patch --plan split.toml /usr/sbin/mariadbd -o mariadbd.hop
          corehop patch --verify mariadbd.hop --original /usr/sbin/mariadbd
          corehop patch --list-unsafe /usr/sbin/mariadbd")]
 pub struct Arguments {
-    /// The programs and libraries to patch, where they are not at the paths that the plan gives;
-    /// they are only read
+    /// Programs and libraries to patch
+    ///
+    /// Default: the files at the paths in the plan.
     binaries: Vec<PathBuf>,
-    /// The plan, as `corehop partition` writes it
+    /// Plan, as `corehop partition` writes it
     #[arg(long, value_name = "FILE", required_unless_present_any = ["verify", "list_unsafe"])]
     plan: Option<PathBuf>,
-    /// Where to write the patched copy; of a plan for several files, the folder for all
+    /// File for the patched copy; for a plan with several files, the folder for all copies
     #[arg(short, long, value_name = "FILE", visible_alias = "out")]
     #[arg(required_unless_present_any = ["verify", "list_unsafe"])]
     output: Option<PathBuf>,
-    /// Overwrite an existing output
+    /// Replace an existing output
     #[arg(long)]
     force: bool,
-    /// Check every promise made about a patched file instead
+    /// Check a patched file instead: its hooks, and that everything else is unchanged
+    ///
+    /// Exit code 1 if something is wrong.
     #[arg(long, value_name = "FILE")]
     #[arg(conflicts_with_all = ["binaries", "plan", "output", "list_unsafe"])]
     verify: Option<PathBuf>,
-    /// With --verify: the file it must have been made from
+    /// With --verify: original of the patched file, to compare with
     #[arg(long, value_name = "FILE", requires = "verify")]
     original: Option<PathBuf>,
-    /// List the functions of a binary that cannot be patched, or not in mode "call", and why,
-    /// instead
+    /// List the functions of a binary that cannot be patched instead, with the reasons
+    ///
+    /// The list includes functions that can be patched, but not as delegated calls (mode "call").
     #[arg(long, value_name = "BINARY", conflicts_with_all = ["binaries", "plan", "output"])]
     list_unsafe: Option<PathBuf>,
-    /// Report as JSON
+    /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
 }

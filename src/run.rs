@@ -1,10 +1,11 @@
-//! `corehop run`: starts a program hopping as a plan says, or posting system calls, without a
+//! `corehop run`: starts a program with the hops of a plan, or with posted system calls, without a
 //! patched file.
 //!
-//! What patched files would hold goes to the program as an open file in memory, and the runtime,
-//! another one, as the first library in LD_PRELOAD; the runtime puts the hooks in place before
-//! main(). corehop then becomes the program, so signals, exit code and process id are its own.
-//! Rejected: staying as a parent that traces its child, which stops every debugger from doing so.
+//! The program gets what patched files would hold as an open file in memory. It gets the runtime,
+//! another such file, as the first library in LD_PRELOAD. The runtime puts the hooks in place
+//! before main(). corehop then becomes the program, so signals, exit code, and process id are those
+//! of the program. Rejected: to stay as a parent that traces its child, because no debugger could
+//! then trace it.
 
 use crate::console;
 use crate::failure::{Exit, Failure};
@@ -20,40 +21,50 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Start a program with a plan's hops put in place in memory; no file is changed
+/// Start a program with the hops of a plan, or with posted system calls; no file changes
 ///
-/// Or with system calls posted to another core or made in batches, with a plan or without one.
+/// The hooks are put in place in memory before main(). Posted system calls are made on another core
+/// or in batches; they need no plan.
 ///
-/// The program takes the same variables as a patched one: COREHOP_BACKEND, COREHOP_CPUS,
-/// COREHOP_STATS and the others. It starts with all hooks in place, or not at all: then the reason
-/// is on standard error and the exit code is 5. Every library that the plan names must be loaded
-/// when the program starts. Forked workers keep their hooks; other programs that it starts have
-/// none.
+/// The program uses the environment variables of a patched one: COREHOP_BACKEND, COREHOP_CPUS,
+/// COREHOP_STATS, and others (docs/reference/environment.md).
+///
+/// The program starts with all hooks or not at all. Otherwise corehop prints the reason and exits
+/// with code 5. Every library that the plan names must be loaded when the program starts. Forked
+/// workers keep their hooks; other programs that it starts have none.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop run --plan split.toml -- redis-server --port 7000
          COREHOP_BACKEND=count COREHOP_STATS=hops.json corehop run --plan split.toml -- mariadbd
          corehop run --system-calls read,write,poll@batch -- mariadbd")]
 pub struct Arguments {
-    /// The plan, as `corehop partition` writes it
+    /// Plan, as `corehop partition` writes it
     #[arg(long, value_name = "FILE", required_unless_present = "system_calls")]
     plan: Option<PathBuf>,
-    /// Post these calls of libc: `read,write@1` on core 1 of the plan, `read,write@batch` many at a
-    /// time by io_uring, `read,write@batch:1` by a thread of the kernel on core 1,
-    /// `read,write@yield` where they are (docs/reference/system-calls.md). Sets COREHOP_SYSCALLS,
-    /// and the tunable of libc that carriers need
+    /// System calls to post, and where to make them, such as recv,send,poll@batch
+    ///
+    /// The names are those of libc. `read,write@1` makes them on core 1 of the plan.
+    /// `read,write@batch` makes them in batches by io_uring. `read,write@batch:1` leaves them to a
+    /// kernel thread on core 1. `read,write@yield` lets other threads run first; the calls stay
+    /// where they are.
+    ///
+    /// It sets COREHOP_SYSCALLS, and the tunable of libc that carriers need
+    /// (docs/reference/system-calls.md).
     #[arg(long, value_name = "CALLS@WHERE", value_parser = checked)]
     system_calls: Option<String>,
-    /// Have a core go on with threads that came by the same hook, up to so many in turn, before it
-    /// takes one that came by another (docs/reference/carrier.md, *Cohorts*). Sets COREHOP_COHORT,
-    /// and the tunable of libc that carriers need
+    /// Maximum number of threads of one hook that a core runs in a row
+    ///
+    /// The core then takes a thread that came by another hook. It sets COREHOP_COHORT, and the
+    /// tunable of libc that carriers need (docs/reference/carrier.md, *Cohorts*). Default: cores do
+    /// not group threads by hook.
     #[arg(long, value_name = "THREADS", value_parser = clap::value_parser!(u32).range(1..=1024))]
     cohort: Option<u32>,
-    /// Where the hooks cannot be put in place, as after an upgrade of the program, say why and
-    /// start it without them
+    /// Start the program without hooks if they cannot be put in place
+    ///
+    /// This can happen after an upgrade of the program. corehop prints the reason.
     #[arg(long)]
     or_unhooked: bool,
-    /// The program, looked for on PATH, and its arguments
+    /// Program, found in PATH, and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
