@@ -78,7 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     verdict(&report)
 }
 
-/// What scripts are told: whether the gain is what was required, and whether there is a loss.
+/// The exit code for scripts: whether the gain is as required, and whether there is a loss.
 fn verdict(report: &Report<'_>) -> Result<(), Failure> {
     let comparison = &report.comparison;
     if let Some(percent) = report.arguments.require_gain

@@ -7,17 +7,21 @@ use corehop_measure::rounds::Limits;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Measure whether a plan, or posted system calls, make a server faster, on this machine
+/// Measure whether a plan or posted system calls make a server faster on this machine
 ///
-/// COMMAND is started anew for each trial: as it is, then with the plan's hops put in place in
-/// memory (or as --patched FILE) and its system calls posted, in turn. When it is ready, --load is
-/// run as a shell command, some times to warm up and once to count. Without --load, COMMAND must
-/// end by itself and is the load.
+/// It starts COMMAND alternately as it is and with the plan, in rounds. The plan's hops are put in
+/// place in memory, or --patched names a patched file. It reports the ratio of the throughputs with
+/// its 95 % interval, and a verdict.
 ///
-/// Throughput is the number that --throughput finds in what the load prints, or how often --count
-/// was called a second, or else how many such loads fit into a second. How the patched server hops
-/// is chosen by COREHOP_BACKEND (carrier where that is not set, or affinity where carriers cannot
-/// be used here) and COREHOP_CPUS; to give both sides the same CPUs, start corehop under taskset.
+/// When the server is ready, --load runs as a shell command: first to warm up, then to count.
+/// Without --load, COMMAND must end without help, and is its own load.
+///
+/// Throughput is the number that --throughput finds in the output of the load. With --count it is
+/// calls of a function per second, and otherwise loads per second.
+///
+/// COREHOP_BACKEND selects how the patched server hops. Default: carrier, or affinity if this
+/// machine cannot use carriers. COREHOP_CPUS selects the CPUs of the plan's cores. To give both
+/// sides the same CPUs, start corehop under taskset.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop measure --plan split.toml --load \"redis-benchmark -p 7000 -q -t get -n 100000\" \
@@ -25,68 +29,103 @@ Example: corehop measure --plan split.toml --load \"redis-benchmark -p 7000 -q -
          corehop measure --plan split.toml --require-gain 2 -- sqlite3 bank.db \".read queries.sql\"
          corehop measure --system-calls read,write,poll@batch --load ... -- mariadbd
 
-Exit code 1 when --require-gain is not met; 8 when the patched server is slower; 7 when the server
-or the load fails.")]
+Exit code 1 if --require-gain is not met, 8 if the patched server is slower, 7 if the server or the
+load failed.")]
 pub struct Arguments {
-    /// The plan, as `corehop partition` writes it
-    #[arg(long, value_name = "FILE", required_unless_present = "system_calls")]
+    /// Plan, as `corehop partition` writes it
+    #[arg(
+        long,
+        value_name = "FILE",
+        required_unless_present = "system_calls",
+        help_heading = "Patched side"
+    )]
     pub(super) plan: Option<PathBuf>,
-    /// Have the patched server post these calls of libc, as `corehop run --system-calls` does: with
-    /// a plan, or without one
-    #[arg(long, value_name = "CALLS@WHERE", value_parser = checked)]
+    /// System calls that the patched server posts, such as recv,send,poll@batch
+    ///
+    /// The value has the form of `corehop run --system-calls`. A plan is then optional.
+    #[arg(
+        long,
+        value_name = "CALLS@WHERE",
+        value_parser = checked,
+        help_heading = "Patched side"
+    )]
     pub(super) system_calls: Option<String>,
-    /// Have cores of the patched server take up to so many threads of one hook in turn, as `corehop
-    /// run --cohort` does
-    #[arg(long, value_name = "THREADS", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    /// Maximum number of threads of one hook that a core of the patched server runs in a row
+    ///
+    /// It is the same as `corehop run --cohort`. Default: cores do not group threads by hook.
+    #[arg(long, value_name = "THREADS", help_heading = "Patched side", hide_short_help = true,
+          value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(super) cohort: Option<u32>,
-    /// Start this file, which `corehop patch` wrote, instead of putting hooks in place in memory
-    #[arg(long, value_name = "FILE")]
+    /// Patched file to start, written by `corehop patch`
+    ///
+    /// Default: the hooks are put in place in memory.
+    #[arg(long, value_name = "FILE", help_heading = "Patched side")]
     pub(super) patched: Option<PathBuf>,
     #[command(flatten)]
     pub(super) under: LoadOptions,
-    /// How often original and patched take turns
-    #[arg(long, value_name = "NUMBER", default_value_t = 10,
+    /// Number of rounds; each measures the original and the patched server once
+    #[arg(long, value_name = "NUMBER", default_value_t = 10, help_heading = "Measurement",
           value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(super) rounds: u32,
-    /// Go on after these rounds until the interval is no wider than this to either side, or a tenth
-    /// of the change
-    #[arg(long, visible_alias = "precision", value_name = "PERCENT", value_parser = width)]
+    /// After --rounds, continue until the interval is within this many percent to either side
+    ///
+    /// An interval within a tenth of the change is enough too. Default: no further rounds.
+    #[arg(long, visible_alias = "precision", value_name = "PERCENT",
+          help_heading = "Measurement", value_parser = width)]
     pub(super) within: Option<f64>,
-    /// Measure no more rounds than this, even if the interval is wider then
+    /// Maximum number of rounds with --within, even if the interval is still wider
     #[arg(long, value_name = "NUMBER", requires = "within", default_value_t = 100,
+          help_heading = "Measurement", hide_short_help = true,
           value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(super) max_rounds: u32,
-    /// Count calls of this function of the plan instead, on both sides: the original then has the
-    /// hooks too, but they only count
+    /// Count calls of this function of the plan, on both sides, instead of loads
+    ///
+    /// The original then has the hooks too, but they only count.
     #[arg(
         long,
         value_name = "SYMBOL",
         requires_all = ["load", "plan"],
-        conflicts_with = "throughput"
+        conflicts_with = "throughput",
+        help_heading = "Measurement",
+        hide_short_help = true
     )]
     pub(super) count: Option<String>,
-    /// Replay this trace, to say beside what was measured what was to be expected
-    #[arg(long, value_name = "TRACE", requires = "plan")]
+    /// Trace to replay, to report the predicted change with the measured one
+    #[arg(
+        long,
+        value_name = "TRACE",
+        requires = "plan",
+        help_heading = "Prediction"
+    )]
     pub(super) trace: Option<PathBuf>,
-    /// The machine to replay it on: a bundled name, `host`, or a TOML file. Default: the plan's
-    #[arg(long, value_name = "NAME|FILE", requires = "trace")]
+    /// Machine to simulate for --trace: a bundled name, `host`, or a TOML file
+    ///
+    /// Default: the machine of the plan, or the first of several.
+    #[arg(
+        long,
+        value_name = "NAME|FILE",
+        requires = "trace",
+        help_heading = "Prediction",
+        hide_short_help = true
+    )]
     pub(super) machine: Option<String>,
-    /// How many connections the load keeps busy, for what was to be expected
+    /// Number of connections that the load keeps busy, for the predicted throughput
     #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "trace",
+          help_heading = "Prediction", hide_short_help = true,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(super) connections: u32,
-    /// Fail unless the whole interval lies at least so many percent above no change
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    /// Exit with code 1 unless the whole interval is at least this many percent above no change
+    #[arg(long, value_name = "PERCENT", help_heading = "Output", value_parser = percent)]
     pub(super) require_gain: Option<f64>,
     /// Print one JSON object instead of the table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(super) json: bool,
-    /// The original program, looked for on PATH, and its arguments
+    /// Original program, found in PATH, and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(super) command: Vec<OsString>,
 }
 
-/// A text is no gain.
+/// The text is not a gain.
 #[derive(Debug, thiserror::Error)]
 #[error("a gain is a number of percent, such as 2.5")]
 struct NoPercent;
@@ -99,7 +138,7 @@ fn percent(text: &str) -> Result<f64, NoPercent> {
 }
 
 impl Arguments {
-    /// When enough was measured.
+    /// When to end the rounds.
     pub(super) fn limits(&self) -> Limits {
         match self.within {
             None => Limits::fixed(self.rounds),
