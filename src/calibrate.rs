@@ -1,7 +1,7 @@
-//! `corehop calibrate`: measures this machine, and keeps that as a machine file.
+//! `corehop calibrate`: measures this machine, and writes the result as a machine file.
 //!
-//! The measuring is `corehop_measure::calibration`; this file is its command line: where the file
-//! goes, what is said of a machine that was busy, and a table for people.
+//! `corehop_measure::calibration` measures; this file is its command line: where the file goes,
+//! what is reported if the machine was busy, and the table.
 
 use crate::console;
 use crate::failure::{Exit, Failure};
@@ -18,28 +18,31 @@ use corehop_support::atomic_file::{Output, PUBLIC};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Measure this machine's caches, cores and hops, for `--machine host`
+/// Measure the caches, cores, and hops of this machine, for `--machine host`
 ///
-/// It takes about half a minute, during which nothing else should run: latency of each cache and of
-/// memory, how much of each level there is, a line from core to core, and hops by every backend.
-/// The result is a machine file; where `--machine host` looks for it, that is this machine from
-/// then on. On a machine that was busy nothing is written.
+/// It takes about half a minute; nothing else should run meanwhile. It measures the latency and
+/// size of each cache, the latency of memory, and transfers of a line between cores. It also
+/// measures hops by every backend.
+///
+/// The result is a machine file. Written to its default place, `--machine host` uses it from then
+/// on. If the machine was busy, nothing is written.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop calibrate
          corehop calibrate -o host.toml --json
 
-Exit code 5 when the readings lie too far apart, or other programs ran: nothing is written then.")]
+Exit code 5 if the readings differ too much or other programs ran; nothing is written then.")]
 pub struct Arguments {
-    /// Where to write the machine file; `-` for standard output. Default: where `--machine host`
-    /// looks for it, $COREHOP_HOST or corehop/host.toml in the folder for configuration; one that
-    /// is there is replaced
+    /// File for the machine; `-` for standard output
+    ///
+    /// Default: where `--machine host` finds it. That is $COREHOP_HOST, or corehop/host.toml in the
+    /// folder for configuration. An existing file there is replaced.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write it though the machine was busy, and in the place of an existing file
+    /// Write the file even if the machine was busy, and replace an existing file
     #[arg(long)]
     force: bool,
-    /// Measure for a few seconds, and nothing well: to see that all of it works here
+    /// Take only seconds, to check that every measurement works here; the figures are useless
     #[arg(long)]
     quick: bool,
     /// Print one JSON object instead of the table
@@ -82,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Known before anything is measured: no measurement must be lost.
+/// Opened before anything is measured: no measurement must be lost.
 fn output(arguments: &Arguments) -> Result<(Output, Folders), Failure> {
     if let Some(path) = &arguments.output {
         return Ok((Output::at(path, arguments.force)?, Folders(Vec::new())));

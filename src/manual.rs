@@ -1,5 +1,5 @@
-//! `corehop completions` and `corehop man`: made from the very definitions that read the command
-//! line, so that they cannot say anything else.
+//! `corehop completions` and `corehop man`: made from the definitions that parse the command line,
+//! so that they always agree with it.
 
 use crate::failure::{Exit, Failure};
 use clap::{Args, Command};
@@ -9,24 +9,26 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Print what makes a shell complete corehop's subcommands and options
+/// Print a script with which a shell completes the commands and options of corehop
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop completions bash > ~/.local/share/bash-completion/completions/corehop
          corehop completions zsh > ~/.zfunc/_corehop
          corehop completions fish > ~/.config/fish/completions/corehop.fish")]
 pub struct Completions {
-    /// The shell
+    /// Shell to print the script for
     shell: Shell,
 }
 
-/// Write the manual pages, one for corehop and one for each subcommand
+/// Write the manual pages: one for corehop and one for each command
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop man ~/.local/share/man/man1
 Then:    man corehop-partition")]
 pub struct Man {
-    /// The folder to write them to; it is made where it does not exist
+    /// Folder for the pages
+    ///
+    /// It is created if it does not exist. Existing pages in it are replaced.
     folder: PathBuf,
 }
 

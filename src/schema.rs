@@ -1,4 +1,4 @@
-//! `corehop schema`: what the JSON of each command looks like, as a JSON Schema.
+//! `corehop schema`: the JSON Schema of the JSON of each command.
 //!
 //! The schemas are files of `configs/schemas/`, kept by hand and strict: a key that one does not
 //! name is an error, and the tests hold what the commands print to them. What several have in
@@ -12,15 +12,15 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde_json::{Map, Value};
 
-/// Print the JSON Schema of a command's JSON, or list those that there are
+/// Print the JSON Schema of a command's JSON, or list the schemas
 ///
-/// They are of draft 2020-12. A command may have several, one for each kind of output.
+/// The schemas use draft 2020-12. A command with several kinds of output has a schema for each.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop schema
          corehop schema partition > partition.schema.json")]
 pub struct Arguments {
-    /// Which one; all are listed when none is named
+    /// Schema to print; default: list all
     #[arg(value_parser = PossibleValuesParser::new(NAMED.map(|(name, _)| name)))]
     name: Option<String>,
 }
