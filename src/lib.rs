@@ -1,8 +1,8 @@
-//! The command line of `corehop`: record what a server references, find where its threads should
-//! change core, patch it.
+//! The command line of `corehop`: record the memory accesses of a server, find where its threads
+//! should hop to another core, and patch it.
 //!
-//! Each subcommand is one file of this folder and one stage of the pipeline. None prints by itself:
-//! `console` does, and lets no text from a file act on a terminal.
+//! Each subcommand is one file of this folder and one stage of the pipeline. All print through
+//! `console`, which lets no text from a file act on a terminal.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -61,8 +61,10 @@ struct Cli {
     command: Command,
     #[command(flatten)]
     verbosity: console::Verbosity,
-    /// Read options from this file. Default: corehop.toml in the working directory, if it is there
-    /// and nobody else can write it (docs/reference/configuration.md)
+    /// Configuration file to read options from
+    ///
+    /// Default: corehop.toml in the working directory, if it exists and nobody else can write it
+    /// (docs/reference/configuration.md).
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<std::path::PathBuf>,
 }
@@ -96,33 +98,33 @@ enum Command {
 }
 
 const PARTS: &str = "\
-`corehop optimize` does the whole job. Its parts, for who wants to look closer or change one:
+`corehop optimize` does the whole job. The other commands are its stages, to inspect or change one:
 record the server, partition the trace, explain or report the plan, measure it, and patch or run
 the server with it.";
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  check, patch --verify or measure --require-gain looked and found something wrong;
-     optimize found that nothing pays, screen that nothing can, or functions none
-  2  the command line makes no sense
-  3  an input is missing, damaged or not what it should be
-  4  an output cannot be written, or exists and --force was not given
-  5  refused, because it would not be safe, or a plan that would not pay; of `run`: not started;
-     of `calibrate`: the machine was busy
-  6  this machine lacks something (QEMU, the plugin, the symbolizer; a scheduler; CPUs)
-  7  the server that was started, or the load on it, failed
-  8  measure has shown that the patched server is slower
+  1  check or patch --verify found a problem, or the gain of measure --require-gain was not met;
+     optimize found no speedup, screen found that none is possible, functions found no function
+  2  the command line is invalid
+  3  an input is missing, damaged, or invalid
+  4  an output cannot be written, or it exists and --force was not given
+  5  refused: it would be unsafe, or the evidence is against the plan; `run`: the program was not
+     started; `calibrate`: the machine was busy
+  6  this machine lacks something (QEMU, the plugin, the symbolizer, a scheduler, or CPUs)
+  7  the server or the load on it failed
+  8  measure showed that the patched server is slower
   130  interrupted";
 
-/// Lets a command end quietly when whoever reads its output has gone, as `head` does; Rust's
-/// start-up code ignores the signal instead, and a failed print would then panic.
+/// Lets a command end quietly when the reader of its output ends first, as `head` does. Rust's
+/// start-up code ignores that signal, and a failed print would then panic.
 pub fn end_with_the_reader() {
     // SAFETY: no other thread runs yet, and the default action needs no handler to stay valid.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
 }
 
-/// Does what the command line asks for; the exit code says what came of it.
+/// Runs the command line, and returns its exit code.
 pub fn run() -> ExitCode {
     let words = configuration::completed(std::env::args_os(), &Cli::command());
     let words = match words {
