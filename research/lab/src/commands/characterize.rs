@@ -1,7 +1,7 @@
-//! `corehop-lab characterize`: what is known of a function before it is delegated.
+//! `corehop-lab characterize`: which lines a function keeps to itself, before it is delegated.
 //!
 //! The library of this crate finds it; this file is its command line, and `text` and
-//! `json` write it down. Each function stands for a plan that delegates it alone (`mode = "call"`).
+//! `json` print it. Each function stands for a plan that delegates only it (`mode = "call"`).
 
 mod classes;
 mod json;
@@ -29,36 +29,53 @@ use corehop_traces::{FunctionId, RequestId, Trace};
 use std::path::PathBuf;
 use told::{Draws, Told};
 
-/// Say what each function keeps to itself, and what delegating it would do
+/// Classify the cache lines of functions, and replay the gain of delegating each
+///
+/// For each function it reports which lines only the function accesses, which are a connection's,
+/// and what caches lose by its accesses. Then it replays a plan that delegates only the calls of
+/// that function. research/characterize.md describes each figure.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop-lab characterize bank.trace --top 20
 Then:    corehop-lab characterize bank.trace --functions parse_sql,mysql_execute_command
-         corehop-lab characterize --perf-script samples.txt --functions parse_sql
-research/characterize.md says what each figure means.")]
+         corehop-lab characterize --perf-script samples.txt --functions parse_sql")]
 pub struct Arguments {
-    /// The trace to look at; the bundled sample (MariaDB under TPC-C) when none is named.
+    /// Trace to characterize; default: the bundled sample (MariaDB under TPC-C)
     trace: Option<PathBuf>,
-    /// The functions to tell of, by name or symbol, instead of the candidates
+    /// Functions to report, by name or symbol
+    ///
+    /// Default: the candidates for delegated calls.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     functions: Vec<String>,
-    /// How many functions are shown, with their gain, best first by the rule of thumb
+    /// Number of functions to report with their gain, the best by the rule of thumb first
+    ///
+    /// With --functions, all of those are reported.
     #[arg(long, value_name = "FUNCTIONS", default_value_t = 10)]
     top: usize,
-    /// Replay every function's gain, and say how well the rule of thumb foretells it
+    /// Replay the gain of every function, and correlate it with the rule of thumb
     #[arg(long)]
     correlate: bool,
-    /// Say also what one in so many of the accesses would tell, as a profiler samples them, and how
-    /// wrong that is; --seed decides which
-    #[arg(long, value_name = "ACCESSES", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Also estimate the classes from samples, one in this many accesses, and report the error
+    ///
+    /// The samples are drawn from the trace as a profiler draws them; --seed determines which.
+    /// Default: no samples.
+    #[arg(long, value_name = "ACCESSES", hide_short_help = true,
+          value_parser = clap::value_parser!(u64).range(1..))]
     sample: Option<u64>,
-    /// Take a profiler's samples instead of a trace: a file as `perf script -F
-    /// tid,event,addr,ip,sym` prints it of loads and stores with their calls
+    /// Read the samples of a profiler from this file, instead of a trace
+    ///
+    /// `perf script -F tid,event,addr,ip,sym` prints such a file, for samples of loads and stores
+    /// with their calls.
     #[arg(long, value_name = "FILE", requires = "functions",
           conflicts_with_all = ["trace", "correlate", "sample"])]
     perf_script: Option<PathBuf>,
-    /// The machine to simulate: a bundled name, `host`, or a TOML file
-    #[arg(long, value_name = "NAME|FILE", default_value = "xeon-e5-2620-v4")]
+    /// Machine to simulate: a bundled name, `host`, or a TOML file
+    #[arg(
+        long,
+        value_name = "NAME|FILE",
+        default_value = "xeon-e5-2620-v4",
+        help_heading = "Simulation"
+    )]
     machine: String,
     #[command(flatten)]
     scope: Scope,
@@ -129,8 +146,8 @@ fn tell(
     }
 }
 
-/// Those named, or all candidates: each of a group by itself, since calls that begin together need
-/// not end together.
+/// The functions of `--functions`, or all candidates: each of a group separately, because calls
+/// that begin together need not end together.
 fn functions(
     arguments: &Arguments,
     trace: &Trace,

@@ -23,25 +23,30 @@ use std::time::Duration;
 /// How often it is looked whether it has ended, or a signal has come.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Search many traces for many machines, as tasks on Dask, and compare: which server gains where
+/// Search many traces for many machines as tasks on Dask, and compare which server gains where
 ///
-/// The sweep's file names traces (files, patterns, or URLs that fsspec opens), machines, numbers of
-/// cores and objectives; each combination is one `corehop partition`. What is done is kept: the
-/// same command does only what is missing, and tries again what failed. The folder of results gets
-/// results.parquet and index.html. Exit code 1: some searches failed, and the table says why.
+/// The sweep file lists traces (files, patterns, or URLs for fsspec), machines, numbers of cores,
+/// and objectives. Each combination is one `corehop partition`.
+///
+/// Results are kept. The same command does only what is missing, and tries failed searches again.
+/// The folder of results gets results.parquet and index.html. Exit code 1 if some searches failed;
+/// the table shows why.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop-lab fleet sweep.toml
          corehop-lab fleet sweep.toml --on tcp://head-node:8786")]
 pub struct Arguments {
-    /// The sweep's file; research/fleet.md says what it holds
+    /// Sweep file (research/fleet.md describes it)
     #[arg(required_unless_present = "list_machines")]
     sweep: Option<PathBuf>,
-    /// The address of a Dask scheduler, or the file that it wrote; without it, workers are
-    /// processes of this machine
+    /// Dask scheduler to use: its address, or the file that it wrote
+    ///
+    /// Default: worker processes on this machine.
     #[arg(long, value_name = "SCHEDULER")]
     on: Option<String>,
-    /// Number of worker processes on this machine. Default: one a CPU
+    /// Number of worker processes on this machine
+    ///
+    /// Default: one for each CPU.
     #[arg(long, value_name = "NUMBER", conflicts_with = "on",
           value_parser = clap::value_parser!(u16).range(1..))]
     workers: Option<u16>,
@@ -49,10 +54,12 @@ pub struct Arguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 1,
           value_parser = clap::value_parser!(u16).range(1..))]
     threads: u16,
-    /// The folder of results. Default: the sweep's name, ending in .results
+    /// Folder for the results
+    ///
+    /// Default: the name of the sweep file, with the ending .results.
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
-    /// Print the machines that come with corehop, as a JSON object of their files' texts, and end
+    /// Print the bundled machines as a JSON object of their files' texts, and exit
     #[arg(long, exclusive = true)]
     list_machines: bool,
 }

@@ -6,13 +6,13 @@ use corehop::console;
 use corehop::failure::Failure;
 use corehop::schema::{DEFINITIONS, listed, printed};
 
-/// Print the JSON Schema of a command's JSON, or list those that exist
+/// Print the JSON Schema of a command's JSON, or list the schemas
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop-lab schema
          corehop-lab schema characterize > characterize.schema.json")]
 pub struct Arguments {
-    /// The schema to print; default: list all
+    /// Schema to print; default: list all
     #[arg(value_parser = PossibleValuesParser::new(NAMED.map(|(name, _)| name)))]
     name: Option<String>,
 }
