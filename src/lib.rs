@@ -213,6 +213,20 @@ mod tests {
     }
 
     #[test]
+    fn options_are_accepted_by_their_earlier_names() {
+        for words in [
+            "corehop partition --draws 1 --anyway",
+            "corehop partition --only 1,2 --judge-last",
+            "corehop partition --delegate f --elsewhere 2",
+            "corehop run --or-unhooked --plan plan.toml -- server",
+            "corehop optimize --anyway --load drive -- server",
+        ] {
+            let parsed = Cli::try_parse_from(words.split(' '));
+            assert!(parsed.is_ok(), "{words}: {}", parsed.err().unwrap());
+        }
+    }
+
+    #[test]
     fn every_subcommand_has_examples_that_it_accepts() {
         for subcommand in Cli::command().get_subcommands() {
             let name = subcommand.get_name();

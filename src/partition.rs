@@ -102,7 +102,12 @@ pub struct Arguments {
     #[arg(long, help_heading = "Output")]
     force: bool,
     /// Write the plan even if the evidence is against it, but never replace an existing file
-    #[arg(long, help_heading = "Output", hide_short_help = true)]
+    #[arg(
+        long = "ignore-verdict",
+        alias = "anyway",
+        help_heading = "Output",
+        hide_short_help = true
+    )]
     anyway: bool,
     /// Machines to simulate: bundled names, `host`, or TOML files, each with an optional weight
     ///
@@ -135,12 +140,7 @@ pub struct Arguments {
     /// Backend whose hop cost counts in all cycles
     ///
     /// Default: cycles count the machine's hop cost, and the verdict reports each backend.
-    #[arg(
-        long,
-        value_enum,
-        help_heading = "Simulation",
-        hide_short_help = true
-    )]
+    #[arg(long, value_enum, help_heading = "Simulation", hide_short_help = true)]
     backend: Option<By>,
     /// For --objective throughput: number of connections that share the cores
     ///
@@ -158,7 +158,7 @@ pub struct Arguments {
     ///
     /// The plan is that of the first search. The report shows how much the verdicts differ. Unless
     /// --strategy selects another one, the other searches are local searches.
-    #[arg(long, default_value_t = 3, help_heading = "Search", hide_short_help = true,
+    #[arg(long = "resamples", alias = "draws", default_value_t = 3, help_heading = "Search", hide_short_help = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     draws: u32,
     #[command(flatten)]

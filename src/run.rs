@@ -62,7 +62,7 @@ pub struct Arguments {
     /// Start the program without hooks if they cannot be put in place
     ///
     /// This can happen after an upgrade of the program. corehop prints the reason.
-    #[arg(long)]
+    #[arg(long = "fallback-unpatched", alias = "or-unhooked")]
     or_unhooked: bool,
     /// Program, found in PATH, and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]

@@ -205,7 +205,7 @@ fn what_a_search_finds_is_told() {
         "--machine",
         "tiny.toml",
     ];
-    let few = ["--requests", "3", "--draws", "2"];
+    let few = ["--requests", "3", "--resamples", "2"];
     let search = |more: &'static [&str]| [&search[..], &few, more].concat();
     shown(&folder, &search(&["-v"]));
     shown_to_scripts(&folder, &search(&["--json"]));

@@ -121,7 +121,7 @@ pub fn measure(folder: &Path, numbers: &str, more: &[&str]) -> Output {
     let load = recorded(folder, numbers);
     let trace = trace();
     let trace = trace.to_str().unwrap();
-    let mut arguments = vec!["--load", &load, "--trace", trace, "--anyway"];
+    let mut arguments = vec!["--load", &load, "--trace", trace, "--ignore-verdict"];
     arguments.extend(["--throughput", "rate ([0-9]+)", "--warm-up", "0"]);
     arguments.extend(more);
     optimize(folder, &arguments).output().unwrap()
@@ -320,7 +320,7 @@ fn after_an_interrupt_neither_server_nor_load_is_left_and_the_recording_is() {
     let trace = trace();
     let trace = trace.to_str().unwrap();
     let recording = ["--load", load];
-    let measuring = ["--load", load, "--trace", trace, "--anyway"];
+    let measuring = ["--load", load, "--trace", trace, "--ignore-verdict"];
     for arguments in [&recording[..], &measuring[..]] {
         let folder = folder();
         let log = std::fs::File::create(folder.path().join("log")).unwrap();

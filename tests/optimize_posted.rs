@@ -262,7 +262,13 @@ fn posted_calls_that_were_lucky_in_two_rounds_lose_the_race_against_a_steady_pla
                 posted; [ $(wc -l < posted) -le 2 ] || rate=100; fi; echo rate $rate";
     let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
         .current_dir(folder.path())
-        .args(["optimize", "--trace", &trace(), "--anyway", "--json"])
+        .args([
+            "optimize",
+            "--trace",
+            &trace(),
+            "--ignore-verdict",
+            "--json",
+        ])
         .args(["--warm-up", "0", "--load", load])
         .args(["--throughput", "rate ([0-9]+)", "--", "./server", "threads"])
         .output()

@@ -16,7 +16,7 @@ const PARTITION: [&str; 8] = [
     "2",
     "--requests",
     "3",
-    "--draws",
+    "--resamples",
     "1",
     "-o",
 ];

@@ -86,14 +86,20 @@ fn every_way_not_to_run_has_its_exit_code() {
     assert_eq!(files, 1, "the plan alone");
     let plain = Command::new(SERVER).arg("-h").output().unwrap();
     for plan in [plan, "/nowhere"] {
-        let asked = ["--or-unhooked", "--plan", plan, "--", SERVER, "-h"];
+        let asked = ["--fallback-unpatched", "--plan", plan, "--", SERVER, "-h"];
         let unhooked = corehop(folder.path(), &asked);
         assert_eq!(unhooked.status.code(), plain.status.code());
         assert_eq!(unhooked.stdout, plain.stdout);
         let said = String::from_utf8_lossy(&unhooked.stderr);
         assert!(said.ends_with(": starting it without hooks\n"), "{said}");
     }
-    let missing = ["--or-unhooked", "--plan", plan, "--", "no-such-program"];
+    let missing = [
+        "--fallback-unpatched",
+        "--plan",
+        plan,
+        "--",
+        "no-such-program",
+    ];
     assert_eq!(code(&missing), Some(3));
     let files = std::fs::read_dir(folder.path()).unwrap().count();
     assert_eq!(files, 1, "no statistics either");

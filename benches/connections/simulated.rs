@@ -129,8 +129,14 @@ fn plan(trace: &Path, cores: u32, is_whole: bool, folder: &Path) -> Outcome<Path
     let plan = folder.join(format!("split-{cores}.toml"));
     let mut partition = Command::new(env!("CARGO_BIN_EXE_corehop"));
     partition.args(["partition", "-q", "--machine", MACHINE, "--objective", "l2"]);
-    partition.args(["--cores", &cores.to_string(), "--draws", "1"]);
-    partition.args(["--returns", "never", "--anyway", "--time-limit", "60"]);
+    partition.args(["--cores", &cores.to_string(), "--resamples", "1"]);
+    partition.args([
+        "--returns",
+        "never",
+        "--ignore-verdict",
+        "--time-limit",
+        "60",
+    ]);
     let requests = if is_whole { SEARCHED } else { FEW_SEARCHED };
     partition.args(["--requests", requests]);
     let output = partition.arg("-o").arg(&plan).arg(trace).output()?;

@@ -65,7 +65,14 @@ impl Planned {
         let plan = folder.join("plan.toml");
         let mut partition = Command::new(env!("CARGO_BIN_EXE_corehop"));
         partition.args(["partition", "-q", "--cores", "2", "--machine", "host"]);
-        partition.args(["--objective", "l2", "--anyway", "--json", "--draws", "1"]);
+        partition.args([
+            "--objective",
+            "l2",
+            "--ignore-verdict",
+            "--json",
+            "--resamples",
+            "1",
+        ]);
         partition.args(["--returns", "never", "--time-limit", "60", "-o"]);
         partition.arg(&plan);
         let output = partition.arg(trace).output()?;

@@ -8,7 +8,7 @@
  * (patcher/src/apply/in_memory/parts.rs). All is looked at first: every file of the plan is there,
  * its code reads as the plan's build does, no other thread runs yet. Then all jumps are written.
  * Whoever asked for hooks gets all of them or no program: every way to fail says why and ends the
- * process with exit code 5, before main(). With `--or-unhooked` it executes the program anew
+ * process with exit code 5, before main(). With `--fallback-unpatched` it executes the program anew
  * instead, as it would have started without any of this.
  *
  * What this program starts in turn is not meant: the environment is put back as the user's was.

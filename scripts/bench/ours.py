@@ -49,7 +49,7 @@ class Bench:
         command: Command = (
             *(self.layout.corehop, "partition", trace, "--cores", str(CORES)),
             # Replays take as long with a plan that does not pay.
-            *("--machine", MACHINE, "-o", plan, "--force", "--anyway"),
+            *("--machine", MACHINE, "-o", plan, "--force", "--ignore-verdict"),
         )
         self.run(command)
         print(f"bench: {name}: replays, {repeats} of each kind", file=sys.stderr)

@@ -52,7 +52,7 @@ def found(do: Stages) -> Path:
     inputs: list[Input] = [do.layout.corehop, do.layout.trace]
 
     def work() -> None:
-        do.corehop([*command, "--anyway", "--machine", MACHINE, "-o", plan])
+        do.corehop([*command, "--ignore-verdict", "--machine", MACHINE, "-o", plan])
 
     do.steps.step("plan-found", "the best call to delegate", inputs, [plan], work)
     return plan

@@ -97,7 +97,12 @@ pub struct Arguments {
           help_heading = "Search", value_parser = wanted)]
     pub(super) system_calls: Wanted,
     /// Measure the best plans even if none is predicted to make the server faster
-    #[arg(long, help_heading = "Measurement", hide_short_help = true)]
+    #[arg(
+        long = "ignore-verdict",
+        alias = "anyway",
+        help_heading = "Measurement",
+        hide_short_help = true
+    )]
     pub(super) anyway: bool,
     /// Measure until the confidence interval is within this many percent to either side
     ///

@@ -66,7 +66,7 @@ pub fn run(asked: &Asked<'_>) -> Result<(), Failure> {
     let plan = plan_of(&found, asked.trace, asked.trace_name, named);
     let (verdict, pays) = verdict(asked, machine, (&found.searched, found.held_out.as_ref()));
     let is_refused = asked.output.is_some() && !pays && !asked.is_forced;
-    let remedy = "--anyway writes it all the same; try other --cores or --machine";
+    let remedy = "--ignore-verdict writes it all the same; try other --cores or --machine";
     let delivery = Delivery {
         plan: &plan,
         asked: asked.output,

@@ -19,7 +19,8 @@ pub struct Named {
     only: Option<RequestList>,
     /// For --only: count only the last of these requests; the others warm up the caches
     #[arg(
-        long,
+        long = "evaluate-last",
+        alias = "judge-last",
         requires = "only",
         help_heading = "Requests",
         hide_short_help = true

@@ -72,12 +72,7 @@ pub struct TimedArguments {
     /// Number of the machine's cores to use
     ///
     /// Default: all cores of the machine.
-    #[arg(
-        long,
-        value_name = "CORES",
-        requires = "timed",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "CORES", requires = "timed", hide_short_help = true)]
     cores: Option<u32>,
     /// Cycles from the end of a request to the next request of the connection
     #[arg(

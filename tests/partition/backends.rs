@@ -7,7 +7,14 @@ use std::process::Output;
 
 /// Four cores save two thirds of the misses: time, too, but for hops by the kernel.
 fn four(more: &[&str]) -> Output {
-    let quick = ["--strategy", "local", "--draws", "1", "--returns", "never"];
+    let quick = [
+        "--strategy",
+        "local",
+        "--resamples",
+        "1",
+        "--returns",
+        "never",
+    ];
     partition(&[&["--cores", "4", beginning()], &quick[..], more].concat())
 }
 

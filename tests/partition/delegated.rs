@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 fn json(arguments: &[&str]) -> Value {
-    let output = partition(&[arguments, &["--json", "--draws", "1"]].concat());
+    let output = partition(&[arguments, &["--json", "--resamples", "1"]].concat());
     assert!(output.status.success(), "{output:?}");
     read(&["partition"], &output.stdout)
 }
@@ -87,12 +87,15 @@ fn what_has_no_meaning_with_calls_is_refused() {
         (&["--returns", "auto"], "--returns auto"),
         (&["--functions", "3"], "--functions"),
         (&["--sweep"], "--sweep"),
-        (&["--cores", "2", "--elsewhere", "2"], "--elsewhere"),
+        (
+            &["--cores", "2", "--delegate-cores", "2"],
+            "--delegate-cores",
+        ),
     ] {
         let (code, words) = refused(&[&["--delegate", "1"], more].concat());
         assert_eq!(code, 2, "{words}");
         assert!(words.contains(said), "{words}");
     }
-    let (code, words) = refused(&["--elsewhere", "2"]);
+    let (code, words) = refused(&["--delegate-cores", "2"]);
     assert_eq!(code, 2, "{words}");
 }

@@ -55,9 +55,9 @@ fn export_beginning(folder: &Path) {
 
 /// One draw, unless more say otherwise.
 fn json(more: &[&str]) -> Value {
-    let draws = match more.contains(&"--draws") {
+    let draws = match more.contains(&"--resamples") {
         true => &[][..],
-        false => &["--draws", "1"],
+        false => &["--resamples", "1"],
     };
     let of = ["--json", beginning()];
     let output = partition(&[&SHORT[..], &of, draws, more].concat());

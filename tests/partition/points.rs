@@ -10,7 +10,13 @@ fn misses(of: &Value, side: &str) -> u64 {
 
 fn named(more: &[&str]) -> Value {
     let only = [
-        "--cores", "2", "--only", "167,168", "--json", "--draws", "1",
+        "--cores",
+        "2",
+        "--only",
+        "167,168",
+        "--json",
+        "--resamples",
+        "1",
     ];
     let output = partition(&[&only, more].concat());
     assert!(output.status.success(), "{output:?}");
@@ -19,7 +25,7 @@ fn named(more: &[&str]) -> Value {
 
 #[test]
 fn only_the_last_of_the_requests_named_counts_if_asked() {
-    let (both, last) = (named(&[]), named(&["--judge-last"]));
+    let (both, last) = (named(&[]), named(&["--evaluate-last"]));
     assert_eq!(
         (&both["searched"]["requests"], &last["searched"]["requests"]),
         (&2.into(), &1.into())
@@ -38,7 +44,7 @@ fn only_the_last_of_the_requests_named_counts_if_asked() {
         (2, true),
         "{said}"
     );
-    let (code, said) = refused(&["--cores", "2", "--judge-last"]);
+    let (code, said) = refused(&["--cores", "2", "--evaluate-last"]);
     assert_eq!(code, 2, "{said}");
 }
 

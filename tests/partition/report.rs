@@ -175,7 +175,7 @@ fn what_is_missing_is_named_before_anything_is_searched() {
 
 #[test]
 fn other_draws_say_how_far_verdicts_lie_apart() {
-    let found = json(&["--draws", "2"]);
+    let found = json(&["--resamples", "2"]);
     let draws = found["draws"].as_array().unwrap();
     let seeds: Vec<&Value> = draws.iter().map(|draw| &draw["seed"]).collect();
     assert_eq!(seeds, [1, 2]);
@@ -197,7 +197,7 @@ fn other_draws_say_how_far_verdicts_lie_apart() {
 
 #[test]
 fn the_plan_of_a_search_without_time_is_judged_on_other_draws_all_the_same() {
-    let found = json(&["--draws", "3", "--time-limit", "0"]);
+    let found = json(&["--resamples", "3", "--time-limit", "0"]);
     assert_eq!(found["stopped"], true);
     let draws = found["draws"].as_array().unwrap();
     let ratios: Vec<bool> = draws.iter().map(|draw| draw["ratio"].is_null()).collect();
@@ -215,7 +215,7 @@ fn the_plan_of_a_search_without_time_is_judged_on_other_draws_all_the_same() {
 fn a_proof_names_what_it_is_of_where_that_is_not_the_objective() {
     let said = |objective| {
         let asked = [
-            "--draws",
+            "--resamples",
             "1",
             "--returns",
             "never",
@@ -259,7 +259,7 @@ fn a_plan_that_does_not_pay_is_written_only_anyway() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("split.toml");
     let roomy = ["--machine", "xeon-8480", "-o", path.to_str().unwrap()];
-    let roomy = [&SHORT[..], &["--draws", "1", beginning()], &roomy].concat();
+    let roomy = [&SHORT[..], &["--resamples", "1", beginning()], &roomy].concat();
     let output = partition(&roomy);
     assert_eq!(output.status.code(), Some(5));
     let said = String::from_utf8(output.stderr).unwrap();
@@ -268,11 +268,14 @@ fn a_plan_that_does_not_pay_is_written_only_anyway() {
         "{said}"
     );
     assert!(!path.exists());
-    let anyway = partition(&[&roomy[..], &["--anyway"]].concat());
+    let anyway = partition(&[&roomy[..], &["--ignore-verdict"]].concat());
     assert!(anyway.status.success(), "{anyway:?}");
     assert!(path.exists());
     let again = |how| partition(&[&roomy[..], &[how]].concat()).status.code();
-    assert_eq!((again("--anyway"), again("--force")), (Some(4), Some(0)));
+    assert_eq!(
+        (again("--ignore-verdict"), again("--force")),
+        (Some(4), Some(0))
+    );
 }
 
 #[test]
@@ -297,7 +300,12 @@ fn a_sweep_says_on_which_machines_splitting_pays() {
 
 #[test]
 fn several_machines_are_weighed_against_each_other() {
-    let machines = ["--machine", "xeon-e5-2620-v4=3,xeon-8480", "--draws", "1"];
+    let machines = [
+        "--machine",
+        "xeon-e5-2620-v4=3,xeon-8480",
+        "--resamples",
+        "1",
+    ];
     let found = json(&machines);
     let ratios = found["machines"].as_array().unwrap().iter().map(|of| {
         let misses = |side: &str| of["held_out"][side]["l2"]["misses"].as_f64().unwrap();

@@ -203,7 +203,7 @@ fn a_patched_redis_hops_for_delegated_calls_as_often_as_the_replay_says() {
         "--delegate",
         "2",
         "--json",
-        "--anyway",
+        "--ignore-verdict",
         "-o",
         toml.to_str().unwrap(),
         trace.to_str().unwrap(),

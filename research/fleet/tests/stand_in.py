@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
         return 0
     trace, options = arguments[2], arguments[3:]
     del options[options.index("--json")]
-    del options[options.index("--anyway")]
+    del options[options.index("--ignore-verdict")]
     given = dict(zip(options[0::2], options[1::2], strict=True))
     with Path(os.environ["STAND_IN_LOG"]).open("a", encoding="utf-8") as log:
         log.write(f"{os.getpid()} {os.getppid()} {' '.join(options)}\n")

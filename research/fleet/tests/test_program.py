@@ -29,7 +29,7 @@ def test_a_row_is_what_partition_says(workplace: Workplace) -> None:
         env={**os.environ, "COREHOP_FLEET": str(FLEET)},
         check=True,
     )
-    options = ["--requests", "2", "--draws", "1", "--strategy", "random", "--returns", "never"]
+    options = ["--requests", "2", "--resamples", "1", "--strategy", "random", "--returns", "never"]
     command = [str(PROGRAM), "partition", "--cores", "2", "--json", *options, str(trace)]
     said = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     (row,) = workplace.rows()

@@ -184,7 +184,7 @@ def searched(task: Said, path: str, trace: Path, folder: Path) -> Said:
         (folder / machine).write_text(task["machine_text"], encoding="utf-8")
     plan = folder / "plan.toml"
     command = [path, "--quiet", "partition", f"./{name}", "--machine", machine, "--json"]
-    command += ["--output", f"./{plan.name}", "--anyway", *task["arguments"]]
+    command += ["--output", f"./{plan.name}", "--ignore-verdict", *task["arguments"]]
     with (folder / "out").open("w+") as out, (folder / "err").open("w+") as err:
         code = ended(command, folder, out, err)
         out.seek(0)
