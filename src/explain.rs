@@ -7,13 +7,13 @@ mod modes;
 mod text;
 mod throughput;
 
+use crate::addressing::AddressingOptions;
 use crate::console;
 use crate::failure::Failure;
 use crate::jobs::Jobs;
 use crate::line::Lines;
 use crate::machines;
 use crate::progress::Bar;
-use crate::taken::Taken;
 use clap::Args;
 use corehop_partitioner::attribution::{Question, json};
 use corehop_partitioner::machine_list::{first, for_plan};
@@ -54,7 +54,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FUNCTIONS", default_value_t = 10)]
     top: usize,
     #[command(flatten)]
-    taken: Taken,
+    taken: AddressingOptions,
     #[command(flatten)]
     jobs: Jobs,
     /// Print one JSON object instead of tables

@@ -6,6 +6,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod addressing;
 mod bundled;
 mod by_argument;
 mod calibrate;
@@ -49,7 +50,6 @@ mod sample;
 pub mod schema;
 pub mod scope;
 mod screen;
-pub mod taken;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
@@ -215,9 +215,9 @@ mod tests {
     #[test]
     fn options_are_accepted_by_their_earlier_names() {
         for words in [
-            "corehop partition --draws 1 --anyway",
-            "corehop partition --only 1,2 --judge-last",
-            "corehop partition --delegate f --elsewhere 2",
+            "corehop partition --cores 2 --draws 1 --anyway",
+            "corehop partition --cores 2 --only 1,2 --judge-last",
+            "corehop partition --delegate --elsewhere 2",
             "corehop run --or-unhooked --plan plan.toml -- server",
             "corehop optimize --anyway --load drive -- server",
         ] {

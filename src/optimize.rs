@@ -10,7 +10,7 @@
 //!
 //! Reading order: `recording` and `search` are the first two stages, `system_calls` what else is
 //! tried, and the crate `corehop-measure` is the third; `candidate` is what goes from the one to
-//! the other, `folder` is what is left of them, `outcome` is what came of it, and `told` says it.
+//! the other, `folder` is what is left of them, `outcome` is what came of it, and `summary` says it.
 
 mod arguments;
 mod candidate;
@@ -20,8 +20,8 @@ mod outcome;
 mod recording;
 mod search;
 mod start;
+mod summary;
 mod system_calls;
-mod told;
 
 pub use arguments::Arguments;
 
@@ -85,11 +85,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         carriers,
         contested,
     };
-    told::keep(&outcome)?;
-    interrupt::at_once(&told::left(&outcome), || {
+    summary::keep(&outcome)?;
+    interrupt::at_once(&summary::left(&outcome), || {
         write_report(&outcome, &trace_path)
     })??;
-    told::tell(&outcome)
+    summary::tell(&outcome)
 }
 
 /// Refuses a program that nothing can bring hooks into, before minutes are spent on it.

@@ -3,7 +3,6 @@
 //! The search itself is the crate `corehop-partitioner`; this file is its command line. The folder
 //! `partition` writes the result as text, as JSON, and as a plan.
 
-mod asked;
 mod backends;
 mod by_argument;
 mod calls;
@@ -17,12 +16,14 @@ mod finished_search;
 mod identity;
 mod json;
 mod looked_for;
-mod named;
+mod request_selection;
 mod returns;
+mod search_request;
 mod sweep;
 mod text;
 mod timed;
 
+use crate::addressing::AddressingOptions;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::jobs::Jobs;
@@ -30,12 +31,10 @@ use crate::machines;
 use crate::one_way;
 use crate::progress::Bar;
 use crate::scope::Scope;
-use crate::taken::Taken;
-use asked::Asked;
 use by_argument::ByArgument;
-use calls::{Beside, Calls};
+use calls::{Calls, DelegationContext};
 use checks::{check_functions, machines_of};
-use choices::{Aim, By, How, Points, Returns, seconds};
+use choices::{BackendName, HopSites, ObjectiveName, Returns, StrategyName, seconds};
 use clap::Args;
 use corehop_partitioner::checkpoint::Checkpoint;
 use corehop_partitioner::delegation::Delegate;
@@ -50,7 +49,8 @@ use corehop_traces::{FunctionId, Trace};
 use delivery::Delivery;
 use finished_search::FinishedSearch;
 use identity::identity;
-use named::Named;
+use request_selection::RequestSelection;
+use search_request::SearchRequest;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use sweep::MachineSweep;
@@ -71,7 +71,7 @@ use sweep::MachineSweep;
 Example: corehop partition --cores 4 bank.trace -o split.toml
 Then:    corehop patch --plan split.toml /usr/sbin/mariadbd -o mariadbd.hop
 Calls:   corehop partition --delegate 1 bank.trace -o delegated.toml
-By data: corehop partition --cores 2 --by-argument bank.trace -o by-object.toml")]
+BackendName data: corehop partition --cores 2 --by-argument bank.trace -o by-object.toml")]
 pub struct Arguments {
     /// Trace to search; default: the bundled sample (MariaDB under TPC-C)
     trace: Option<PathBuf>,
@@ -133,15 +133,15 @@ pub struct Arguments {
     #[arg(
         long,
         value_enum,
-        default_value_t = Aim::L2,
+        default_value_t = ObjectiveName::L2,
         help_heading = "Search"
     )]
-    objective: Aim,
+    objective: ObjectiveName,
     /// Backend whose hop cost counts in all cycles
     ///
     /// Default: cycles count the machine's hop cost, and the verdict reports each backend.
     #[arg(long, value_enum, help_heading = "Simulation", hide_short_help = true)]
-    backend: Option<By>,
+    backend: Option<BackendName>,
     /// For --objective throughput: number of connections that share the cores
     ///
     /// Each of them always has a request.
@@ -158,7 +158,8 @@ pub struct Arguments {
     ///
     /// The plan is that of the first search. The report shows how much the verdicts differ. Unless
     /// --strategy selects another one, the other searches are local searches.
-    #[arg(long = "resamples", alias = "draws", default_value_t = 3, help_heading = "Search", hide_short_help = true,
+    #[arg(long = "resamples", alias = "draws", default_value_t = 3, help_heading = "Search",
+          hide_short_help = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     draws: u32,
     #[command(flatten)]
@@ -166,25 +167,25 @@ pub struct Arguments {
     #[command(flatten)]
     by_argument: ByArgument,
     #[command(flatten)]
-    named: Named,
+    named: RequestSelection,
     /// Where threads may hop
     #[arg(
         long,
         value_enum,
-        default_value_t = Points::Entries,
+        default_value_t = HopSites::Entries,
         help_heading = "Search",
         hide_short_help = true
     )]
-    points: Points,
+    points: HopSites,
     /// How to search
     #[arg(
         long,
         value_enum,
-        default_value_t = How::Auto,
+        default_value_t = StrategyName::Auto,
         help_heading = "Search",
         hide_short_help = true
     )]
-    strategy: How,
+    strategy: StrategyName,
     /// Whether threads hop back when the call of a planned function returns
     #[arg(
         long,
@@ -217,7 +218,7 @@ pub struct Arguments {
     )]
     checkpoint: Option<PathBuf>,
     #[command(flatten)]
-    taken: Taken,
+    taken: AddressingOptions,
     #[command(flatten)]
     jobs: Jobs,
     /// Print one JSON object instead of the table
@@ -243,8 +244,8 @@ impl Arguments {
     /// What to do about hops back.
     fn returns(&self) -> Delegate {
         match self.points {
-            Points::Entries => self.returns.delegate(),
-            Points::Blocks => Delegate::Never,
+            HopSites::Entries => self.returns.delegate(),
+            HopSites::Blocks => Delegate::Never,
         }
     }
 
@@ -260,8 +261,8 @@ impl Arguments {
     }
 
     /// The options that matter for delegated calls.
-    fn beside_calls(&self) -> Beside<'_> {
-        Beside {
+    fn beside_calls(&self) -> DelegationContext<'_> {
+        DelegationContext {
             cores: self.cores,
             functions: self.functions,
             scope: &self.scope,
@@ -347,7 +348,7 @@ fn search(
         draws: draws(&result, arguments.draws, &bar)?,
         result,
         one_way: &one_way,
-        backend: arguments.backend.map(By::backend),
+        backend: arguments.backend.map(BackendName::backend),
         seconds,
     };
     let delivered = deliver(&search, arguments, output);
@@ -361,7 +362,7 @@ fn with_more_points(mut trace: Trace, arguments: &Arguments) -> Result<Trace, Fa
         trace = for_search(trace, &settings(arguments, None), &Bar::new())?;
     }
     Ok(match arguments.points {
-        Points::Blocks => trace.with_a_function_at_every_block(),
+        HopSites::Blocks => trace.with_a_function_at_every_block(),
         _ => trace,
     })
 }
@@ -372,7 +373,7 @@ fn search_by_argument(
     machines: &[Weighted],
     output: Option<&Output>,
 ) -> Result<(), Failure> {
-    by_argument::run(&Asked {
+    by_argument::run(&SearchRequest {
         trace,
         trace_name,
         machines,
@@ -456,7 +457,7 @@ fn check_machines(arguments: &Arguments) -> Result<(), Failure> {
             "--sweep searches each machine separately, so weights have no effect",
             "leave the weights out",
         ),
-        _ if arguments.points == Points::Blocks && arguments.has_use_for_entries() => usage(
+        _ if arguments.points == HopSites::Blocks && arguments.has_use_for_entries() => usage(
             "--points blocks: in the middle of functions no code is patched, nor do calls begin",
             "leave out --output, --delegate, --checkpoint, --kth-calls and --returns auto",
         ),

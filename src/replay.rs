@@ -16,6 +16,7 @@ mod table;
 mod timed;
 mod visits;
 
+use crate::addressing::AddressingOptions;
 use crate::by_argument;
 use crate::console;
 use crate::failure::{Exit, Failure};
@@ -24,7 +25,6 @@ use crate::line::Lines;
 use crate::machines;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
-use crate::taken::Taken;
 use at_fault::about;
 use clap::Args;
 use corehop_partitioner::attribution::remarks;
@@ -33,7 +33,7 @@ use corehop_plan::Plan;
 use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Setting, Split, replay_all};
 use corehop_traces::Trace;
 use counted::{Baseline, Counted, Report};
-use detail::{DetailArguments, Told};
+use detail::{DetailArguments, Summary};
 use other_options::OtherOptions;
 use pollute::PolluteArguments;
 use posted::PostedArguments;
@@ -112,7 +112,7 @@ pub struct Arguments {
     #[command(flatten)]
     pollute: PolluteArguments,
     #[command(flatten)]
-    taken: Taken,
+    taken: AddressingOptions,
 }
 
 /// Runs the subcommand.
@@ -209,7 +209,7 @@ fn say(
     arguments: &Arguments,
     report: &Report<'_>,
     (trace, split): (&Trace, &Split),
-    told: Option<&Told>,
+    told: Option<&Summary>,
 ) -> Result<(), Failure> {
     if arguments.json {
         let value = json::render(report, (trace, split), told);

@@ -2,6 +2,7 @@
 //!
 //! The report is made by the crate `corehop-report`; this file is its command line.
 
+use crate::addressing::AddressingOptions;
 use crate::bundled;
 use crate::console;
 use crate::failure::{Exit, Failure};
@@ -10,7 +11,6 @@ use crate::line::Lines;
 use crate::machines;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
-use crate::taken::Taken;
 use clap::Args;
 use corehop_partitioner::machine_list::{first, for_plan};
 use corehop_plan::{Plan, PlannedFunction};
@@ -71,7 +71,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = "Content")]
     sweep: Option<PathBuf>,
     #[command(flatten)]
-    taken: Taken,
+    taken: AddressingOptions,
     #[command(flatten)]
     jobs: Jobs,
 }

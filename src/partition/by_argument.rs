@@ -1,8 +1,8 @@
 //! `corehop partition --by-argument`: finds the function whose calls run on the cores of the
 //! objects that an argument points to, and writes it as a plan.
 
-use super::asked::{Asked, heading, verdict};
 use super::delivery::Delivery;
+use super::search_request::{SearchRequest, heading, verdict};
 use super::{comparison, text};
 use crate::carriers;
 use crate::failure::{Exit, Failure};
@@ -41,7 +41,7 @@ impl ByArgument {
 }
 
 /// Searches, prints the result, and writes the plan unless it gains nothing.
-pub fn run(asked: &Asked<'_>) -> Result<(), Failure> {
+pub fn run(asked: &SearchRequest<'_>) -> Result<(), Failure> {
     let [machine] = asked.machines else {
         let message = "--by-argument searches for one machine";
         return Err(Failure::new(Exit::Usage, message).remedy("name one --machine"));
@@ -80,7 +80,7 @@ pub fn run(asked: &Asked<'_>) -> Result<(), Failure> {
 }
 
 fn text_of(
-    asked: &Asked<'_>,
+    asked: &SearchRequest<'_>,
     machine: &Weighted,
     found: &Found,
     (output, verdict): (Option<&Output>, &str),
@@ -127,7 +127,7 @@ fn text_of(
 }
 
 fn json_of(
-    asked: &Asked<'_>,
+    asked: &SearchRequest<'_>,
     machine: &Weighted,
     found: &Found,
     (plan, verdict): (&Plan, &str),

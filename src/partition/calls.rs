@@ -2,7 +2,7 @@
 //!
 //! Alone, it requests calls away from one home core; with `--cores`, calls in addition to a split.
 
-use super::choices::{Aim, How, Returns};
+use super::choices::{ObjectiveName, Returns, StrategyName};
 use crate::failure::{Exit, Failure};
 use crate::scope::Scope;
 use clap::Args;
@@ -21,19 +21,19 @@ pub struct Calls {
           conflicts_with_all = ["sweep", "fewer", "checkpoint", "kth_calls"])]
     delegate: Option<u32>,
     /// For --delegate without --cores: number of cores besides core 0
-    #[arg(long = "delegate-cores", alias = "elsewhere", value_name = "CORES", default_value_t = 1, conflicts_with = "cores",
-          requires = "delegate", help_heading = "Search", hide_short_help = true,
+    #[arg(long = "delegate-cores", alias = "elsewhere", value_name = "CORES",
+          default_value_t = 1, conflicts_with = "cores", requires = "delegate", help_heading = "Search", hide_short_help = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     elsewhere: u32,
 }
 
 /// The other options that calls depend on.
-pub struct Beside<'a> {
+pub struct DelegationContext<'a> {
     pub cores: Option<u32>,
     pub functions: Option<u32>,
     pub scope: &'a Scope,
-    pub objective: Aim,
-    pub strategy: How,
+    pub objective: ObjectiveName,
+    pub strategy: StrategyName,
     pub returns: Returns,
 }
 
@@ -49,7 +49,7 @@ impl Calls {
     }
 
     /// What makes a function a candidate of what is ranked first: the split, if there is one.
-    pub fn rule(&self, beside: &Beside<'_>) -> CandidateRule {
+    pub fn rule(&self, beside: &DelegationContext<'_>) -> CandidateRule {
         match (self.delegate, beside.cores) {
             (Some(_), None) => beside.scope.rule_of_calls(),
             _ => beside.scope.rule(),
@@ -57,7 +57,7 @@ impl Calls {
     }
 
     /// The calls to search for.
-    pub fn wanted(&self, beside: &Beside<'_>) -> Option<Wanted> {
+    pub fn wanted(&self, beside: &DelegationContext<'_>) -> Option<Wanted> {
         self.delegate.map(|functions| Wanted {
             functions,
             rule: beside.scope.rule_of_calls(),
@@ -69,14 +69,14 @@ impl Calls {
     ///
     /// # Errors
     /// [`Exit::Usage`].
-    pub fn check(&self, beside: &Beside<'_>) -> Result<(), Failure> {
+    pub fn check(&self, beside: &DelegationContext<'_>) -> Result<(), Failure> {
         let refused = match (beside.objective, beside.strategy, beside.returns) {
             _ if self.delegate.is_none() => return Ok(()),
-            (Aim::Throughput, ..) => (
+            (ObjectiveName::Throughput, ..) => (
                 "--objective throughput: calls are delegated for one connection's sake",
                 "take --objective cycles, and let corehop replay --timed tell of throughput",
             ),
-            (_, How::Random, _) => (
+            (_, StrategyName::Random, _) => (
                 "--strategy random: calls are not drawn at random",
                 "take auto, exhaustive, bound or local",
             ),

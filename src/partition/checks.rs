@@ -1,6 +1,6 @@
 //! Numbers of cores and functions that make no split, each refused in its own words.
 
-use super::choices::By;
+use super::choices::BackendName;
 use crate::failure::{Exit, Failure};
 use corehop_partitioner::machine_list;
 use corehop_partitioner::weights::Weighted;
@@ -10,12 +10,12 @@ use corehop_simulator::Machine;
 pub fn machines_of(
     named: &[String],
     cores: u32,
-    backend: Option<By>,
+    backend: Option<BackendName>,
 ) -> Result<Vec<Weighted>, Failure> {
     let mut machines = machine_list::weighted(named)?;
     for of in &mut machines {
         check_cores(cores, &of.machine)?;
-        if let Some(By::Carrier) = backend {
+        if let Some(BackendName::Carrier) = backend {
             of.machine.set_hop_cost(of.machine.carried_hop_cycles());
         }
     }

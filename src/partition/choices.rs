@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// How to search.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum How {
+pub enum StrategyName {
     /// Whichever of exhaustive and bound costs less; local if there are too many splits and bound
     /// does not apply
     Auto,
@@ -23,14 +23,14 @@ pub enum How {
     Random,
 }
 
-impl How {
+impl StrategyName {
     pub fn strategy(self) -> Option<Strategy> {
         match self {
-            How::Auto => None,
-            How::Exhaustive => Some(Strategy::Exhaustive),
-            How::Bound => Some(Strategy::Bound),
-            How::Local => Some(Strategy::Local),
-            How::Random => Some(Strategy::Random),
+            StrategyName::Auto => None,
+            StrategyName::Exhaustive => Some(Strategy::Exhaustive),
+            StrategyName::Bound => Some(Strategy::Bound),
+            StrategyName::Local => Some(Strategy::Local),
+            StrategyName::Random => Some(Strategy::Random),
         }
     }
 }
@@ -58,7 +58,7 @@ impl Returns {
 
 /// Where threads may hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Points {
+pub enum HopSites {
     /// At entries of functions
     Entries,
     /// At the beginning of any code block; this shows what the limit to entries costs, and makes no
@@ -68,25 +68,25 @@ pub enum Points {
 
 /// How threads hop.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum By {
+pub enum BackendName {
     /// By a worker of the runtime on each core
     Carrier,
     /// By sched_setaffinity
     Affinity,
 }
 
-impl By {
+impl BackendName {
     pub fn backend(self) -> Backend {
         match self {
-            By::Carrier => Backend::Carrier,
-            By::Affinity => Backend::Affinity,
+            BackendName::Carrier => Backend::Carrier,
+            BackendName::Affinity => Backend::Affinity,
         }
     }
 }
 
 /// What to minimize.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Aim {
+pub enum ObjectiveName {
     /// L2 misses
     L2,
     /// L1 misses
@@ -103,16 +103,16 @@ pub enum Aim {
     Throughput,
 }
 
-impl Aim {
+impl ObjectiveName {
     pub fn objective(self, connections: u32) -> Objective {
         match self {
-            Aim::L2 => Objective::L2,
-            Aim::L1 => Objective::L1,
-            Aim::L3 => Objective::L3,
-            Aim::Fetch => Objective::Fetch,
-            Aim::Data => Objective::Data,
-            Aim::Cycles => Objective::Cycles,
-            Aim::Throughput => Objective::Throughput { connections },
+            ObjectiveName::L2 => Objective::L2,
+            ObjectiveName::L1 => Objective::L1,
+            ObjectiveName::L3 => Objective::L3,
+            ObjectiveName::Fetch => Objective::Fetch,
+            ObjectiveName::Data => Objective::Data,
+            ObjectiveName::Cycles => Objective::Cycles,
+            ObjectiveName::Throughput => Objective::Throughput { connections },
         }
     }
 }

@@ -2,8 +2,8 @@
 //! other, reuse distances, and what requests access.
 
 mod json;
+mod summary;
 mod text;
-mod told;
 
 use super::at_fault::about;
 use crate::failure::Failure;
@@ -15,8 +15,8 @@ use corehop_traces::Trace;
 use std::path::PathBuf;
 
 pub use json::keys;
+pub use summary::Summary;
 pub use text::render;
-pub use told::Told;
 
 /// The options that request more than totals.
 #[derive(Args)]
@@ -58,7 +58,7 @@ impl DetailArguments {
         plan: Option<&Plan>,
         split: &Split,
         options: &ReplayOptions,
-    ) -> Result<Told, Failure> {
+    ) -> Result<Summary, Failure> {
         let naming = self
             .segments
             .as_deref()
@@ -70,7 +70,7 @@ impl DetailArguments {
             None => Segments::default(),
         };
         let (replay, detail) = replay_in_detail(trace, machine, split, &segments, options)?;
-        Ok(Told {
+        Ok(Summary {
             replay,
             segments,
             detail,

@@ -1,7 +1,7 @@
 //! The counts of a replay for programs, as `docs/reference/replay.md` lists them.
 
 use super::counted::{Counted, Report};
-use super::detail::{self, Told};
+use super::detail::{self, Summary};
 use super::modes;
 use corehop_partitioner::attribution::{by_argument, mark};
 use corehop_simulator::Split;
@@ -9,7 +9,11 @@ use corehop_traces::Trace;
 use serde_json::{Value, json};
 
 /// One object for one machine, and an array of them for several.
-pub fn render(report: &Report<'_>, (trace, split): (&Trace, &Split), told: Option<&Told>) -> Value {
+pub fn render(
+    report: &Report<'_>,
+    (trace, split): (&Trace, &Split),
+    told: Option<&Summary>,
+) -> Value {
     let by_argument = by_argument(split, trace);
     let object = |counted| {
         let mut object = object(report, counted);

@@ -3,9 +3,9 @@
 
 use super::at_fault::about;
 use super::counted::Baseline;
+use crate::addressing::AddressingOptions;
 use crate::failure::Failure;
 use crate::requests::RequestList;
-use crate::taken::Taken;
 use corehop_plan::Plan;
 use corehop_simulator::{Machine, ReplayOptions, Split};
 use corehop_traces::Trace;
@@ -14,7 +14,7 @@ use std::path::Path;
 /// The options.
 pub struct OtherOptions<'a> {
     pub trace: &'a Path,
-    pub taken: &'a Taken,
+    pub taken: &'a AddressingOptions,
     pub machine: &'a str,
     pub plan: Option<&'a Path>,
     pub baseline: Baseline,

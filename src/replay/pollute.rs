@@ -7,8 +7,8 @@
 mod csv;
 mod json;
 mod pages;
+mod summary;
 mod text;
-mod told;
 
 use super::at_fault::about;
 use super::other_options::{Opened, OtherOptions};
@@ -29,7 +29,7 @@ use corehop_traces::Trace;
 use pages::page_list;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use told::{SearchTold, Side, Told};
+use summary::{SearchTold, Side, Summary};
 
 pub use pages::PageList;
 
@@ -132,7 +132,7 @@ pub fn run(
         Some(pages) => subject.with(pages)?,
         None => subject.search(arguments)?,
     };
-    let told = Told {
+    let told = Summary {
         trace: asked.trace,
         remarks: remarks(&trace),
         machine: &machine,

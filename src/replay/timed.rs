@@ -9,12 +9,12 @@ mod simulated;
 mod text;
 
 use super::at_fault::about;
+use crate::addressing::AddressingOptions;
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::Lines;
 use crate::machines;
 use crate::progress::Bar;
-use crate::taken::Taken;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use core_model::ModelName;
@@ -146,7 +146,7 @@ fn prefetchers() -> impl TypedValueParser<Value = PrefetcherName> {
 /// The other options that a timed replay uses.
 pub struct Asked<'a> {
     pub trace: &'a Path,
-    pub taken: &'a Taken,
+    pub taken: &'a AddressingOptions,
     pub machine: &'a str,
     pub plan: Option<&'a Path>,
     pub warm_up: Option<usize>,

@@ -1,13 +1,13 @@
 //! What a replay tells in detail, as keys for scripts; `docs/reference/replay.md` says what each
 //! means.
 
-use super::told::Told;
+use super::summary::Summary;
 use corehop_simulator::detail::{CodeOwner, Spread, WorkingSet};
 use corehop_traces::Trace;
 use serde_json::{Map, Value, json};
 
 /// The keys that `--detail` adds to a replay's object.
-pub fn keys(trace: &Trace, told: &Told) -> Map<String, Value> {
+pub fn keys(trace: &Trace, told: &Summary) -> Map<String, Value> {
     let detail = &told.detail;
     let functions = detail.functions.iter().map(|function| {
         let mut object = code(trace, function.owner);

@@ -1,7 +1,7 @@
 //! What a replay tells in detail, as tables for a terminal. Names come last in a row, because those
 //! of C++ functions have no width.
 
-use super::told::Told;
+use super::summary::Summary;
 use crate::line::{Lines, line};
 use corehop_simulator::Counters;
 use corehop_simulator::detail::{Losses, Spread, WorkingSet};
@@ -10,7 +10,7 @@ use corehop_support::format::number::{counted, grouped as count, share};
 use corehop_traces::Trace;
 
 /// All tables, each after an empty line.
-pub fn render(trace: &Trace, told: &Told, top: usize) -> Lines {
+pub fn render(trace: &Trace, told: &Summary, top: usize) -> Lines {
     let mut text = Lines::new();
     functions(&mut text, trace, told, top);
     if told.detail.segments.len() > 1 {
@@ -49,7 +49,7 @@ fn aligned(columns: &[&str; 6]) -> String {
     format!("{accesses:>13}{l1i:>12}{l1d:>12}{l2:>12}{share:>9}{l3:>12}")
 }
 
-fn functions(text: &mut Lines, trace: &Trace, told: &Told, top: usize) {
+fn functions(text: &mut Lines, trace: &Trace, told: &Summary, top: usize) {
     let functions = &told.detail.functions;
     let shown = top.min(functions.len());
     let all = &told.replay.counters;
@@ -84,7 +84,7 @@ fn of_all(shown: usize, all: usize) -> String {
     format!(" ({} of {})", count(shown as u64), count(all as u64))
 }
 
-fn segments(text: &mut Lines, told: &Told) {
+fn segments(text: &mut Lines, told: &Summary) {
     line!(text);
     line!(text, "{}  segment: from entering", aligned(&COLUMNS));
     let named = told.segments.names().iter().zip(&told.detail.segments);
@@ -98,7 +98,7 @@ fn segments(text: &mut Lines, told: &Told) {
     }
 }
 
-fn losses(text: &mut Lines, told: &Told) {
+fn losses(text: &mut Lines, told: &Summary) {
     let interference = &told.detail.interference;
     let title = "L2 misses for want of room: rows missed again what columns had evicted";
     matrix(text, title, &interference.capacity);
@@ -153,7 +153,7 @@ fn matrix(text: &mut Lines, title: &str, losses: &Losses) {
     );
 }
 
-fn distances(text: &mut Lines, told: &Told) {
+fn distances(text: &mut Lines, told: &Summary) {
     let (fetches, data) = (
         &told.detail.reuse_distances.fetches,
         &told.detail.reuse_distances.data,
@@ -205,7 +205,7 @@ fn range(bucket: usize) -> String {
     }
 }
 
-fn working_sets(text: &mut Lines, told: &Told) {
+fn working_sets(text: &mut Lines, told: &Summary) {
     let sets = &told.detail.working_sets;
     if sets.is_empty() {
         return;

@@ -1,6 +1,6 @@
 //! Every page's L2 accesses and misses as CSV: miss rates by page, as Soares draws them.
 
-use super::told::Told;
+use super::summary::Summary;
 use corehop_simulator::PAGE_BYTES;
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ pub const HEADING: &str = "page,confined,colour,l2_accesses,l2_misses,miss_rate,
                            l2_accesses_after,l2_misses_after\n";
 
 /// A row for each page that references an L2, in ascending order.
-pub fn render(told: &Told<'_>) -> String {
+pub fn render(told: &Summary<'_>) -> String {
     let mut text = HEADING.to_owned();
     let pages = told.before.pages.iter().zip(&told.after.pages);
     for (before, after) in

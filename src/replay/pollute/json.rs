@@ -1,13 +1,13 @@
 //! A replay with a pollute buffer for programs, as `docs/reference/pollute.md` lists it.
 
-use super::told::{BINS, Bin, SearchTold, Side, Told};
+use super::summary::{BINS, Bin, SearchTold, Side, Summary};
 use corehop_partitioner::attribution::mark;
 use corehop_simulator::PAGE_BYTES;
 use corehop_simulator::pollution::{Judge, Tried};
 use corehop_traces::Trace;
 use serde_json::{Value, json};
 
-pub fn render(told: &Told<'_>, trace: &Trace) -> Value {
+pub fn render(told: &Summary<'_>, trace: &Trace) -> Value {
     let (replay, colours) = (&told.after.replay, told.colours());
     let addresses = told
         .buffer
@@ -39,7 +39,7 @@ pub fn render(told: &Told<'_>, trace: &Trace) -> Value {
     object
 }
 
-fn side(side: &Side, told: &Told<'_>) -> Value {
+fn side(side: &Side, told: &Summary<'_>) -> Value {
     let confined = side.confined(&told.buffer);
     json!({
         "counters": side.replay.counters,

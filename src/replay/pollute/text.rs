@@ -1,6 +1,6 @@
 //! A replay with a pollute buffer as tables for a terminal.
 
-use super::told::{BINS, SearchTold, Told};
+use super::summary::{BINS, SearchTold, Summary};
 use crate::line::{Lines, line};
 use crate::replay::table;
 use corehop_simulator::pollution::Judge;
@@ -13,7 +13,7 @@ const SHOWN: usize = 4;
 /// What a buffer should be of an L2, as a divisor.
 const USUAL_PART: u64 = 16;
 
-pub fn render(told: &Told<'_>) -> Lines {
+pub fn render(told: &Summary<'_>) -> Lines {
     let mut text = Lines::new();
     line!(
         text,
@@ -31,7 +31,7 @@ pub fn render(told: &Told<'_>) -> Lines {
     text
 }
 
-fn buffer(text: &mut Lines, told: &Told<'_>) {
+fn buffer(text: &mut Lines, told: &Summary<'_>) {
     let colours = told.colours();
     let part = colours.all / colours.of_buffer;
     let last = match colours.of_buffer {
@@ -73,7 +73,7 @@ fn buffer(text: &mut Lines, told: &Told<'_>) {
     );
 }
 
-fn searched(text: &mut Lines, search: &SearchTold, told: &Told<'_>) {
+fn searched(text: &mut Lines, search: &SearchTold, told: &Summary<'_>) {
     let by = match search.judge {
         Judge::L2Misses => "L2 misses",
         Judge::Cycles => "cycles",
@@ -87,7 +87,7 @@ fn searched(text: &mut Lines, search: &SearchTold, told: &Told<'_>) {
     );
 }
 
-fn comparison(text: &mut Lines, told: &Told<'_>) {
+fn comparison(text: &mut Lines, told: &Summary<'_>) {
     let [before, after] = [&told.before, &told.after];
     line!(text);
     line!(
@@ -138,7 +138,7 @@ fn comparison(text: &mut Lines, told: &Told<'_>) {
     );
 }
 
-fn miss_rates(text: &mut Lines, told: &Told<'_>) {
+fn miss_rates(text: &mut Lines, told: &Summary<'_>) {
     let bins = told.before.by_miss_rate();
     let pages: u64 = bins.iter().map(|bin| bin.pages).sum();
     let accesses: u64 = bins.iter().map(|bin| bin.l2.accesses).sum();

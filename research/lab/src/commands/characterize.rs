@@ -7,10 +7,11 @@ mod classes;
 mod json;
 mod profiler;
 mod sampled;
+mod summary;
 mod text;
-mod told;
 
 use clap::Args;
+use corehop::addressing::AddressingOptions;
 use corehop::console;
 use corehop::failure::Failure;
 use corehop::jobs::Jobs;
@@ -18,7 +19,6 @@ use corehop::line::Lines;
 use corehop::machines;
 use corehop::progress::Bar;
 use corehop::scope::Scope;
-use corehop::taken::Taken;
 use corehop_lab::characterize::Subject;
 use corehop_lab::characterize::profile::{Profile, Wanted};
 use corehop_lab::characterize::sampled::DRAWS;
@@ -27,7 +27,7 @@ use corehop_partitioner::requests::TrainTestSplit;
 use corehop_simulator::Machine;
 use corehop_traces::{FunctionId, RequestId, Trace};
 use std::path::PathBuf;
-use told::{Draws, Told};
+use summary::{Draws, Summary};
 
 /// Classify the cache lines of functions, and replay the gain of delegating each
 ///
@@ -80,7 +80,7 @@ pub struct Arguments {
     #[command(flatten)]
     scope: Scope,
     #[command(flatten)]
-    taken: Taken,
+    taken: AddressingOptions,
     #[command(flatten)]
     jobs: Jobs,
     /// Print one JSON object instead of tables
@@ -132,7 +132,7 @@ fn tell(
         Ok(Draws { every, draws })
     };
     let sampled = arguments.sample.map(sample).transpose()?;
-    let told = Told {
+    let told = Summary {
         sampled: sampled.as_ref(),
         trace_name,
         machine,

@@ -1,7 +1,7 @@
 //! A characterisation for programs, as research/characterize.md lists its keys.
 
 use super::sampled;
-use super::told::Told;
+use super::summary::Summary;
 use corehop_lab::characterize::classes::{Class, Classes, Sum};
 use corehop_lab::characterize::gain::Baseline;
 use corehop_lab::characterize::profile::Replayed;
@@ -12,7 +12,7 @@ use corehop_simulator::Replay;
 use serde_json::{Value, json};
 
 /// One object.
-pub fn render(told: &Told<'_>) -> Value {
+pub fn render(told: &Summary<'_>) -> Value {
     let profile = told.profile;
     let (subject, totals) = (&profile.subject, &profile.lines.totals);
     let functions = profile.order.iter().take(told.top).enumerate();
@@ -94,7 +94,7 @@ fn traffic(of: &Traffic) -> Value {
     })
 }
 
-fn of_function(told: &Told<'_>, rank: usize, place: usize) -> Value {
+fn of_function(told: &Summary<'_>, rank: usize, place: usize) -> Value {
     let profile = told.profile;
     let subject = &profile.subject;
     let function = &subject.trace.functions()[subject.functions[place].index()];
@@ -118,7 +118,7 @@ fn of_function(told: &Told<'_>, rank: usize, place: usize) -> Value {
 }
 
 /// What delegating the function at this rank does, if that was replayed.
-fn gain(told: &Told<'_>, replayed: &Replayed, rank: usize) -> Option<Value> {
+fn gain(told: &Summary<'_>, replayed: &Replayed, rank: usize) -> Option<Value> {
     let (gains, machine) = (&replayed.gains, told.machine);
     let delegated = gains.delegated.get(rank)?;
     let beside = |baseline: Baseline| {

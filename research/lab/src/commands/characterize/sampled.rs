@@ -1,7 +1,7 @@
 //! What samples of the trace would have told, beside what it is.
 
 use super::classes::{columns, of_columns};
-use super::told::{Draws, Told};
+use super::summary::{Draws, Summary};
 use corehop::line::{Lines, line};
 use corehop_lab::characterize::Characterisation;
 use corehop_lab::characterize::classes::Class;
@@ -20,7 +20,7 @@ const UPDATES: Number = |class, _| class.update_ratio();
 
 /// What the draws say of a number of each class of a function.
 fn estimates(
-    told: &Told<'_>,
+    told: &Summary<'_>,
     sampled: &Draws,
     place: usize,
     number: Number,
@@ -37,7 +37,7 @@ fn estimates(
 }
 
 /// The same of a function as JSON, by class.
-pub fn json(told: &Told<'_>, sampled: &Draws, place: usize) -> Value {
+pub fn json(told: &Summary<'_>, sampled: &Draws, place: usize) -> Value {
     let apart = told.profile.subject.sessions.are_told_apart();
     let [shares, updates] = [SHARE, UPDATES].map(|of| estimates(told, sampled, place, of));
     let of = |estimate: Option<Estimate>| {
@@ -59,7 +59,7 @@ pub fn json(told: &Told<'_>, sampled: &Draws, place: usize) -> Value {
 }
 
 /// A row for each function, with an empty line before.
-pub fn table(text: &mut Lines, told: &Told<'_>, sampled: &Draws) {
+pub fn table(text: &mut Lines, told: &Summary<'_>, sampled: &Draws) {
     let apart = told.profile.subject.sessions.are_told_apart();
     line!(text);
     line!(

@@ -3,7 +3,7 @@
 
 use super::classes::{ACCESSES, LINES, Rows};
 use super::sampled;
-use super::told::Told;
+use super::summary::Summary;
 use corehop::line::{Lines, line};
 use corehop_lab::characterize::classes::WorkingSet;
 use corehop_lab::characterize::gain::Baseline;
@@ -13,7 +13,7 @@ use corehop_partitioner::backend::Backend;
 use corehop_support::format::number::{counted, grouped};
 
 /// All tables, with an empty line between them.
-pub fn render(told: &Told<'_>) -> Lines {
+pub fn render(told: &Summary<'_>) -> Lines {
     let mut text = Lines::new();
     totals(&mut text, told);
     let rows = rows(told);
@@ -34,7 +34,7 @@ pub fn render(told: &Told<'_>) -> Lines {
     text
 }
 
-fn totals(text: &mut Lines, told: &Told<'_>) {
+fn totals(text: &mut Lines, told: &Summary<'_>) {
     let (subject, totals) = (&told.profile.subject, &told.profile.lines.totals);
     let sessions = &subject.sessions;
     let of = match sessions.are_connections() {
@@ -72,7 +72,7 @@ fn totals(text: &mut Lines, told: &Told<'_>) {
     }
 }
 
-fn rows<'a>(told: &'a Told<'_>) -> Rows<'a> {
+fn rows<'a>(told: &'a Summary<'_>) -> Rows<'a> {
     let profile = told.profile;
     let shown = profile.order.iter().take(told.top);
     Rows {
@@ -87,7 +87,7 @@ fn rows<'a>(told: &'a Told<'_>) -> Rows<'a> {
     }
 }
 
-fn traffic(text: &mut Lines, told: &Told<'_>, replayed: &Replayed) {
+fn traffic(text: &mut Lines, told: &Summary<'_>, replayed: &Replayed) {
     let gains = &replayed.gains;
     let requests = gains.one_core.requests.max(1) as f64;
     line!(text);
@@ -120,7 +120,7 @@ fn traffic(text: &mut Lines, told: &Told<'_>, replayed: &Replayed) {
     }
 }
 
-fn gains(text: &mut Lines, told: &Told<'_>, replayed: &Replayed) {
+fn gains(text: &mut Lines, told: &Summary<'_>, replayed: &Replayed) {
     let (gains, machine) = (&replayed.gains, told.machine);
     let requests = gains.one_core.requests.max(1);
     line!(text);
@@ -165,7 +165,7 @@ fn gains(text: &mut Lines, told: &Told<'_>, replayed: &Replayed) {
     }
 }
 
-fn correlations(text: &mut Lines, told: &Told<'_>, functions: usize) {
+fn correlations(text: &mut Lines, told: &Summary<'_>, functions: usize) {
     line!(text);
     line!(
         text,

@@ -9,7 +9,7 @@ use corehop_traces::{RequestId, Trace};
 
 /// The options that list them.
 #[derive(Args)]
-pub struct Named {
+pub struct RequestSelection {
     /// Search on exactly these requests, counted from 0, such as 3,5-9
     ///
     /// No held-out requests remain to evaluate the result. Default: --requests, drawn at random.
@@ -28,7 +28,7 @@ pub struct Named {
     judge_last: bool,
 }
 
-impl Named {
+impl RequestSelection {
     /// The listed requests, ascending.
     ///
     /// # Errors

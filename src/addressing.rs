@@ -33,7 +33,7 @@ enum KernelModel {
 
 /// The options that determine it.
 #[derive(Args)]
-pub struct Taken {
+pub struct AddressingOptions {
     /// Addresses by which caches are indexed and lines are distinguished
     #[arg(
         long,
@@ -57,7 +57,7 @@ pub struct Taken {
     kernel_model: Option<KernelModel>,
 }
 
-impl Taken {
+impl AddressingOptions {
     /// Opens the trace.
     pub fn open(&self, path: &Path) -> Result<Trace, Failure> {
         self.of(open(path)?, &path.display().to_string())

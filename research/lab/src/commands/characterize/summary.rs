@@ -6,7 +6,7 @@ use corehop_simulator::Machine;
 use corehop_support::format::name::shortened;
 
 /// What is told.
-pub struct Told<'a> {
+pub struct Summary<'a> {
     /// What people call the trace.
     pub trace_name: &'a str,
     /// The machine that was simulated.
@@ -29,7 +29,7 @@ pub struct Draws {
     pub draws: Vec<Characterisation>,
 }
 
-impl Told<'_> {
+impl Summary<'_> {
     /// The name of the function at this place, as tables have it.
     pub fn name(&self, place: usize) -> String {
         let subject = &self.profile.subject;

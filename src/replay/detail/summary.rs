@@ -4,7 +4,7 @@ use corehop_simulator::Replay;
 use corehop_simulator::detail::{Detail, Segments};
 
 /// One replay in detail.
-pub struct Told {
+pub struct Summary {
     /// Its totals.
     pub(super) replay: Replay,
     /// What its segments are called.

@@ -5,7 +5,7 @@ use corehop_simulator::{Colours, Machine, PageUse, PolluteBuffer, Replay};
 use std::path::Path;
 
 /// Both replays.
-pub struct Told<'a> {
+pub struct Summary<'a> {
     pub trace: &'a Path,
     /// Of how the trace was taken.
     pub remarks: Vec<String>,
@@ -95,7 +95,7 @@ impl Side {
     }
 }
 
-impl Told<'_> {
+impl Summary<'_> {
     pub fn colours(&self) -> Colours {
         self.buffer.colours()
     }

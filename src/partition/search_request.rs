@@ -13,7 +13,7 @@ use corehop_support::format::number::{change, counted};
 use corehop_traces::Trace;
 
 /// What is searched, and how the result is told.
-pub struct Asked<'a> {
+pub struct SearchRequest<'a> {
     pub trace: &'a Trace,
     pub trace_name: &'a str,
     pub machines: &'a [Weighted],
@@ -31,7 +31,7 @@ pub struct Asked<'a> {
 /// What a plan does on requests not searched, `None` where there are none, else on those searched;
 /// and whether that is a gain.
 pub fn verdict(
-    asked: &Asked<'_>,
+    asked: &SearchRequest<'_>,
     machine: &Weighted,
     (searched, held_out): (&Comparison, Option<&Comparison>),
 ) -> (String, bool) {
@@ -61,7 +61,7 @@ pub fn verdict(
 }
 
 /// The first lines of what is told: what was searched.
-pub fn heading(asked: &Asked<'_>, machine: &Weighted, parts: &TrainTestSplit) -> Lines {
+pub fn heading(asked: &SearchRequest<'_>, machine: &Weighted, parts: &TrainTestSplit) -> Lines {
     let mut lines = Lines::new();
     let mut say = |label: &str, what: &str| line!(lines, "{label:<11} {what}");
     say(
