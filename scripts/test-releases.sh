@@ -11,6 +11,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/setup/report.sh
+. scripts/setup/packages.sh
 . scripts/setup/root.sh
 
 [ $# -gt 0 ] || set -- bookworm trixie

@@ -10,6 +10,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/setup/report.sh
+. scripts/setup/packages.sh
 . scripts/setup/root.sh
 
 release=${1:-trixie}

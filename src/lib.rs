@@ -217,7 +217,7 @@ mod tests {
         for words in [
             "corehop partition --cores 2 --draws 1 --anyway",
             "corehop partition --cores 2 --only 1,2 --judge-last",
-            "corehop partition --delegate --elsewhere 2",
+            "corehop partition --delegate 1 --elsewhere 2",
             "corehop run --or-unhooked --plan plan.toml -- server",
             "corehop optimize --anyway --load drive -- server",
         ] {

@@ -38,6 +38,10 @@ missing_packages() {
             missing_for_upstream
             return 0
             ;;
+        root)
+            lacks debootstrap && echo debootstrap
+            return 0
+            ;;
         postgres)
             lacks_postgres && postgres_package
             return 0

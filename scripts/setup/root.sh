@@ -2,11 +2,12 @@
 # A fresh Debian of some release in a folder, $chroot, for as long as the script runs that asks for
 # it. A container would do as well, but asks for a daemon; debootstrap asks for root and for the
 # mirror that apt uses already. What runs there has processes and mounts of its own (in_root), which
-# end with it.
+# end with it. Whoever asks has read packages.sh.
 
 # make_root RELEASE COMMAND: makes it; COMMAND is how to call the script as root.
 make_root() {
     [ "$(id -u)" -eq 0 ] || fail "a chroot needs root" "$2"
+    install_packages root
     mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' |
         grep -v -e security -e updates | head -n 1)
     [ -n "$mirror" ] || fail "apt knows no mirror of Debian" "apt-get update"
