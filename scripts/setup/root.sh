@@ -22,6 +22,10 @@ make_root() {
     }
     rm -f "$chroot.log"
     cp /etc/resolv.conf "$chroot/etc/resolv.conf"
+    # Authorities that this machine's administrator trusts, for registries behind a proxy.
+    mkdir -p "$chroot/usr/local/share"
+    [ ! -d /usr/local/share/ca-certificates ] ||
+        cp -r /usr/local/share/ca-certificates "$chroot/usr/local/share"
     # Nothing is started by being installed.
     printf '#!/bin/sh\nexit 101\n' >"$chroot/usr/sbin/policy-rc.d"
     chmod 755 "$chroot/usr/sbin/policy-rc.d"
