@@ -10,7 +10,8 @@
 //!
 //! Reading order: `recording` and `search` are the first two stages, `system_calls` what else is
 //! tried, and the crate `corehop-measure` is the third; `candidate` is what goes from the one to
-//! the other, `folder` is what is left of them, `outcome` is what came of it, and `summary` says it.
+//! the other, `folder` is what is left of them, `outcome` is what came of it, and `summary` prints
+//! it.
 
 mod arguments;
 mod candidate;

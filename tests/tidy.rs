@@ -1,4 +1,4 @@
-//! The house rules that a compiler does not check: short lines, and an idea at the top of each file.
+//! The house rules that a compiler does not check: short lines, and an idea at the top of a file.
 
 use std::path::{Path, PathBuf};
 

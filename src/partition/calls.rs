@@ -22,7 +22,8 @@ pub struct Calls {
     delegate: Option<u32>,
     /// For --delegate without --cores: number of cores besides core 0
     #[arg(long = "delegate-cores", alias = "elsewhere", value_name = "CORES",
-          default_value_t = 1, conflicts_with = "cores", requires = "delegate", help_heading = "Search", hide_short_help = true,
+          default_value_t = 1, conflicts_with = "cores", requires = "delegate",
+          help_heading = "Search", hide_short_help = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     elsewhere: u32,
 }
