@@ -3,7 +3,8 @@
 Each type has the keys of one object of configs/schemas/ that somebody reads, and no others, so that
 what is added to an output later breaks no reader. A test holds every type against its schema.
 Reading checks names, types and nulls: a reader meets what it expects, or an error that names the
-place. """
+place.
+"""
 
 from __future__ import annotations
 
