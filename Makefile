@@ -246,7 +246,7 @@ test-deb: deb
 # Elsewhere than other builds: QEMU's plugin has the same name in all of them.
 package:
 	CARGO_TARGET_DIR=target/packages cargo package --workspace --locked --allow-dirty \
-		--exclude corehop-tpcc --exclude corehop-second-oracle
+		--exclude corehop-tpcc --exclude corehop-second-oracle --exclude corehop-lab
 
 sample: build
 	@scripts/sample.sh
