@@ -1,4 +1,4 @@
-"""The corehop program beside this package: its version, and the machines that it carries."""
+"""The corehop program: its version, and the machines that it carries, which corehop-lab lists."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def examined(name: str) -> Program:
         raise MissingError(name, "there is no such program", BUILD_ONE)
     path = str(Path(path).resolve())
     version = said(path, "--version").strip()
-    machines = json.loads(said(path, "fleet", "--list-machines"))
+    # Both programs are built into one folder.
+    lab = Path(path).with_name("corehop-lab")
+    machines = json.loads(said(str(lab if lab.exists() else path), "fleet", "--list-machines"))
     return Program(path, version, machines)
 
 
