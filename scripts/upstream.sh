@@ -5,7 +5,8 @@
 # with Debian's packages, or with the source packages of just these versions, fetched once into
 # scratch/upstream.
 #
-# UPSTREAM_SUITES (redis memcached python stress-ng perl glibc),
+# UPSTREAM_SUITES (redis memcached python stress-ng perl glibc
+# postgres),
 # UPSTREAM_BACKENDS (count carrier posted batched auto affinity;
 # the third and fourth post system calls beside the hops of carriers), UPSTREAM_UNITS (all; `short`
 # for some of each suite, or names), UPSTREAM_CALLS (200000) of hooked functions a unit where hooks
@@ -50,7 +51,7 @@ fetch() {
 
 # needs SUITE: whether its tests are to run.
 needs() {
-    case " ${UPSTREAM_SUITES:-redis memcached perl glibc} " in
+    case " ${UPSTREAM_SUITES:-redis memcached perl glibc postgres} " in
         *[\ ,]"$1"[\ ,]*) true ;;
         *) false ;;
     esac
@@ -62,5 +63,6 @@ install_packages upstream
 ! needs memcached || fetch memcached memcached
 ! needs perl || fetch perl perl
 ! needs glibc || fetch glibc libc6
+! needs postgres || fetch postgres "$(postgres_package)"
 cargo build --locked
 exec env PYTHONPATH=scripts PYTHONDONTWRITEBYTECODE=1 .venv/bin/python -m upstream

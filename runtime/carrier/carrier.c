@@ -35,11 +35,17 @@
 
 extern const unsigned int __rseq_size __attribute__((weak));
 
-static const char *refusal = "it was not prepared";
+static const char not_prepared[] = "it was not prepared";
+static const char *refusal = not_prepared;
 
 const char *carrier_refusal(void)
 {
     return refusal;
+}
+
+const char *carrier_found_against(void)
+{
+    return refusal == not_prepared ? NULL : refusal;
 }
 
 bool carriers_are_possible(void)

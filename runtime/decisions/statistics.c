@@ -18,6 +18,7 @@
 #include "auto.h"
 #include "backends.h"
 #include "calls.h"
+#include "carrier.h"
 #include "load.h"
 #include "objects.h"
 #include "output_file.h"
@@ -200,13 +201,14 @@ static void write_verdict(struct output_file *out, struct verdict verdict)
         verdict.speed_percent, verdict.cost_percent, mover()->name);
 }
 
-/* Why carriers refuse the program, where its plan says so or it has come to that. */
+/* Why carriers refuse the program: its plan says so, or it has come to that. */
 static void write_refusal(struct output_file *out)
 {
-    if (program.refusal == NULL)
+    const char *reason = program.refusal != NULL ? program.refusal : carrier_found_against();
+    if (reason == NULL)
         return;
     PUT(out, ",\"carriers_refuse\":");
-    write_text(out, program.refusal);
+    write_text(out, reason);
 }
 
 /* Of threads that are taken by the hooks at which they came. */

@@ -33,6 +33,8 @@ class Statistics(msgspec.Struct, frozen=True):
     failed_hops: int
     functions: list[CountedFunction]
     system_calls: CountedSystemCalls | msgspec.UnsetType = msgspec.UNSET
+    carriers_refuse: str | msgspec.UnsetType = msgspec.UNSET
+    """The reason, if they do."""
 
     def posted(self) -> int:
         """Give the number of asynchronous system calls."""

@@ -136,6 +136,8 @@ missing_for_upstream() {
     lacks tclsh && echo tcl
     { lacks perl || ! perl -MTest::More -MIO::Socket::UNIX -e 1 2>/dev/null; } && echo perl
     missing_programs_with_tests
+    lacks_postgres && postgres_package
+    lacks make && echo make
     lacks ps && echo procps
     lacks dpkg-source && echo dpkg-dev
     lacks xz && echo xz-utils

@@ -166,6 +166,14 @@ def test_a_run_is_judged_by_its_end_and_its_backend_too(
     assert strange(ended, outcome(*failed), hops, "carrier") == expected
 
 
+def test_carriers_may_leave_a_process_to_affinity_if_they_give_the_reason() -> None:
+    hops = Hops(backends=frozenset(["affinity"]), refusals=frozenset(["a mutex"]))
+    assert strange(0, outcome(), hops, "carrier") == set()
+    assert strange(1, outcome(), hops, "carrier") == {UNFINISHED}
+    row = Row("glibc", "carrier", {"cond24": Judged((outcome(),), frozenset(), hops)})
+    assert "glibc, carrier: cond24: carriers refused: a mutex" in row.notes()
+
+
 def test_statistics_of_all_processes_are_summed(tmp_path: Path) -> None:
     text = (
         '{"backend":"carrier","hops":%d,"failed_hops":1,"functions":['
@@ -173,12 +181,14 @@ def test_statistics_of_all_processes_are_summed(tmp_path: Path) -> None:
     )
     posted = ',"system_calls":{"calls":[{"posted":4},{"posted":3}]}'
     (tmp_path / "1.json").write_text(text % (100, 7, 32, ""))
-    (tmp_path / "2.json").write_text(text % (20, 3, 48, posted))
+    refused = posted + ',"carriers_refuse":"a mutex"'
+    (tmp_path / "2.json").write_text(text % (20, 3, 48, refused))
     (tmp_path / "3.json.9.part").write_text("{")
     found = read_statistics(tmp_path)
     assert (found.hops, found.failed) == (120, 2)
     assert found.posted == 7
     assert found.backends == {"carrier"}
+    assert found.refusals == {"a mutex"}
     assert found.calls == {16: 10, 32: 5, 48: 5}
 
 

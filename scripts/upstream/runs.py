@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import corehop_json
+import msgspec
 from corehop_json.statistics import Statistics
 from demo.processes import Keeper, Streams
 from demo.steps import remove
@@ -107,7 +108,10 @@ def read_statistics(folder: Path) -> Hops:
         found = corehop_json.read(path, Statistics)
         calls = {function.offset: function.calls for function in found.functions}
         backends = frozenset([found.backend])
-        total += Hops(found.hops, found.failed_hops, calls, backends, found.posted())
+        reason = found.carriers_refuse
+        refusals = frozenset() if reason is msgspec.UNSET else frozenset([reason])
+        posted = found.posted()
+        total += Hops(found.hops, found.failed_hops, calls, backends, posted, refusals)
     return total
 
 
@@ -118,7 +122,8 @@ def strange(ended: int | None, outcome: Outcome, hops: Hops, backend: str) -> fr
         found.add(LATE)
     elif ended != 0 and not outcome.failed:
         found.add(UNFINISHED)
-    # One that filters its system calls has no hops from then on.
-    fine = {mover(backend), "off"}
+    # One that filters its system calls has no hops from then on, and one that carriers refuse for
+    # a reason goes on with affinity.
+    fine = {mover(backend), "off", *(["affinity"] if hops.refusals else [])}
     found |= {f"(a server hopped by {other})" for other in hops.backends - fine}
     return frozenset(found)

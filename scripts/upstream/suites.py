@@ -9,6 +9,7 @@ from demo.processes import Command, Keeper
 from upstream.glibc import Glibc
 from upstream.memcached import Memcached
 from upstream.perl import Perl
+from upstream.postgres import Postgres
 from upstream.python import Python
 from upstream.redis import Redis
 from upstream.stress_ng import StressNg
@@ -52,4 +53,5 @@ SUITES: dict[str, type[Suite]] = {
     "stress-ng": StressNg,
     "perl": Perl,
     "glibc": Glibc,
+    "postgres": Postgres,
 }

@@ -92,6 +92,12 @@ class Row:
         lost = sum(judged.hops.failed for judged in self.units.values())
         if posted := sum(judged.hops.posted for judged in self.units.values()):
             found.append(f"{self.suite}, {self.backend}: {posted} system calls were posted")
+        found += [
+            f"{self.suite}, {self.backend}: {unit}: carriers refused: {reason}"
+            for unit, judged in self.units.items()
+            for reason in sorted(judged.hops.refusals)
+            if self.backend not in (ORIGINAL, "count", "affinity")
+        ]
         if lost:
             found.append(f"{self.suite}, {self.backend}: {lost} hops were asked for and not made")
         if self.shows_nothing:

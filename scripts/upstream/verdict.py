@@ -36,6 +36,9 @@ class Hops:
     posted: int = 0
     """System calls."""
 
+    refusals: frozenset[str] = frozenset()
+    """Reasons for which carriers refused a process, and left it to affinity or without hops."""
+
     def __add__(self, other: Hops) -> Hops:
         """Give the counts of both."""
         calls = {
@@ -44,7 +47,9 @@ class Hops:
         }
         backends = self.backends | other.backends
         posted = self.posted + other.posted
-        return Hops(self.hops + other.hops, self.failed + other.failed, calls, backends, posted)
+        refusals = self.refusals | other.refusals
+        failed = self.failed + other.failed
+        return Hops(self.hops + other.hops, failed, calls, backends, posted, refusals)
 
 
 @dataclass(frozen=True)
