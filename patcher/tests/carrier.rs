@@ -142,6 +142,15 @@ fn coroutines_keep_their_thread_and_its_signal_mask() {
 }
 
 #[test]
+fn a_thread_that_blocks_signals_of_its_own_calls_leaves_once_it_blocks_them_no_more() {
+    let travels = travels();
+    assert_eq!(travels.same("blocks").errors, "");
+    let statistics = travels.statistics();
+    assert_eq!(statistics.of("second_core"), (220, 200));
+    assert_eq!(statistics.total("failed_hops"), 2);
+}
+
+#[test]
 fn a_change_of_user_reaches_every_carrier() {
     let travels = travels();
     // It ends as another user, who may not write in this folder.

@@ -171,7 +171,7 @@ static void hop(uint64_t *hops, int32_t core)
         fiber->came_by = came_by(hops);
         /* Called home on the way, for a signal perhaps, it tries once more. */
         for (int tries = 0; UNLIKELY(!move_to(fiber, to)); tries++)
-            if (tries == 1)
+            if (tries == 1 || self.stopped)
                 return;
         hop_ends(self.counters, began);
     }

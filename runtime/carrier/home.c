@@ -166,7 +166,7 @@ bool depart(struct fiber *fiber)
     system_call(__NR_sigaltstack, 0, (long)&fiber->signal_stack, 0, 0, 0, 0);
     if (UNLIKELY(blocks_its_own(fiber->mask))) {
         set_signals(fiber->mask, NULL);
-        self.bound = self.stopped = true;
+        self.blocking = self.stopped = true;
         bump(&self.counters->failed_hops);
         return false;
     }

@@ -132,6 +132,7 @@ static void handle(int number, siginfo_t *info, void *context)
     note_handler((uintptr_t)__builtin_frame_address(0), &((const ucontext_t *)context)->uc_stack);
     __atomic_load_n(&handlers[number], __ATOMIC_ACQUIRE)(number, info, context);
     self.handlers = before;
+    mask_may_differ();
 }
 
 /* Whether who goes on at `to` leaves the handler: that is further up its stack, or off it. */
@@ -185,6 +186,7 @@ static int set_action(int number, const struct sigaction *action, struct sigacti
         return next(number, action, before);
     handler_function *former = handlers[number];
     struct sigaction ours, found;
+    mask_may_differ();
     if (action != NULL) {
         ours = *action;
         if (ends && action->sa_handler == SIG_DFL) {

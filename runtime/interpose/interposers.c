@@ -182,6 +182,8 @@ interposed_call(uint32_t index, uintptr_t first, uintptr_t second, uintptr_t at,
         leave_below(to);
         leave_handlers(to);
     }
+    if (rule == HOME_FIRST || masks)
+        mask_may_differ();
     if (UNLIKELY(self.fiber != NULL)) {
         bool is_own = rule == HOME_IF_OWN && first == self.fiber->thread_base;
         bool is_first = rule == HOME_FIRST || rule == UNPINNED || rule == PLACES_A_THREAD || masks;

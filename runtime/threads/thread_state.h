@@ -71,11 +71,21 @@ struct thread_state {
     uint64_t *objects;   /* among its counters */
     uint64_t named;      /* calls that named an object */
     bool stopped;        /* a hop failed: this thread stays where it is */
+    bool blocking;       /* it stopped for the signals it blocks, until that may differ */
     bool followed;       /* its end will be seen, so it may leave its kernel thread */
     bool bound;          /* it ends, or has what only its kernel thread can have: it stays there */
 } __attribute__((aligned(64)));
 
 extern __thread struct thread_state self __attribute__((tls_model("initial-exec")));
+
+/* The calling thread may block other signals from now on, or other actions of theirs are set. */
+static inline void mask_may_differ(void)
+{
+    if (UNLIKELY(self.blocking)) {
+        self.blocking = false;
+        self.stopped = self.bound;
+    }
+}
 
 bool prepare_threads(void);
 /* Gives the calling thread counters, at its first hook. */

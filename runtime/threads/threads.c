@@ -138,6 +138,7 @@ void forget_threads(void)
     self.core = -1;
     self.counted = 0;
     self.stopped = self.bound;
+    self.blocking = false;
     cursor = NULL;
     all = NULL;
     while (counters != NULL) {

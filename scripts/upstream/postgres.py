@@ -28,7 +28,7 @@ RESULT = re.compile(r"^(?:test)?\s+(\S+)\s+\.\.\. (ok|FAILED)", re.MULTILINE)
 TAP_RESULT = re.compile(r"^(ok|not ok) \d+\s+[-+] (\S+)", re.MULTILINE)
 """Of PostgreSQL 15 and before, and of those after it."""
 
-END = re.compile(r"^(?:# )?(?:All \d+ tests passed|\s*\d+ of \d+ tests (?:failed|passed))", re.MULTILINE)
+END = re.compile(r"^[# ]*(?:All \d+ tests passed|\d+ of \d+ tests (?:failed|passed))", re.MULTILINE)
 BUILDING_SECONDS = 600
 
 UNITS = {
