@@ -32,6 +32,8 @@ pub mod machines;
 mod manual;
 mod measure;
 mod measuring;
+#[cfg(test)]
+mod mentioned;
 mod one_way;
 mod open;
 mod optimize;

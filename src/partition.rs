@@ -71,7 +71,7 @@ use sweep::MachineSweep;
 Example: corehop partition --cores 4 bank.trace -o split.toml
 Then:    corehop patch --plan split.toml /usr/sbin/mariadbd -o mariadbd.hop
 Calls:   corehop partition --delegate 1 bank.trace -o delegated.toml
-BackendName data: corehop partition --cores 2 --by-argument bank.trace -o by-object.toml")]
+By data: corehop partition --cores 2 --by-argument bank.trace -o by-object.toml")]
 pub struct Arguments {
     /// Trace to search; default: the bundled sample (MariaDB under TPC-C)
     trace: Option<PathBuf>,

@@ -28,7 +28,7 @@ impl Counted {
     }
 }
 
-/// The program of `tests/programs/walk.c`, compiled into a folder of its own.
+/// The program of `simulator/tests/programs/walk.c`, compiled into a folder of its own.
 pub struct Program {
     folder: tempfile::TempDir,
 }
