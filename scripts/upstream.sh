@@ -38,7 +38,7 @@ fetch() {
     rm -rf "$source" "$scratch/$1/version" "$work"
     mkdir -p "$scratch/$1"
     debian_archives | own_lists deb-src
-    (cd "$work" && own_apt apt-get update && own_apt apt-get source --download-only "$wanted") ||
+    (cd "$work" && own_apt apt-get update && fetch_source "$wanted") ||
         fail "the source of $wanted could not be fetched" \
             "see apt's message above; a mirror keeps the newest: apt-get install $2"
     # apt has verified what it fetched, the description of the source included.
@@ -47,6 +47,23 @@ fetch() {
     rm -rf "$work"
     echo "$wanted" >"$scratch/$1/version"
     failure_code=6
+}
+
+# fetch_source PACKAGE=VERSION: where mirrors lack this version, Debian's next best one of the same
+# upstream version, whose tests are the same but for what Debian patches.
+fetch_source() {
+    own_apt apt-get source --download-only "$1" && return 0
+    upstream=${1%-*}
+    for version in $(own_apt apt-cache showsrc "${1%%=*}" 2>&1 | sed -n 's/^Version: //p'); do
+        case ${1%%=*}=$version in
+            "$1") ;;
+            "$upstream"-*)
+                say "taking the tests of ${1%%=*}=$version"
+                own_apt apt-get source --download-only "${1%%=*}=$version" && return 0
+                ;;
+        esac
+    done
+    return 1
 }
 
 # needs SUITE: whether its tests are to run.
