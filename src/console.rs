@@ -21,7 +21,7 @@ pub struct Verbosity {
     /// Print only failures on standard error: no progress, no warnings, no summaries
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
-    /// Print each stage and its duration on standard error
+    /// Print each stage and its duration on standard error, and results in detail
     #[arg(short, long, global = true)]
     verbose: bool,
 }
@@ -32,6 +32,11 @@ impl Verbosity {
         QUIET.store(self.quiet, Ordering::Relaxed);
         VERBOSE.store(self.verbose, Ordering::Relaxed);
     }
+}
+
+/// Whether --verbose was given.
+pub fn is_verbose() -> bool {
+    VERBOSE.load(Ordering::Relaxed)
 }
 
 /// Whether --quiet was given.
@@ -68,7 +73,7 @@ pub fn say(text: &str) {
 
 /// A line that only `--verbose` prints.
 pub fn detail(text: &str) {
-    if VERBOSE.load(Ordering::Relaxed) {
+    if is_verbose() {
         tell_line(&format!("corehop: {text}"));
     }
 }

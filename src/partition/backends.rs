@@ -35,10 +35,10 @@ pub fn in_words(cycles: &[(Backend, f64)]) -> String {
     said.collect::<Vec<_>>().join(", ")
 }
 
-/// What to do about it, where the backends differ.
+/// By which, where the backends differ.
 pub fn advice(cycles: &[(Backend, f64)]) -> String {
     let only = only_one_saves(cycles);
-    only.map_or_else(String::new, |backend| format!(": use {}", backend.name()))
+    only.map_or_else(String::new, |backend| format!(" with {}", backend.name()))
 }
 
 /// The same as the value of a JSON key: by name, the ratio.

@@ -96,16 +96,16 @@ fn text_of(
     line!(lines);
     text::comparison(
         &mut lines,
-        "on the requests searched",
+        "searched",
         &found.searched,
-        found.cores,
+        (&machine.machine, found.cores),
     );
     if let Some(held_out) = &found.held_out {
         text::comparison(
             &mut lines,
-            "on requests not searched",
+            "not searched",
             held_out,
-            found.cores,
+            (&machine.machine, found.cores),
         );
     }
     let one = &found.argument;

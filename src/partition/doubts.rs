@@ -6,7 +6,7 @@
 
 use super::finished_search::FinishedSearch;
 use super::{backends, comparison, timed};
-use corehop_partitioner::backend::all_cost_time;
+use corehop_partitioner::backend::{Backend, all_cost_time};
 use corehop_partitioner::evaluate::Placement;
 use corehop_partitioner::fewer::Fewer;
 use corehop_partitioner::objective::Objective;
@@ -62,8 +62,48 @@ pub fn weakness(requests: u64) -> Option<&'static str> {
     }
 }
 
-/// Lines of the result, each with its label.
-pub fn lines(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
+/// Lines of the result, each with its label: what a hop may cost and how far samples differ, and
+/// `in_detail` what else was considered.
+pub fn lines(search: &FinishedSearch<'_>, in_detail: bool) -> Vec<(&'static str, String)> {
+    let mut lines = if in_detail {
+        alternatives(search)
+    } else {
+        Vec::new()
+    };
+    lines.extend(timed::line(search).map(|said| ("timed", said)));
+    for (machine, cycles) in search.break_even_cycles() {
+        let said = break_even(machine, cycles);
+        match search.result.machines {
+            [_] => lines.push(("break-even", said)),
+            _ => lines.push(("break-even", format!("{}: {said}", machine.name))),
+        }
+    }
+    if in_detail {
+        lines.extend(draws(search));
+    } else {
+        lines.extend(certainty(search).map(|said| ("certainty", said)));
+    }
+    lines
+}
+
+/// How far the change lies apart on samples of requests, of which each was searched itself.
+fn certainty(search: &FinishedSearch<'_>) -> Option<String> {
+    let samples = search.draws.iter().filter_map(|draw| draw.ratio);
+    let samples = samples.collect::<Vec<_>>();
+    let verdicts = Verdicts::of(&search.draws)?;
+    let name = search.result.settings.objective.name();
+    Some(match samples.len() {
+        0 | 1 => "one sample of requests: --resamples shows how much of this is chance".into(),
+        several => format!(
+            "{} to {} {name} in {several} searches, each of other requests",
+            change(verdicts.least),
+            change(verdicts.most)
+        ),
+    })
+}
+
+/// The runner-up, the order of the best, and what fewer cores would do.
+fn alternatives(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     lines.extend(runner_up(search).map(|said| ("runner-up", said)));
     let judged = &search.result.outcome.evaluated;
@@ -89,16 +129,7 @@ pub fn lines(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
         );
         lines.push(("ranks", said));
     }
-    lines.extend(timed::line(search).map(|said| ("timed", said)));
     lines.extend(fewer(search).map(|said| ("fewer", said)));
-    for (machine, cycles) in search.break_even_cycles() {
-        let said = break_even(machine, cycles);
-        match search.result.machines {
-            [_] => lines.push(("break-even", said)),
-            _ => lines.push(("break-even", format!("{}: {said}", machine.name))),
-        }
-    }
-    lines.extend(draws(search));
     lines
 }
 
@@ -138,9 +169,14 @@ fn break_even(machine: &Machine, cycles: Option<f64>) -> String {
             "at no hop cost: accesses alone take longer than on one core".into()
         }
         Some(cycles) => format!(
-            "where a hop costs {} cycles; on this machine it costs {}",
+            "{} cycles a hop; on this machine a hop takes {}",
             grouped(cycles as u64),
-            grouped(machine.hop_cost_cycles.into())
+            Backend::ALL
+                .map(|backend| {
+                    let cycles = grouped(backend.hop_cycles(machine).into());
+                    format!("{cycles} with {}", backend.name())
+                })
+                .join(", ")
         ),
     }
 }

@@ -71,7 +71,7 @@ fn how(ranking: &Ranking) -> &'static str {
 }
 
 /// What is known of the splits that were not evaluated.
-fn proof(ranking: &Ranking, objective: Objective) -> String {
+pub fn proof(ranking: &Ranking, objective: Objective) -> String {
     // Where the ranking is by something else than the objective, the proof is of that.
     let by = match ranking.in_full || objective.is_ranked_as_it_is() {
         true => String::new(),

@@ -1,76 +1,95 @@
 //! The search's outcome in words, for a terminal.
 
 use super::finished_search::FinishedSearch;
-use super::looked_for::{candidates, looked_for};
+use super::looked_for::{candidates, looked_for, proof};
 use super::{backends, delegated, doubts, returns};
 use crate::carriers;
+use crate::console::is_verbose;
 use crate::line::{Lines, line};
 use corehop_partitioner::Comparison;
 use corehop_partitioner::attribution::remarks;
-use corehop_partitioner::backend::all_cost_time;
+use corehop_partitioner::backend::{Backend, all_cost_time};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::requests::TrainTestSplit;
 use corehop_plan::{Mode, Plan};
-use corehop_support::format::number::{change, change_between, counted};
+use corehop_simulator::Machine;
+use corehop_support::format::number::{change, counted};
 use corehop_traces::RequestId;
 use std::path::Path;
 
-/// All lines of the result.
+/// All lines of the result: what, by how much, how sure, and what next. With --verbose, also how it
+/// was found and what else was considered.
 pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) -> Lines {
     let mut text = Lines::new();
     let outcome = search.result.outcome;
-    let parts = &outcome.train_test;
-    say(
-        &mut text,
-        "trace",
-        &format!("{}, machine {}", plan.trace, plan.machine),
-    );
+    let of = format!("{}, machine {}", plan.trace, plan.machine);
+    say(&mut text, "trace", &of);
     for remark in remarks(search.result.trace) {
         say(&mut text, "", &remark);
     }
     for known in carriers::of_trace(search.result.trace) {
         say(&mut text, "", &known.said());
     }
-    say(&mut text, "requests", &requests(parts, plan.seed));
-    let rule = &search.result.settings.rule;
-    say(
-        &mut text,
-        "candidates",
-        &candidates(&outcome.candidates, rule),
-    );
-    let objective = search.result.settings.objective;
-    let ranking = &outcome.ranking;
-    let what = delegated::name_of_splits(search);
-    for (label, said) in looked_for((what, ranking), objective, search.seconds) {
-        say(&mut text, label, &said);
-    }
-    for (label, said) in delegated::lines(search) {
-        say(&mut text, label, &said);
+    if is_verbose() {
+        how_it_was_found(&mut text, search, plan);
+    } else {
+        say(&mut text, "searched", &in_short(search));
     }
     if outcome.evaluated.shared_cache_changed_rank {
-        say(
-            &mut text,
-            "",
-            "the shared L3 changed the order of the best splits",
-        );
+        let said = "the shared L3 changed the order of the best splits";
+        say(&mut text, "", said);
     }
     line!(text);
-    comparisons(&mut text, search);
     functions(&mut text, search, plan);
-    for (label, said) in doubts::lines(search) {
+    comparisons(&mut text, search);
+    for (label, said) in doubts::lines(search, is_verbose()) {
         say(&mut text, label, &said);
     }
-    for (label, said) in returns::lines(search) {
-        say(&mut text, label, &said);
+    if is_verbose() {
+        for (label, said) in returns::lines(search) {
+            say(&mut text, label, &said);
+        }
     }
     say(&mut text, "verdict", &verdict(search));
-    let kept = match written {
-        Some(path) if path == Path::new("-") => "standard output".into(),
-        Some(path) => path.display().to_string(),
-        None => "not kept: name a file with -o".into(),
-    };
-    say(&mut text, "plan", &kept);
+    match written {
+        Some(path) if path == Path::new("-") => say(&mut text, "plan", "standard output"),
+        Some(path) => {
+            let path = path.display();
+            say(&mut text, "plan", &path.to_string());
+            let next = format!("corehop patch --plan {path} PROGRAM -o PROGRAM.hop");
+            say(&mut text, "next", &format!("{next}, then corehop measure"));
+        }
+        None => say(&mut text, "plan", "not kept: name a file with -o"),
+    }
     text
+}
+
+/// Requests, candidates, strategy and splits, a line each.
+fn how_it_was_found(text: &mut Lines, search: &FinishedSearch<'_>, plan: &Plan) {
+    let (outcome, settings) = (search.result.outcome, &search.result.settings);
+    say(text, "requests", &requests(&outcome.train_test, plan.seed));
+    let said = candidates(&outcome.candidates, &settings.rule);
+    say(text, "candidates", &said);
+    let what = delegated::name_of_splits(search);
+    let found = looked_for((what, &outcome.ranking), settings.objective, search.seconds);
+    for (label, said) in found.into_iter().chain(delegated::lines(search)) {
+        say(text, label, &said);
+    }
+}
+
+/// How many were evaluated, of what, and whether a better one can exist.
+fn in_short(search: &FinishedSearch<'_>) -> String {
+    let (outcome, objective) = (search.result.outcome, search.result.settings.objective);
+    let functions = outcome.candidates.chosen.len() as u64;
+    let functions = counted(functions, "candidate function", "candidate functions");
+    let ranking = outcome.added.as_ref().map(|added| &added.ranking);
+    let ranking = ranking.unwrap_or(&outcome.ranking);
+    format!(
+        "{functions} on {} cores in {:.1} s: {}",
+        search.result.settings.cores,
+        search.seconds,
+        proof(ranking, objective)
+    )
 }
 
 /// Which requests were used for what.
@@ -132,9 +151,9 @@ pub fn verdict(search: &FinishedSearch<'_>) -> String {
             let weakness = doubts::weakness(held_out.requests);
             let weakness = weakness.map(|weakness| format!(" ({weakness})"));
             format!(
-                "{gain} on {requests} not searched{}{}",
-                weakness.unwrap_or_default(),
-                backends::advice(&cycles)
+                "worth measuring{}: {gain}, predicted on {requests} not searched{}",
+                backends::advice(&cycles),
+                weakness.unwrap_or_default()
             )
         }
     }
@@ -171,49 +190,82 @@ fn comparisons(text: &mut Lines, search: &FinishedSearch<'_>) {
             );
             say(text, "machine", &said);
         }
-        comparison(text, "on the requests searched", searched, cores);
+        let machine = &of.machine;
+        if is_verbose() || held_out.is_none() {
+            comparison(text, "searched", searched, (machine, cores));
+        }
         if let Some(held_out) = held_out {
-            comparison(text, "on requests not searched", held_out, cores);
+            comparison(text, "not searched", held_out, (machine, cores));
         }
     }
 }
 
-pub fn comparison(text: &mut Lines, title: &str, comparison: &Comparison, cores: u32) {
+/// What each of these requests takes in the mean, on one core and split.
+pub fn comparison(
+    text: &mut Lines,
+    title: &str,
+    comparison: &Comparison,
+    (machine, cores): (&Machine, u32),
+) {
     let (before, after) = (&comparison.baseline, &comparison.split);
-    let title = format!("{} {title}", comparison.requests);
+    let requests = counted(comparison.requests, "request", "requests");
+    let title = format!("each of {requests} {title}");
     let split = format!("{cores} cores");
-    line!(text, "{title:<28}{:>12}{split:>12}", "one core");
-    let mut line = |name: &str, before: u64, after: u64| {
-        let change = change_between(before, after);
-        line!(text, "  {name:<26}{before:>12}{after:>12}{change:>11}");
+    line!(
+        text,
+        "{title:<34}{:>12}{split:>12}{:>11}",
+        "one core",
+        "change"
+    );
+    let each = |sum: f64| sum / comparison.requests.max(1) as f64;
+    let mut line = |name: &str, before: f64, after: f64, decimals: usize| {
+        let change = match before > 0.0 {
+            true => change(after / before),
+            false => String::new(),
+        };
+        let (before, after) = (each(before), each(after));
+        let line = format!("  {name:<32}{before:>12.decimals$}{after:>12.decimals$}{change:>11}");
+        line!(text, "{}", line.trim_end());
     };
-    line("L2 misses", before.l2.misses(), after.l2.misses());
-    line(
+    let mut misses = |name: &str, before: u64, after: u64| {
+        line(name, before as f64, after as f64, 1);
+    };
+    misses("L2 misses", before.l2.misses(), after.l2.misses());
+    misses(
         "  of fetches",
         before.l2.fetch_misses(),
         after.l2.fetch_misses(),
     );
-    line(
+    misses(
         "  of loads and stores",
         before.l2.data_misses(),
         after.l2.data_misses(),
     );
-    line(
+    misses(
         "  by other cores' stores",
         before.l2.coherence_misses(),
         after.l2.coherence_misses(),
     );
-    line("L1I misses", before.l1i.misses(), after.l1i.misses());
-    line("L1D misses", before.l1d.misses(), after.l1d.misses());
-    line("L3 misses", before.l3.misses(), after.l3.misses());
-    line("cycles", before.cycles, after.cycles);
-    let hops = comparison.hops as f64 / comparison.requests as f64;
-    line!(text, "  {:<26}{:>12}{hops:>12.1}", "hops per request", 0);
+    misses("L1I misses", before.l1i.misses(), after.l1i.misses());
+    misses("L1D misses", before.l1d.misses(), after.l1d.misses());
+    misses("L3 misses", before.l3.misses(), after.l3.misses());
+    let cycles = before.cycles as f64;
+    for backend in Backend::ALL {
+        if let Some(ratio) = comparison.cycles_ratio(machine, backend) {
+            line(
+                &format!("cycles with {}", backend.name()),
+                cycles,
+                cycles * ratio,
+                0,
+            );
+        }
+    }
+    line("hops", 0.0, comparison.hops as f64, 1);
     line!(text);
 }
 
 fn functions(text: &mut Lines, search: &FinishedSearch<'_>, plan: &Plan) {
-    line!(text, "core  entering");
+    line!(text, "core  from the entry of");
     let split = search.result.outcome.split.iter();
     for ((function, core), planned) in split.zip(&plan.functions) {
         let chosen = delegated::chosen_from(search, *function);

@@ -109,7 +109,7 @@ fn the_plan_is_kept_where_it_was_asked_for_and_not_overwritten() {
 
 #[test]
 fn a_plan_on_standard_output_stands_alone_and_the_report_beside_it_says_how_it_was_found() {
-    let output = partition(&[&SHORT[..], &["-o", "-"]].concat());
+    let output = partition(&[&SHORT[..], &["-o", "-", "--verbose"]].concat());
     let text = String::from_utf8(output.stdout).unwrap();
     let plan = corehop_plan::parse(&text, Path::new("-")).unwrap();
     assert_eq!(plan.functions.len(), 2);
@@ -206,7 +206,7 @@ fn the_plan_of_a_search_without_time_is_judged_on_other_draws_all_the_same() {
         draws.iter().all(|draw| draw["plan_ratio"].is_f64()),
         "{draws:?}"
     );
-    let text = partition(&[&SHORT[..], &["--time-limit", "0"]].concat()).stdout;
+    let text = partition(&[&SHORT[..], &["--time-limit", "0", "--verbose"]].concat()).stdout;
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains("no time to search on those"), "{text}");
 }

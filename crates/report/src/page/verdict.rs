@@ -1,5 +1,6 @@
-//! What the page says first: whether to deploy the plan, and by which figures.
+//! What the page says first: whether the plan is worth measuring, and by which figures.
 //!
+//! A simulation cannot say more than that: `corehop measure` and `optimize` time real servers.
 //! Time decides, which the replay has in cycles: what misses cost, and what hops do by each backend
 //! that can make them.
 
@@ -32,9 +33,11 @@ impl Verdict {
         let gains = gains.map(|(backend, ratio)| said(*backend, *ratio));
         let gains: Vec<String> = gains.collect();
         let (style, advice) = match gains.is_empty() {
-            false => ("yes", format!("Deploy: {}", gains.join(", "))),
-            true if all_cost_time(&ratios) => ("no", format!("Do not deploy: {}", loss(&ratios))),
-            true => ("no", "Do not deploy: no request was counted".into()),
+            false => ("yes", format!("Worth measuring: {}", gains.join(", "))),
+            true if all_cost_time(&ratios) => {
+                ("no", format!("No gain predicted: {}", loss(&ratios)))
+            }
+            true => ("no", "No gain predicted: no request was counted".into()),
         };
         Verdict { style, advice, why }
     }
