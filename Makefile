@@ -154,7 +154,7 @@ guest:
 test-benches:
 	@scripts/setup.sh test
 	cargo build --locked
-	cargo test --locked --no-fail-fast --benches
+	cargo test --locked -p corehop -p corehop-utilisation --no-fail-fast --benches
 
 test-qemu10:
 	@scripts/setup.sh test
@@ -211,7 +211,7 @@ bench-search:
 	@cargo bench --locked --bench search -- --whole
 
 bench-utilisation:
-	@cargo bench --locked --bench utilisation -- --whole
+	@cargo bench --locked -p corehop-utilisation --bench utilisation -- --whole
 
 bench-core-model: build
 	@cargo bench --locked --bench core_model -- --whole
@@ -246,7 +246,8 @@ test-deb: deb
 # Elsewhere than other builds: QEMU's plugin has the same name in all of them.
 package:
 	CARGO_TARGET_DIR=target/packages cargo package --workspace --locked --allow-dirty \
-		--exclude corehop-tpcc --exclude corehop-second-oracle --exclude corehop-lab
+		--exclude corehop-tpcc --exclude corehop-second-oracle --exclude corehop-lab \
+		--exclude corehop-utilisation
 
 sample: build
 	@scripts/sample.sh

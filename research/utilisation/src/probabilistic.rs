@@ -6,7 +6,7 @@
 //! contention. Barghi's thesis (section 6.1) puts the program of [`LockedProgram`] into it; the
 //! numbers of equations are the thesis's. Each thread has a core of its own.
 
-use crate::queueing::locked_program::LockedProgram;
+use crate::locked_program::LockedProgram;
 
 /// The model of one program.
 #[derive(Clone, Copy, Debug, PartialEq)]

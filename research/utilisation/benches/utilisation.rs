@@ -10,7 +10,7 @@
 //! after round, so that what else the machine does falls on all alike. Without arguments, as under
 //! `cargo test`, each runs once and briefly, to show that it still works.
 
-use corehop_simulator::queueing::{Analytic, LockedProgram, Probabilistic, Waiting};
+use corehop_utilisation::{Analytic, LockedProgram, Probabilistic, Waiting};
 use serde_json::{Value, json};
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -20,9 +20,8 @@
 //!   Research and Development 19, 1975). A thread is taken to give up its core between iterations
 //!   only; one that loses it while it holds a lock would make spinning worse than this.
 
-use crate::queueing::locked_program::LockedProgram;
-use crate::queueing::mean_value::solve;
-use crate::queueing::network::{Network, Station};
+use crate::locked_program::LockedProgram;
+use corehop_simulator::queueing::{Network, Station, solve};
 
 /// What a thread does with its core while it waits for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
