@@ -10,7 +10,6 @@ mod detail;
 mod json;
 mod modes;
 mod other_options;
-mod pollute;
 mod posted;
 mod table;
 mod timed;
@@ -25,43 +24,44 @@ use crate::line::Lines;
 use crate::machines;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
-use at_fault::about;
 use clap::Args;
 use corehop_partitioner::attribution::remarks;
 use corehop_partitioner::progress::Progress;
 use corehop_plan::Plan;
 use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Setting, Split, replay_all};
 use corehop_traces::Trace;
-use counted::{Baseline, Counted, Report};
+use counted::{Counted, Report};
 use detail::{DetailArguments, Summary};
-use other_options::OtherOptions;
-use pollute::PolluteArguments;
 use posted::PostedArguments;
 use std::path::PathBuf;
 use timed::{Asked, TimedArguments};
+
+pub use at_fault::about;
+pub use counted::Baseline;
+pub use other_options::{Opened, OtherOptions};
+pub use table::counted_requests;
 
 /// Replay a trace through the caches of simulated machines, and count the misses
 ///
 /// It reports accesses, misses of each level, hops, and cycles. With --plan it compares the plan
 /// with a baseline. Without a plan it replays only the baseline.
 ///
-/// Three options replace these tables: --timed simulates connections over time, --system-calls
-/// simulates posted system calls, and --pollute confines pages to a part of each L2.
+/// Two options replace these tables: --timed simulates connections over time, and --system-calls
+/// simulates posted system calls.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop replay bank.trace --plan split.toml --warm-up 90
          corehop replay bank.trace --machine xeon-8480,epyc-9004,graviton3
          corehop replay machine.trace --index physical
          corehop replay machine.trace --system-calls read,write@1 --system-calls all@batch
-         corehop replay bank.trace --pollute auto
          corehop replay bank.trace --timed --plan split.toml --connections 1,2,4 --hop-cost 500")]
 pub struct Arguments {
     /// Trace to replay
     trace: PathBuf,
     /// Machines to simulate: bundled names, `host` for this machine, or TOML files
     ///
-    /// All of them are simulated in one pass over the trace. --detail, --timed, --system-calls, and
-    /// --pollute simulate one machine.
+    /// All of them are simulated in one pass over the trace. --detail, --timed, and --system-calls
+    /// simulate one machine.
     #[arg(
         long,
         value_name = "NAME|FILE",
@@ -110,8 +110,6 @@ pub struct Arguments {
     #[command(flatten)]
     posted: PostedArguments,
     #[command(flatten)]
-    pollute: PolluteArguments,
-    #[command(flatten)]
     taken: AddressingOptions,
 }
 
@@ -126,9 +124,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     machines::tell_host(arguments.machine.iter().map(String::as_str));
     if !arguments.posted.system_calls.is_empty() {
         return posted::run(&arguments.posted, &arguments.other_options());
-    }
-    if let Some(list) = &arguments.pollute.pollute {
-        return pollute::run(&arguments.pollute, list, &arguments.other_options());
     }
     let machines = arguments
         .machine
@@ -229,7 +224,6 @@ fn check(arguments: &Arguments) -> Result<(), Failure> {
         (arguments.detail.detail, "--detail"),
         (arguments.timed.timed, "--timed"),
         (!arguments.posted.system_calls.is_empty(), "--system-calls"),
-        (arguments.pollute.pollute.is_some(), "--pollute"),
     ];
     let of_one = of_one.into_iter().find(|(asked, _)| *asked);
     if let Some((_, option)) = of_one

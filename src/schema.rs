@@ -33,7 +33,7 @@ macro_rules! files {
 }
 
 /// In the order of the commands.
-const NAMED: [(&str, &str); 23] = files![
+const NAMED: [(&str, &str); 22] = files![
     "optimize",
     "screen",
     "control",
@@ -42,7 +42,6 @@ const NAMED: [(&str, &str); 23] = files![
     "replay",
     "replay-timed",
     "replay-system-calls",
-    "replay-pollute",
     "functions",
     "candidates",
     "candidates-by-argument",

@@ -90,18 +90,6 @@ pub enum Error {
         /// Cores it has.
         machine_cores: u32,
     },
-    /// An L2 whose pages all have the same sets.
-    #[error(
-        "a page takes all {sets} sets of an L2 of machine {machine}, so none can be kept for \
-         polluting pages: replay on a machine whose L2 has 128 sets or more, such as \
-         xeon-e5-2620-v4"
-    )]
-    TooFewColours {
-        /// The machine's name.
-        machine: String,
-        /// How many sets its L2s have.
-        sets: u64,
-    },
     /// A function of the split goes by an argument, and the trace does not tell arguments.
     #[error(
         "a function goes by an argument, and the trace does not tell what arguments were, since it \

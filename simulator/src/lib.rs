@@ -6,12 +6,10 @@
 //! against a second and naive implementation of the same words.
 //!
 //! Each folder uses only folders that come before it, and all use `ids.rs`: [`machine`] says what a
-//! machine is; `colours`, which part of an L2 a page takes; `report`, what a replay tells;
-//! `hierarchy` holds the caches; `threads` says where threads run; `sequential` replays a trace
+//! machine is; `report`, what a replay tells; `hierarchy` holds the caches; `threads` says where threads run; `sequential` replays a trace
 //! access by access, and [`detail`] stands on it; [`kernel_model`] makes up what a kernel would
 //! have done; `filters` leaves out what need not be simulated, `parallel` replays the rest on all
-//! host threads, [`pollution`] finds what to confine to a part of the L2s, and `bounds` tells what
-//! one core misses by itself, and what it misses at least. [`core_model`] turns what served each
+//! host threads, and `bounds` tells what one core misses by itself, and what it misses at least. [`core_model`] turns what served each
 //! reference into cycles, [`timing`] replays connections on cores with such clocks, and
 //! [`queueing`] predicts throughput by formulas.
 //!
@@ -76,7 +74,6 @@
 extern crate self as corehop_simulator;
 
 mod bounds;
-mod colours;
 pub mod core_model;
 pub mod detail;
 mod error;
@@ -88,7 +85,6 @@ pub mod machine;
 mod objects;
 mod options;
 mod parallel;
-pub mod pollution;
 pub mod queueing;
 mod report;
 mod sequential;
@@ -97,20 +93,20 @@ pub mod timing;
 
 pub use bounds::lower_bound::{LANES, LowerBound};
 pub use bounds::private_replay::{Occurrence, PrivateReplay};
-pub use colours::{Colours, PAGE_BYTES, PolluteBuffer};
 pub use error::Error;
 pub use hierarchy::Hierarchy;
 pub use hierarchy::geometry::Geometry;
 pub use hierarchy::lines::Lines;
+pub use hierarchy::page_map::{PAGE_BYTES, PageMap};
 pub use ids::{CoreId, LineId};
 pub use machine::calibrated;
 pub use machine::host;
 pub use machine::{Core, Distance, ImpossibleMachine, Inclusion, Level, Machine, Policy, Topology};
 pub use objects::{ByArgument, ObjectTable, Objects, calls_of};
 pub use options::ReplayOptions;
-pub use parallel::by_page::PageUse;
 pub use parallel::prepared::Prepared;
-pub use parallel::replay::{Setting, replay, replay_all, replay_with_buffers};
+pub use parallel::replay::{Setting, replay, replay_all, replay_watched};
+pub use parallel::watch::Watch;
 pub use report::counters::{Counters, KindCounters, LevelCounters, MissCauses};
 pub use report::observer::{CacheLevel, Cause, Observer};
 pub use report::replay::Replay;

@@ -183,7 +183,7 @@ impl Case {
             at_calls: self.at_calls(),
             delegated: self.delegated.clone(),
             start_cores: self.start_cores(),
-            confined: Vec::new(),
+            page_map: None,
         }
     }
 

@@ -24,12 +24,11 @@ mod no_core_misses_less_than_the_lower_bound;
 mod numbered;
 mod objects_have_the_cores_that_the_rules_say;
 mod oracle;
-mod pollute_buffers_equal_the_oracle;
+mod pages_are_where_a_map_says;
 mod posted_calls_are_made_where_and_when_it_is_said;
 mod queueing;
 mod random;
 mod recording;
-mod rocs_finds_what_pollutes;
 mod steps;
 #[path = "../../benches/synthetic/mod.rs"]
 mod synthetic;

@@ -1,5 +1,5 @@
-//! The common options that `--pollute` and `--system-calls` use: files, requests, and where threads
-//! run. These replays simulate one machine.
+//! The common options of replays that simulate one machine, such as `--system-calls`: files,
+//! requests, and where threads run.
 
 use super::at_fault::about;
 use super::counted::Baseline;
@@ -13,19 +13,29 @@ use std::path::Path;
 
 /// The options.
 pub struct OtherOptions<'a> {
+    /// The trace to replay.
     pub trace: &'a Path,
+    /// How its addresses are taken.
     pub taken: &'a AddressingOptions,
+    /// The machine to simulate: a bundled name, `host`, or a file.
     pub machine: &'a str,
+    /// The plan by which threads hop.
     pub plan: Option<&'a Path>,
+    /// Where threads run without a plan.
     pub baseline: Baseline,
+    /// The requests to replay; all without a list.
     pub requests: Option<&'a RequestList>,
+    /// How many of them are replayed before counting starts.
     pub warm_up: usize,
+    /// Whether JSON is printed instead of tables.
     pub json: bool,
 }
 
 /// What they name.
 pub struct Opened {
+    /// The plan, if one was named.
     pub plan: Option<Plan>,
+    /// The trace.
     pub trace: Trace,
     /// Where threads run: as the plan says, or the baseline.
     pub split: Split,

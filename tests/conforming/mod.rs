@@ -8,10 +8,9 @@ use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex};
 
 /// Options by which a command prints JSON of another schema.
-const KINDS: [(&str, &str); 10] = [
+const KINDS: [(&str, &str); 9] = [
     ("--timed", "replay-timed"),
     ("--system-calls", "replay-system-calls"),
-    ("--pollute", "replay-pollute"),
     ("--by-argument", "candidates-by-argument"),
     ("--by-argument", "partition-by-argument"),
     ("--perf-script", "characterize-perf-script"),
@@ -25,7 +24,8 @@ static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::ne
 
 /// What `corehop schema NAME` prints, or `corehop-lab schema NAME` of an experiment.
 pub fn schema(name: &str) -> Value {
-    let is_experiment = name.starts_with("characterize") || name.starts_with("fleet");
+    let of_experiments = ["characterize", "fleet", "pollute"];
+    let is_experiment = of_experiments.iter().any(|of| name.starts_with(of));
     let program = if is_experiment {
         "corehop-lab"
     } else {

@@ -7,12 +7,12 @@
 mod commands;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use commands::{characterize, fleet, schema};
+use commands::{characterize, fleet, pollute, schema};
 use corehop::console::Verbosity;
 use corehop::{configuration, end_with_the_reader, failed};
 use std::process::ExitCode;
 
-/// Experiments that stand on corehop: classes of cache lines, and sweeps of many traces
+/// Experiments that stand on corehop: classes of cache lines, pollute buffers, sweeps of many traces
 #[derive(Parser)]
 #[command(version, about)]
 struct Cli {
@@ -30,6 +30,7 @@ struct Cli {
 enum Command {
     Characterize(characterize::Arguments),
     Fleet(fleet::Arguments),
+    Pollute(pollute::Arguments),
     Schema(schema::Arguments),
 }
 
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
     let outcome = match command {
         Command::Characterize(arguments) => characterize::run(&arguments),
         Command::Fleet(arguments) => fleet::run(&arguments),
+        Command::Pollute(arguments) => pollute::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
     };
     outcome.map_or_else(|failure| failed(&failure), |()| ExitCode::SUCCESS)

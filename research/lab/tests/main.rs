@@ -1,18 +1,41 @@
 //! All tests of the crate, as one program, which is built sooner than one for each file.
 
 mod characterize_prints_tables_and_json;
+#[path = "../../../simulator/tests/coloured/mod.rs"]
+mod coloured;
+mod coloured_pages;
 #[path = "../../../tests/conforming/mod.rs"]
 mod conforming;
 #[path = "../../../traces/tests/definitions/mod.rs"]
 mod definitions;
 mod fleet_starts_its_program;
+#[path = "../../../simulator/tests/homes/mod.rs"]
+mod homes;
 mod lines_are_classified_as_by_sets;
+#[path = "../../../traces/tests/located/mod.rs"]
+mod located;
 mod made_up;
+#[path = "../../../simulator/tests/naive/mod.rs"]
+mod naive;
+#[path = "../../../simulator/tests/numbered/mod.rs"]
+mod numbered;
+#[path = "../../../simulator/tests/oracle/mod.rs"]
+mod oracle;
+mod pollute_buffers_equal_the_oracle;
+mod pollute_prints_tables_and_json;
+mod pollute_with_other_options;
+#[path = "../../../simulator/tests/random/mod.rs"]
+mod random;
+#[path = "../../../simulator/tests/recording/mod.rs"]
+mod recording;
+mod rocs_finds_what_pollutes;
 mod samples_of_a_profiler;
 mod samples_of_a_trace;
 #[path = "../../../tests/server/mod.rs"]
 mod server;
 mod servers_of_known_classes;
+#[path = "../../../simulator/tests/steps/mod.rs"]
+mod steps;
 
 use std::path::{Path, PathBuf};
 

@@ -5,7 +5,7 @@
 //! level and nowhere else, so set partitions are simulated apart, each in a hierarchy of its own.
 
 use super::cache::Cache;
-use crate::colours::{PAGE_LINES, PolluteBuffer};
+use super::page_map::{PAGE_LINES, PageMap};
 use crate::ids::{CoreId, LineId};
 use crate::machine::{Inclusion, Level, Machine};
 use crate::report::observer::CacheLevel;
@@ -28,23 +28,9 @@ pub struct Geometry {
     pub(crate) owners_know: bool,
     /// In order of their indices.
     pub(crate) caches: Vec<Cache>,
+    set_partition_count: u64,
     /// Of the L2s, if they have one.
-    pub(crate) buffer: Option<Buffer>,
-}
-
-/// A pollute buffer, for the lines of one set partition.
-#[derive(Clone, Debug)]
-pub(crate) struct Buffer {
-    of: PolluteBuffer,
-    /// Lines that a page has of it.
-    page_lines: u64,
-}
-
-impl Buffer {
-    /// The set of an L2 that a line belongs to.
-    pub(crate) fn l2_set(&self, quotient: u64) -> u32 {
-        self.of.set(quotient, self.page_lines)
-    }
+    page_map: Option<PageMap>,
 }
 
 /// What one core sees: its caches.
@@ -136,30 +122,31 @@ impl Geometry {
             owners_know: l1d.shared_by == 1,
             row_bytes: (caches.len() + 1).next_multiple_of(8),
             caches,
-            buffer: None,
+            set_partition_count,
+            page_map: None,
         }
     }
 
-    /// The same with this pollute buffer in each L2.
+    /// The same with pages where this map says in each L2.
     ///
     /// # Panics
-    /// When it is one for L2s of another number of sets, or 64 is no multiple of the number of set
-    /// partitions.
+    /// When 64 is no multiple of the number of set partitions.
     #[must_use]
-    pub fn with_buffer(mut self, buffer: &PolluteBuffer) -> Geometry {
-        let sets = u64::from(self.core_views[0].l2.last_set) + 1;
-        let page_lines = sets / buffer.colours().all;
+    pub fn with_page_map(mut self, map: &PageMap) -> Geometry {
         assert!(
-            page_lines > 0
-                && page_lines * buffer.colours().all == sets
-                && PAGE_LINES.is_multiple_of(page_lines),
-            "a pollute buffer for other L2s"
+            PAGE_LINES.is_multiple_of(self.set_partition_count),
+            "{} set partitions do not divide a page",
+            self.set_partition_count
         );
-        self.buffer = Some(Buffer {
-            of: buffer.clone(),
-            page_lines,
-        });
+        self.page_map = Some(map.clone());
         self
+    }
+
+    /// The set of an L2 that a line belongs to, where that does not follow from its quotient.
+    pub(crate) fn mapped_l2_set(&self, quotient: u64) -> Option<u32> {
+        let map = self.page_map.as_ref()?;
+        let line = map.line(quotient, PAGE_LINES / self.set_partition_count);
+        Some(line as u32 & self.core_views[0].l2.last_set)
     }
 
     /// The largest number of set partitions, at most 64, that divides every level's sets.

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy)]
 pub(crate) struct Line {
     /// Low bits of line number / number of set partitions, enough for the sets of L1s, and of
-    /// L2s without a pollute buffer.
+    /// L2s without a page map.
     pub quotient: u32,
     /// Its set of the L3.
     pub l3_set: u32,

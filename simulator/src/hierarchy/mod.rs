@@ -8,6 +8,7 @@ pub(crate) mod cache;
 pub(crate) mod geometry;
 mod line;
 pub(crate) mod lines;
+pub(crate) mod page_map;
 pub(crate) mod policy;
 pub(crate) mod state;
 

@@ -94,9 +94,7 @@ impl HierarchyState {
             l3_set: (quotient % geometry.l3_sets) as u32,
             holders: 0,
         });
-        let buffer = geometry.buffer.iter();
-        self.l2_sets
-            .extend(buffer.map(|buffer| buffer.l2_set(quotient)));
+        self.l2_sets.extend(geometry.mapped_l2_set(quotient));
         let row = self.rows.len();
         self.rows.resize(row + geometry.row_bytes, 0);
         self.rows[row + geometry.owner(LineId(0))] = NOBODY;

@@ -5,11 +5,10 @@
 //! set partition; [`piece_placement`] says which core each piece runs on; [`simulate`] runs the
 //! references of a set partition through its caches. [`pass`] does all this for a trace, batch by
 //! batch. [`replay`] simulates on the way; [`prepared`] keeps the reduced streams for later.
-//! [`by_page`] watches what pages miss meanwhile. [`checks`] is what both do before, [`totals`]
+//! [`watch`] is told of misses meanwhile. [`checks`] is what both do before, [`totals`]
 //! what they do after. Equal, on every count, to [`crate::Replayer`], which knows nothing of all
 //! this.
 
-pub(crate) mod by_page;
 pub(crate) mod checks;
 pub(crate) mod order;
 pub(crate) mod pass;
@@ -19,3 +18,4 @@ pub(crate) mod replay;
 pub(crate) mod set_partition;
 pub(crate) mod simulate;
 pub(crate) mod totals;
+pub(crate) mod watch;

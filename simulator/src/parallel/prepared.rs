@@ -6,20 +6,20 @@
 //! ([`GuaranteedHits`]) are dropped too, since nothing depends on them. A sixth of the accesses of
 //! a recorded mariadbd are left, at four bytes each.
 
-use super::by_page::{self, ByLine, PageUse, Watch};
 use super::checks;
 use super::pass::{self, PassInput, PieceBatch};
 use super::piece_placement::{Cores, PiecePlacement};
 use super::set_partition::SetPartition;
 use super::simulate::{self, Simulation};
 use super::totals::Totals;
-use crate::colours::{Colours, PAGE_BYTES, PolluteBuffer};
+use super::watch::Watch;
 use crate::error::Error;
 use crate::filters::entry::{self, Entry};
 use crate::filters::guaranteed_hit::GuaranteedHits;
 use crate::filters::trace_reduction::Piece;
 use crate::hierarchy::Hierarchy;
 use crate::hierarchy::geometry::{self, Geometry};
+use crate::hierarchy::page_map::{PAGE_BYTES, PageMap};
 use crate::ids::CoreId;
 use crate::machine::{Level, Machine};
 use crate::options::{ReplayOptions, chosen_requests};
@@ -50,8 +50,8 @@ pub struct Prepared {
     pub(crate) set_partition_count: u64,
     /// Those of each machine.
     caches: Vec<Vec<Level>>,
-    /// Whether L2s may have a pollute buffer.
-    buffers: bool,
+    /// Whether L2s may have a page map.
+    page_maps: bool,
     /// By function: whether a split may move threads at its entries.
     breaks: Vec<bool>,
     /// Those of all these functions, if a split may delegate them.
@@ -94,32 +94,31 @@ impl Prepared {
         Prepared::prepare(trace, (machines, machines), (breaks, Some(calls)), options)
     }
 
-    /// Reads the trace for replays on `machine` with one split, and whatever pages confined to
-    /// pollute buffers of its L2s.
+    /// Reads the trace for replays on `machine` with one split, and any page maps of its L2s.
     ///
     /// # Errors
-    /// As [`crate::replay()`], and [`Error::TooFewColours`].
-    pub fn for_buffers(
+    /// As [`crate::replay()`].
+    pub fn for_page_maps(
         trace: &Trace,
         machine: &Machine,
         split: &Split,
         options: &ReplayOptions,
     ) -> Result<Prepared, Error> {
-        Colours::of(machine)?;
         // Lines that an L2 has in the same set are then any of the same place in their pages.
+        let page = PAGE_BYTES * u64::from(machine.l2.ways);
         let l2 = Level {
-            size_bytes: PAGE_BYTES * u64::from(machine.l2.ways),
+            size_bytes: page.min(machine.l2.size_bytes),
             ..machine.l2
         };
-        let of_one_colour = Machine {
+        let of_one_page = Machine {
             l2,
             ..machine.clone()
         };
         let breaks = checks::breaks(trace.functions().len(), split.functions());
         let calls = delegated_calls(trace, [split])?;
-        let machines = (&[machine][..], &[&of_one_colour][..]);
+        let machines = (&[machine][..], &[&of_one_page][..]);
         let mut prepared = Prepared::prepare(trace, machines, (breaks, calls), options)?;
-        prepared.buffers = true;
+        prepared.page_maps = true;
         Ok(prepared)
     }
 
@@ -171,7 +170,7 @@ impl Prepared {
         Ok(Prepared {
             set_partition_count,
             caches: caches.collect(),
-            buffers: false,
+            page_maps: false,
             breaks: reading.breaks,
             calls,
             pieces,
@@ -215,45 +214,25 @@ impl Prepared {
         Ok(replay)
     }
 
-    /// Replays it with pages confined to a pollute buffer. Equal, to the last count, to
-    /// [`crate::replay_with_buffers`].
+    /// Replays it with pages where the map says in each L2, and with a watch for each set
+    /// partition. Equal, to the last count, to [`crate::replay_watched`].
     ///
     /// # Errors
     /// As [`Prepared::replay`].
     ///
     /// # Panics
-    /// As [`Prepared::replay`], and when it was not prepared for buffers.
-    pub fn replay_with_buffer(
+    /// As [`Prepared::replay`], and when it was not prepared for page maps.
+    pub fn replay_watched<W: Watch>(
         &self,
         (machine, split): (&Machine, &Split),
-        buffer: &PolluteBuffer,
-    ) -> Result<Replay, Error> {
-        let geometry = |cores| self.with_buffer(machine, cores, buffer);
-        let (replay, _) = self.run::<()>(machine, split, &geometry, 1)?;
-        Ok(replay)
-    }
-
-    /// The same, and what every page of it references of the L2s and misses there.
-    ///
-    /// # Errors
-    /// As [`Prepared::replay`].
-    ///
-    /// # Panics
-    /// As [`Prepared::replay_with_buffer`].
-    pub fn pages_with_buffer(
-        &self,
-        (machine, split): (&Machine, &Split),
-        buffer: &PolluteBuffer,
-    ) -> Result<(Replay, Vec<PageUse>), Error> {
-        let geometry = |cores| self.with_buffer(machine, cores, buffer);
-        let (replay, watched) = self.run::<ByLine>(machine, split, &geometry, 1)?;
-        let set_partitions = self.set_partitions.iter().map(|(of, _)| of);
-        Ok((replay, by_page::pages(set_partitions.zip(&watched))))
-    }
-
-    fn with_buffer(&self, machine: &Machine, cores: u32, buffer: &PolluteBuffer) -> Geometry {
-        assert!(self.buffers, "prepared for L2s without a buffer");
-        Geometry::new(machine, cores, self.set_partition_count).with_buffer(buffer)
+        map: &PageMap,
+    ) -> Result<(Replay, Vec<W>), Error> {
+        assert!(self.page_maps, "prepared for L2s without a page map");
+        let geometry = |cores| {
+            let geometry = Geometry::new(machine, cores, self.set_partition_count);
+            geometry.with_page_map(map)
+        };
+        self.run(machine, split, &geometry, 1)
     }
 
     /// Replays it so many times over on the caches that `geometry` gives so many cores; and what
@@ -278,7 +257,7 @@ impl Prepared {
         let run = |(set_partition, entries): &(SetPartition, Vec<Entry>)| {
             let mut simulation = Simulation::<W>::new(Hierarchy::new(&geometry));
             for cores in &cores {
-                simulation.run(&set_partition.lines, entries, 0, cores);
+                simulation.run(set_partition, entries, 0, cores);
             }
             (
                 simulation.tally().to_vec(),

@@ -3,18 +3,18 @@
 //! Decoding, reducing and dividing are done once for all of them, and nothing is kept, so a trace
 //! may be larger than memory.
 
-use super::by_page::{self, ByLine, PageUse, Watch};
 use super::checks;
 use super::pass::{self, PassInput};
 use super::piece_placement::PiecePlacement;
 use super::set_partition::SetPartition;
 use super::simulate::{self, Simulation};
 use super::totals::Totals;
-use crate::colours::PolluteBuffer;
+use super::watch::Watch;
 use crate::error::Error;
 use crate::filters::entry::Entry;
 use crate::hierarchy::Hierarchy;
 use crate::hierarchy::geometry::Geometry;
+use crate::hierarchy::page_map::PageMap;
 use crate::machine::Machine;
 use crate::options::{ReplayOptions, chosen_requests};
 use crate::report::replay::Replay;
@@ -60,53 +60,34 @@ pub fn replay_all(
 ) -> Result<Vec<Replay>, Error> {
     let settings = settings.iter().map(|&setting| (setting, None));
     let settings: Vec<_> = settings.collect();
-    Ok(run::<()>(trace, &settings, options)?.replays)
+    let replayed = run::<()>(trace, &settings, options)?;
+    Ok(replayed.into_iter().map(|(replay, _)| replay).collect())
 }
 
-/// Replays `trace` in one setting, in one pass over it, with each of these pollute buffers in turn,
-/// and says of each replay what every page of the trace references of the L2s and misses there.
+/// Replays `trace` in one setting, in one pass over it, with pages where each of these maps says in
+/// turn in each L2, and with a watch for each set partition.
 ///
 /// # Errors
 /// As [`replay_all`].
-///
-/// # Panics
-/// When a buffer is one for other L2s.
-pub fn replay_with_buffers(
+pub fn replay_watched<W: Watch>(
     trace: &Trace,
     setting: Setting<'_>,
-    buffers: &[&PolluteBuffer],
+    maps: &[&PageMap],
     options: &ReplayOptions,
-) -> Result<Vec<(Replay, Vec<PageUse>)>, Error> {
-    let settings = buffers.iter().map(|&buffer| (setting, Some(buffer)));
-    let settings: Vec<_> = settings.collect();
-    let replayed = run::<ByLine>(trace, &settings, options)?;
-    let pages = |index: usize| {
-        let set_partitions = replayed.set_partitions.iter();
-        by_page::pages(set_partitions.map(|(of, watched)| (of, &watched[index])))
-    };
-    let replays = replayed.replays.into_iter().enumerate();
-    Ok(replays
-        .map(|(index, replay)| (replay, pages(index)))
-        .collect())
+) -> Result<Vec<(Replay, Vec<W>)>, Error> {
+    let settings = maps.iter().map(|&map| (setting, Some(map)));
+    run(trace, &settings.collect::<Vec<_>>(), options)
 }
 
-/// One replay a setting, and what was watched of each in every set partition.
-struct Replayed<W> {
-    replays: Vec<Replay>,
-    set_partitions: Vec<(SetPartition, Vec<W>)>,
-}
+/// A setting, and the page map of its L2s, if they have one.
+type Mapped<'a> = (Setting<'a>, Option<&'a PageMap>);
 
-/// A setting, and the pollute buffer of its L2s, if they have one.
-type Buffered<'a> = (Setting<'a>, Option<&'a PolluteBuffer>);
-
-/// A set partition, and its simulations by setting.
-type Simulated<W> = (SetPartition, Vec<Simulation<W>>);
-
+/// One replay a setting, and a watch for each set partition.
 fn run<W: Watch>(
     trace: &Trace,
-    settings: &[Buffered<'_>],
+    settings: &[Mapped<'_>],
     options: &ReplayOptions,
-) -> Result<Replayed<W>, Error> {
+) -> Result<Vec<(Replay, Vec<W>)>, Error> {
     let chosen = chosen_requests(options, trace.requests().len())?;
     for (setting, _) in settings {
         checks::check_cores(setting.machine, setting.split)?;
@@ -128,8 +109,8 @@ fn run<W: Watch>(
         splits().map(|split| PiecePlacement::new(split, calls.as_ref(), first_counted));
     let mut placements: Vec<PiecePlacement<'_>> = placements.collect();
     let simulated = simulate::<W>(&reading, settings, &mut placements)?;
-    let report = |(index, (setting, _)): (usize, &Buffered<'_>)| {
-        let of_setting = simulated.iter().map(|(_, simulations)| &simulations[index]);
+    let report = |(index, (setting, _)): (usize, &Mapped<'_>)| {
+        let of_setting = simulated.iter().map(|simulations| &simulations[index]);
         let tallies = of_setting.map(Simulation::tally);
         let report = Totals {
             machine: setting.machine,
@@ -138,36 +119,28 @@ fn run<W: Watch>(
         };
         report.replay(&simulate::sum(setting.split.cores(), tallies))
     };
-    Ok(Replayed {
-        replays: settings.iter().enumerate().map(report).collect(),
-        set_partitions: watched(simulated, &placements),
-    })
+    let replays: Vec<Replay> = settings.iter().enumerate().map(report).collect();
+    let mut watched: Vec<Vec<W>> = replays.iter().map(|_| Vec::new()).collect();
+    for simulations in simulated {
+        let of_settings = watched.iter_mut().zip(simulations).zip(&placements);
+        of_settings.for_each(|((watched, simulation), placement)| {
+            watched.push(simulation.into_watch(placement.is_counting()));
+        });
+    }
+    Ok(replays.into_iter().zip(watched).collect())
 }
 
-/// What was watched of what counts.
-fn watched<W: Watch>(
-    simulated: Vec<Simulated<W>>,
-    placements: &[PiecePlacement<'_>],
-) -> Vec<(SetPartition, Vec<W>)> {
-    let of_set_partition = |(set_partition, simulations): (_, Vec<Simulation<W>>)| {
-        let simulations = simulations.into_iter().zip(placements);
-        let watched = simulations.map(|(of, placement)| of.into_watch(placement.is_counting()));
-        (set_partition, watched.collect())
-    };
-    simulated.into_iter().map(of_set_partition).collect()
-}
-
-/// The simulations of every set partition, by setting.
+/// By set partition, the simulations by setting.
 fn simulate<W: Watch>(
     reading: &PassInput<'_>,
-    settings: &[Buffered<'_>],
+    settings: &[Mapped<'_>],
     placements: &mut [PiecePlacement<'_>],
-) -> Result<Vec<Simulated<W>>, Error> {
-    let geometry = |(setting, buffer): &Buffered<'_>| {
+) -> Result<Vec<Vec<Simulation<W>>>, Error> {
+    let geometry = |(setting, map): &Mapped<'_>| {
         let (machine, cores) = (setting.machine, setting.split.cores());
         let geometry = Geometry::new(machine, cores, reading.set_partition_count);
-        match buffer {
-            Some(buffer) => geometry.with_buffer(buffer),
+        match map {
+            Some(map) => geometry.with_page_map(map),
             None => geometry,
         }
     };
@@ -192,11 +165,10 @@ fn simulate<W: Watch>(
             entries.clear();
             set_partition.gather(batch.order, batch.placed, 0, entries);
             for (simulation, cores) in simulations.iter_mut().zip(cores) {
-                simulation.run(&set_partition.lines, entries, 0, cores);
+                simulation.run(set_partition, entries, 0, cores);
             }
         },
     )?;
-    let simulations_only =
-        |(of, (simulations, _)): (SetPartition, (_, Vec<Entry>))| (of, simulations);
+    let simulations_only = |(_, (simulations, _)): (SetPartition, (_, Vec<Entry>))| simulations;
     Ok(set_partitions.into_iter().map(simulations_only).collect())
 }

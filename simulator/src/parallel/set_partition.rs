@@ -29,6 +29,12 @@ impl SetPartition {
         }
     }
 
+    /// The numbers of its lines, from that with this id on.
+    pub fn line_numbers(&self, first: usize) -> impl Iterator<Item = u64> {
+        let of = |&quotient: &u64| quotient << (self.shift - 2) | self.index as u64;
+        self.lines.numbers()[first..].iter().map(of)
+    }
+
     /// Appends the references of the placed pieces; the first piece has the index `first_piece`.
     pub fn gather(
         &mut self,

@@ -1,11 +1,11 @@
 //! The loop in which a replay spends its time: one hierarchy's references through its caches.
 
-use super::by_page::Watch;
 use super::piece_placement::Cores;
+use super::set_partition::SetPartition;
+use super::watch::Watch;
 use crate::filters::entry::{Entry, PIECE, kind, line};
 use crate::hierarchy::Hierarchy;
 use crate::hierarchy::geometry::Geometry;
-use crate::hierarchy::lines::Lines;
 use crate::hierarchy::state::HierarchyState;
 use crate::ids::CoreId;
 use crate::report::tally::Tally;
@@ -29,10 +29,19 @@ impl<W: Watch> Simulation<W> {
     }
 
     /// Simulates the entries of some consecutive pieces, the first of which has index
-    /// `first_piece`; they run on `cores`. The lines are those of all entries so far.
-    pub fn run(&mut self, lines: &Lines, entries: &[Entry], first_piece: usize, cores: &Cores) {
-        self.hierarchy.register(&lines.numbers()[self.lines..]);
-        self.lines = lines.numbers().len();
+    /// `first_piece`; they run on `cores`. The set partition's lines are those of all entries so
+    /// far.
+    pub fn run(
+        &mut self,
+        set_partition: &SetPartition,
+        entries: &[Entry],
+        first_piece: usize,
+        cores: &Cores,
+    ) {
+        let quotients = set_partition.lines.numbers();
+        self.hierarchy.register(&quotients[self.lines..]);
+        self.watch.register(set_partition.line_numbers(self.lines));
+        self.lines = quotients.len();
         // The last reference before counting begins is that before the first mark of a counted
         // piece.
         let first_counted = cores.first_counted.map(|index| first_piece + index);

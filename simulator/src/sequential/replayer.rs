@@ -5,11 +5,11 @@
 //! nothing moves a thread it stays, also from one request to the next, as a patched server's thread
 //! does. One loop over the executions is all of it.
 
-use crate::colours::PolluteBuffer;
 use crate::error::Error;
 use crate::hierarchy::Hierarchy;
 use crate::hierarchy::geometry::Geometry;
 use crate::hierarchy::lines::Lines;
+use crate::hierarchy::page_map::PageMap;
 use crate::ids::{CoreId, LineId};
 use crate::machine::Machine;
 use crate::report::counters::Counters;
@@ -83,13 +83,10 @@ impl<'a> Replayer<'a> {
         self
     }
 
-    /// Confines pages to a pollute buffer of the L2s. Call it before the first execution.
-    ///
-    /// # Panics
-    /// When the buffer is one for other L2s.
+    /// Keeps pages where this map says in each L2. Call it before the first execution.
     #[must_use]
-    pub fn with_buffer(mut self, buffer: &PolluteBuffer) -> Self {
-        let geometry = Geometry::new(self.machine, self.split.cores(), 1).with_buffer(buffer);
+    pub fn with_page_map(mut self, map: &PageMap) -> Self {
+        let geometry = Geometry::new(self.machine, self.split.cores(), 1).with_page_map(map);
         self.hierarchy = Hierarchy::new(&geometry);
         self
     }

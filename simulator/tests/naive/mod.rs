@@ -5,8 +5,8 @@
 
 use crate::homes::Known;
 use crate::located::{located, physical};
-use crate::oracle::Oracle;
 use crate::oracle::calls::{Seen, after_gaps, ends_of_calls};
+use crate::oracle::{Oracle, PageMap};
 use crate::recording::{DISTANCES, FIRST_LONG, code_address, requests_of};
 use crate::steps::Step;
 use corehop_simulator::{Counters, Machine};
@@ -28,8 +28,8 @@ pub struct Placed {
     pub at_calls: Vec<(u32, u32, u32)>,
     pub delegated: Vec<u32>,
     pub start_cores: Option<u32>,
-    /// Pages that are confined to a part of each L2.
-    pub confined: Vec<u64>,
+    /// Of the L2s, if they have one.
+    pub page_map: Option<PageMap>,
 }
 
 impl Placed {
@@ -85,7 +85,7 @@ pub fn played(
     let cores = placed.cores();
     let targets = targets(steps, placed, cores.into());
     let mut oracle = Oracle::new(machine, cores);
-    oracle.confine(&placed.confined);
+    placed.page_map.iter().for_each(|map| oracle.map_pages(map));
     let requests = requests_of(steps);
     let mut order: Vec<u32> = requests.iter().flatten().copied().collect();
     order.sort();

@@ -4,6 +4,10 @@
 
 use corehop_simulator::{Level, MissCauses, Policy};
 use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Pages, by number, to the pages in whose sets they are.
+pub type PageMap = Rc<dyn Fn(u64) -> u64>;
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum Lost {
@@ -16,8 +20,8 @@ pub struct Cache {
     level: Level,
     sets: Vec<Set>,
     lost: HashMap<u64, Lost>,
-    /// Pages that have the last sets for themselves; all sets are everybody's without any.
-    confined: Vec<u64>,
+    /// In which page's sets each page is, if not in its own.
+    page_map: Option<PageMap>,
 }
 
 /// A set in queue order, oldest first; or by way, with the arrow of each subtree of ways.
@@ -53,44 +57,22 @@ impl Cache {
             level,
             sets: vec![set; sets as usize],
             lost: HashMap::new(),
-            confined: Vec::new(),
+            page_map: None,
         }
     }
 
-    /// Keeps a sixteenth of the page colours for these pages.
-    pub fn confine(&mut self, pages: &[u64]) {
-        self.confined = pages.to_vec();
+    /// Has pages in the sets of those that this says.
+    pub fn map_pages(&mut self, map: &PageMap) {
+        self.page_map = Some(Rc::clone(map));
     }
 
     fn set(&mut self, line: u64) -> &mut Set {
         let sets = self.sets.len() as u64;
-        if self.confined.is_empty() {
-            return &mut self.sets[(line % sets) as usize];
-        }
-        let (page, in_page) = (line / 64, line % 64);
-        let colours: Vec<u64> = (0..sets / 64).collect();
-        let kept = if colours.len() < 16 {
-            1
-        } else {
-            colours.len() / 16
+        let line = match &self.page_map {
+            Some(map) => map(line / 64) * 64 + line % 64,
+            None => line,
         };
-        let (ordinary, kept) = colours.split_at(colours.len() - kept);
-        let turn = |of: &[u64], number: u64| of[(number % of.len() as u64) as usize];
-        let colour = if self.confined.contains(&page) {
-            turn(kept, page)
-        } else {
-            match kept
-                .iter()
-                .position(|&colour| colour == page % colours.len() as u64)
-            {
-                None => page % colours.len() as u64,
-                Some(place) => {
-                    let rows_before = page / colours.len() as u64;
-                    turn(ordinary, rows_before * kept.len() as u64 + place as u64)
-                }
-            }
-        };
-        &mut self.sets[(colour * 64 + in_page) as usize]
+        &mut self.sets[(line % sets) as usize]
     }
 
     pub fn holds(&mut self, line: u64) -> bool {

@@ -8,6 +8,8 @@
 mod cache;
 pub mod calls;
 
+pub use cache::PageMap;
+
 use cache::{Cache, Lost};
 use corehop_simulator::{CacheLevel, Counters, Inclusion, KindCounters, LevelCounters, Machine};
 use corehop_traces::Kind;
@@ -61,9 +63,9 @@ impl Oracle {
         }
     }
 
-    /// Confines these pages to a part of each L2.
-    pub fn confine(&mut self, pages: &[u64]) {
-        self.l2.iter_mut().for_each(|l2| l2.confine(pages));
+    /// Has pages in other sets of each L2.
+    pub fn map_pages(&mut self, map: &PageMap) {
+        self.l2.iter_mut().for_each(|l2| l2.map_pages(map));
     }
 
     fn view(&self, core: usize) -> CoreView {

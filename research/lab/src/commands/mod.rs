@@ -2,4 +2,5 @@
 
 pub mod characterize;
 pub mod fleet;
+pub mod pollute;
 pub mod schema;

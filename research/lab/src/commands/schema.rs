@@ -20,7 +20,7 @@ pub struct Arguments {
 /// What several schemas of experiments refer to.
 const OWN: &str = include_str!("../../schemas/definitions.json");
 
-const NAMED: [(&str, &str); 3] = [
+const NAMED: [(&str, &str); 4] = [
     (
         "characterize",
         include_str!("../../schemas/characterize.json"),
@@ -33,6 +33,7 @@ const NAMED: [(&str, &str); 3] = [
         "fleet-list-machines",
         include_str!("../../schemas/fleet-list-machines.json"),
     ),
+    ("pollute", include_str!("../../schemas/pollute.json")),
 ];
 
 /// Runs the subcommand.

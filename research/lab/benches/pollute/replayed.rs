@@ -1,4 +1,4 @@
-//! What `corehop replay --pollute auto` says of a recording.
+//! What `corehop-lab pollute` says of a recording.
 
 use crate::patched::Outcome;
 use serde_json::{Value, json};
@@ -25,8 +25,8 @@ pub struct Found {
 }
 
 pub fn search(trace: &Path) -> Outcome<Found> {
-    let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
-        .args(["replay", "-q", "--pollute", "auto", "--json", "--machine"])
+    let output = Command::new(crate::LAB)
+        .args(["pollute", "-q", "--json", "--machine"])
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(MACHINE))
         .arg(trace)
         .output()?;

@@ -7,12 +7,11 @@ use crate::random::equal;
 use crate::recording;
 use crate::recording::record;
 use crate::steps::Step;
-use corehop_simulator::pollution::{
-    Found, Judge, Search, executed_instructions, find_pollute_pages,
+use corehop_lab::pollution::{
+    Found, Judge, PolluteBuffer, Search, executed_instructions, find_pollute_pages,
+    pages_with_buffer, prepare, replay_with_buffer,
 };
-use corehop_simulator::{
-    Inclusion, Level, Machine, PolluteBuffer, Prepared, Replay, ReplayOptions, Split,
-};
+use corehop_simulator::{Inclusion, Level, Machine, Prepared, Replay, ReplayOptions, Split};
 use corehop_traces::Trace;
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseResult, TestRunner};
@@ -37,7 +36,7 @@ impl Subject<'_> {
         let split = Split::default();
         Subject {
             machine,
-            prepared: Prepared::for_buffers(&trace, machine, &split, &options).unwrap(),
+            prepared: prepare(&trace, machine, &split, &options).unwrap(),
             instructions: executed_instructions(&trace, &options).unwrap(),
         }
     }
@@ -45,13 +44,13 @@ impl Subject<'_> {
     fn with(&self, pages: &[u64]) -> Replay {
         let buffer = PolluteBuffer::new(self.machine, pages.iter().copied()).unwrap();
         let on = (self.machine, &Split::default());
-        self.prepared.replay_with_buffer(on, &buffer).unwrap()
+        replay_with_buffer(&self.prepared, on, &buffer).unwrap()
     }
 
     fn find(&self, judge: Judge, step: usize) -> Found {
         let none = PolluteBuffer::new(self.machine, []).unwrap();
         let on = (self.machine, &Split::default());
-        let (before, pages) = self.prepared.pages_with_buffer(on, &none).unwrap();
+        let (before, pages) = pages_with_buffer(&self.prepared, on, &none).unwrap();
         let search = Search {
             step: NonZeroUsize::new(step).unwrap(),
             judge,
@@ -64,7 +63,7 @@ impl Subject<'_> {
     fn pages(&self) -> Vec<u64> {
         let none = PolluteBuffer::new(self.machine, []).unwrap();
         let on = (self.machine, &Split::default());
-        let (_, pages) = self.prepared.pages_with_buffer(on, &none).unwrap();
+        let (_, pages) = pages_with_buffer(&self.prepared, on, &none).unwrap();
         pages.into_iter().map(|of| of.page).collect()
     }
 }

@@ -11,16 +11,10 @@
 //! modulo theirs, and any other page keeps its own, unless that is one of the buffer's: such pages,
 //! counted from address zero on, get the other colours in turn.
 
-use crate::error::Error;
-use crate::machine::Machine;
+use crate::pollution::error::TooFewColours;
+use corehop_simulator::{Machine, PAGE_BYTES, PageMap};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// Bytes of a page.
-pub const PAGE_BYTES: u64 = 4096;
-
-/// Lines of a page.
-pub(crate) const PAGE_LINES: u64 = PAGE_BYTES / 64;
 
 /// Of all colours, what a pollute buffer takes: a sixteenth, but at least one.
 const BUFFER_PART: u64 = 16;
@@ -46,12 +40,12 @@ impl Colours {
     /// Those of a machine.
     ///
     /// # Errors
-    /// [`Error::TooFewColours`] where a page takes all sets of an L2.
-    pub fn of(machine: &Machine) -> Result<Colours, Error> {
+    /// [`TooFewColours`] where a page takes all sets of an L2.
+    pub fn of(machine: &Machine) -> Result<Colours, TooFewColours> {
         let sets = machine.l2.sets();
-        let all = sets / PAGE_LINES;
+        let all = sets * 64 / PAGE_BYTES;
         if all < 2 {
-            return Err(Error::TooFewColours {
+            return Err(TooFewColours {
                 machine: machine.name.clone(),
                 sets,
             });
@@ -95,7 +89,7 @@ impl PolluteBuffer {
     pub fn new(
         machine: &Machine,
         pages: impl IntoIterator<Item = u64>,
-    ) -> Result<PolluteBuffer, Error> {
+    ) -> Result<PolluteBuffer, TooFewColours> {
         Ok(PolluteBuffer {
             colours: Colours::of(machine)?,
             pages: Arc::new(pages.into_iter().collect()),
@@ -126,18 +120,17 @@ impl PolluteBuffer {
         }
     }
 
-    /// The set of an L2 that a line belongs to, where both lines and sets are those of a set
-    /// partition and a page has so many lines of it.
-    pub(crate) fn set(&self, quotient: u64, page_lines: u64) -> u32 {
-        let page = quotient / page_lines;
-        (self.colour(page) * page_lines + quotient % page_lines) as u32
+    /// Where pages are in each L2: a colour is the number of the first page that has it.
+    pub fn page_map(&self) -> PageMap {
+        let buffer = self.clone();
+        PageMap::new(move |page| buffer.colour(page))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Level;
+    use corehop_simulator::Level;
 
     /// A machine whose L2 has so many sets of one way.
     fn with_sets(sets: u64) -> Machine {

@@ -1,11 +1,11 @@
-//! The pages that `--pollute` names: addresses on the command line, or in a file.
+//! The pages that `--pages` names: addresses on the command line, or in a file.
 
-use crate::failure::{Exit, Failure};
+use corehop::failure::{Exit, Failure};
 use corehop_simulator::PAGE_BYTES;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What `--pollute` says.
+/// What `--pages` says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PageList {
     /// Those that a search finds.
@@ -30,7 +30,7 @@ pub enum NoPage {
     Unaligned { address: u64, page: u64 },
 }
 
-/// Reads what `--pollute` says.
+/// Reads what `--pages` says.
 pub fn page_list(text: &str) -> Result<PageList, NoPage> {
     if text == "auto" {
         return Ok(PageList::Auto);
@@ -62,7 +62,7 @@ fn page(text: &str) -> Result<u64, NoPage> {
 }
 
 /// The pages in a file: one a line, by what comes before a comma or a space. Empty lines, and those
-/// that begin with `#`, are passed by; of a table that `corehop replay` wrote, with its heading, so
+/// that begin with `#`, are passed by; of a table that `--output` wrote, with its heading, so
 /// are pages that were not confined.
 pub fn read(path: &Path) -> Result<BTreeSet<u64>, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
@@ -86,7 +86,7 @@ pub fn read(path: &Path) -> Result<BTreeSet<u64>, Failure> {
     }
     if pages.is_empty() {
         let message = format!("{}: it names no page", path.display());
-        let remedy = "write the address of a page a line there, or leave --pollute out";
+        let remedy = "write the address of a page a line there, or leave --pages out";
         return Err(Failure::new(Exit::Input, message).remedy(remedy));
     }
     Ok(pages)

@@ -34,7 +34,7 @@ pub const PROGRAMS: [Program; 7] = [
     program(LOOP, 0, &[]),
 ];
 
-/// That of `benches/programs`, which is made for it: what the buffer does at best.
+/// `streaming.c`, which is made for it: what the buffer does at best.
 pub const LOOP: &str = "streaming";
 
 const fn program(name: &'static str, texts: usize, arguments: &'static [&'static str]) -> Program {
@@ -101,7 +101,7 @@ impl Program {
             return Ok(Some(file).filter(|file| file.exists()));
         }
         let file = place.path(self, "elf");
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/programs/streaming.c");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/pollute/streaming.c");
         let built = Command::new("cc")
             .arg("-O2")
             .arg("-o")
@@ -122,7 +122,7 @@ impl Program {
             self.fill_table(file, place, &text)?;
         }
         let trace = place.path(self, "trace");
-        let mut record = Command::new(env!("CARGO_BIN_EXE_corehop"));
+        let mut record = Command::new(Path::new(crate::LAB).with_file_name("corehop"));
         record.args(["record", "-q", "--memory-limit", MEMORY_LIMIT_MIB, "-o"]);
         record.arg(&trace);
         // Entered once, by a program's start: there is one request, all of it.

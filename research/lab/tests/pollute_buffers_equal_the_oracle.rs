@@ -5,13 +5,15 @@
 use crate::coloured::{PAGES, coloured_machines, spread_programs};
 use crate::naive::{Placed, played};
 use crate::numbered;
-use crate::oracle::Event;
+use crate::oracle::{Event, PageMap};
 use crate::random::{equal, holds};
 use crate::recording::{FUNCTIONS, mappings, pages, record_processes};
 use crate::steps::Step;
+use corehop_lab::pollution::{
+    PageUse, PolluteBuffer, pages_with_buffer, prepare, replay_with_buffer, replay_with_buffers,
+};
 use corehop_simulator::{
-    CacheLevel, Counters, Machine, PageUse, PolluteBuffer, Prepared, Replay, ReplayOptions,
-    Replayer, Setting, Split, replay, replay_with_buffers,
+    CacheLevel, Counters, Machine, Replay, ReplayOptions, Replayer, Setting, Split, replay,
 };
 use corehop_traces::{Calls, FunctionId, Index, Mapping, Page, Trace};
 use proptest::prelude::*;
@@ -19,6 +21,7 @@ use proptest::sample::subsequence;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::LazyLock;
 
 /// A recorded program, and how it is replayed.
@@ -100,7 +103,7 @@ impl Case {
             at_calls: Vec::new(),
             delegated: self.delegated.clone(),
             start_cores: None,
-            confined: confined.to_vec(),
+            page_map: confining(&self.machine, confined),
         };
         let (oracle, hops) = played(&self.steps, &self.machine, &placed, (None, warm_up), 1);
         let per_core = oracle.counters();
@@ -114,6 +117,38 @@ impl Case {
         };
         (replay, by_page(&oracle.events))
     }
+}
+
+/// In which page's sets the oracle has each page when these are confined: those of the last
+/// sixteenth of the colours, or one. All pages are where they are without any.
+fn confining(machine: &Machine, confined: &[u64]) -> Option<PageMap> {
+    if confined.is_empty() {
+        return None;
+    }
+    let l2 = machine.l2;
+    let colours: Vec<u64> = (0..l2.size_bytes / u64::from(l2.ways) / 4096).collect();
+    let kept = if colours.len() < 16 {
+        1
+    } else {
+        colours.len() / 16
+    };
+    let kept = colours.len() - kept;
+    let confined = confined.to_vec();
+    Some(Rc::new(move |page| {
+        let (ordinary, kept) = colours.split_at(kept);
+        let turn = |of: &[u64], number: u64| of[(number % of.len() as u64) as usize];
+        let own = page % colours.len() as u64;
+        if confined.contains(&page) {
+            return turn(kept, page);
+        }
+        match kept.iter().position(|&colour| colour == own) {
+            None => own,
+            Some(place) => {
+                let rows_before = page / colours.len() as u64;
+                turn(ordinary, rows_before * kept.len() as u64 + place as u64)
+            }
+        }
+    }))
 }
 
 /// A replay, and what each page that missed an L1 did.
@@ -150,7 +185,9 @@ fn one_by_one(trace: &Trace, case: &Case, buffer: &PolluteBuffer) -> Vec<Counter
     let calls = Calls::of(trace, &[true; FUNCTIONS as usize]).unwrap();
     let split = case.split();
     let replayer = Replayer::new(&case.machine, &split).unwrap();
-    let mut replayer = replayer.with_calls(Some(&calls)).with_buffer(buffer);
+    let mut replayer = replayer
+        .with_calls(Some(&calls))
+        .with_page_map(&buffer.page_map());
     let mut executions = trace.executions();
     while let Some(execution) = executions.next().unwrap() {
         replayer.execute(&execution);
@@ -182,13 +219,13 @@ fn counters_are_equal_whatever_is_confined() {
             equal(&both[..], &expected[..])?;
             let plain = pool.install(|| replay(&trace, machine, split, &options));
             equal(&plain.unwrap(), &expected[0].0)?;
-            let prepared = || Prepared::for_buffers(&trace, machine, split, &options).unwrap();
+            let prepared = || prepare(&trace, machine, split, &options).unwrap();
             let prepared = pool.install(prepared);
             for (buffer, expected) in [&none, &some].iter().zip(&expected) {
                 let on = (machine, split);
-                let replayed = pool.install(|| prepared.replay_with_buffer(on, buffer));
+                let replayed = pool.install(|| replay_with_buffer(&prepared, on, buffer));
                 equal(&replayed.unwrap(), &expected.0)?;
-                let pages = pool.install(|| prepared.pages_with_buffer(on, buffer));
+                let pages = pool.install(|| pages_with_buffer(&prepared, on, buffer));
                 equal(&that_count(pages.unwrap()), expected)?;
             }
         }

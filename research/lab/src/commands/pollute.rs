@@ -1,8 +1,8 @@
-//! `corehop replay --pollute`: pages whose lines are not used again, confined to a part of each L2.
+//! `corehop-lab pollute`: pages whose lines are not used again, confined to a part of each L2.
 //!
-//! The model and the search are the crate `corehop-simulator`; this file has their options. If
-//! pages are listed, both replays share one pass over the trace. A search replays the trace many
-//! times, and keeps it in memory for that.
+//! The model and the search are this crate's library; this file has their options. If pages are
+//! listed, both replays share one pass over the trace. A search replays the trace many times, and
+//! keeps it in memory for that.
 
 mod csv;
 mod json;
@@ -10,74 +10,117 @@ mod pages;
 mod summary;
 mod text;
 
-use super::at_fault::about;
-use super::other_options::{Opened, OtherOptions};
-use crate::console;
-use crate::failure::{Exit, Failure};
-use crate::line::Lines;
-use crate::progress::Bar;
 use clap::{Args, ValueEnum};
+use corehop::addressing::AddressingOptions;
+use corehop::console;
+use corehop::failure::{Exit, Failure};
+use corehop::jobs::Jobs;
+use corehop::line::Lines;
+use corehop::machines;
+use corehop::progress::Bar;
+use corehop::replay::{Baseline, Opened, OtherOptions, about};
+use corehop::requests::{RequestList, request_list};
+use corehop_lab::pollution::{
+    self, Colours, Judge, PolluteBuffer, Search, executed_instructions, find_pollute_pages,
+    pages_with_buffer, prepare, replay_with_buffers,
+};
 use corehop_partitioner::attribution::remarks;
 use corehop_partitioner::progress::Progress;
-use corehop_simulator::pollution::{Judge, Search, executed_instructions, find_pollute_pages};
-use corehop_simulator::{
-    Colours, Machine, PAGE_BYTES, PolluteBuffer, Prepared, ReplayOptions, Setting, Split,
-    replay_with_buffers,
-};
+use corehop_simulator::{Machine, PAGE_BYTES, ReplayOptions, Setting, Split};
 use corehop_support::atomic_file::{Output, PRIVATE};
 use corehop_traces::Trace;
-use pages::page_list;
+use pages::{PageList, page_list};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use summary::{SearchTold, Side, Summary};
 
-pub use pages::PageList;
-
 /// Steps of a search by default.
 const STEPS: usize = 64;
 
-/// The options.
+/// Confine pages to a sixteenth of each L2, and compare with a replay without that
+///
+/// A program that streams through memory evicts what it uses again. This command counts what
+/// confining the streamed pages to a pollute buffer would change, and searches for these pages.
+/// research/pollute.md describes each figure.
 #[derive(Args)]
-#[command(next_help_heading = "Pollute buffer")]
-pub struct PolluteArguments {
-    /// Confine these pages to a sixteenth of each L2, and compare with a replay without that
+#[command(after_help = "\
+Example: corehop-lab pollute bank.trace
+         corehop-lab pollute bank.trace --output pages.csv
+         corehop-lab pollute bank.trace --pages @pages.csv --machine epyc-9004 --json")]
+pub struct Arguments {
+    /// Trace to replay
+    trace: PathBuf,
+    /// Pages to confine: hexadecimal addresses separated by commas, @FILE, or `auto`
     ///
-    /// The value is a list of hexadecimal addresses separated by commas, @FILE with one address a
-    /// line, or `auto` to search for the pages (docs/reference/pollute.md).
+    /// The file has one address a line. `auto` searches for the pages.
     #[arg(
         long,
         value_name = "PAGES|auto",
+        alias = "pollute",
         value_parser = page_list,
-        conflicts_with_all = ["detail", "timed"]
+        default_value = "auto"
     )]
-    pub pollute: Option<PageList>,
-    /// Number of further pages that `--pollute auto` confines in each step
+    pages: PageList,
+    /// Number of further pages that the search confines in each step
     ///
     /// Default: a 64th of the pages whose accesses reach an L2.
-    #[arg(
-        long,
-        value_name = "PAGES",
-        requires = "pollute",
-        hide_short_help = true
-    )]
-    pollute_step: Option<NonZeroUsize>,
-    /// What `--pollute auto` minimizes
-    #[arg(long, value_enum, requires = "pollute", hide_short_help = true)]
-    pollute_by: Option<By>,
+    #[arg(long, value_name = "PAGES", alias = "pollute-step")]
+    step: Option<NonZeroUsize>,
+    /// What the search minimizes
+    #[arg(long, value_enum, alias = "pollute-by")]
+    by: Option<By>,
     /// File for the L2 accesses and misses of each page, as CSV
     ///
     /// `-` prints the CSV and nothing else.
-    #[arg(
-        short,
-        long,
-        value_name = "FILE",
-        requires = "pollute",
-        hide_short_help = true
-    )]
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace that file if it exists
-    #[arg(long, requires = "output", hide_short_help = true)]
+    #[arg(long, requires = "output")]
     force: bool,
+    /// Machine to simulate: a bundled name, `host`, or a TOML file
+    #[arg(
+        long,
+        value_name = "NAME|FILE",
+        default_value = "xeon-e5-2620-v4",
+        help_heading = "Simulation"
+    )]
+    machine: String,
+    /// Plan by which threads hop
+    #[arg(long, value_name = "PLAN", help_heading = "Simulation")]
+    plan: Option<PathBuf>,
+    /// Where threads run without a plan
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = Baseline::OneCore,
+        help_heading = "Simulation"
+    )]
+    baseline: Baseline,
+    /// Replay only these requests, counted from 0, such as 3,5-9
+    ///
+    /// Default: the whole trace, including what belongs to no request.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_parser = request_list,
+        help_heading = "Simulation"
+    )]
+    requests: Option<RequestList>,
+    /// Number of requests to replay before counting starts
+    #[arg(
+        long,
+        value_name = "REQUESTS",
+        default_value_t = 0,
+        help_heading = "Simulation"
+    )]
+    warm_up: usize,
+    #[command(flatten)]
+    taken: AddressingOptions,
+    #[command(flatten)]
+    jobs: Jobs,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
 }
 
 /// The figure by which a search compares states.
@@ -104,18 +147,17 @@ struct Subject<'a> {
 type Replayed = (Side, Side, PolluteBuffer, Option<SearchTold>);
 
 /// Replays without a buffer and with one, and prints both.
-pub fn run(
-    arguments: &PolluteArguments,
-    list: &PageList,
-    asked: &OtherOptions<'_>,
-) -> Result<(), Failure> {
-    check(arguments, list)?;
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    check(arguments)?;
+    arguments.jobs.keep_to()?;
+    machines::tell_host([&*arguments.machine]);
+    let asked = &arguments.replayed();
     let output = arguments.output.as_deref();
     let output = output.map(|path| Output::at(path, arguments.force));
     let output = output.transpose()?;
     let machine = Machine::named_or_path(asked.machine)?;
     Colours::of(&machine)?;
-    let named = named(list)?;
+    let named = named(&arguments.pages)?;
     let Opened { plan, trace, split } = asked.open(&machine)?;
     let bar = Bar::new();
     let progress = |executions| bar.advance(executions);
@@ -158,17 +200,32 @@ pub fn run(
     }
 }
 
+impl Arguments {
+    fn replayed(&self) -> OtherOptions<'_> {
+        OtherOptions {
+            trace: &self.trace,
+            taken: &self.taken,
+            machine: &self.machine,
+            plan: self.plan.as_deref(),
+            baseline: self.baseline,
+            requests: self.requests.as_ref(),
+            warm_up: self.warm_up,
+            json: self.json,
+        }
+    }
+}
+
 /// Refuses options of a search where there is none.
-fn check(arguments: &PolluteArguments, list: &PageList) -> Result<(), Failure> {
+fn check(arguments: &Arguments) -> Result<(), Failure> {
     let of_search = [
-        (arguments.pollute_step.is_some(), "--pollute-step"),
-        (arguments.pollute_by.is_some(), "--pollute-by"),
+        (arguments.step.is_some(), "--step"),
+        (arguments.by.is_some(), "--by"),
     ];
     match of_search.into_iter().find(|(given, _)| *given) {
-        Some((_, option)) if *list != PageList::Auto => {
+        Some((_, option)) if arguments.pages != PageList::Auto => {
             let message =
-                format!("{option} configures the search, but --pollute already names the pages");
-            let remedy = format!("leave {option} out, or have pages searched with --pollute auto");
+                format!("{option} configures the search, but --pages already names the pages");
+            let remedy = format!("leave {option} out, or have pages searched with --pages auto");
             Err(Failure::new(Exit::Usage, message).remedy(remedy))
         }
         _ => Ok(()),
@@ -190,6 +247,13 @@ impl Subject<'_> {
         match error {
             corehop_simulator::Error::TooManyCores { .. } => about(self.asked.plan, error),
             _ => about(Some(self.asked.trace), error),
+        }
+    }
+
+    fn of_search(&self, error: pollution::Error) -> Failure {
+        match error {
+            pollution::Error::TooFewColours(error) => error.into(),
+            pollution::Error::Replay(error) => self.about(error),
         }
     }
 
@@ -227,28 +291,25 @@ impl Subject<'_> {
                 self.asked.trace.display(),
                 page * PAGE_BYTES
             );
-            let remedy = "leave it out; `--pollute auto -o FILE` lists the pages that are there";
+            let remedy = "leave it out; `--pages auto -o FILE` lists the pages that are there";
             return Err(Failure::new(Exit::Input, message).remedy(remedy));
         }
         Ok((before, after, buffer, None))
     }
 
-    fn search(&self, arguments: &PolluteArguments) -> Result<Replayed, Failure> {
+    fn search(&self, arguments: &Arguments) -> Result<Replayed, Failure> {
         let on = (self.machine, self.split);
         self.bar.begin("code blocks read", self.executions());
-        let prepared = Prepared::for_buffers(self.trace, self.machine, self.split, self.options);
+        let prepared = prepare(self.trace, self.machine, self.split, self.options);
         self.bar.end();
-        let prepared = prepared.map_err(|error| self.about(error))?;
+        let prepared = prepared.map_err(|error| self.of_search(error))?;
         let none = self.buffer(Vec::new())?;
-        let (replay, pages) = prepared.pages_with_buffer(on, &none)?;
+        let (replay, pages) = pages_with_buffer(&prepared, on, &none)?;
         let before = Side { replay, pages };
         let referenced = before.referenced().count();
         let usual = NonZeroUsize::new(referenced.div_ceil(STEPS));
-        let step = arguments
-            .pollute_step
-            .or(usual)
-            .unwrap_or(NonZeroUsize::MIN);
-        let judge = match arguments.pollute_by.unwrap_or_default() {
+        let step = arguments.step.or(usual).unwrap_or(NonZeroUsize::MIN);
+        let judge = match arguments.by.unwrap_or_default() {
             By::L2Misses => Judge::L2Misses,
             By::Cycles => Judge::Cycles,
         };
@@ -263,7 +324,7 @@ impl Subject<'_> {
         self.bar.end();
         let found = found?;
         let buffer = self.buffer(found.confined)?;
-        let (replay, pages) = prepared.pages_with_buffer(on, &buffer)?;
+        let (replay, pages) = pages_with_buffer(&prepared, on, &buffer)?;
         let searched = SearchTold {
             judge,
             step: step.get(),
@@ -276,6 +337,6 @@ impl Subject<'_> {
         self.bar.begin("code blocks counted", self.executions());
         let counted = executed_instructions(self.trace, self.options);
         self.bar.end();
-        counted.map_err(|error| self.about(error))
+        counted.map_err(|error| self.about(error.into()))
     }
 }

@@ -1,9 +1,9 @@
 //! A replay with a pollute buffer as tables for a terminal.
 
 use super::summary::{BINS, SearchTold, Summary};
-use crate::line::{Lines, line};
-use crate::replay::table;
-use corehop_simulator::pollution::Judge;
+use corehop::line::{Lines, line};
+use corehop::replay::counted_requests;
+use corehop_lab::pollution::Judge;
 use corehop_simulator::{Counters, PAGE_BYTES};
 use corehop_support::format::number::{change, change_between, counted, grouped as count, share};
 
@@ -21,7 +21,7 @@ pub fn render(told: &Summary<'_>) -> Lines {
         told.trace.display(),
         told.machine.name
     );
-    table::counted_requests(&mut text, &told.after.replay, told.warm_up, &told.remarks);
+    counted_requests(&mut text, &told.after.replay, told.warm_up, &told.remarks);
     buffer(&mut text, told);
     if let Some(search) = &told.search {
         searched(&mut text, search, told);

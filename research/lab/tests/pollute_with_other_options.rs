@@ -1,12 +1,12 @@
-//! `corehop replay --pollute` of a placed, physically indexed or modelled replay: the figures
-//! without a buffer are those of the same replay without the option, and pages are the index's.
+//! `corehop-lab pollute` of a placed, physically indexed or modelled replay: the figures without a
+//! buffer are those of `corehop replay` with the same options, and pages are the index's.
 
-use crate::coloured::{HOT, PAGE, STREAM, machine};
+use crate::coloured_pages::{HOT, PAGE, STREAM, machine};
 use crate::conforming;
 use crate::definitions;
 use corehop_traces::{EndReason, Kind, Page, WriterOptions};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const CODE: u64 = 0x40_0000;
@@ -70,24 +70,25 @@ fn located(number: u64) -> Page {
     }
 }
 
-fn replay(folder: &Path, options: &[&str]) -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
-        .args(["replay", "t.trace", "--machine", "coloured.toml", "--json"])
+/// What the product says for `replay`, and this program for `pollute`.
+fn told(command: &str, folder: &Path, options: &[&str]) -> Value {
+    let program = match command {
+        "pollute" => PathBuf::from(crate::LAB),
+        _ => crate::product(),
+    };
+    let output = Command::new(program)
+        .args([command, "t.trace", "--machine", "coloured.toml", "--json"])
         .args(options)
         .current_dir(folder)
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{options:?}: {said}");
-    let kind = match options.contains(&"--pollute") {
-        true => &["replay", "--pollute"][..],
-        false => &["replay"],
-    };
-    conforming::read(kind, &output.stdout)
+    conforming::read(&[command], &output.stdout)
 }
 
 #[test]
-fn without_a_buffer_all_is_as_without_the_option() {
+fn without_a_buffer_all_is_as_in_a_plain_replay() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     std::fs::write(folder.join("coloured.toml"), machine(2)).unwrap();
@@ -105,9 +106,9 @@ fn without_a_buffer_all_is_as_without_the_option() {
         (&["--kernel-model", "soares"], 0),
     ];
     for (options, first) in cases {
-        let plain = replay(folder, options);
+        let plain = told("replay", folder, options);
         let pages = named(first);
-        let polluted = replay(folder, &[options, &["--pollute", &pages]].concat());
+        let polluted = told("pollute", folder, &[options, &["--pages", &pages]].concat());
         let (before, after) = (
             &polluted["pollute"]["before"],
             &polluted["pollute"]["after"],
@@ -143,9 +144,9 @@ fn pages_of_the_other_index_are_refused() {
     std::fs::write(folder.path().join("coloured.toml"), machine(2)).unwrap();
     record(&folder.path().join("t.trace")).unwrap();
     let page = format!("{:#x}", STREAM.start * PAGE);
-    let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
-        .args(["replay", "t.trace", "--machine", "coloured.toml"])
-        .args(["--index", "physical", "--pollute", &page])
+    let output = Command::new(crate::LAB)
+        .args(["pollute", "t.trace", "--machine", "coloured.toml"])
+        .args(["--index", "physical", "--pages", &page])
         .current_dir(folder.path())
         .output()
         .unwrap();

@@ -1,9 +1,9 @@
-//! A replay with a pollute buffer for programs, as `docs/reference/pollute.md` lists it.
+//! A replay with a pollute buffer for programs, as research/pollute.md lists it.
 
 use super::summary::{BINS, Bin, SearchTold, Side, Summary};
+use corehop_lab::pollution::{Judge, Tried};
 use corehop_partitioner::attribution::mark;
 use corehop_simulator::PAGE_BYTES;
-use corehop_simulator::pollution::{Judge, Tried};
 use corehop_traces::Trace;
 use serde_json::{Value, json};
 

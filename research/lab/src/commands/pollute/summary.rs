@@ -1,7 +1,7 @@
 //! What is told of a replay with a pollute buffer, and of the same without.
 
-use corehop_simulator::pollution::{Judge, Tried};
-use corehop_simulator::{Colours, Machine, PageUse, PolluteBuffer, Replay};
+use corehop_lab::pollution::{Colours, Judge, PageUse, PolluteBuffer, Tried};
+use corehop_simulator::{Machine, Replay};
 use std::path::Path;
 
 /// Both replays.

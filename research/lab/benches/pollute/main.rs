@@ -2,17 +2,17 @@
 //! it.
 //!
 //! `make bench-pollute` runs it whole: Debian programs are recorded on a text of some hundred
-//! kilobytes, and `corehop replay --pollute auto` searches for their polluting pages, on the
+//! kilobytes, and `corehop-lab pollute` searches for their polluting pages, on the
 //! machine that Soares' ROCS ran on (`powerpc-970fx.toml`). A table has L2 misses per thousand
 //! instructions before and after beside his average, and a loop that is made for it
-//! (`benches/programs/streaming.c`); the last line has all as a JSON object. A program that is not
+//! (`streaming.c`); the last line has all as a JSON object. A program that is not
 //! installed is left out, and said to be. `COREHOP_PARTS` names the programs to run. Without
 //! arguments, as under `cargo test`, gzip of a small text and the loop show that it works. All is
 //! counted and nothing timed, so it may run beside anything.
 
-#[path = "../asked/mod.rs"]
+#[path = "../../../../benches/asked/mod.rs"]
 mod asked;
-#[path = "../patched/mod.rs"]
+#[path = "../../../../benches/patched/mod.rs"]
 mod patched;
 mod programs;
 mod replayed;
@@ -21,6 +21,9 @@ mod table;
 use patched::Outcome;
 use programs::{LOOP, PROGRAMS, Place};
 use serde_json::{Map, json};
+
+/// The program that is measured; the product's lies beside it.
+const LAB: &str = env!("CARGO_BIN_EXE_corehop-lab");
 
 /// Bytes of a text.
 const WHOLE: usize = 256 << 10;

@@ -1,6 +1,6 @@
-//! `corehop replay --pollute` on a small trace: what it says and writes, and what it refuses.
+//! `corehop-lab pollute` on a small trace: what it says and writes, and what it refuses.
 
-use crate::coloured::{HOT, PAGE, STREAM, machine};
+use crate::coloured_pages::{HOT, PAGE, STREAM, machine};
 use crate::conforming;
 use crate::definitions;
 use corehop_traces::{EndReason, Kind, WriterOptions};
@@ -43,8 +43,8 @@ fn record(path: &Path) -> Result<(), corehop_traces::Error> {
 }
 
 fn replay(folder: &TempDir, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_corehop"))
-        .args(["replay", "loop.trace", "--machine", "coloured.toml"])
+    Command::new(crate::LAB)
+        .args(["pollute", "loop.trace", "--machine", "coloured.toml"])
         .args(arguments)
         .current_dir(folder.path())
         .output()
@@ -71,17 +71,14 @@ fn refused(folder: &TempDir, arguments: &[&str]) -> (Option<i32>, String) {
 /// and one of code. With the stream in it the fifteen stay: 15 + 3 * 32, and one of code.
 #[test]
 fn a_streamed_array_is_found_and_told() {
-    insta::assert_snapshot!(said(&folder(), &["--pollute", "auto"]));
+    insta::assert_snapshot!(said(&folder(), &["--pages", "auto"]));
 }
 
 #[test]
 fn scripts_get_exactly_these_keys() {
     let folder = folder();
     let value = |pages: &str| -> Value {
-        conforming::read(
-            &["replay", "--pollute"],
-            said(&folder, &["--pollute", pages, "--json"]),
-        )
+        conforming::read(&["pollute"], said(&folder, &["--pages", pages, "--json"]))
     };
     let found = value("auto");
     let keys =
@@ -154,7 +151,7 @@ fn pages_go_to_a_table_that_is_read_back() {
     let table = |pages: &str, more: &[&str]| {
         said(
             &folder,
-            &[&["--pollute", pages, "-o", "-"][..], more].concat(),
+            &[&["--pages", pages, "-o", "-"][..], more].concat(),
         )
     };
     let found = table("auto", &[]);
@@ -169,16 +166,13 @@ fn pages_go_to_a_table_that_is_read_back() {
     );
     std::fs::write(folder.path().join("pages.csv"), &found).unwrap();
     assert_eq!(table("@pages.csv", &["--jobs", "1"]), found);
-    let (code, said) = refused(&folder, &["--pollute", "auto", "-o", "pages.csv"]);
+    let (code, said) = refused(&folder, &["--pages", "auto", "-o", "pages.csv"]);
     assert_eq!(code, Some(4));
     assert!(said.contains("add --force to replace it"), "{said}");
     assert!(
-        !replay(
-            &folder,
-            &["--pollute", "auto", "-o", "pages.csv", "--force"]
-        )
-        .stdout
-        .is_empty()
+        !replay(&folder, &["--pages", "auto", "-o", "pages.csv", "--force"])
+            .stdout
+            .is_empty()
     );
 }
 
@@ -190,61 +184,50 @@ fn what_cannot_be_is_refused_with_a_remedy() {
     write("empty", "# none\n");
     let cases: [(&[&str], i32, &str); 9] = [
         (
-            &["--pollute", "heap"],
+            &["--pages", "heap"],
             2,
             "'heap' is no address of a page: write it in hexadecimal",
         ),
         (
-            &["--pollute", "0x1040"],
+            &["--pages", "0x1040"],
             2,
             "0x1040 is inside a page of 4096 bytes: write 0x1000",
         ),
         (
-            &["--pollute", "0x5000"],
+            &["--pages", "0x5000"],
             3,
             "loop.trace: nothing that is replayed is on page 0x5000",
         ),
         (
-            &["--pollute", "@wrong"],
+            &["--pages", "@wrong"],
             3,
             "wrong:4: 0x2000040 is inside a page of 4096 bytes",
         ),
-        (&["--pollute", "@empty"], 3, "empty: it names no page"),
+        (&["--pages", "@empty"], 3, "empty: it names no page"),
         (
-            &["--pollute", "@missing"],
+            &["--pages", "@missing"],
             3,
             "missing: cannot read the pages",
         ),
         (
-            &["--pollute", "auto", "--machine", "flat.toml"],
+            &["--pages", "auto", "--machine", "flat.toml"],
             2,
-            "--pollute works with one machine",
+            "'--machine <NAME|FILE>' cannot be used multiple times",
         ),
         (
-            &["--pollute", "0x2000000", "--pollute-by", "cycles"],
+            &["--pages", "0x2000000", "--by", "cycles"],
             2,
-            "leave --pollute-by out",
+            "leave --by out",
         ),
-        (
-            &["--pollute", "auto", "--detail"],
-            2,
-            "cannot be used with '--detail'",
-        ),
+        (&["--force"], 2, "required arguments were not provided"),
     ];
     for (arguments, code, expected) in cases {
         let (ended, said) = refused(&folder, arguments);
         assert_eq!(ended, Some(code), "{said}");
         assert!(said.contains(expected), "{said}");
     }
-    let flat = Command::new(env!("CARGO_BIN_EXE_corehop"))
-        .args([
-            "replay",
-            "loop.trace",
-            "--machine",
-            "flat.toml",
-            "--pollute",
-            "auto",
-        ])
+    let flat = Command::new(crate::LAB)
+        .args(["pollute", "loop.trace", "--machine", "flat.toml"])
         .current_dir(folder.path())
         .output()
         .unwrap();

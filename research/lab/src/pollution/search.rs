@@ -9,13 +9,10 @@
 //! He watches instructions per cycle on a processor. Here a replay counts, and a state is better
 //! only if it is strictly so, also than confining nothing, which his listing does not try.
 
-use crate::colours::PolluteBuffer;
-use crate::error::Error;
-use crate::machine::Machine;
-use crate::parallel::by_page::PageUse;
-use crate::parallel::prepared::Prepared;
-use crate::report::replay::Replay;
-use crate::threads::split::Split;
+use super::colours::PolluteBuffer;
+use super::error::Error;
+use super::replay::{PageUse, replay_with_buffer};
+use corehop_simulator::{Machine, Prepared, Replay, Split};
 use std::cmp::Reverse;
 use std::num::NonZeroUsize;
 
@@ -70,13 +67,13 @@ impl Judge {
 }
 
 /// Searches for the pages to confine. `before` is a replay without a buffer, with what each page
-/// did in it; `prepared` must be for buffers ([`Prepared::for_buffers`]).
+/// did in it; `prepared` is what [`super::prepare`] has read.
 ///
 /// # Errors
-/// As [`Prepared::replay_with_buffer`].
+/// As [`Prepared::replay`], and [`Error::TooFewColours`].
 ///
 /// # Panics
-/// As [`Prepared::replay_with_buffer`].
+/// As [`replay_with_buffer`].
 pub fn find_pollute_pages(
     prepared: &Prepared,
     (machine, split): (&Machine, &Split),
@@ -97,7 +94,7 @@ pub fn find_pollute_pages(
     let step = search.step.get();
     for pages in (1..=stack.len() / step).map(|steps| steps * step) {
         let buffer = PolluteBuffer::new(machine, stack[..pages].iter().copied())?;
-        let replay = prepared.replay_with_buffer((machine, split), &buffer)?;
+        let replay = replay_with_buffer(prepared, (machine, split), &buffer)?;
         found.tried.push(tried(pages, &replay));
         let came_to = search.judge.of(&replay);
         if came_to < best {
