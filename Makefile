@@ -97,7 +97,7 @@ lint-python:
 lint-words:
 	.venv/bin/codespell --dictionary - --dictionary scripts/words.txt \
 		--ignore-words-list "crate,fo,te,ot,fro" \
-		--skip docs/reference/pollute.md README.md CONTRIBUTING.md SECURITY.md docs research/*.md
+		--skip research/pollute.md README.md CONTRIBUTING.md SECURITY.md docs research/*.md
 
 test-python: lint-python
 	cd symbolizer && PYTHONPATH=../scripts ../.venv/bin/python -B -m pytest -q tests ../scripts/tests
@@ -108,7 +108,9 @@ test-long:
 		-p corehop-simulator --test simulator the_simulator_equals_the_oracle::
 	COREHOP_CASES=$(or $(COREHOP_CASES),50000) cargo test --release --locked \
 		-p corehop-simulator --test simulator -- \
-		a_replay_equals pollute_buffers_equal posted_calls_are_made a_modelled_kernel
+		a_replay_equals pages_are_where posted_calls_are_made a_modelled_kernel
+	COREHOP_CASES=$(or $(COREHOP_CASES),50000) cargo test --release --locked \
+		-p corehop-lab --test lab -- pollute_buffers_equal
 	COREHOP_MACHINES=$(or $(COREHOP_MACHINES),200) cargo test --release --locked --test commands second_oracle::
 
 test-msrv:
@@ -154,7 +156,8 @@ guest:
 test-benches:
 	@scripts/setup.sh test
 	cargo build --locked
-	cargo test --locked -p corehop -p corehop-utilisation --no-fail-fast --benches
+	cargo test --locked -p corehop -p corehop-lab -p corehop-utilisation \
+		--no-fail-fast --benches
 
 test-qemu10:
 	@scripts/setup.sh test
@@ -224,7 +227,7 @@ bench-system: build
 # Counts alone, too. What is not installed is left out of the table, which says so.
 bench-pollute: build
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
-	@cargo bench --locked --bench pollute -- --whole
+	@cargo bench --locked -p corehop-lab --bench pollute -- --whole
 
 # In an environment of its own, .venv, which the tests need too.
 bench-fleet: build

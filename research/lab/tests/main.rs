@@ -31,6 +31,7 @@ mod recording;
 mod rocs_finds_what_pollutes;
 mod samples_of_a_profiler;
 mod samples_of_a_trace;
+mod schemas_are_strict;
 #[path = "../../../tests/server/mod.rs"]
 mod server;
 mod servers_of_known_classes;
