@@ -25,10 +25,11 @@ use std::path::{Path, PathBuf};
 Examples:
   valgrind --tool=lackey --trace-mem=yes --log-file=ls.lackey ls
   corehop import --format lackey --join ls.lackey -o ls.trace
-  zcat drmemtrace.bank.1.0.trace.gz | corehop import --format drmemtrace - -o bank.trace")]
+  drrun -t drmemtrace -offline -- ./bank
+  corehop import --format drmemtrace drmemtrace.bank.1.0.dir -o bank.trace")]
 pub struct Arguments {
-    /// File to read; `-` for standard input
-    #[arg(value_name = "FILE")]
+    /// File to read, or folder that drmemtrace wrote; `-` for standard input
+    #[arg(value_name = "FILE|FOLDER")]
     input: PathBuf,
     /// Format of the input
     #[arg(long, value_enum)]
@@ -61,7 +62,7 @@ pub struct Arguments {
 enum Format {
     /// Text of `valgrind --tool=lackey --trace-mem=yes`, or of `corehop export`
     Lackey,
-    /// Records of `DynamoRIO`'s drmemtrace, uncompressed, in one file
+    /// Records of `DynamoRIO`'s drmemtrace: a folder or a file, packed or not
     Drmemtrace,
 }
 
@@ -89,33 +90,54 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = &arguments.output;
     trace_file::check(output, arguments.force)?;
     let bar = Bar::new();
-    let (input, name) = open(&arguments.input, &bar)?;
+    let input = Input::of(arguments)?;
     // The unfinished trace must be removed, which the signal's default action does not do.
     interrupt::listen()?;
     let writer = begin(arguments)?;
-    let imported = import(arguments, input, &name, writer);
+    let imported = import(arguments, input, writer, &bar);
     bar.end();
     let imported = imported.inspect_err(|_| trace_file::abandon(output))?;
     say(output, &imported);
     Ok(())
 }
 
-fn open<'b>(path: &Path, bar: &'b Bar) -> Result<(Watched<'b>, String), Failure> {
-    if path.as_os_str() == "-" {
-        bar.begin("importing", None);
-        let input: Box<dyn Read> = Box::new(io::stdin().lock());
-        return Ok((Watched { input, bar }, "standard input".into()));
+/// What is read.
+enum Input {
+    Standard,
+    /// A file that is read once, from its beginning to its end, and how many bytes it has.
+    File(File, u64),
+    /// A file or a folder whose format says in which order it is read, and how many bytes it has.
+    Path(u64),
+}
+
+impl Input {
+    fn of(arguments: &Arguments) -> Result<Input, Failure> {
+        let path = &arguments.input;
+        if path.as_os_str() == "-" {
+            return Ok(Input::Standard);
+        }
+        let unreadable = |error| {
+            let name = path.display();
+            Failure::new(Exit::Input, format!("{name}: cannot read: {error}"))
+                .remedy("name a file that is there and can be read, or - for standard input")
+        };
+        let file = File::open(path).map_err(unreadable)?;
+        let metadata = file.metadata().map_err(unreadable)?;
+        match arguments.format {
+            Format::Drmemtrace if metadata.is_dir() => Ok(Input::Path(bytes_in(path))),
+            Format::Drmemtrace => Ok(Input::Path(metadata.len())),
+            Format::Lackey => Ok(Input::File(file, metadata.len())),
+        }
     }
-    let name = path.display().to_string();
-    let unreadable = |error| {
-        Failure::new(Exit::Input, format!("{name}: cannot read: {error}"))
-            .remedy("name a file that is there and can be read, or - for standard input")
-    };
-    let file = File::open(path).map_err(unreadable)?;
-    let bytes = file.metadata().map_err(unreadable)?.len();
-    bar.begin("bytes imported", Some(bytes));
-    let input: Box<dyn Read> = Box::new(file);
-    Ok((Watched { input, bar }, name))
+}
+
+/// As many bytes as the folder's files have, as far as that is known.
+fn bytes_in(folder: &Path) -> u64 {
+    let within = folder.join("trace");
+    let folder = if within.is_dir() { &within } else { folder };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let sizes = entries.filter_map(|entry| entry.metadata().ok());
+    sizes.filter(|of| of.is_file()).map(|of| of.len()).sum()
 }
 
 fn begin(arguments: &Arguments) -> Result<Writer, Failure> {
@@ -141,18 +163,34 @@ fn begin(arguments: &Arguments) -> Result<Writer, Failure> {
 
 fn import(
     arguments: &Arguments,
-    input: Watched<'_>,
-    name: &str,
+    input: Input,
     writer: Writer,
+    bar: &Bar,
 ) -> Result<Imported, Failure> {
     let options = Options {
         request_at: arguments.request_at,
         join: arguments.join,
     };
-    let input = BufReader::with_capacity(BUFFER_BYTES, input);
+    let (input, name): (Box<dyn Read>, _) = match input {
+        Input::Standard => {
+            bar.begin("importing", None);
+            (Box::new(io::stdin().lock()), "standard input".to_owned())
+        }
+        Input::File(file, bytes) => {
+            bar.begin("bytes imported", Some(bytes));
+            (Box::new(file), arguments.input.display().to_string())
+        }
+        Input::Path(bytes) => {
+            bar.begin("bytes imported", Some(bytes));
+            let watch = |read| advance(bar, read);
+            let imported = drmemtrace::import_path(&arguments.input, writer, &options, &watch);
+            return imported.map_err(failure);
+        }
+    };
+    let input = BufReader::with_capacity(BUFFER_BYTES, Watched { input, bar });
     let imported = match arguments.format {
-        Format::Lackey => lackey::import(input, name, writer, &options),
-        Format::Drmemtrace => drmemtrace::import(input, name, writer, &options),
+        Format::Lackey => lackey::import(input, &name, writer, &options),
+        Format::Drmemtrace => drmemtrace::import(input, &name, writer, &options),
     };
     imported.map_err(failure)
 }
@@ -163,6 +201,12 @@ fn failure(error: Error) -> Failure {
         Error::Trace(error) => error.into(),
         Error::Broken { .. } => Failure::new(Exit::Input, error)
             .remedy("docs/reference/exchange.md says what can be read; nothing was written"),
+        Error::Damaged { .. } => Failure::new(Exit::Input, error)
+            .remedy("copy the file from where it was written once more; nothing was written"),
+        Error::NoTrace { ref remedy, .. } => {
+            let remedy = remedy.clone();
+            Failure::new(Exit::Input, error).remedy(remedy)
+        }
         Error::Read { .. } => {
             Failure::new(Exit::Input, error).remedy("nothing was written; try to read it again")
         }
@@ -178,8 +222,14 @@ fn say(output: &Path, imported: &Imported) {
         summary.accesses,
         indicatif::HumanBytes(summary.size_bytes),
     ));
+    if let Some(instructions) = imported.instructions {
+        console::say(&format!("  instructions: {instructions}"));
+    }
     for (what, count) in &imported.left_out {
         console::say(&format!("  left out: {count} {what}"));
+    }
+    for warning in &imported.warnings {
+        console::warn(&format!("warning: {}: {warning}", output.display()));
     }
 }
 
@@ -193,11 +243,17 @@ struct Watched<'b> {
 
 impl Read for Watched<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if interrupt::is_asked() {
-            return Err(io::Error::other("interrupted"));
-        }
         let read = self.input.read(into)?;
-        self.bar.advance(read as u64);
+        advance(self.bar, read as u64)?;
         Ok(read)
     }
+}
+
+/// Moves the progress bar; an error when someone has interrupted.
+fn advance(bar: &Bar, read: u64) -> io::Result<()> {
+    if interrupt::is_asked() {
+        return Err(io::Error::other("interrupted"));
+    }
+    bar.advance(read);
+    Ok(())
 }

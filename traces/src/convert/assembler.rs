@@ -81,6 +81,21 @@ impl Assembler {
         size_bytes: u64,
         joins: bool,
     ) -> Result<(), Fault> {
+        self.append(address, size_bytes, joins, true)
+    }
+
+    /// The thread goes on with an instruction that it has fetched already, in a block of its own.
+    pub(crate) fn fetch_again(&mut self, address: u64, size_bytes: u64) -> Result<(), Fault> {
+        self.append(address, size_bytes, false, false)
+    }
+
+    fn append(
+        &mut self,
+        address: u64,
+        size_bytes: u64,
+        joins: bool,
+        is_first: bool,
+    ) -> Result<(), Fault> {
         if !(1..=LONGEST_BYTES).contains(&size_bytes) {
             return problem(format!(
                 "a fetch of {size_bytes} bytes, not 1 to {LONGEST_BYTES}"
@@ -90,7 +105,7 @@ impl Assembler {
             return problem(format!("code at {address:#x} goes beyond the last address"));
         };
         let end = end - MARGIN_BYTES;
-        if self.request_at == Some(address) {
+        if is_first && self.request_at == Some(address) {
             self.begin_request()?;
         }
         self.thread()?;
@@ -111,6 +126,11 @@ impl Assembler {
         }
         self.open.end = end;
         Ok(())
+    }
+
+    /// Whether no instruction is open, so that nothing can load or store.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.open.sizes.is_empty()
     }
 
     /// The instruction fetched last loads or stores.
@@ -219,7 +239,7 @@ impl Assembler {
             return Ok(false);
         }
         if self.open.data.len() > MOST_DATA / 2 {
-            self.fetch(address, size.into(), false)?;
+            self.fetch_again(address, size.into())?;
         }
         Ok(true)
     }

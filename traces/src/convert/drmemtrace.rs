@@ -1,15 +1,24 @@
-//! The records of DynamoRIO's drmemtrace: one file of 12-byte records, uncompressed.
+//! The records of DynamoRIO's drmemtrace, as it leaves them: in a folder or a file, packed or not.
 //!
 //! What is read and written is the stream that its analysis tools read: `trace_entry_t` of 64-bit
-//! builds, packed, little-endian: a type in 16 bits, a size in 16, an address or value in 64. The
+//! builds, 12 bytes, little-endian: a type in 16 bits, a size in 16, an address or value in 64. The
 //! numbers are those of drmemtrace's `trace_type_t`, `trace_marker_type_t` and
-//! `offline_file_type_t`. Raw traces that were not converted yet, and archives, are not read.
+//! `offline_file_type_t`. Raw traces that were not converted yet are not read.
 
 mod export;
+mod folder;
 mod frames;
 mod import;
+mod input;
+mod left_out;
+mod order;
 mod pages;
+mod reading;
 mod record;
+mod sizes;
+mod threads;
+mod unpack;
 
 pub use export::Exporter;
-pub use import::import;
+pub use import::{import, import_path};
+pub use unpack::Watch;

@@ -7,15 +7,32 @@ use std::fmt::{Display, Formatter};
 pub enum FilePosition {
     /// The line of a text, from 1.
     Line(u64),
-    /// The byte of a file, from 0.
-    Byte(u64),
+    /// A record.
+    Record {
+        /// Which it is, from 1.
+        number: u64,
+        /// Its first byte, from 0, of what is packed in the file.
+        byte: u64,
+    },
+}
+
+impl FilePosition {
+    /// That of the record with this number, from 0, in a file of drmemtrace's.
+    pub(crate) fn of_record(number: u64) -> FilePosition {
+        FilePosition::Record {
+            number: number + 1,
+            byte: number * 12,
+        }
+    }
 }
 
 impl Display for FilePosition {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
         match self {
             FilePosition::Line(line) => write!(formatter, "line {line}"),
-            FilePosition::Byte(byte) => write!(formatter, "byte {byte}"),
+            FilePosition::Record { number, byte } => {
+                write!(formatter, "record {number} (byte {byte})")
+            }
         }
     }
 }
@@ -41,6 +58,26 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
+    /// The input is cut off, or its bytes are not what was written.
+    #[error("{name}: {place}: {problem}")]
+    Damaged {
+        /// What the input is called.
+        name: String,
+        /// Where the first record is that cannot be read.
+        place: FilePosition,
+        /// What is wrong there.
+        problem: String,
+    },
+    /// A folder holds no trace that can be read.
+    #[error("{name}: {problem}")]
+    NoTrace {
+        /// What the folder is called.
+        name: String,
+        /// What it holds instead.
+        problem: String,
+        /// What to do.
+        remedy: String,
+    },
     /// The trace could not be written.
     #[error(transparent)]
     Trace(crate::Error),
@@ -50,6 +87,8 @@ pub enum Error {
 #[derive(Debug)]
 pub(crate) enum Fault {
     Problem(String),
+    /// One that a sound file does not have.
+    Damage(String),
     Trace(crate::Error),
 }
 
@@ -57,6 +96,11 @@ impl Fault {
     pub(crate) fn at(self, name: &str, place: FilePosition) -> Error {
         match self {
             Fault::Problem(problem) => Error::Broken {
+                name: name.into(),
+                place,
+                problem,
+            },
+            Fault::Damage(problem) => Error::Damaged {
                 name: name.into(),
                 place,
                 problem,
@@ -78,4 +122,9 @@ impl From<crate::Error> for Fault {
 /// A fault that is told by these words.
 pub(crate) fn problem<T>(text: impl Into<String>) -> Result<T, Fault> {
     Err(Fault::Problem(text.into()))
+}
+
+/// A fault that no sound file has, told by these words.
+pub(crate) fn damage<T>(text: impl Into<String>) -> Result<T, Fault> {
+    Err(Fault::Damage(text.into()))
 }

@@ -67,7 +67,9 @@ pub fn import(
     let summary = finished.map_err(|fault| fault.at(name, FilePosition::Line(number)))?;
     Ok(Imported {
         summary,
+        instructions: None,
         left_out: Vec::new(),
+        warnings: Vec::new(),
     })
 }
 

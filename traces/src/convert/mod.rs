@@ -44,6 +44,10 @@ pub struct Options {
 pub struct Imported {
     /// What the trace holds.
     pub summary: Summary,
+    /// How many instructions were executed; `None` where the format does not tell.
+    pub instructions: Option<u64>,
     /// What a trace cannot hold and was left out, and how many there were of each.
     pub left_out: Vec<(&'static str, u64)>,
+    /// What makes figures of the trace less than they seem, in words.
+    pub warnings: Vec<String>,
 }

@@ -1,5 +1,6 @@
 //! Traces of other tools, in and out.
 
+mod folders_of_dynamorio_are_read;
 mod random_traces_come_back;
 mod records_of_dynamorio_are_read;
 mod text_of_lackey_is_read;

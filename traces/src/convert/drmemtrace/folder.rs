@@ -1,0 +1,112 @@
+//! Which files of a folder are traces.
+//!
+//! DynamoRIO leaves a folder with one file for each thread or core, in itself or in its folder
+//! `trace`, beside what it was converted from and what helps to read it. A file is told by its
+//! first record, so names do not matter but to say what is missing.
+
+use super::input::Input;
+use super::record::kind;
+use super::unpack::Watch;
+use crate::convert::error::Error;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Beginnings of the names of files that are no traces.
+const NO_TRACES: [&str; 8] = [
+    "cpu_schedule.bin",
+    "serial_schedule.bin",
+    "modules.log",
+    "funclist.log",
+    "encodings.bin",
+    "v2p.textproto",
+    "kcore",
+    "kallsyms",
+];
+
+/// Of a thread's or a core's records, however they are packed.
+const NAME_OF_TRACE: &str = ".trace";
+/// Of records that were not converted yet.
+const NAME_OF_RAW: &str = ".raw";
+
+/// What is in a folder.
+pub(super) struct Folder {
+    /// The traces, by name.
+    pub(super) traces: Vec<PathBuf>,
+    /// How many other files there are.
+    pub(super) others: u64,
+}
+
+impl Folder {
+    /// What is in the folder at `path`.
+    ///
+    /// # Errors
+    /// [`Error::NoTrace`] where it has no trace; [`Error::Read`]; [`Error::Damaged`] for a file
+    /// that is a trace by its name and cannot be unpacked.
+    pub(super) fn of(path: &Path) -> Result<Folder, Error> {
+        let unreadable = |source| Error::Read {
+            name: path.display().to_string(),
+            source,
+        };
+        let within = path.join("trace");
+        let place = if within.is_dir() { &within } else { path };
+        let mut folder = Folder {
+            traces: Vec::new(),
+            others: 0,
+        };
+        let mut raw = path.join("raw").is_dir();
+        for file in files(place).map_err(unreadable)? {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            if NO_TRACES.iter().any(|known| name.starts_with(known)) {
+                continue;
+            }
+            match name.contains(NAME_OF_TRACE) || begins_as_trace(&file) {
+                true => folder.traces.push(file),
+                false => {
+                    raw |= name.contains(NAME_OF_RAW);
+                    folder.others += 1;
+                }
+            }
+        }
+        match folder.traces.is_empty() {
+            false => Ok(folder),
+            true => Err(nothing(path, raw)),
+        }
+    }
+}
+
+/// The files in a folder, by name.
+fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn begins_as_trace(file: &Path) -> bool {
+    let watch: &Watch<'_> = &|_| Ok(());
+    let head = Input::of_file(file, watch).and_then(|mut input| input.head());
+    matches!(head, Ok(Some(record)) if record.kind == kind::HEADER)
+}
+
+fn nothing(path: &Path, raw: bool) -> Error {
+    let name = path.display().to_string();
+    match raw {
+        true => Error::NoTrace {
+            problem: "only raw records, which are not converted yet".into(),
+            remedy: format!("convert them: drrun -t drmemtrace -indir {name}"),
+            name,
+        },
+        false => Error::NoTrace {
+            problem: "the folder holds no drmemtrace file".into(),
+            remedy: "name the folder that drmemtrace wrote, drmemtrace.PROGRAM.NUMBERS.dir, or a \
+                     file in its folder trace"
+                .into(),
+            name,
+        },
+    }
+}

@@ -1,0 +1,127 @@
+//! The records of one file, whatever it is packed in, with the place of each.
+
+use super::record::{RECORD_BYTES, Record};
+use super::unpack::{Unpacked, Watch};
+use crate::convert::error::{Error, Fault, FilePosition};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufReader, ErrorKind, Read};
+use std::path::Path;
+
+const BUFFER_BYTES: usize = 1 << 16;
+
+/// One file.
+pub(super) struct Input<'w> {
+    name: String,
+    bytes: BufReader<Unpacked<'w>>,
+    /// Records that were looked at and not taken.
+    ahead: VecDeque<Record>,
+    /// How many were taken.
+    taken: u64,
+}
+
+impl<'w> Input<'w> {
+    /// Reads from `stream`, which is called `name`.
+    pub(super) fn of_stream(stream: impl Read + 'w, name: &str) -> Result<Input<'w>, Error> {
+        Input::new(Unpacked::of_stream(stream), name.into())
+    }
+
+    /// Reads the file at `path`.
+    pub(super) fn of_file(path: &Path, watch: &'w Watch<'w>) -> Result<Input<'w>, Error> {
+        let name = path.display().to_string();
+        let file = File::open(path).and_then(|file| Unpacked::of_file(file, watch));
+        Input::new(file, name)
+    }
+
+    fn new(bytes: io::Result<Unpacked<'w>>, name: String) -> Result<Input<'w>, Error> {
+        match bytes {
+            Ok(bytes) => Ok(Input {
+                name,
+                bytes: BufReader::with_capacity(BUFFER_BYTES, bytes),
+                ahead: VecDeque::new(),
+                taken: 0,
+            }),
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                let problem = format!("the zip data is damaged: {error}");
+                Err(Fault::Damage(problem).at(&name, FilePosition::of_record(0)))
+            }
+            Err(source) => Err(Error::Read { name, source }),
+        }
+    }
+
+    /// How many records were taken.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// The next record, which is not taken; `None` at the end.
+    pub(super) fn head(&mut self) -> Result<Option<Record>, Error> {
+        self.look(0)
+    }
+
+    /// The record after so many more; `None` beyond the end.
+    pub(super) fn look(&mut self, after: usize) -> Result<Option<Record>, Error> {
+        while self.ahead.len() <= after {
+            match self.read()? {
+                Some(record) => self.ahead.push_back(record),
+                None => return Ok(None),
+            }
+        }
+        Ok(self.ahead.get(after).copied())
+    }
+
+    /// Takes the next record; `None` at the end.
+    pub(super) fn take(&mut self) -> Result<Option<Record>, Error> {
+        let record = match self.ahead.pop_front() {
+            Some(record) => Some(record),
+            None => self.read()?,
+        };
+        self.taken += u64::from(record.is_some());
+        Ok(record)
+    }
+
+    /// Where the record is that was taken last.
+    pub(super) fn fault(&self, fault: Fault) -> Error {
+        let record = self.taken.saturating_sub(1);
+        fault.at(&self.name, FilePosition::of_record(record))
+    }
+
+    /// What is wrong where the next record should be.
+    pub(super) fn fault_at_end(&self, problem: &str) -> Error {
+        let place = FilePosition::of_record(self.taken);
+        Fault::Damage(problem.into()).at(&self.name, place)
+    }
+
+    fn read(&mut self) -> Result<Option<Record>, Error> {
+        let mut bytes = [0; RECORD_BYTES];
+        let mut have = 0;
+        while have < RECORD_BYTES {
+            match self.bytes.read(&mut bytes[have..]) {
+                Ok(0) if have == 0 => return Ok(None),
+                Ok(0) => {
+                    let problem =
+                        format!("the file ends within a record, after {have} of 12 bytes");
+                    return Err(self.damage(problem));
+                }
+                Ok(more) => have += more,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(source) => {
+                    return Err(match self.bytes.get_ref().damage(&source) {
+                        Some(problem) => self.damage(problem),
+                        None => Error::Read {
+                            name: self.name.clone(),
+                            source,
+                        },
+                    });
+                }
+            }
+        }
+        Ok(Some(Record::decode(&bytes)))
+    }
+
+    /// What is wrong with the record that is being read.
+    fn damage(&self, problem: String) -> Error {
+        let place = FilePosition::of_record(self.taken + self.ahead.len() as u64);
+        Fault::Damage(problem).at(&self.name, place)
+    }
+}

@@ -1,0 +1,218 @@
+//! In which order the records of several files are read.
+//!
+//! Files of threads tell the time where a thread was interrupted or its buffer was written, so the
+//! file goes on whose time is the earliest, up to its next marker of a time. Files of cores were
+//! scheduled anew: their times are those of the original run, and go back where another thread goes
+//! on. There each record stands for the time of one record, also where a core is idle, so the
+//! core goes on that is the least far in its file. A thread that goes on on another core must not
+//! overtake itself: the parts of each thread are found beforehand, by time, and follow one another.
+
+use super::input::Input;
+use super::record::{Record, file_type, kind, marker};
+use crate::convert::error::Error;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+/// As many records as may come before the type of the file.
+const RECORDS_BEFORE_TYPE: usize = 8;
+
+/// Which file goes on.
+pub(super) struct Order {
+    /// By key, the files that are not at their end.
+    waiting: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Of files of cores.
+    parts: Option<Parts>,
+}
+
+impl Order {
+    /// The order of these files, of which `again` opens one once more.
+    pub(super) fn of<'w>(
+        inputs: &mut [Input<'w>],
+        again: impl Fn(usize) -> Result<Input<'w>, Error>,
+    ) -> Result<Order, Error> {
+        let mut of_cores = false;
+        for input in &mut *inputs {
+            of_cores |= is_of_core(input)?;
+        }
+        let parts = match of_cores && inputs.len() > 1 {
+            true => Some(Parts::of(inputs.len(), again)?),
+            false => None,
+        };
+        let files = 0..inputs.len();
+        Ok(Order {
+            waiting: files.map(|file| Reverse((0, file))).collect(),
+            parts,
+        })
+    }
+
+    /// Takes the file that goes on; `None` when all are at their ends.
+    pub(super) fn next(&mut self) -> Option<usize> {
+        let Some(parts) = &self.parts else {
+            return self.waiting.pop().map(|Reverse((_, file))| file);
+        };
+        let mut passed = Vec::new();
+        let mut found = None;
+        while found.is_none()
+            && let Some(Reverse((key, file))) = self.waiting.pop()
+        {
+            match parts.may_go_on(file) {
+                true => found = Some(file),
+                false => passed.push((key, file)),
+            }
+        }
+        // Files that wait for one another were never written by one run.
+        if found.is_none() && !passed.is_empty() {
+            found = Some(passed.remove(0).1);
+        }
+        self.waiting.extend(passed.into_iter().map(Reverse));
+        found
+    }
+
+    /// Whether another file may go on before `head`, the next record of this one after `last`.
+    pub(super) fn ends_turn(&self, last: Record, head: Record) -> bool {
+        let is = |record: Record, sub| record.kind == kind::MARKER && record.size == sub;
+        match self.parts {
+            None => is(head, marker::TIMESTAMP),
+            Some(_) => {
+                let after_idle = is(last, marker::CORE_IDLE) && !is(head, marker::CORE_IDLE);
+                is(head, marker::TIMESTAMP) || head.kind == kind::THREAD || after_idle
+            }
+        }
+    }
+
+    /// The file waits for its turn, with `head` next, after so many records.
+    pub(super) fn wait(&mut self, file: usize, head: Record, taken: u64) {
+        let key = match &mut self.parts {
+            None => head.value,
+            Some(parts) => {
+                if head.kind == kind::THREAD {
+                    parts.end(file);
+                }
+                taken
+            }
+        };
+        self.waiting.push(Reverse((key, file)));
+    }
+
+    /// The file is at its end.
+    pub(super) fn end(&mut self, file: usize) {
+        if let Some(parts) = &mut self.parts {
+            parts.end(file);
+        }
+    }
+}
+
+fn is_of_core(input: &mut Input<'_>) -> Result<bool, Error> {
+    for after in 0..RECORDS_BEFORE_TYPE {
+        match input.look(after)? {
+            Some(record) if record.kind == kind::MARKER && record.size == marker::FILE_TYPE => {
+                return Ok(record.value & file_type::OF_CORES != 0);
+            }
+            Some(_) => {}
+            None => break,
+        }
+    }
+    Ok(false)
+}
+
+/// What the files have of each thread, one part after another.
+struct Parts {
+    /// By file, the thread and which of its parts each is that the file has, in its order.
+    of_files: Vec<Vec<(usize, u32)>>,
+    /// By file, how many of them are read. One more than there are parts stands for the end.
+    read: Vec<usize>,
+    /// By thread, how many of its parts are read.
+    done: Vec<u32>,
+}
+
+/// A part as it is found.
+struct Found {
+    file: usize,
+    /// Which of its file.
+    place: usize,
+    /// Its first record.
+    record: u64,
+    time: Option<u64>,
+}
+
+impl Parts {
+    fn of<'w>(
+        files: usize,
+        again: impl Fn(usize) -> Result<Input<'w>, Error>,
+    ) -> Result<Parts, Error> {
+        let mut threads: HashMap<(u64, u64), usize> = HashMap::new();
+        let mut found: Vec<Vec<Found>> = Vec::new();
+        let mut of_files: Vec<Vec<(usize, u32)>> = vec![Vec::new(); files];
+        for (file, of_file) in of_files.iter_mut().enumerate() {
+            let mut input = again(file)?;
+            while let Some(record) = input.take()? {
+                if record.kind == kind::THREAD {
+                    let process = input.head()?.filter(|next| next.kind == kind::PROCESS);
+                    let key = (process.map_or(0, |process| process.value), record.value);
+                    let thread = *threads.entry(key).or_insert(found.len());
+                    if thread == found.len() {
+                        found.push(Vec::new());
+                    }
+                    found[thread].push(Found {
+                        file,
+                        place: of_file.len(),
+                        record: input.taken(),
+                        time: None,
+                    });
+                    of_file.push((thread, 0));
+                } else if record.kind == kind::MARKER
+                    && record.size == marker::TIMESTAMP
+                    && let Some(&(thread, _)) = of_file.last()
+                    && let Some(part) = found[thread].last_mut()
+                {
+                    part.time.get_or_insert(record.value);
+                }
+            }
+        }
+        for (thread, parts) in found.iter_mut().enumerate() {
+            put_in_order(parts);
+            for (number, part) in parts.iter().enumerate() {
+                of_files[part.file][part.place] = (thread, number as u32);
+            }
+        }
+        Ok(Parts {
+            of_files,
+            read: vec![0; files],
+            done: vec![0; found.len()],
+        })
+    }
+
+    /// Whether the part that the file is at is the next one of its thread.
+    fn may_go_on(&self, file: usize) -> bool {
+        match self.current(file) {
+            Some((thread, number)) => self.done[thread] == number,
+            None => true,
+        }
+    }
+
+    /// The part that the file is at; none before its first.
+    fn current(&self, file: usize) -> Option<(usize, u32)> {
+        let parts = &self.of_files[file];
+        parts.get(self.read[file].checked_sub(1)?).copied()
+    }
+
+    /// The part that the file is at is read.
+    fn end(&mut self, file: usize) {
+        if let Some((thread, _)) = self.current(file) {
+            self.done[thread] += 1;
+        }
+        self.read[file] += 1;
+    }
+}
+
+/// Orders parts of a thread by their times; one without a time follows those that are less far in
+/// their files.
+fn put_in_order(parts: &mut [Found]) {
+    parts.sort_by_key(|part| (part.record, part.file));
+    let mut latest = 0;
+    for part in &mut *parts {
+        latest = latest.max(part.time.unwrap_or(0));
+        part.time = Some(part.time.unwrap_or(latest));
+    }
+    parts.sort_by_key(|part| part.time);
+}

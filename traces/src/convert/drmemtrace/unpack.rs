@@ -1,0 +1,339 @@
+//! What a file's bytes are packed in, and the bytes.
+//!
+//! DynamoRIO writes traces plain, as gzip, LZ4 frames or Snappy's framing, and as zip archives of
+//! chunks that follow one another. Which it is follows from the first bytes, not from the name. All
+//! of it is unpacked as it is read, so a trace may be larger than memory. An archive's table of
+//! contents is at its end: one that comes through a pipe is copied to a temporary file first.
+
+use rawzip::{CompressionMethod, RECOMMENDED_BUFFER_SIZE, ReaderAt, ZipArchive};
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Seek, SeekFrom, Write};
+use std::rc::Rc;
+
+/// Told how many more bytes of the files were read; what it refuses ends the import.
+pub type Watch<'w> = dyn Fn(u64) -> io::Result<()> + 'w;
+
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const LZ4: &[u8] = &[0x04, 0x22, 0x4d, 0x18];
+const SNAPPY: &[u8] = &[0xff, 0x06, 0x00, 0x00, b's', b'N', b'a', b'P', b'p', b'Y'];
+const ZIP: &[u8] = b"PK\x03\x04";
+/// Of an archive that holds nothing.
+const EMPTY_ZIP: &[u8] = b"PK\x05\x06";
+
+/// As many bytes as tell what a file is packed in.
+const SIGN_BYTES: usize = SNAPPY.len();
+
+/// The bytes that are packed in a file.
+pub(super) struct Unpacked<'w> {
+    bytes: Box<dyn Read + 'w>,
+    packing: &'static str,
+    /// Set where the file itself could not be read, so that what is wrong is not its contents.
+    unreadable: Rc<Cell<bool>>,
+}
+
+impl<'w> Unpacked<'w> {
+    /// Those that come from `input`, read once from its beginning to its end.
+    pub(super) fn of_stream(input: impl Read + 'w) -> io::Result<Unpacked<'w>> {
+        let unreadable = Rc::new(Cell::new(false));
+        let watched = Watched {
+            input,
+            watch: &|_| Ok(()),
+            unreadable: Rc::clone(&unreadable),
+        };
+        let (sign, rest) = begin(watched)?;
+        match is_zip(&sign) {
+            true => Unpacked::of_archive(spool(rest)?, &|_| Ok(()), unreadable),
+            false => Ok(Unpacked::of_bytes(&sign, rest, unreadable)),
+        }
+    }
+
+    /// Those that are in a file.
+    pub(super) fn of_file(file: File, watch: &'w Watch<'w>) -> io::Result<Unpacked<'w>> {
+        let unreadable = Rc::new(Cell::new(false));
+        let is_seekable = file.metadata()?.is_file();
+        let watched = Watched {
+            input: file.try_clone()?,
+            watch,
+            unreadable: Rc::clone(&unreadable),
+        };
+        let (sign, rest) = begin(watched)?;
+        match (is_zip(&sign), is_seekable) {
+            (false, _) => Ok(Unpacked::of_bytes(&sign, rest, unreadable)),
+            (true, true) => Unpacked::of_archive(file, watch, unreadable),
+            (true, false) => Unpacked::of_archive(spool(rest)?, &|_| Ok(()), unreadable),
+        }
+    }
+
+    fn of_bytes(sign: &[u8], bytes: impl BufRead + 'w, unreadable: Rc<Cell<bool>>) -> Unpacked<'w> {
+        let (packing, bytes): (_, Box<dyn Read + 'w>) = if sign.starts_with(GZIP) {
+            (
+                "gzip",
+                Box::new(flate2::bufread::MultiGzDecoder::new(bytes)),
+            )
+        } else if sign.starts_with(LZ4) {
+            (
+                "LZ4",
+                Box::new(Frames(lz4_flex::frame::FrameDecoder::new(bytes))),
+            )
+        } else if sign.starts_with(SNAPPY) {
+            ("Snappy", Box::new(snap::read::FrameDecoder::new(bytes)))
+        } else {
+            ("", Box::new(bytes))
+        };
+        Unpacked {
+            bytes,
+            packing,
+            unreadable,
+        }
+    }
+
+    fn of_archive(
+        file: File,
+        watch: &'w Watch<'w>,
+        unreadable: Rc<Cell<bool>>,
+    ) -> io::Result<Unpacked<'w>> {
+        let watched = Watched {
+            input: file,
+            watch,
+            unreadable: Rc::clone(&unreadable),
+        };
+        let chunks = Chunks::of(watched)?;
+        Ok(Unpacked {
+            bytes: Box::new(chunks),
+            packing: "zip",
+            unreadable,
+        })
+    }
+
+    /// What is wrong, where reading ended in this error because of what is in the file; `None`
+    /// where the file could not be read.
+    pub(super) fn damage(&self, error: &io::Error) -> Option<String> {
+        let is_damaged = !self.unreadable.get() && !self.packing.is_empty();
+        is_damaged.then(|| match error.kind() {
+            io::ErrorKind::UnexpectedEof => format!("the {} data is cut off", self.packing),
+            _ => format!("the {} data is damaged: {error}", self.packing),
+        })
+    }
+}
+
+impl Read for Unpacked<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.bytes.read(into)
+    }
+}
+
+fn is_zip(sign: &[u8]) -> bool {
+    sign.starts_with(ZIP) || sign.starts_with(EMPTY_ZIP)
+}
+
+/// The first bytes, and all of them once more.
+fn begin<R: Read>(mut input: R) -> io::Result<(Vec<u8>, Chain<Cursor<Vec<u8>>, BufReader<R>>)> {
+    let mut sign = Vec::new();
+    input
+        .by_ref()
+        .take(SIGN_BYTES as u64)
+        .read_to_end(&mut sign)?;
+    let rest = BufReader::with_capacity(RECOMMENDED_BUFFER_SIZE, input);
+    Ok((sign.clone(), Cursor::new(sign).chain(rest)))
+}
+
+/// A temporary file of what comes.
+fn spool(mut input: impl Read) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    io::copy(&mut input, &mut file)?;
+    file.flush()?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(file)
+}
+
+/// A file that tells how much of it was read, and whether it could be.
+struct Watched<'w, R> {
+    input: R,
+    watch: &'w Watch<'w>,
+    unreadable: Rc<Cell<bool>>,
+}
+
+impl<R> Watched<'_, R> {
+    fn told(&self, read: io::Result<usize>) -> io::Result<usize> {
+        let told = read.and_then(|read| (self.watch)(read as u64).map(|()| read));
+        let is_over = |error: &io::Error| error.kind() != io::ErrorKind::Interrupted;
+        told.inspect_err(|error| self.unreadable.set(is_over(error)))
+    }
+}
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(into);
+        self.told(read)
+    }
+}
+
+impl ReaderAt for Watched<'_, File> {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.told(std::os::unix::fs::FileExt::read_at(
+            &self.input,
+            into,
+            offset,
+        ))
+    }
+}
+
+/// LZ4 frames, one after another.
+struct Frames<R: Read>(lz4_flex::frame::FrameDecoder<R>);
+
+impl<R: BufRead> Read for Frames<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.0.read(into)?;
+            if read > 0 || into.is_empty() || self.0.get_mut().fill_buf()?.is_empty() {
+                return Ok(read);
+            }
+        }
+    }
+}
+
+/// A part of an archive, as its table of contents has it.
+struct Chunk {
+    name: String,
+    start: u64,
+    end: u64,
+    is_deflated: bool,
+    checksum: u32,
+}
+
+/// The parts of an archive, one after another.
+struct Chunks<'w> {
+    file: Rc<Watched<'w, File>>,
+    left: std::vec::IntoIter<Chunk>,
+    open: Option<OpenChunk<'w>>,
+}
+
+struct OpenChunk<'w> {
+    name: String,
+    bytes: Box<dyn Read + 'w>,
+    sum: flate2::Crc,
+    checksum: u32,
+}
+
+impl<'w> Chunks<'w> {
+    fn of(file: Watched<'w, File>) -> io::Result<Chunks<'w>> {
+        let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
+        let end = file.input.metadata()?.len();
+        let locator = rawzip::ZipLocator::new();
+        let archive = locator.locate_in_reader(file, &mut buffer, end);
+        let archive = archive.map_err(|(_, error)| damaged(error))?;
+        let chunks = contents(&archive, &mut buffer)?;
+        Ok(Chunks {
+            file: Rc::new(archive.into_inner()),
+            left: chunks.into_iter(),
+            open: None,
+        })
+    }
+
+    fn open(&self, chunk: Chunk) -> OpenChunk<'w> {
+        let part = Part {
+            file: Rc::clone(&self.file),
+            at: chunk.start,
+            end: chunk.end,
+        };
+        let part = BufReader::with_capacity(RECOMMENDED_BUFFER_SIZE, part);
+        OpenChunk {
+            name: chunk.name,
+            bytes: match chunk.is_deflated {
+                true => Box::new(flate2::bufread::DeflateDecoder::new(part)),
+                false => Box::new(part),
+            },
+            sum: flate2::Crc::new(),
+            checksum: chunk.checksum,
+        }
+    }
+}
+
+/// The parts of an archive in the order of its table of contents.
+fn contents(archive: &ZipArchive<Watched<'_, File>>, buffer: &mut [u8]) -> io::Result<Vec<Chunk>> {
+    let mut chunks = Vec::new();
+    let mut entries = archive.entries(buffer);
+    while let Some(entry) = entries.next_entry().map_err(damaged)? {
+        if entry.is_dir() {
+            continue;
+        }
+        let name = String::from_utf8_lossy(entry.file_path().as_ref()).into_owned();
+        let is_deflated = match entry.compression_method() {
+            CompressionMethod::DEFLATE => true,
+            CompressionMethod::STORE => false,
+            other => {
+                let text = format!("{name} is packed by the method {other:?}, which is not read");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+            }
+        };
+        let checksum = entry.crc32();
+        let found = archive.get_entry(entry.wayfinder()).map_err(damaged)?;
+        let (start, end) = found.compressed_data_range();
+        chunks.push(Chunk {
+            name,
+            start,
+            end,
+            is_deflated,
+            checksum,
+        });
+    }
+    Ok(chunks)
+}
+
+fn damaged(error: rawzip::Error) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+impl Read for Chunks<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if into.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            let Some(open) = &mut self.open else {
+                let Some(chunk) = self.left.next() else {
+                    return Ok(0);
+                };
+                self.open = Some(self.open(chunk));
+                continue;
+            };
+            let read = open
+                .bytes
+                .read(into)
+                .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", open.name)))?;
+            open.sum.update(&into[..read]);
+            if read > 0 {
+                return Ok(read);
+            }
+            if open.sum.sum() != open.checksum {
+                let text = format!("{}: its checksum is another", open.name);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+            }
+            self.open = None;
+        }
+    }
+}
+
+/// Some bytes of a file.
+struct Part<'w> {
+    file: Rc<Watched<'w, File>>,
+    at: u64,
+    end: u64,
+}
+
+impl Read for Part<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
+        let most = into.len().min(left);
+        if most == 0 {
+            return Ok(0);
+        }
+        let read = self.file.read_at(&mut into[..most], self.at)?;
+        self.at += read as u64;
+        match read {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            read => Ok(read),
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! drmemtrace's files as they are shipped: packed in each way, in folders of threads and of cores,
+//! and damaged.
+
+use corehop_traces::convert::{Error, FilePosition, Imported, Options, drmemtrace};
+use corehop_traces::{Header, Kind, Trace, Writer, WriterOptions};
+use std::io::Write;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// `type`, `size`, `addr`.
+type Record = (u16, u16, u64);
+
+const HEADER: Record = (25, 0, 7);
+const FOOTER: Record = (26, 0, 0);
+const OF_CORE: Record = (28, 9, 0x1_0040);
+
+fn bytes(records: &[Record]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (kind, size, value) in records {
+        bytes.extend(kind.to_le_bytes());
+        bytes.extend(size.to_le_bytes());
+        bytes.extend(value.to_le_bytes());
+    }
+    bytes
+}
+
+fn thread(number: u64) -> [Record; 2] {
+    [(22, 0, number), (24, 0, 5)]
+}
+
+fn at(time: u64) -> Record {
+    (28, 2, time)
+}
+
+fn code(address: u64) -> Record {
+    (10, 4, address)
+}
+
+/// A file of thread 7 with one instruction and one load.
+fn small() -> Vec<u8> {
+    let [who, process] = thread(7);
+    bytes(&[HEADER, who, process, code(0x1000), (0, 8, 0x9000), FOOTER])
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(bytes).unwrap();
+    packed.finish().unwrap()
+}
+
+fn lz4(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = lz4_flex::frame::FrameEncoder::new(Vec::new());
+    packed.write_all(bytes).unwrap();
+    packed.finish().unwrap()
+}
+
+fn snappy(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = snap::write::FrameEncoder::new(Vec::new());
+    packed.write_all(bytes).unwrap();
+    packed.into_inner().unwrap()
+}
+
+/// An archive of these chunks.
+fn zip(chunks: &[&[u8]]) -> Vec<u8> {
+    let mut packed = Vec::new();
+    let mut archive = rawzip::ZipArchiveWriter::new(&mut packed);
+    for (number, chunk) in chunks.iter().enumerate() {
+        let name = format!("chunk.{number:04}");
+        let deflated = rawzip::CompressionMethod::DEFLATE;
+        let builder = archive.new_file(&name).compression_method(deflated);
+        let (mut entry, config) = builder.start().unwrap();
+        let encoder = flate2::write::DeflateEncoder::new(&mut entry, Default::default());
+        let mut writer = config.wrap(encoder);
+        writer.write_all(chunk).unwrap();
+        let (encoder, descriptor) = writer.finish().unwrap();
+        encoder.finish().unwrap();
+        entry.finish(descriptor).unwrap();
+    }
+    archive.finish().unwrap();
+    packed
+}
+
+fn trace_of(
+    import: impl FnOnce(Writer) -> Result<Imported, Error>,
+) -> Result<(Vec<String>, Imported), Error> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("imported");
+    let writer = Writer::create(&path, &Header::default(), &WriterOptions::default()).unwrap();
+    let imported = import(writer)?;
+    let trace = Trace::open(&path).unwrap();
+    let mut accesses = Vec::new();
+    let mut executions = trace.executions();
+    while let Some(execution) = executions.next().unwrap() {
+        let thread = trace.threads()[execution.thread.index()].os_thread_id;
+        for access in execution.accesses {
+            let kind = if access.kind == Kind::Fetch { 'I' } else { 'D' };
+            accesses.push(format!("{thread} {kind} {:x}", access.address));
+        }
+    }
+    Ok((accesses, imported))
+}
+
+fn read(path: &Path) -> Result<(Vec<String>, Imported), Error> {
+    let import = |writer| drmemtrace::import_path(path, writer, &Options::default(), &|_| Ok(()));
+    trace_of(import)
+}
+
+/// A folder with these files, of which a name may have a folder in front.
+fn folder(files: &[(&str, Vec<u8>)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+    folder
+}
+
+fn one(bytes: Vec<u8>) -> Result<(Vec<String>, Imported), Error> {
+    read(&folder(&[("file", bytes)]).path().join("file"))
+}
+
+/// Where and how a file is damaged.
+#[track_caller]
+fn damage(bytes: Vec<u8>) -> (u64, u64, String) {
+    match one(bytes) {
+        Err(Error::Damaged {
+            name,
+            place: FilePosition::Record { number, byte },
+            problem,
+        }) => {
+            assert!(name.ends_with("/file"), "{name}");
+            (number, byte, problem)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_file_is_unpacked_whatever_it_is_packed_in() {
+    let expected = ["7 I 1000", "7 D 9000"];
+    let half = small().len() / 2;
+    let two = zip(&[&small()[..half], &small()[half..]]);
+    // Frames and members follow one another, also in the middle of a record.
+    let frames = [lz4(&small()[..half + 1]), lz4(&small()[half + 1..])].concat();
+    let members = [gzip(&small()[..half + 1]), gzip(&small()[half + 1..])].concat();
+    let packings = [
+        small(),
+        gzip(&small()),
+        lz4(&small()),
+        snappy(&small()),
+        zip(&[&small()]),
+        two,
+        frames,
+        members,
+    ];
+    for packed in packings {
+        let from_pipe = trace_of(|writer| {
+            drmemtrace::import(&packed[..], "standard input", writer, &Options::default())
+        });
+        assert_eq!(from_pipe.unwrap().0, expected);
+        assert_eq!(one(packed).unwrap().0, expected);
+    }
+}
+
+#[test]
+fn a_damaged_file_is_told_with_its_record_and_byte() {
+    let long: Vec<Record> = (0..100_000)
+        .map(|n| code(0x1000 + 8 * (n * n % 977)))
+        .collect();
+    let [who, process] = thread(7);
+    let long = bytes(&[&[HEADER, who, process], &long[..], &[FOOTER]].concat());
+    for (packed, name) in [(gzip(&long), "gzip"), (snappy(&long), "Snappy")] {
+        let (number, byte, problem) = damage(packed[..packed.len() / 2].to_vec());
+        assert!(number > 1 && byte == (number - 1) * 12, "{number} {byte}");
+        assert_eq!(problem, format!("the {name} data is cut off"));
+    }
+    let cut = lz4(&long);
+    let (number, byte, problem) = damage(cut[..cut.len() / 2].to_vec());
+    assert_eq!(byte, (number - 1) * 12);
+    assert!(
+        problem.contains("cut off") || problem.contains("ends within"),
+        "{problem}"
+    );
+
+    let mut archive = zip(&[&small(), &small()]);
+    let (number, _, problem) = damage(archive[..archive.len() - 30].to_vec());
+    assert_eq!(number, 1);
+    assert!(
+        problem.starts_with("the zip data is damaged: "),
+        "{problem}"
+    );
+    // The second chunk begins with a block of a kind that there is not.
+    let second = archive
+        .windows(4)
+        .rposition(|four| four == b"PK\x03\x04")
+        .unwrap();
+    archive[second + 30 + "chunk.0001".len()] = 7;
+    let (number, byte, problem) = damage(archive);
+    assert_eq!((number, byte), (7, 72));
+    assert!(
+        problem.starts_with("the zip data is damaged: chunk.0001: "),
+        "{problem}"
+    );
+
+    let mut stored = zip(&[&small()]);
+    let directory = stored
+        .windows(4)
+        .rposition(|four| four == b"PK\x01\x02")
+        .unwrap();
+    stored[directory + 16] ^= 1;
+    assert!(
+        damage(stored)
+            .2
+            .ends_with("chunk.0000: its checksum is another")
+    );
+
+    let (number, byte, problem) = damage(small()[..40].to_vec());
+    assert_eq!((number, byte), (4, 36));
+    assert_eq!(
+        problem,
+        "the file ends within a record, after 4 of 12 bytes"
+    );
+    assert!(damage(zip(&[])).2.contains("without a footer"));
+    assert!(
+        damage(b"PK\x03\x04".to_vec())
+            .2
+            .starts_with("the zip data is damaged")
+    );
+    assert!(damage(vec![0x1f, 0x8b]).2.starts_with("the gzip data is"));
+}
+
+#[test]
+fn threads_of_a_folder_take_turns_by_their_times() {
+    let of = |number: u64, start: u64, times: [u64; 3]| {
+        let [who, process] = thread(number);
+        let mut records = vec![HEADER, who, process];
+        for (part, time) in (0..).zip(times) {
+            records.extend([at(time), code(start + 0x100 * part)]);
+        }
+        records.push(FOOTER);
+        bytes(&records)
+    };
+    let files = [
+        ("trace/a.trace.gz", gzip(&of(7, 0x1000, [10, 30, 60]))),
+        ("trace/b.trace.zip", zip(&[&of(8, 0x2000, [20, 30, 40])])),
+        ("trace/cpu_schedule.bin.zip", zip(&[b"no trace"])),
+        ("trace/serial_schedule.bin.gz", gzip(b"no trace")),
+        ("raw/modules.log", b"no trace".to_vec()),
+        ("trace/notes.txt", b"Bought at the market.".to_vec()),
+        ("trace/c.lz4", lz4(&of(9, 0x3000, [5, 35, 36]))),
+    ];
+    let folder = folder(&files);
+    let (accesses, imported) = read(folder.path()).unwrap();
+    let expected = [
+        "9 I 3000", "7 I 1000", "8 I 2000", "7 I 1100", "8 I 2100", "9 I 3100", "9 I 3200",
+        "8 I 2200", "7 I 1200",
+    ];
+    assert_eq!(accesses, expected);
+    assert_eq!(imported.left_out, [("files that are no traces", 1)]);
+    assert_eq!(imported.instructions, Some(9));
+    // The folder of the traces alone is the same.
+    assert_eq!(read(&folder.path().join("trace")).unwrap().0, expected);
+}
+
+#[test]
+fn a_thread_that_goes_on_on_another_core_does_not_overtake_itself() {
+    let idle = [(28, 33, 0); 20];
+    // Thread 7 goes on on the second core, which waits for it although it is less far.
+    let first = [
+        &[HEADER, OF_CORE][..],
+        &thread(8),
+        &[at(100), code(0x8000)],
+        &idle,
+        &thread(7),
+        &[at(10), code(0x1000), at(20), code(0x1100), FOOTER],
+    ];
+    let second = [
+        &[HEADER, OF_CORE][..],
+        &thread(7),
+        &[at(30), code(0x1200)],
+        &thread(9),
+        &[at(1), code(0x9000), FOOTER],
+    ];
+    let files = [
+        (
+            "drmemtrace.core.0.trace.zip",
+            zip(&[&bytes(&first.concat())]),
+        ),
+        (
+            "drmemtrace.core.1.trace.zip",
+            zip(&[&bytes(&second.concat())]),
+        ),
+    ];
+    let (accesses, imported) = read(folder(&files).path()).unwrap();
+    let expected = ["8 I 8000", "7 I 1000", "7 I 1100", "7 I 1200", "9 I 9000"];
+    assert_eq!(accesses, expected);
+    assert_eq!(
+        imported.left_out,
+        [("markers of cores that are idle or wait", 20)]
+    );
+}
+
+#[test]
+fn cores_that_wait_for_each_other_for_ever_are_read_all_the_same() {
+    let core = |parts: [(u64, u64); 2]| {
+        let mut records = vec![HEADER, OF_CORE];
+        for (number, time) in parts {
+            records.extend(thread(number));
+            records.extend([at(time), code(number << 12)]);
+        }
+        records.push(FOOTER);
+        bytes(&records)
+    };
+    let files = [
+        ("0.trace", core([(7, 20), (8, 10)])),
+        ("1.trace", core([(8, 20), (7, 10)])),
+    ];
+    let (accesses, _) = read(folder(&files).path()).unwrap();
+    assert_eq!(accesses.len(), 4);
+}
+
+#[test]
+fn a_folder_without_a_trace_says_what_to_do() {
+    let told = |files: &[(&str, Vec<u8>)]| match read(folder(files).path()) {
+        Err(Error::NoTrace {
+            problem, remedy, ..
+        }) => (problem, remedy),
+        other => panic!("{other:?}"),
+    };
+    let (problem, remedy) = told(&[("raw/drmemtrace.x.1.2.raw.gz", gzip(b"raw"))]);
+    assert_eq!(problem, "only raw records, which are not converted yet");
+    assert!(
+        remedy.starts_with("convert them: drrun -t drmemtrace -indir "),
+        "{remedy}"
+    );
+    assert_eq!(told(&[]).0, "the folder holds no drmemtrace file");
+    // What is a trace by its name is not passed over.
+    let damaged = folder(&[
+        ("a.trace.zip", zip(&[&small()])),
+        ("b.trace.zip", vec![1, 2, 3]),
+    ]);
+    let error = read(damaged.path()).unwrap_err().to_string();
+    assert!(
+        error.contains("b.trace.zip: record 1 (byte 0): the file ends within"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_watches_can_end_an_import() {
+    let folder = folder(&[("file", gzip(&small()))]);
+    let watch = |_| Err(std::io::Error::other("interrupted"));
+    let import = |writer| {
+        let path = folder.path().join("file");
+        drmemtrace::import_path(&path, writer, &Options::default(), &watch)
+    };
+    assert!(matches!(trace_of(import), Err(Error::Read { .. })));
+}
