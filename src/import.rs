@@ -3,6 +3,8 @@
 //! The input may come from a pipe and be larger than memory, so it is read once and written as it
 //! comes. The formats themselves are in `corehop_traces::convert`.
 
+mod program;
+
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -10,6 +12,7 @@ use crate::progress::Bar;
 use clap::{Args, ValueEnum};
 use corehop_partitioner::progress::Progress;
 use corehop_recorder::trace_file;
+use corehop_traces::convert::drmemtrace::Program;
 use corehop_traces::convert::{Error, Imported, Options, drmemtrace, lackey};
 use corehop_traces::{Header, Writer, WriterOptions};
 use std::fs::File;
@@ -18,8 +21,9 @@ use std::path::{Path, PathBuf};
 
 /// Convert a trace of another tool to a corehop trace
 ///
-/// The result can be replayed, checked, and exported. It has no functions, so no plan can be made
-/// from it. docs/reference/exchange.md describes what is kept of each format.
+/// The result can be replayed, checked, and exported. A drmemtrace has functions, too: with
+/// --request-at, candidates and plans can be found in it. docs/reference/exchange.md describes what
+/// is kept of each format.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -37,11 +41,13 @@ pub struct Arguments {
     /// Trace file to write
     #[arg(short, long, value_name = "TRACE")]
     output: PathBuf,
-    /// Address of the instruction at which each request begins, such as 0x401a30
+    /// Address of the instruction at which each request begins, such as 0x401a30, or a function
+    ///
+    /// A function must be in the symbols of a module of a drmemtrace, or in its list of functions.
     ///
     /// Default: the request markers of a drmemtrace that corehop wrote; otherwise no requests.
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
-    request_at: Option<u64>,
+    #[arg(long, value_name = "ADDRESS|FUNCTION")]
+    request_at: Option<String>,
     /// Count one fetch per line of code for adjacent instructions, as a recording does
     ///
     /// This concerns the format `lackey` only. Default: each `I` is a fetch on each line that it
@@ -75,14 +81,31 @@ impl Format {
     }
 }
 
-/// A text is no address.
-#[derive(Debug, thiserror::Error)]
-#[error("not an address such as 0x401a30")]
-struct NoAddress;
-
-fn address(text: &str) -> Result<u64, NoAddress> {
-    let digits = text.strip_prefix("0x").unwrap_or_default();
-    u64::from_str_radix(digits, 16).map_err(|_| NoAddress)
+/// The address at which requests begin, if any.
+fn request_at(arguments: &Arguments, program: &Program) -> Result<Option<u64>, Failure> {
+    let Some(text) = &arguments.request_at else {
+        return Ok(None);
+    };
+    if let Some(digits) = text.strip_prefix("0x")
+        && let Ok(address) = u64::from_str_radix(digits, 16)
+    {
+        return Ok(Some(address));
+    }
+    match program.addresses_of(text)[..] {
+        [address] => Ok(Some(address)),
+        [] => {
+            let problem =
+                format!("--request-at {text}: no address such as 0x401a30, and no function");
+            Err(Failure::new(Exit::Usage, problem).remedy(
+                "name an address, or a function of modules.log or funclist.log; without \
+                 --request-at the trace is imported without requests",
+            ))
+        }
+        [first, .., last] => {
+            let problem = format!("--request-at {text}: functions from {first:#x} to {last:#x}");
+            Err(Failure::new(Exit::Usage, problem).remedy("name the address of one of them"))
+        }
+    }
 }
 
 /// Runs the subcommand.
@@ -91,10 +114,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     trace_file::check(output, arguments.force)?;
     let bar = Bar::new();
     let input = Input::of(arguments)?;
+    let program = match input {
+        Input::Path(_) => program::beside(&arguments.input)?,
+        Input::Standard | Input::File(..) => Program::default(),
+    };
+    let options = Options {
+        request_at: request_at(arguments, &program)?,
+        join: arguments.join,
+    };
     // The unfinished trace must be removed, which the signal's default action does not do.
     interrupt::listen()?;
     let writer = begin(arguments)?;
-    let imported = import(arguments, input, writer, &bar);
+    let imported = import(arguments, input, writer, &options, &program, &bar);
     bar.end();
     let imported = imported.inspect_err(|_| trace_file::abandon(output))?;
     say(output, &imported);
@@ -143,10 +174,9 @@ fn bytes_in(folder: &Path) -> u64 {
 fn begin(arguments: &Arguments) -> Result<Writer, Failure> {
     let version = env!("CARGO_PKG_VERSION");
     let format = arguments.format.name();
-    let request_at = arguments.request_at.map(|address| format!("{address:#x}"));
     let header = Header {
         created_by: format!("corehop {version} import from {format}"),
-        request_at: request_at.unwrap_or_default(),
+        request_at: arguments.request_at.clone().unwrap_or_default(),
         ..Header::default()
     };
     let to_write = WriterOptions {
@@ -165,12 +195,10 @@ fn import(
     arguments: &Arguments,
     input: Input,
     writer: Writer,
+    options: &Options,
+    program: &Program,
     bar: &Bar,
 ) -> Result<Imported, Failure> {
-    let options = Options {
-        request_at: arguments.request_at,
-        join: arguments.join,
-    };
     let (input, name): (Box<dyn Read>, _) = match input {
         Input::Standard => {
             bar.begin("importing", None);
@@ -183,14 +211,15 @@ fn import(
         Input::Path(bytes) => {
             bar.begin("bytes imported", Some(bytes));
             let watch = |read| advance(bar, read);
-            let imported = drmemtrace::import_path(&arguments.input, writer, &options, &watch);
+            let imported =
+                drmemtrace::import_path(&arguments.input, writer, options, program, &watch);
             return imported.map_err(failure);
         }
     };
     let input = BufReader::with_capacity(BUFFER_BYTES, Watched { input, bar });
     let imported = match arguments.format {
-        Format::Lackey => lackey::import(input, &name, writer, &options),
-        Format::Drmemtrace => drmemtrace::import(input, &name, writer, &options),
+        Format::Lackey => lackey::import(input, &name, writer, options),
+        Format::Drmemtrace => drmemtrace::import(input, &name, writer, options),
     };
     imported.map_err(failure)
 }

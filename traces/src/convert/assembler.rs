@@ -6,7 +6,10 @@
 //! block is written, so that an error names the record that is wrong.
 
 use crate::convert::error::{Fault, problem};
-use crate::{CodeBlock, EndReason, Kind, OnCpu, Page, Summary, ThreadId, Writer};
+use crate::{
+    CodeBlock, EndReason, Function, FunctionId, Kind, Module, OnCpu, Page, Summary, ThreadId,
+    Writer,
+};
 use std::collections::HashMap;
 
 /// As many instructions as a code block may have, and the bytes of the longest one.
@@ -33,13 +36,18 @@ struct Open {
     end: u64,
     sizes: Vec<u8>,
     data: Vec<Data>,
+    /// The function that it enters.
+    entry: Option<FunctionId>,
 }
+
+/// What a code block is told apart by: where it begins, its instructions' sizes, what it enters.
+type Key = (u64, Vec<u8>, Option<FunctionId>);
 
 /// Puts executions together and writes them.
 pub(crate) struct Assembler {
     writer: Writer,
     request_at: Option<u64>,
-    blocks: HashMap<(u64, Vec<u8>), u32>,
+    blocks: HashMap<Key, u32>,
     thread: Option<ThreadId>,
     stamp: u64,
     open: Open,
@@ -82,6 +90,33 @@ impl Assembler {
         joins: bool,
     ) -> Result<(), Fault> {
         self.append(address, size_bytes, joins, true)
+    }
+
+    /// The thread fetches the first instruction of a function.
+    pub(crate) fn enter(
+        &mut self,
+        address: u64,
+        size_bytes: u64,
+        function: FunctionId,
+    ) -> Result<(), Fault> {
+        self.append(address, size_bytes, false, true)?;
+        self.open.entry = Some(function);
+        Ok(())
+    }
+
+    /// A new module; its number.
+    pub(crate) fn module(&mut self, module: &Module) -> Result<u32, Fault> {
+        Ok(self.writer.module(module)?)
+    }
+
+    /// A new function.
+    pub(crate) fn function(&mut self, function: &Function) -> Result<FunctionId, Fault> {
+        Ok(self.writer.function(function)?)
+    }
+
+    /// A signal's handler begins at this address.
+    pub(crate) fn signal_handler(&mut self, address: u64) -> Result<(), Fault> {
+        Ok(self.writer.signal_handler(address)?)
     }
 
     /// The thread goes on with an instruction that it has fetched already, in a block of its own.
@@ -185,6 +220,7 @@ impl Assembler {
             end,
             sizes: vec![size],
             data,
+            entry: None,
         };
         Ok(())
     }
@@ -286,13 +322,13 @@ impl Assembler {
         }
         let thread = self.thread()?;
         let open = std::mem::take(&mut self.open);
-        let key = (open.start, open.sizes);
+        let key = (open.start, open.sizes, open.entry);
         let block = match self.blocks.get(&key) {
             Some(&block) => block,
             None => {
-                let (start, sizes) = &key;
+                let (start, sizes, entry) = &key;
                 let block = CodeBlock::new(*start, sizes.iter().copied());
-                let block = self.writer.code_block(&block, None)?;
+                let block = self.writer.code_block(&block, *entry)?;
                 self.blocks.insert(key, block);
                 block
             }

@@ -8,11 +8,13 @@
 mod export;
 mod folder;
 mod frames;
+mod functions;
 mod import;
 mod input;
 mod left_out;
 mod order;
 mod pages;
+mod program;
 mod reading;
 mod record;
 mod sizes;
@@ -21,4 +23,5 @@ mod unpack;
 
 pub use export::Exporter;
 pub use import::{import, import_path};
+pub use program::{Program, ProgramModule, ProgramSymbol};
 pub use unpack::Watch;

@@ -1,6 +1,7 @@
 //! drmemtrace's files as they are shipped: packed in each way, in folders of threads and of cores,
 //! and damaged.
 
+use corehop_traces::convert::drmemtrace::Program;
 use corehop_traces::convert::{Error, FilePosition, Imported, Options, drmemtrace};
 use corehop_traces::{Header, Kind, Trace, Writer, WriterOptions};
 use std::io::Write;
@@ -101,8 +102,8 @@ fn trace_of(
 }
 
 fn read(path: &Path) -> Result<(Vec<String>, Imported), Error> {
-    let import = |writer| drmemtrace::import_path(path, writer, &Options::default(), &|_| Ok(()));
-    trace_of(import)
+    let (options, program) = (Options::default(), Program::default());
+    trace_of(|writer| drmemtrace::import_path(path, writer, &options, &program, &|_| Ok(())))
 }
 
 /// A folder with these files, of which a name may have a folder in front.
@@ -353,7 +354,8 @@ fn what_watches_can_end_an_import() {
     let watch = |_| Err(std::io::Error::other("interrupted"));
     let import = |writer| {
         let path = folder.path().join("file");
-        drmemtrace::import_path(&path, writer, &Options::default(), &watch)
+        let (options, program) = (Options::default(), Program::default());
+        drmemtrace::import_path(&path, writer, &options, &program, &watch)
     };
     assert!(matches!(trace_of(import), Err(Error::Read { .. })));
 }

@@ -4,6 +4,7 @@ use super::folder::Folder;
 use super::input::Input;
 use super::left_out::Passed;
 use super::order::Order;
+use super::program::Program;
 use super::reading::Reading;
 use super::unpack::Watch;
 use crate::Writer;
@@ -29,11 +30,16 @@ pub fn import(
     let order = Order::of(&mut inputs, |_| {
         unreachable!("one file needs no second look")
     })?;
-    read(&mut inputs, order, Reading::new(writer, options, 1))
+    let program = Program::default();
+    read(
+        &mut inputs,
+        order,
+        Reading::new(writer, options, &program, 1),
+    )
 }
 
-/// Reads the file at `path`, or the folder with a file for each thread or core. `watch` is told of
-/// all that is read of them.
+/// Reads the file at `path`, or the folder with a file for each thread or core. `program` names the
+/// functions, and `watch` is told of all that is read.
 ///
 /// # Errors
 /// Those of [`import`]; [`Error::NoTrace`] for a folder without a trace.
@@ -41,6 +47,7 @@ pub fn import_path(
     path: &Path,
     writer: Writer,
     options: &Options,
+    program: &Program,
     watch: &Watch<'_>,
 ) -> Result<Imported, Error> {
     let folder = match path.is_dir() {
@@ -56,7 +63,7 @@ pub fn import_path(
     // What is looked at beforehand is not told: of all that is read it would be too much.
     let again = |file: usize| Input::of_file(&traces[file], &|_| Ok(()));
     let order = Order::of(&mut inputs, again)?;
-    let mut reading = Reading::new(writer, options, inputs.len());
+    let mut reading = Reading::new(writer, options, program, inputs.len());
     reading.left_out.add(Passed::OtherFile, folder.others);
     read(&mut inputs, order, reading)
 }
@@ -64,7 +71,7 @@ pub fn import_path(
 fn read(
     inputs: &mut [Input<'_>],
     mut order: Order,
-    mut reading: Reading,
+    mut reading: Reading<'_>,
 ) -> Result<Imported, Error> {
     let mut last = 0;
     while let Some(file) = order.next() {

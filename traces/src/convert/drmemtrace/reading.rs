@@ -7,7 +7,9 @@
 //! cache has missed.
 
 use super::frames::Frames;
+use super::functions::{Calling, Functions};
 use super::left_out::{LeftOut, Passed, of_marker, of_record};
+use super::program::Program;
 use super::record::{Record, SYSTEM_CALL_FUNCTIONS, file_type, kind, marker};
 use super::sizes::Unsized;
 use super::threads::Threads;
@@ -15,7 +17,7 @@ use crate::convert::assembler::Assembler;
 use crate::convert::error::{Fault, damage, problem};
 use crate::convert::{Imported, Options};
 use crate::{Kind, OnCpu, Writer};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The longest instruction, in bytes.
 const LONGEST: usize = 15;
@@ -45,7 +47,7 @@ impl Stream {
 }
 
 /// A trace that is being read.
-pub(super) struct Reading {
+pub(super) struct Reading<'p> {
     assembler: Assembler,
     /// Whether our own markers begin requests.
     own_marks: bool,
@@ -53,6 +55,9 @@ pub(super) struct Reading {
     threads: Threads,
     frames: Frames,
     unsized_by: Unsized,
+    functions: Functions<'p>,
+    /// Where handlers of signals begin.
+    handlers: HashSet<u64>,
     pub(super) left_out: LeftOut,
     /// Instructions that were kept.
     kept: u64,
@@ -62,9 +67,14 @@ pub(super) struct Reading {
     lacks_kernel_data: bool,
 }
 
-impl Reading {
+impl Reading<'_> {
     /// Of so many files.
-    pub(super) fn new(writer: Writer, options: &Options, files: usize) -> Reading {
+    pub(super) fn new<'p>(
+        writer: Writer,
+        options: &Options,
+        program: &'p Program,
+        files: usize,
+    ) -> Reading<'p> {
         Reading {
             assembler: Assembler::new(writer, options.request_at),
             own_marks: options.request_at.is_none(),
@@ -72,6 +82,8 @@ impl Reading {
             threads: Threads::default(),
             frames: Frames::default(),
             unsized_by: Unsized::default(),
+            functions: Functions::of(program),
+            handlers: HashSet::new(),
             left_out: LeftOut::default(),
             kept: 0,
             of_unknown_size: 0,
@@ -225,6 +237,7 @@ impl Reading {
         let of = self.threads.of(thread);
         if of.is_filtered {
             of.is_cut = true;
+            of.calling = Calling::No;
             self.left_out.add(what, 1);
         }
         Ok(of.is_filtered)
@@ -253,7 +266,23 @@ impl Reading {
                 self.assembler.place_code(news.page, news.has_moved)?;
             }
         }
-        self.assembler.fetch(value, size.into(), !of.is_cut)?;
+        let entered = match (of.calling, of.is_cut || of.next != value) {
+            // What calls the instruction behind itself asks only where it is.
+            (Calling::Enters, _) if of.next != value => {
+                let functions = &mut self.functions;
+                Some(functions.called(of.process, value, &mut self.assembler)?)
+            }
+            (_, true) => self.functions.at(of.process, value),
+            (_, false) => None,
+        };
+        if std::mem::take(&mut of.is_interrupted) && self.handlers.insert(value) {
+            self.assembler.signal_handler(value)?;
+        }
+        match entered {
+            Some(function) => self.assembler.enter(value, size.into(), function)?,
+            None => self.assembler.fetch(value, size.into(), !of.is_cut)?,
+        }
+        of.calling = of.calling.after(record.kind, entered.is_some());
         of.last = (value, size);
         of.next = value.wrapping_add(size.into());
         of.is_cut = record.kind != kind::INSTRUCTION;
@@ -408,11 +437,18 @@ impl Reading {
                 let before = of.window.replace(record.value);
                 if before.is_some_and(|before| before != record.value) {
                     of.is_cut = true;
+                    of.calling = Calling::No;
                     of.is_filtered |= stream.is(file_type::FILTERED_AT_FIRST);
                     self.left_out.add(Passed::Window, 1);
                 }
             }
-            sub if ends_block(sub) => of.is_cut = true,
+            sub if ends_block(sub) => {
+                of.is_cut = true;
+                of.calling = Calling::No;
+                // What begins a restartable sequence anew is no handler.
+                of.is_interrupted = sub == marker::EVENT && !of.has_aborted;
+                of.has_aborted = sub == marker::SEQUENCE_ABORT;
+            }
             _ => {}
         }
     }

@@ -5,6 +5,7 @@
 //! process of another workload gets a number that none has. A thread keeps the lower half of its
 //! own.
 
+use super::functions::Calling;
 use crate::ThreadId;
 use std::collections::HashMap;
 
@@ -25,6 +26,12 @@ pub(super) struct Thread {
     pub(super) next: u64,
     /// Nothing joins the last instruction: it was a branch, or something came in between.
     pub(super) is_cut: bool,
+    /// Whether it has called a function that it has not entered yet.
+    pub(super) calling: Calling,
+    /// The next instruction is a signal handler's first.
+    pub(super) is_interrupted: bool,
+    /// The last marker said that a restartable sequence was aborted.
+    pub(super) has_aborted: bool,
     /// What the next markers tell of.
     pub(super) function: u64,
     /// On which CPU it goes on, and on which the trace was told that it is.
@@ -63,6 +70,9 @@ impl Threads {
             last: (0, 0),
             next: 0,
             is_cut: true,
+            calling: Calling::No,
+            is_interrupted: false,
+            has_aborted: false,
             function: 0,
             new_cpu: None,
             told_cpu: None,
