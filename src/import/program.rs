@@ -61,8 +61,9 @@ fn identify(of: &mut ProgramModule, file: &Path) -> bool {
         let cache = object::ReadCache::new(File::open(file).ok()?);
         let object = object::File::parse(&cache).ok()?;
         let first = object.segments().map(|segment| segment.address()).min()?;
-        let build_id = object.build_id().ok()?.unwrap_or_default();
-        let build_id: String = build_id.iter().map(|byte| format!("{byte:02x}")).collect();
+        let build_id = object.build_id().ok()?;
+        let build_id: Option<String> =
+            build_id.map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect());
         let bias = of
             .module
             .start
@@ -80,7 +81,9 @@ fn identify(of: &mut ProgramModule, file: &Path) -> bool {
         ));
         return false;
     }
-    of.module.build_id = build_id;
+    if let Some(build_id) = build_id {
+        of.module.build_id = build_id;
+    }
     of.module.load_bias = bias;
     true
 }

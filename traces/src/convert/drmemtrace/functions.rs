@@ -10,7 +10,7 @@
 //! list of functions; else by the module and its place there, where the modules are known; else by
 //! its address.
 
-use super::program::{Program, ProgramModule};
+use super::program::{Program, ProgramModule, unknown_build};
 use super::record::kind;
 use crate::convert::assembler::Assembler;
 use crate::convert::error::Fault;
@@ -19,6 +19,9 @@ use std::collections::HashMap;
 
 /// As many instructions as a stub has before it jumps.
 const LONGEST_STUB: u8 = 2;
+
+/// What the file is called that holds code of no known module.
+const NO_MODULE: &str = "(unknown)";
 
 /// Where a thread is behind a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -142,8 +145,8 @@ impl Functions<'_> {
             return Ok(module);
         }
         let module = assembler.module(&Module {
-            path: "(unknown)".into(),
-            build_id: String::new(),
+            path: NO_MODULE.into(),
+            build_id: unknown_build(NO_MODULE),
             load_bias: 0,
             start: 0,
             end: u64::MAX,

@@ -25,7 +25,7 @@ pub struct Program {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramModule {
     /// What the trace says of it. The load bias is that of a file that begins at virtual address 0
-    /// unless the list of modules tells another.
+    /// unless the list of modules tells another, and the build id one that no file has.
     pub module: Module,
     /// Where the program begins that the file is, by its header; 0 where there is none.
     pub entry: u64,
@@ -44,6 +44,12 @@ pub struct ProgramSymbol {
     pub symbol: String,
     /// The symbol as people read it.
     pub name: String,
+}
+
+/// A build id for a file of which none is known: no file has it, and files of other names have
+/// others, so plans can name functions of the file and nobody can patch one by them.
+pub(super) fn unknown_build(path: &str) -> String {
+    format!("00000000{:08x}", crc32c::crc32c(path.as_bytes()))
 }
 
 impl ProgramModule {
@@ -230,7 +236,7 @@ fn add(modules: &mut Vec<(String, ProgramModule)>, part: &Mapped<'_>) {
     }
     let module = Module {
         path: part.path.into(),
-        build_id: String::new(),
+        build_id: unknown_build(part.path),
         load_bias: part.bias,
         start: part.start,
         end: part.end,
