@@ -184,3 +184,94 @@ fn an_interrupt_leaves_no_trace_behind() {
     assert_eq!(output.status.code(), Some(130));
     assert_eq!(names(&folder), [""; 0]);
 }
+
+/// Records of one thread that calls 0x2000 from 0x1000, ten times.
+fn records() -> Vec<u8> {
+    let mut records = Vec::new();
+    let mut put = |kind: u16, size: u16, value: u64| {
+        records.extend(kind.to_le_bytes());
+        records.extend(size.to_le_bytes());
+        records.extend(value.to_le_bytes());
+    };
+    put(25, 0, 5);
+    put(22, 0, 7);
+    put(24, 0, 5);
+    for _ in 0..24 {
+        put(14, 5, 0x1000);
+        put(1, 8, 0x9000);
+        put(10, 4, 0x2000);
+        put(14, 5, 0x2004);
+        put(1, 8, 0x8ff8);
+        put(10, 4, 0x2800);
+        put(16, 1, 0x2804);
+        put(0, 8, 0x8ff8);
+        put(16, 1, 0x2009);
+        put(0, 8, 0x9000);
+        put(11, 2, 0x1005);
+    }
+    put(26, 0, 0);
+    records
+}
+
+const RECORDS: [&str; 5] = ["import", "--format", "drmemtrace", "-o", "x.trace"];
+
+#[test]
+fn a_plan_is_searched_and_explained_on_a_folder_of_drmemtraces() {
+    let folder = tempfile::tempdir().unwrap();
+    let traced = folder.path().join("traced/trace");
+    std::fs::create_dir_all(&traced).unwrap();
+    std::fs::write(traced.join("drmemtrace.bank.7.trace"), records()).unwrap();
+    std::fs::write(traced.join("notes"), "Bought at the market.").unwrap();
+    std::fs::write(traced.join("funclist.log"), "0,1,0x2000,bank!serve\n").unwrap();
+    let requests = [&RECORDS[..], &["--request-at", "serve", "traced"]].concat();
+    let (_, error) = said(&folder, &requests, b"");
+    let mut lines = error.lines();
+    let first = lines.next().unwrap();
+    assert!(first.starts_with("x.trace: 24 requests, "), "{error}");
+    let rest: Vec<&str> = lines.collect();
+    assert_eq!(
+        rest,
+        [
+            "  instructions: 168",
+            "  left out: 1 files that are no traces"
+        ]
+    );
+    let (candidates, _) = said(&folder, &["candidates", "x.trace"], b"");
+    assert!(candidates.contains("serve"), "{candidates}");
+    assert!(candidates.contains("0x2800"), "{candidates}");
+    let partition = ["partition", "--cores", "2", "-o", "p.toml", "x.trace"];
+    said(&folder, &partition, b"");
+    let (explained, _) = said(&folder, &["explain", "--plan", "p.toml", "x.trace"], b"");
+    assert!(explained.contains("0x2800"), "{explained}");
+    said(
+        &folder,
+        &["report", "p.toml", "x.trace", "-o", "p.html"],
+        b"",
+    );
+}
+
+#[test]
+fn what_no_drmemtrace_can_be_is_told_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(folder.path().join("traced/raw")).unwrap();
+    let from_folder = [&RECORDS[..], &["traced"]].concat();
+    assert_eq!(
+        refused(&folder, 3, &from_folder, b""),
+        "corehop: traced: only raw records, which are not converted yet\n  \
+         remedy: convert them: drrun -t drmemtrace -indir traced\n"
+    );
+    let from_pipe = [&RECORDS[..], &["-"]].concat();
+    assert_eq!(
+        refused(&folder, 3, &from_pipe, &records()[..100]),
+        "corehop: standard input: record 9 (byte 96): the file ends within a record, after 4 of \
+         12 bytes\n  \
+         remedy: copy the file from where it was written once more; nothing was written\n"
+    );
+    let nobody = [&RECORDS[..], &["--request-at", "nobody", "-"]].concat();
+    let error = refused(&folder, 2, &nobody, &records());
+    assert!(
+        error.starts_with("corehop: --request-at nobody: no address such as 0x401a30"),
+        "{error}"
+    );
+    assert_eq!(names(&folder), ["traced"]);
+}

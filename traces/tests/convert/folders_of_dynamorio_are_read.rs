@@ -1,7 +1,7 @@
 //! drmemtrace's files as they are shipped: packed in each way, in folders of threads and of cores,
 //! and damaged.
 
-use corehop_traces::convert::drmemtrace::Program;
+use corehop_traces::convert::drmemtrace::{Program, ProgramSymbol};
 use corehop_traces::convert::{Error, FilePosition, Imported, Options, drmemtrace};
 use corehop_traces::{Header, Kind, Trace, Writer, WriterOptions};
 use std::io::Write;
@@ -358,4 +358,119 @@ fn what_watches_can_end_an_import() {
         drmemtrace::import_path(&path, writer, &options, &program, &watch)
     };
     assert!(matches!(trace_of(import), Err(Error::Read { .. })));
+}
+
+const CALL: u16 = 14;
+const INDIRECT_JUMP: u16 = 12;
+const RETURN: u16 = 16;
+
+/// A thread that calls 0x2000 by the stub at 0x1800, which a signal's handler interrupts once, and
+/// 0x2000 twice itself.
+fn calling() -> Vec<u8> {
+    let [who, process] = thread(7);
+    let records = [
+        HEADER,
+        who,
+        process,
+        // Nothing has called it yet.
+        code(0x2000),
+        (CALL, 5, 0x1000),
+        (1, 8, 0x9000),
+        code(0x1800),
+        (INDIRECT_JUMP, 6, 0x1804),
+        (0, 8, 0x8000),
+        code(0x2000),
+        (28, 0, 0x2004),
+        code(0x3000),
+        (RETURN, 1, 0x3004),
+        (28, 1, 0x2004),
+        (RETURN, 1, 0x2004),
+        (0, 8, 0x9000),
+        (CALL, 5, 0x1005),
+        (1, 8, 0x9000),
+        code(0x2000),
+        // A call of the next instruction asks where it is.
+        (CALL, 5, 0x2004),
+        (1, 8, 0x8ff8),
+        code(0x2009),
+        FOOTER,
+    ];
+    bytes(&records)
+}
+
+const MODULES: &str = "Module Table: version 5, count 1\n\
+    Columns: id, containing_id, start, end, entry, offset, preferred_base, (custom fields), path\n\
+    0, 0, 0x1000, 0x2f00, 0x1040, 0x1000, 0x0, v#1,0, /usr/bin/bank\n";
+
+/// What of `calling` is entered, by the names of functions, in order.
+fn entered(beside: &[(&str, Vec<u8>)], symbols: &[ProgramSymbol]) -> Vec<String> {
+    let files = [&[("trace/x.trace.gz", gzip(&calling()))], beside].concat();
+    let folder = folder(&files);
+    let mut program = Program::beside(folder.path()).unwrap();
+    for module in &mut program.modules {
+        module.symbols = symbols.to_vec();
+    }
+    let path = folder.path().join("imported");
+    let writer = Writer::create(&path, &Header::default(), &WriterOptions::default()).unwrap();
+    let options = Options::default();
+    drmemtrace::import_path(folder.path(), writer, &options, &program, &|_| Ok(())).unwrap();
+    assert!(corehop_traces::check(&path).unwrap().sound());
+    let trace = Trace::open(&path).unwrap();
+    assert_eq!(trace.signal_handlers(), [0x3000]);
+    let mut entered = Vec::new();
+    let mut executions = trace.executions();
+    while let Some(execution) = executions.next().unwrap() {
+        if let Some(entry) = execution.entry {
+            entered.push(trace.functions()[entry.index()].name.clone());
+        }
+    }
+    entered
+}
+
+#[test]
+fn what_calls_enter_are_functions_with_the_best_name_that_is_known() {
+    assert_eq!(entered(&[], &[]), ["0x1800", "0x2000", "0x2000"]);
+    let modules = ("raw/modules.log", MODULES.into());
+    let places = ["bank+0x800", "bank+0x1000", "bank+0x1000"];
+    assert_eq!(entered(&[modules.clone()], &[]), places);
+    let listed = ("trace/funclist.log", b"0,1,0x2000,bank!pay\n".to_vec());
+    let names = ["0x1800", "pay", "pay"];
+    assert_eq!(entered(&[listed.clone()], &[]), names);
+    let symbol = ProgramSymbol {
+        offset: 0x1000,
+        size_bytes: 16,
+        symbol: "_ZN4bank3payEv".into(),
+        name: "bank::pay()".into(),
+    };
+    let names = ["bank+0x800", "bank::pay()", "bank::pay()"];
+    assert_eq!(entered(&[modules, listed], &[symbol]), names);
+}
+
+#[test]
+fn functions_are_found_by_the_names_of_both_lists() {
+    let files = [
+        ("modules.log", MODULES.into()),
+        (
+            "funclist.log",
+            b"0,1,0x2000,bank!pay\n1,1,0x2100,bank!pay\n".to_vec(),
+        ),
+    ];
+    let folder = folder(&files);
+    let mut program = Program::beside(&folder.path().join("x.trace")).unwrap();
+    program.modules[0].symbols.push(ProgramSymbol {
+        offset: 0x40,
+        size_bytes: 0,
+        symbol: "_start".into(),
+        name: "_start".into(),
+    });
+    let of = |name| program.addresses_of(name);
+    assert_eq!(of("pay"), [0x2000, 0x2100]);
+    assert_eq!(of("_start"), [0x1040]);
+    assert_eq!(of("nobody"), []);
+    std::fs::write(folder.path().join("modules.log"), "milk\neggs\n").unwrap();
+    let error = Program::beside(folder.path()).unwrap_err().to_string();
+    assert!(
+        error.contains("modules.log: line 1: not the first line of a list"),
+        "{error}"
+    );
 }
