@@ -55,12 +55,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     // From here on an interrupt leaves nothing, no folder that was made for the output either.
     interrupt::listen()?;
     let (output, _folders) = output(arguments)?;
-    let described = host::described(Path::new(host::SYSFS))?;
+    let host = host::described()?;
+    for assumed in &host.assumed {
+        console::warn(&format!("machine host: {assumed}"));
+    }
     let effort = match arguments.quick {
         true => Effort::QUICK,
         false => Effort::WHOLE,
     };
-    let calibration = calibrate(&described, &effort, &Shown(Bar::new()))?;
+    let calibration = calibrate(&host, &effort, &Shown(Bar::new()))?;
     let doubts = doubts(&calibration);
     let is_kept = doubts.is_empty() || arguments.force;
     interrupt::heed("nothing was written")?;

@@ -1,11 +1,11 @@
 //! Says which machine `--machine host` is: measured by `corehop calibrate`, where that holds, or as
-//! the kernel describes it; and how fast this machine's clock is.
+//! the kernel describes it, with what is assumed for lack of a description; and how fast this
+//! machine's clock is.
 
 use crate::console;
 use corehop_simulator::calibrated::{self, Calibrated};
 use corehop_simulator::host;
 use procfs::{CpuInfo, Current};
-use std::path::Path;
 
 /// Says it where one of these names, perhaps with a weight, is `host`.
 pub fn tell_host<'a>(names: impl IntoIterator<Item = &'a str>) {
@@ -14,10 +14,13 @@ pub fn tell_host<'a>(names: impl IntoIterator<Item = &'a str>) {
         return;
     }
     // What the kernel does not describe is said by whoever reads the machine.
-    let Ok(described) = host::described(Path::new(host::SYSFS)) else {
+    let Ok(host) = host::described() else {
         return;
     };
-    match calibrated::look(&described) {
+    for assumed in &host.assumed {
+        console::warn(&format!("machine host: {assumed}"));
+    }
+    match calibrated::look(&host.machine) {
         Calibrated::Missing => {}
         Calibrated::Taken { path, .. } => console::say(&format!(
             "corehop: machine host: as measured, {}",

@@ -321,7 +321,7 @@ fn on_fewer_cpus_than_the_plan_has_cores_nothing_is_measured() {
     let folder = folder();
     let load = ["--load", "redis-cli -s socket ping", "--rounds", "2"];
     let command = measure(folder.path(), &load);
-    let cpu = corehop_measure::machine::cpus::allowed()[0].to_string();
+    let cpu = corehop_support::topology::allowed()[0].to_string();
     let on_it = |backend: &str| {
         let mut pinned = Command::new("taskset");
         pinned.args(["-c", &cpu]).arg(command.get_program());

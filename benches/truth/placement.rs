@@ -25,7 +25,7 @@ pub struct Placement {
 impl Placement {
     /// That in which this machine was calibrated; `None` if it was not.
     pub fn calibrated(cpus: [usize; 2]) -> Option<Placement> {
-        match calibrated::look(&host::described(Path::new(host::SYSFS)).ok()?) {
+        match calibrated::look(&host::described().ok()?.machine) {
             Calibrated::Taken { machine, .. } => Some(Placement {
                 cpus,
                 expected_cycles: machine.transfer_latency_cycles.into(),

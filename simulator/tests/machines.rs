@@ -1,7 +1,7 @@
 //! Machine files: each is read as it says, and an impossible one is refused with the reason and the
 //! place. What the bundled ones say is tested in `bundled_machines.rs`.
 
-use corehop_simulator::{Core, Error, Inclusion, Level, Machine, Policy, host};
+use corehop_simulator::{Core, Error, Inclusion, Level, Machine, Policy};
 use std::path::Path;
 
 const TINY: &str = "\
@@ -25,10 +25,6 @@ fn refusal(from: &str, to: &str) -> String {
     let text = TINY.replace(from, to);
     assert_ne!(text, TINY);
     read(&text).unwrap_err().to_string()
-}
-
-fn level(size_bytes: u64, ways: u32, latency_cycles: u32) -> Level {
-    Level::new(size_bytes, ways, latency_cycles)
 }
 
 #[test]
@@ -289,85 +285,5 @@ fn a_cache_too_large_to_simulate_is_refused() {
     assert_eq!(
         refusal("12288, ways = 4", "1099511627776, ways = 4"),
         "tiny.toml: l3: 1099511627776 bytes: more than 8589934592 cannot be simulated"
-    );
-}
-
-/// One cache as the kernel describes it below `cpu*/cache/`.
-fn describe(root: &Path, cpu: u32, index: u32, [level, kind, size, ways, shared]: [&str; 5]) {
-    let folder = root.join(format!("cpu{cpu}/cache/index{index}"));
-    std::fs::create_dir_all(&folder).unwrap();
-    for (file, text) in [
-        ("level", level),
-        ("type", kind),
-        ("size", size),
-        ("ways_of_associativity", ways),
-        ("coherency_line_size", "64"),
-        ("shared_cpu_list", shared),
-    ] {
-        std::fs::write(folder.join(file), format!("{text}\n")).unwrap();
-    }
-}
-
-/// Four CPUs of two threads a core below one L3 whose sets are no power of two.
-fn sysfs() -> tempfile::TempDir {
-    let root = tempfile::tempdir().unwrap();
-    for (cpu, siblings) in [(0, "0,2"), (1, "1,3"), (2, "0,2"), (3, "1,3")] {
-        describe(root.path(), cpu, 0, ["1", "Data", "48K", "12", siblings]);
-        describe(
-            root.path(),
-            cpu,
-            1,
-            ["1", "Instruction", "32K", "8", siblings],
-        );
-        describe(
-            root.path(),
-            cpu,
-            2,
-            ["2", "Unified", "2048K", "16", siblings],
-        );
-        describe(
-            root.path(),
-            cpu,
-            3,
-            ["3", "Unified", "266240K", "20", "0-3"],
-        );
-    }
-    root
-}
-
-#[test]
-fn the_host_has_the_caches_that_the_kernel_describes() {
-    let root = sysfs();
-    let machine = host::read(root.path()).unwrap();
-    assert_eq!(machine.cores, 2);
-    assert_eq!(machine.l1d, level(48 << 10, 12, 4));
-    assert_eq!(machine.l1i, level(32 << 10, 8, 4));
-    assert_eq!(machine.l2, level(2 << 20, 16, 12));
-    assert_eq!(machine.l3, Some(level(260 << 20, 20, 45)));
-    assert_eq!(machine.l3.unwrap().sets(), 212_992);
-}
-
-#[test]
-fn a_host_whose_kernel_describes_no_l3_is_refused() {
-    let root = sysfs();
-    std::fs::remove_dir_all(root.path().join("cpu0/cache/index3")).unwrap();
-    let said = host::read(root.path()).unwrap_err().to_string();
-    let said = said.replace(root.path().to_str().unwrap(), "[sysfs]");
-    assert_eq!(
-        said,
-        "[sysfs]/cpu0/cache: cannot detect this machine's caches: no level 3 cache of type Unified \
-         is described: name a machine file instead"
-    );
-}
-
-#[test]
-fn a_host_whose_kernel_describes_no_caches_is_refused() {
-    let root = tempfile::tempdir().unwrap();
-    let said = host::read(root.path()).unwrap_err().to_string();
-    let said = said.replace(root.path().to_str().unwrap(), "[sysfs]");
-    assert_eq!(
-        said,
-        "[sysfs]/cpu0/cache: cannot detect this machine's caches: no level 1 cache of type \
-         Instruction is described: name a machine file instead"
     );
 }

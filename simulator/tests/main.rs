@@ -13,6 +13,7 @@ mod definitions;
 mod detail;
 mod entered;
 mod homes;
+mod host;
 #[path = "../../traces/tests/located/mod.rs"]
 mod located;
 mod machines;

@@ -1,30 +1,28 @@
 //! The processor and how the kernel lets programs use it: what hops and host replays need.
 
 use super::finding::{Check, Finding};
-use corehop_measure::machine::cpus::{
-    SYSFS, allowed, cores_of, has_fsgsbase, has_shadow_stack, l3s_of,
-};
-use corehop_simulator::Machine;
-use std::path::Path;
+use corehop_measure::machine::cpus::{has_fsgsbase, has_shadow_stack};
+use corehop_simulator::{Error, Level, host};
+use corehop_support::topology::{Topology, allowed};
 
 /// All checks.
 pub fn look() -> Vec<Finding> {
-    let allowed = allowed();
-    let mut findings = cores(Path::new(SYSFS), &allowed);
-    findings.push(caches());
+    let (topology, allowed) = (Topology::here(), allowed());
+    let mut findings = cores(&topology, &allowed);
+    findings.push(caches(host::read(&topology, &allowed)));
     findings.extend([fsgsbase(), restartable_sequences(), shadow_stack()]);
     findings
 }
 
 /// How many CPUs there are to hop between, what they share, and which hop would gain nothing.
-fn cores(sysfs: &Path, allowed: &[usize]) -> Vec<Finding> {
+fn cores(topology: &Topology, allowed: &[usize]) -> Vec<Finding> {
     let check = |name| Check {
         name,
         serves: "hops",
     };
     let threads = allowed.len();
-    let physical = cores_of(sysfs, allowed);
-    let outer = l3s_of(sysfs, allowed);
+    let physical = topology.cores(allowed.iter().copied());
+    let outer = topology.l3s(allowed.iter().copied());
     let counted = format!("{physical} physical cores on {threads} allowed CPUs");
     let cpus = match physical {
         0 | 1 => check("cpus").warn(
@@ -41,7 +39,8 @@ fn cores(sysfs: &Path, allowed: &[usize]) -> Vec<Finding> {
         ),
     };
     let l3 = match outer {
-        0 | 1 => check("l3").ok("all allowed CPUs share one"),
+        0 => check("l3").ok("none is described"),
+        1 => check("l3").ok("all allowed CPUs share one"),
         _ => check("l3").warn(
             format!("{outer} separate ones: hops between them move the request's data too"),
             "keep COREHOP_CPUS below one L3; the default does where one has enough cores",
@@ -50,26 +49,31 @@ fn cores(sysfs: &Path, allowed: &[usize]) -> Vec<Finding> {
     vec![cpus, smt, l3]
 }
 
-fn caches() -> Finding {
+/// The caches that `--machine host` has, and what it assumes of them.
+fn caches(host: Result<host::Host, Error>) -> Finding {
     let check = Check {
         name: "caches",
         serves: "--machine host",
     };
-    match Machine::named_or_path("host") {
-        Ok(machine) => {
-            let kib = |size_bytes: u64| size_bytes >> 10;
-            let l3 = machine
-                .l3
-                .map(|l3| format!(", L3 {} KiB", kib(l3.size_bytes)));
-            check.ok(format!(
-                "L2 {} KiB{}",
-                kib(machine.l2.size_bytes),
-                l3.unwrap_or_default()
-            ))
+    let host = match host {
+        Ok(host) => host,
+        Err(error) => {
+            let remedy = "name a machine file that describes this one";
+            return check.warn(error.to_string(), remedy);
         }
-        Err(error) => check.warn(
-            error.to_string(),
-            "name a machine file that describes this one",
+    };
+    let kib = |level: Level| level.size_bytes >> 10;
+    let l2 = kib(host.machine.l2);
+    let l3 = host.machine.l3.map_or_else(
+        || ", no L3".to_owned(),
+        |l3| format!(", L3 {} KiB", kib(l3)),
+    );
+    let found = format!("L2 {l2} KiB{l3}");
+    match host.assumed.is_empty() {
+        true => check.ok(found),
+        false => check.warn(
+            format!("{found}; {}", host.assumed.join("; ")),
+            "where this is wrong, name a machine file that describes this one",
         ),
     }
 }
@@ -134,12 +138,23 @@ mod tests {
                 std::fs::write(path, text).unwrap();
             };
             let (core, socket) = (cpu % 4, cpu % 4 / 2 * 2);
-            write(
-                "topology/thread_siblings_list",
-                format!("{core},{}\n", core + 4),
-            );
+            let threads = format!("{core},{}\n", core + 4);
+            write("topology/thread_siblings_list", threads.clone());
             let shared = format!("{socket}-{},{}-{}\n", socket + 1, socket + 4, socket + 5);
-            write("cache/index3/shared_cpu_list", shared);
+            let caches = [
+                (1, "32K", &threads),
+                (2, "1024K", &threads),
+                (3, "8192K", &shared),
+            ];
+            for (level, size, shared) in caches {
+                let folder = format!("cache/index{level}");
+                write(&format!("{folder}/level"), level.to_string());
+                write(&format!("{folder}/type"), "Unified".into());
+                write(&format!("{folder}/size"), size.into());
+                write(&format!("{folder}/ways_of_associativity"), "8".into());
+                write(&format!("{folder}/coherency_line_size"), "64".into());
+                write(&format!("{folder}/shared_cpu_list"), shared.clone());
+            }
         }
         folder
     }
@@ -147,8 +162,9 @@ mod tests {
     #[test]
     fn cores_hardware_threads_and_caches_are_counted_among_the_allowed_cpus() {
         let machine = machine();
+        let topology = Topology::read(machine.path());
         let states = |allowed: &[usize]| -> Vec<State> {
-            cores(machine.path(), allowed)
+            cores(&topology, allowed)
                 .iter()
                 .map(|finding| finding.state)
                 .collect()
@@ -159,7 +175,7 @@ mod tests {
         assert_eq!(states(&[0, 4]), [Warn, Warn, Ok], "one core");
         assert_eq!(states(&[0, 1, 5]), [Ok, Warn, Ok]);
         assert_eq!(states(&[3]), [Warn, Ok, Ok]);
-        let all = cores(machine.path(), &(0..8).collect::<Vec<_>>());
+        let all = cores(&topology, &(0..8).collect::<Vec<_>>());
         assert_eq!(all[0].found, "4 physical cores on 8 allowed CPUs");
         assert!(
             all[2].found.starts_with("2 separate ones"),
@@ -171,7 +187,37 @@ mod tests {
     #[test]
     fn cpus_of_which_nothing_is_told_share_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let found = cores(folder.path(), &[0, 1, 2]);
+        let topology = Topology::read(folder.path());
+        let found = cores(&topology, &[0, 1, 2]);
         assert_eq!(found[0].found, "3 physical cores on 3 allowed CPUs");
+        assert_eq!(found[2].found, "none is described");
+        assert_eq!(found[2].state, State::Ok);
+        let found = caches(host::read(&topology, &[0, 1, 2]));
+        assert_eq!(found.state, State::Warn);
+        assert!(
+            found.found.contains("no CPU is described here"),
+            "{}",
+            found.found
+        );
+    }
+
+    #[test]
+    fn caches_are_told_with_what_is_assumed_of_them() {
+        let machine = machine();
+        let file = |name: &str| machine.path().join("cpu5/cache").join(name);
+        let of = |cpu| caches(host::read(&Topology::read(machine.path()), &[cpu]));
+        assert_eq!(of(5).found, "L2 1024 KiB, L3 8192 KiB");
+        assert_eq!(of(5).state, State::Ok);
+        std::fs::remove_dir_all(file("index3")).unwrap();
+        assert_eq!(of(5).found, "L2 1024 KiB, no L3");
+        std::fs::write(file("index2/size"), "2048").unwrap();
+        let found = of(5);
+        assert!(
+            found.found.starts_with("L2 2048 KiB, no L3; /"),
+            "{}",
+            found.found
+        );
+        assert_eq!((found.state, found.remedy.is_some()), (State::Warn, true));
+        assert_eq!(of(1).state, State::Ok);
     }
 }

@@ -2,9 +2,9 @@
 //! and measuring it tells nothing of the plan.
 
 use crate::failure::{Exit, Failure};
-use corehop_measure::machine::cpus::allowed;
 use corehop_plan::Plan;
 use corehop_support::format::number::counted;
+use corehop_support::topology::allowed;
 
 /// Fails where hops are to be measured that none could make.
 pub fn check(plan: &Plan) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::machines;
 use crate::one_way;
 use crate::progress::Bar;
-use corehop_measure::machine::cpus::{can_carry, physical_cores};
+use corehop_measure::machine::cpus::can_carry;
 use corehop_measure::rounds::Assumption;
 use corehop_partitioner::by_argument::{self, Sought};
 use corehop_partitioner::delegation::Delegate;
@@ -23,7 +23,8 @@ use corehop_partitioner::strategy::Strategy;
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Comparison, Error, Settings, partition, plan};
 use corehop_plan::{Destination, Mode, Plan};
-use corehop_simulator::Machine;
+use corehop_simulator::{Machine, host};
+use corehop_support::topology::{Topology, allowed};
 use corehop_traces::{FunctionId, Trace};
 use std::path::Path;
 
@@ -39,6 +40,20 @@ pub struct Here {
     pub machine: Machine,
     /// Most cores to hop between.
     pub cores: u32,
+    /// Whether this process may run on more cores, which differ from those.
+    has_other_cores: bool,
+}
+
+/// How many physical cores this process may run on, and on how many of the machine of that name.
+fn cores(named: &str) -> [u32; 2] {
+    let (topology, allowed) = (Topology::here(), allowed());
+    let all = topology.cores(allowed.iter().copied());
+    let host = (named == "host").then(|| host::read(&topology, &allowed));
+    let alike = host.and_then(Result::ok).map_or(all, |host| {
+        let alike = allowed.into_iter().filter(|cpu| host.cpus.contains(cpu));
+        topology.cores(alike).max(1)
+    });
+    [all as u32, alike as u32]
 }
 
 impl Here {
@@ -49,14 +64,24 @@ impl Here {
         if can_carry() {
             machine.set_hop_cost(machine.carried_hop_cycles());
         }
-        let physical = physical_cores() as u32;
-        let cores = physical.min(machine.cores).min(most_cores).min(MOST_CORES);
-        Ok(Here { machine, cores })
+        let [all, alike] = cores(named);
+        let cores = alike.min(machine.cores).min(most_cores).min(MOST_CORES);
+        Ok(Here {
+            machine,
+            cores,
+            has_other_cores: all > alike,
+        })
     }
 
     /// Why no plan can be used here, if none can.
     pub fn why_no_hops(&self) -> Option<&'static str> {
-        (self.cores < 2).then_some("there is one physical core to run on, and none to hop to")
+        let why = match self.has_other_cores {
+            false => "there is one physical core to run on, and none to hop to",
+            true => {
+                "no other core to run on has the same caches and L3, so there is none to hop to"
+            }
+        };
+        (self.cores < 2).then_some(why)
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Calibration {
     /// The machine, as the kernel describes it.
     #[serde(skip)]
     pub described: Machine,
+    /// What was assumed for lack of a description.
+    pub assumed: Vec<String>,
     /// How fast the clocks run.
     pub clocks: Clocks,
     /// Whether walks that asked for huge pages got any.

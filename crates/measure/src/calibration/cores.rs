@@ -12,12 +12,11 @@ use crate::calibration::native::modified_lines::ModifiedLines;
 use crate::calibration::observer::{Observer, step};
 use crate::calibration::orders;
 use crate::calibration::samples::{Figure, Quartiles, Readings};
-use crate::calibration::topology::{share_a_core, share_an_l2};
 use crate::calibration::turns::between;
+use corehop_support::topology::Topology;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
-use std::path::Path;
 
 /// Questions and answers in a repetition.
 const QUESTIONS: u32 = 200;
@@ -56,7 +55,7 @@ impl Pair {
 
 /// Passes a word between the CPUs of each pair. `l3_ns` is what the L3 takes.
 pub fn pairs(
-    sysfs: &Path,
+    topology: &Topology,
     cpus: &[usize],
     l3_ns: Option<f64>,
     effort: &Effort,
@@ -70,8 +69,8 @@ pub fn pairs(
         pairs.push(Pair {
             cpus,
             word_ns,
-            told_same_core: share_a_core(sysfs, cpus),
-            told_same_l2: share_an_l2(sysfs, cpus),
+            told_same_core: topology.share_a_core(cpus),
+            told_same_l2: topology.share_an_l2(cpus),
             is_near: l3_ns.map(|l3| word_ns.median < l3),
         });
         step(observer)?;

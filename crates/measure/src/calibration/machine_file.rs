@@ -10,7 +10,7 @@ use crate::calibration::doubts::Doubt;
 use crate::calibration::replacement::Misses;
 use crate::calibration::samples::{Figure, Quartiles};
 use corehop_plan::inert;
-use corehop_simulator::{Level, Machine, Policy};
+use corehop_simulator::{Inclusion, Level, Machine, Policy};
 use std::fmt::Write;
 
 /// Below this share of what the kernel says, a level counts as smaller than that.
@@ -162,6 +162,7 @@ fn table(text: &mut String, name: &str, level: Level, figure: Option<Figure>, ho
         size_bytes,
         ways,
         latency_cycles,
+        shared_by,
         ..
     } = level;
     let _ = writeln!(text, "\n[{name}]");
@@ -172,6 +173,12 @@ fn table(text: &mut String, name: &str, level: Level, figure: Option<Figure>, ho
         "latency_cycles = {latency_cycles}  # {}",
         source(figure, how)
     );
+    if shared_by != 1 {
+        let _ = writeln!(text, "shared_by = {shared_by}  # [sys]");
+    }
+    if level.inclusion == Inclusion::NonInclusive {
+        text.push_str("inclusion = \"non-inclusive\"  # assumed: see below\n");
+    }
     if level.policy == Policy::Random {
         text.push_str("policy = \"random\"  # the nearest to how often a circular path misses\n");
     }
@@ -239,6 +246,8 @@ pub fn notes(calibration: &Calibration) -> Vec<String> {
         ));
     }
     notes.extend(calibration.pairs.iter().map(pair_line));
+    let assumed = calibration.assumed.iter();
+    notes.extend(assumed.map(|assumed| format!("assumed: {assumed}")));
     let left_out = calibration.left_out.iter();
     notes.extend(left_out.map(|missing| format!("left out: {missing}")));
     notes

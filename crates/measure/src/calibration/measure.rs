@@ -7,9 +7,9 @@ use crate::calibration::observer::{Observer, step};
 use crate::calibration::pinned::on;
 use crate::calibration::watch::Watch;
 use crate::calibration::{caches, cores, curve, hops, replacement};
-use crate::machine::cpus::{SYSFS, allowed};
-use corehop_simulator::{Machine, calibrated};
-use std::path::Path;
+use corehop_simulator::calibrated;
+use corehop_simulator::host::Host;
+use corehop_support::topology::{Topology, allowed};
 
 /// Measures this machine, which the kernel describes so.
 ///
@@ -17,20 +17,26 @@ use std::path::Path;
 /// [`Error::Interrupted`] where the observer says so, and what the system refuses. What this
 /// machine cannot do is no error: [`Calibration::left_out`] says it.
 pub fn calibrate(
-    described: &Machine,
+    host: &Host,
     effort: &Effort,
     observer: &dyn Observer,
 ) -> Result<Calibration, Error> {
     let watch = Watch::begin();
-    let sysfs = Path::new(SYSFS);
+    let described = &host.machine;
     let cpus = allowed();
-    let first = *cpus.first().ok_or(Error::NoCpu)?;
+    // The caches are those of this CPU, unless only a CPU where nothing runs is described.
+    let is_host = |cpu: &&usize| **cpu == host.cpu;
+    let first = *cpus
+        .iter()
+        .find(is_host)
+        .or(cpus.first())
+        .ok_or(Error::NoCpu)?;
     let measured = on(first, || caches::measure(described, effort, observer))?;
     let curve = on(first, || curve::measure(described, effort, observer))?;
     let mut latencies = measured.latencies;
     latencies.l3 = curve.l3;
     let l3_ns = latencies.l3.map(|figure| figure.ns.median);
-    let pairs = cores::pairs(sysfs, &cpus, l3_ns, effort, observer)?;
+    let pairs = cores::pairs(&Topology::here(), &cpus, l3_ns, effort, observer)?;
     let mut left_out = measured.left_out;
     // The kernel says which CPUs are cores; where all of them are near, it does not matter which.
     let far = pairs.iter().find(|pair| pair.told_same_core != Some(true));
@@ -55,6 +61,7 @@ pub fn calibrate(
         cpus,
         is_quick: effort.is_quick,
         described: described.clone(),
+        assumed: host.assumed.clone(),
         clocks: measured.clocks,
         has_huge_pages: measured.has_huge_pages,
         capacities: curve::capacities(described, &latencies, &curve.points),

@@ -30,7 +30,6 @@ pub mod patched;
 mod pinned;
 mod replacement;
 pub mod samples;
-mod topology;
 mod turns;
 mod walk;
 mod watch;

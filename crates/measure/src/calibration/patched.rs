@@ -4,9 +4,9 @@
 //! Two functions are hooked, one for each of two cores.
 
 use crate::calibration::error::Error;
-use crate::machine::cpus::{SYSFS, allowed};
 use corehop_patcher::Analysis;
 use corehop_plan::{Argument, Destination, Mode, Plan, PlannedFunction};
+use corehop_support::topology::{Topology, allowed};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -80,7 +80,7 @@ impl Program {
         let patched = folder.path().join(format!("{name}.hop"));
         corehop_patcher::patch(&plain, &plan, &patched, false)?;
         Ok(Program {
-            processors: two_processors(Path::new(SYSFS))?,
+            processors: two_processors(&Topology::here())?,
             _folder: folder,
             plain,
             patched,
@@ -194,14 +194,12 @@ fn plan(plain: &Path, hooked: [&str; 2], first: (Destination, Mode)) -> Result<P
     })
 }
 
-/// The first two CPUs of this process's mask that are not one physical core by what `sysfs` tells;
+/// The first two CPUs of this process's mask that are not one physical core by the topology;
 /// on a machine with one CPU, that one twice.
-fn two_processors(sysfs: &Path) -> Result<[usize; 2], Error> {
+fn two_processors(topology: &Topology) -> Result<[usize; 2], Error> {
     let mut found = allowed().into_iter();
     let first = found.next().ok_or(Error::NoCpu)?;
-    let is_other = |&cpu: &usize| {
-        crate::calibration::topology::share_a_core(sysfs, [first, cpu]) != Some(true)
-    };
+    let is_other = |&cpu: &usize| topology.share_a_core([first, cpu]) != Some(true);
     Ok([first, found.find(is_other).unwrap_or(first)])
 }
 

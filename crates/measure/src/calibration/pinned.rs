@@ -29,7 +29,7 @@ pub fn on<T: Send>(cpu: usize, work: impl FnOnce() -> Result<T, Error> + Send) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::cpus::allowed;
+    use corehop_support::topology::allowed;
 
     #[test]
     fn work_runs_on_its_cpu_and_leaves_the_caller_where_it_may_be() {

@@ -107,7 +107,7 @@ fn answer(word: &Word, turn: impl Fn()) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::cpus::allowed;
+    use corehop_support::topology::allowed;
 
     #[test]
     fn each_question_is_answered_once() {

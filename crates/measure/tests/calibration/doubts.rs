@@ -3,7 +3,8 @@
 use corehop_measure::calibration::samples::{Figure, Quartiles};
 use corehop_measure::calibration::{Calibration, Disturbance, Effort, Error, Observer, calibrate};
 use corehop_measure::calibration::{doubts, render};
-use corehop_simulator::Machine;
+use corehop_simulator::host::Host;
+use corehop_simulator::{Inclusion, Machine};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Counts steps, and may ask for an end.
@@ -31,6 +32,15 @@ fn described() -> Machine {
     Machine::named_or_path("xeon-e5-2620-v4").unwrap()
 }
 
+fn host() -> Host {
+    Host {
+        machine: described(),
+        cpu: 0,
+        cpus: vec![0],
+        assumed: Vec::new(),
+    }
+}
+
 /// A figure whose quartiles lie apart by this share of its median.
 fn figure(cycles: f64, spread: f64) -> Figure {
     let around = |median: f64| Quartiles {
@@ -47,7 +57,7 @@ fn figure(cycles: f64, spread: f64) -> Figure {
 /// A calibration of a quiet machine: measured in a moment, then all that is judged made up.
 fn quiet() -> Calibration {
     let watching = Watching::default();
-    let mut calibration = calibrate(&described(), &Effort::QUICK, &watching).unwrap();
+    let mut calibration = calibrate(&host(), &Effort::QUICK, &watching).unwrap();
     assert!(watching.steps.load(Ordering::Relaxed) > 10);
     calibration.clocks.core_ghz = figure(2.0, 0.0).cycles;
     calibration.latencies.l1d = Some(figure(5.0, 0.01));
@@ -96,6 +106,17 @@ fn its_file_is_the_machine_that_was_measured() {
     );
     assert_eq!(machine.l2.size_bytes, described().l2.size_bytes);
     assert_eq!(machine.hop_cost_cycles, 30_000);
+    // Sharing and inclusion stand in it as they are described, and what was assumed as a comment.
+    let mut shared = calibration.clone();
+    shared.described.l2.shared_by = 2;
+    shared.described.l2.inclusion = Inclusion::NonInclusive;
+    shared.assumed.push("index2/size: 2048 KiB".into());
+    let text = render(&shared, &[]);
+    assert_eq!(read(&text), shared.machine());
+    assert!(
+        text.contains("# assumed: index2/size: 2048 KiB\n"),
+        "{text}"
+    );
     // A name that would act on a terminal or end the line, and doubts, harm nothing.
     calibration.cpu_model = "A \"B\"\n\u{1b}[31m".into();
     calibration.disturbance.others_share = Some(0.5);
@@ -109,6 +130,6 @@ fn its_file_is_the_machine_that_was_measured() {
 fn it_ends_where_that_is_asked_for() {
     let watching = Watching::default();
     watching.ends.store(true, Ordering::Relaxed);
-    let ended = calibrate(&described(), &Effort::QUICK, &watching);
+    let ended = calibrate(&host(), &Effort::QUICK, &watching);
     assert!(matches!(ended, Err(Error::Interrupted)));
 }
