@@ -38,6 +38,7 @@ mod modes;
 mod optimize;
 mod optimize_posted;
 mod optimize_race;
+mod other_machines;
 mod outputs;
 mod packaging;
 mod partition;

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+CPUS = Path("/sys/devices/system/cpu")
 POSTGRES = Path("/usr/lib/postgresql")
 PYTHON = Path("/usr/bin/python3").resolve()
 
@@ -49,8 +50,8 @@ def guest() -> str | None:
 
 def described_caches() -> str | None:
     """Look for the kernel's description of the private caches."""
-    found = {(path / "level").read_text().strip() for path in CACHES.glob("index*")}
-    return None if {"1", "2"} <= found else f"no L1 and L2 in {CACHES}"
+    found = {path.read_text().strip() for path in CPUS.glob("cpu*/cache/index*/level")}
+    return None if {"1", "2"} <= found else f"no L1 and L2 in {CPUS}"
 
 
 def qemu10() -> str | None:
@@ -94,6 +95,15 @@ def root() -> str | None:
     return None if os.geteuid() == 0 else "only root can become another user"
 
 
+def mounts() -> str | None:
+    """Try to make a mount namespace, which containers may forbid root as well."""
+    command = ["unshare", "-m", "mount", "--make-rprivate", "/"]
+    if not shutil.which(command[0]):
+        return "no unshare"
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    return None if done.returncode == 0 else done.stderr.strip()
+
+
 def devices() -> str | None:
     """Try to make a device, which containers may forbid root as well."""
     with tempfile.TemporaryDirectory() as folder:
@@ -118,5 +128,6 @@ NEEDS = [
         "run where the kernel describes the caches in /sys/devices/system/cpu",
     ),
     Need("needs_root", root, "run the tests as root"),
+    Need("needs_mounts", mounts, "run the tests as root, in a container with --privileged"),
     Need("needs_devices", devices, "run the tests as root, in a container with --privileged"),
 ]

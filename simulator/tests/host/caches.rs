@@ -49,7 +49,7 @@ fn an_l3_of_no_size_is_none() {
     assert_eq!(tree.host(&[0]).machine.l3, None);
     assert_eq!(
         tree.assumed(&[0]),
-        ["[cpu]/cpu0/cache/index3/size: it says 0: a machine without L3 is assumed"]
+        ["[cpu]/cpu0/cache/index3/size: 0 is reported: a machine without L3 is assumed"]
     );
     assert_eq!(tree.topology().l3s([0, 1]), 0);
     for cpu in 0..2 {
@@ -68,7 +68,7 @@ fn ways_that_are_zero_or_missing_follow_from_size_and_sets() {
     assert_eq!(
         tree.assumed(&[0]),
         [
-            "[cpu]/cpu0/cache/index3/ways_of_associativity: it says 0: 16 ways are assumed, as \
+            "[cpu]/cpu0/cache/index3/ways_of_associativity: 0 is reported: 16 ways are assumed, as \
              size and sets make"
         ]
     );

@@ -51,8 +51,8 @@ fn on_a_hybrid_whose_kinds_are_all_allowed_it_is_stated_which_are_assumed() {
     assert_eq!(
         host.assumed,
         [
-            "the allowed CPUs have different caches: those of CPU 0-3 (L1I 32 KiB, L1D 48 KiB, L2 \
-             1280 KiB, L3 12288 KiB) are assumed, not those of CPU 4-7 (L1I 64 KiB, L1D 32 KiB, L2 \
+            "the allowed CPUs have different caches: 2 cores like CPU 0-3 (L1I 32 KiB, L1D 48 KiB, L2 \
+             1280 KiB, L3 12288 KiB) are assumed, without CPU 4-7 (L1I 64 KiB, L1D 32 KiB, L2 \
              2048 KiB of 4 cores, L3 12288 KiB); `taskset` selects others"
         ]
     );
@@ -128,7 +128,7 @@ fn an_l3_per_die_is_that_of_the_allowed_die_and_not_the_sum() {
     assert_eq!(tree.topology().l3s(0..8), 2);
     let said = &tree.assumed(&[3, 4])[0];
     assert!(
-        said.contains("those of CPU 3 (") && said.contains("not those of CPU 4 ("),
+        said.contains("4 cores like CPU 3 (") && said.contains("without CPU 4 ("),
         "{said}"
     );
 }
@@ -336,8 +336,8 @@ fn without_shared_cpu_files_ids_say_who_shares_and_else_it_is_assumed() {
     assert_eq!(
         tree.assumed(&[0])[2..],
         [
-            "[cpu]/cpu0/cache/index2: no shared_cpu_list: shared by its own core alone is assumed",
-            "[cpu]/cpu0/cache/index3: no shared_cpu_list: shared by the CPUs of its package is \
+            "[cpu]/cpu0/cache/index2: no CPU in shared_cpu_list: shared by its own core alone is assumed",
+            "[cpu]/cpu0/cache/index3: no CPU in shared_cpu_list: shared by the CPUs of its package is \
              assumed",
         ]
     );
@@ -371,7 +371,7 @@ fn a_power_with_eight_threads_a_core_is_read_with_its_lines_counted_as_others() 
         said[3..],
         [
             "[cpu]/cpu9/cache/index3: lines of 128 bytes are counted as lines of 64",
-            "[cpu]/cpu9/cache/index3/ways_of_associativity: it says 0: 16 ways are assumed",
+            "[cpu]/cpu9/cache/index3/ways_of_associativity: 0 is reported: 16 ways are assumed",
         ]
     );
 }

@@ -70,7 +70,7 @@ fn a_size_that_is_missing_or_no_size_is_refused_with_its_file() {
     for (text, why) in [
         (Some("many"), "'many' is not a size such as 48K"),
         (Some(""), "'' is not a size such as 48K"),
-        (Some("0K"), "it says 0"),
+        (Some("0K"), "0 is reported"),
         (None, "this file is missing"),
     ] {
         let tree = Tree::cores(&[0], l2("1024K", 16, 0), None);

@@ -1,7 +1,10 @@
 //! How the kernel writes sets of CPUs and sizes: `0-3,8`, `00000001,ffffffff`, `48K`.
 
-use super::CpuNumbers;
+use std::collections::BTreeSet;
 use std::fmt::Write;
+
+/// CPUs by number.
+pub type CpuNumbers = BTreeSet<usize>;
 
 /// Larger CPU numbers are taken for damage: Linux has at most 8192 CPUs.
 const CPUS_MAXIMUM: usize = 1 << 16;

@@ -1,22 +1,33 @@
 //! Reads the folder in which the kernel describes CPUs.
 
-use super::notation::{self, Size};
-use super::{Cache, Cpu, CpuNumbers, Holds, Reading, Topology, Unknown};
+use super::description::{Cache, Cpu, Holds, Reading, Topology, Unknown};
+use super::notation::{self, CpuNumbers, Size};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Reads all CPUs that are online.
-pub fn read(root: &Path) -> Topology {
-    let online = online(root);
-    let described = online.iter().map(|&number| {
-        let folder = root.join(format!("cpu{number}"));
-        (number, Described::read(&folder))
-    });
-    let described: BTreeMap<usize, Described> = described.collect();
-    let cpu = |(&number, own): (&usize, &Described)| (number, own.among(number, &described));
-    Topology {
-        root: root.into(),
-        cpus: described.iter().map(cpu).collect(),
+/// Where Linux describes CPUs and their caches.
+pub const SYSFS: &str = "/sys/devices/system/cpu";
+
+impl Topology {
+    /// Reads the description below `root`, normally [`SYSFS`]. An empty result means that nothing
+    /// is described there.
+    pub fn read(root: &Path) -> Topology {
+        let online = online(root);
+        let described = online.iter().map(|&number| {
+            let folder = root.join(format!("cpu{number}"));
+            (number, Described::read(&folder))
+        });
+        let all: BTreeMap<usize, Described> = described.collect();
+        let cpu = |(&number, own): (&usize, &Described)| (number, own.among(number, &all));
+        Topology {
+            root: root.into(),
+            cpus: all.iter().map(cpu).collect(),
+        }
+    }
+
+    /// This machine.
+    pub fn here() -> Topology {
+        Topology::read(Path::new(SYSFS))
     }
 }
 
@@ -134,16 +145,13 @@ impl Described {
             };
             cache.shared_by = shared_by;
             let folder = cache.folder.display();
-            let assumed = format!("{folder}: no shared_cpu_list: shared by {who} is assumed");
+            let assumed =
+                format!("{folder}: no CPU in shared_cpu_list: shared by {who} is assumed");
             cache.assumed.push(assumed);
             cache
         };
         let caches = self.caches.iter().map(shared).collect();
-        Cpu {
-            siblings,
-            package: self.package,
-            caches,
-        }
+        Cpu { siblings, caches }
     }
 }
 

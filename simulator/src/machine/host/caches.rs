@@ -6,6 +6,9 @@ use corehop_support::topology::{Cache, Cpu, CpuNumbers, Holds, Reading, Topology
 use std::fmt::{Display, Formatter};
 use std::path::PathBuf;
 
+/// Cycles of an access that the L3 serves.
+pub(super) const L3_LATENCY_CYCLES: u32 = 45;
+
 /// Ways of a cache for which nothing makes them known.
 const USUAL_WAYS: u64 = 16;
 
@@ -68,7 +71,7 @@ impl Caches {
         let l1i = level(l1i, 4, Sets::PowerOfTwo)?;
         let l2 = level(l2, 12, Sets::PowerOfTwo)?;
         let l3 = cpu.cache(3, Holds::Data).map(|cache| {
-            let level = level(cache, super::L3_LATENCY_CYCLES, Sets::Any)?;
+            let level = level(cache, L3_LATENCY_CYCLES, Sets::Any)?;
             let all = Level {
                 shared_by: 1,
                 ..level
@@ -153,7 +156,7 @@ fn lacking(cache: &Cache, file: &str, reading: &Reading) -> Unknown {
         Err(unknown) => unknown.clone(),
         Ok(number) => Unknown {
             path: cache.folder.join(file),
-            problem: format!("it says {number}"),
+            problem: format!("{number} is reported"),
         },
     }
 }

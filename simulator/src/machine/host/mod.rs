@@ -14,7 +14,8 @@ mod caches;
 use super::description::{CARRIED_HOP_CYCLES, CORES_MAXIMUM, Inclusion, Level, Machine};
 use super::processor::Core;
 use crate::error::Error;
-use caches::Caches;
+use caches::{Caches, L3_LATENCY_CYCLES};
+use corehop_support::format::number::counted;
 use corehop_support::topology::{Topology, Unknown, allowed, ranges};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,7 +24,6 @@ use std::path::Path;
 pub const CPUINFO: &str = "/proc/cpuinfo";
 
 const MEMORY_LATENCY_CYCLES: u32 = 200;
-const L3_LATENCY_CYCLES: u32 = 45;
 
 /// This machine, and how it was found out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub fn read(topology: &Topology, allowed: &[usize]) -> Result<Host, Error> {
     for cpu in own.chain(others) {
         match of_cpu(topology, &caches, cpu) {
             Ok(mut host) => {
-                let mut assumed = differences(allowed, &caches, cpu);
+                let mut assumed = differences(allowed, &caches, &host);
                 assumed.append(&mut host.assumed);
                 return Ok(Host { assumed, ..host });
             }
@@ -181,8 +181,9 @@ fn exclude(machine: &mut Machine) -> Vec<String> {
 fn differences(
     allowed: &[usize],
     caches: &BTreeMap<usize, Result<Caches, Unknown>>,
-    taken: usize,
+    host: &Host,
 ) -> Vec<String> {
+    let taken = host.cpu;
     let mut assumed = Vec::new();
     let of = |cpu: &usize| caches.get(cpu).and_then(|caches| caches.as_ref().ok());
     let unknown: Vec<usize> = allowed
@@ -215,8 +216,9 @@ fn differences(
     let (own, others): (Vec<_>, Vec<_>) = kinds.into_iter().partition(is_taken);
     if let Some(own) = own.into_iter().next().filter(|_| !others.is_empty()) {
         let others: Vec<String> = others.into_iter().map(told).collect();
+        let cores = counted(host.machine.cores.into(), "core", "cores");
         assumed.push(format!(
-            "the allowed CPUs have different caches: those of {} are assumed, not those of {}; \
+            "the allowed CPUs have different caches: {cores} like {} are assumed, without {}; \
              `taskset` selects others",
             told(own),
             others.join(", ")
