@@ -184,6 +184,19 @@ fn a_cpu_that_is_offline_counts_nowhere() {
 }
 
 #[test]
+fn a_list_that_a_container_numbers_anew_hides_no_cpu() {
+    let cpus = [0, 1, 12, 13];
+    let tree = Tree::cores(&cpus, l2("1024K", 16, 1024), Some(l3("32768K", 16, 32_768)));
+    tree.remove("cpu0/online");
+    let host = tree.host(&[12, 13]);
+    tree.write("online", "0-1");
+    assert_eq!(tree.host(&[12, 13]), host);
+    assert_eq!((host.cpu, host.machine.cores), (12, 4));
+    tree.write("online", "1,12-13");
+    assert_eq!(tree.host(&[12, 13]).machine.cores, 3);
+}
+
+#[test]
 fn of_a_mask_of_odd_cpus_all_are_seen() {
     let tree = Tree::cores(
         &(0..8).collect::<Vec<_>>(),

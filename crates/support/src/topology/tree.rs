@@ -31,14 +31,16 @@ impl Topology {
     }
 }
 
-/// The CPUs that are online by the list of them. Without one they are those that have a folder in
-/// which no file reports that they are offline.
+/// The CPUs that are online. Each has a file that reports it, but the first one often has none: the
+/// list of all decides there. Containers number the list anew (lxcfs), which the files survive.
 fn online(root: &Path) -> CpuNumbers {
     let there: CpuNumbers = numbered(root, "cpu").into_keys().collect();
     let listed = text(&root.join("online")).and_then(|text| notation::list(&text));
-    let is_online = |cpu: &usize| match &listed {
-        Some(listed) if !listed.is_empty() => listed.contains(cpu),
-        _ => text(&root.join(format!("cpu{cpu}/online"))).as_deref() != Some("0"),
+    let listed = listed.filter(|listed| !listed.is_empty());
+    let is_online = |cpu: &usize| match text(&root.join(format!("cpu{cpu}/online"))).as_deref() {
+        Some("0") => false,
+        Some("1") => true,
+        _ => listed.as_ref().is_none_or(|listed| listed.contains(cpu)),
     };
     there.into_iter().filter(is_online).collect()
 }
