@@ -2,7 +2,7 @@
 //!
 //! It is found beside this build, so that a checkout needs no installation, or in PATH; where it is
 //! in neither, a Python 3.11 or newer with pyelftools runs the one that this crate carries
-//! (`carried.rs`). It keeps what it has read by build id, so asking twice costs a fraction of a
+//! (`carried.rs`). It keeps what it has read, so asking twice costs a fraction of a
 //! second. Rust's names are made readable here, by the demangler that Rust's own tools use, and
 //! functions that are shown to people get the source lines that they begin at (`source.rs`).
 

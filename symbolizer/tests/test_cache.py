@@ -92,6 +92,41 @@ def test_a_stripped_copy_does_not_take_the_names_of_the_whole_file(
     assert "inner" not in {function["symbol"] for function in bare["functions"]}
 
 
+def test_renamed_functions_of_one_build_have_their_new_names(
+    symbolize: Symbolize, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    library = compiled(SOURCE, "-O0")
+    renamed = tmp_path / "renamed.so"
+    subprocess.run(
+        ["objcopy", "--redefine-sym", "inner=other", library, renamed],
+        check=True,
+    )
+    old, new = (json.loads(symbolize(path).stdout) for path in (library, renamed))
+    assert old["build_id"] == new["build_id"] != ""
+    names = [{function["symbol"] for function in told["functions"]} for told in (old, new)]
+    assert "inner" in names[0]
+    assert "other" not in names[0]
+    assert "other" in names[1]
+    assert "inner" not in names[1]
+
+
+def test_new_names_in_a_debug_file_are_read(
+    symbolize: Symbolize, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    library = compiled(SOURCE, "-O0")
+    debug, stripped = tmp_path / "names.debug", tmp_path / "stripped.so"
+    subprocess.run(["objcopy", "--only-keep-debug", library, debug], check=True)
+    subprocess.run(["strip", "-o", stripped, library], check=True)
+    subprocess.run(["objcopy", f"--add-gnu-debuglink={debug}", stripped], check=True)
+    assert '"inner"' in symbolize(stripped).stdout
+    subprocess.run(["objcopy", "--redefine-sym", "inner=other", debug], check=True)
+    subprocess.run(["objcopy", "--remove-section=.gnu_debuglink", stripped], check=True)
+    subprocess.run(["objcopy", f"--add-gnu-debuglink={debug}", stripped], check=True)
+    told = symbolize(stripped).stdout
+    assert '"other"' in told
+    assert '"inner"' not in told
+
+
 def test_an_unwritable_cache_costs_time_only(
     symbolize: Symbolize, cache_home: Path, compiled: Callable[..., Path]
 ) -> None:

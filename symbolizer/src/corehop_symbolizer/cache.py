@@ -1,9 +1,10 @@
-"""What was read once, kept by build id.
+"""What was read once, kept by build id and by a hash of the tables that it was read from.
 
-The same build has the same functions, so an entry never grows old; but `strip` keeps the build id
-and takes the names away, so the sizes of the three tables are part of the key, and the size of
-the names in a debug file, which can be installed later. A file without a build id is known by a
-hash of its contents. An entry that does not match its own checksum, or
+A build id alone does not say which functions a file has: `strip` keeps it and takes the names away,
+`objcopy` keeps it and renames them, and a debug file can be installed later. Sizes do not say it
+either, since a new name may be as long as the old one. The tables are read in a fraction of the
+time that it takes to make functions of them. A file without a build id is known by a hash of its
+contents. An entry that does not match its own checksum, or
 that a crash cut short, counts as absent and is written again. What is kept is the very text that
 is printed, so a hit copies it.
 """
@@ -14,14 +15,21 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from elftools.elf.sections import Section
 
 from corehop_symbolizer import FORMAT_VERSION
 from corehop_symbolizer.image import Image
 from corehop_symbolizer.replace import write_beside
 
 TABLES = (".symtab", ".dynsym", ".eh_frame")
+
+DIGITS = 32
+"""Of a hash, in the name of an entry."""
+
+PART_BYTES = 1 << 20
 
 
 def directory() -> Path:
@@ -34,17 +42,45 @@ def directory() -> Path:
 
 def key(image: Image, debug: Image | None) -> str:
     """Give the name under which the file's functions are kept."""
-    names = "" if debug is None else f"-{sizes(debug, TABLES[:1])}"
+    names = "" if debug is None else f"-{digest(debug, TABLES[:1])}"
     if not image.build_id:
         with open(image.path, "rb") as stream:  # noqa: PTH123 (as `opened` does)
             return f"sha256-{hashlib.file_digest(stream, 'sha256').hexdigest()}{names}"
-    return f"{image.build_id}-{sizes(image, TABLES)}{names}"
+    return f"{image.build_id}-{digest(image, TABLES)}{names}"
 
 
-def sizes(image: Image, tables: Iterable[str]) -> str:
-    """Give the sizes of some sections."""
-    sections = (image.elf.get_section_by_name(name) for name in tables)
-    return "-".join(f"{section['sh_size'] if section else 0:x}" for section in sections)
+def digest(image: Image, tables: Iterable[str]) -> str:
+    """Give a hash of where some sections are loaded and of what they hold, with their names."""
+    result = hashlib.sha256()
+    for name in tables:
+        result.update(name.encode())
+        for section in with_strings(image, name):
+            # The sizes keep the bytes of one apart from those of the next.
+            result.update(f" {section['sh_addr']:x} {section['sh_size']:x} ".encode())
+            if section["sh_type"] != "SHT_NOBITS":
+                for part in parts(section):
+                    result.update(part)
+    return result.hexdigest()[:DIGITS]
+
+
+def with_strings(image: Image, name: str) -> Iterator[Section]:
+    """Give a section and the one with its names, where the file has them."""
+    section = image.elf.get_section_by_name(name)
+    if section is None:
+        return
+    yield section
+    link = section["sh_link"]
+    if 0 < link < image.elf.num_sections():
+        yield image.elf.get_section(link)
+
+
+def parts(section: Section) -> Iterator[bytes]:
+    """Give the bytes of a section as the file has them, perhaps compressed."""
+    section.stream.seek(section["sh_offset"])
+    left = section["sh_size"]
+    while left > 0 and (part := section.stream.read(min(left, PART_BYTES))):
+        left -= len(part)
+        yield part
 
 
 def load(entry_key: str) -> bytes | None:
