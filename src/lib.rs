@@ -20,6 +20,7 @@ mod doctor;
 mod explain;
 mod export;
 pub mod failure;
+pub mod function_names;
 mod functions;
 mod heartbeat;
 mod import;

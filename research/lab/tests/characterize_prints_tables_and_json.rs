@@ -162,7 +162,7 @@ fn samples_of_a_profiler_are_told_and_a_bad_line_is_named() {
     assert_eq!(output.status.code(), Some(3));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
-        said.contains("line 31: neither a thread's number"),
+        said.contains("line 31: no event, which ends with a colon"),
         "{said}"
     );
 }

@@ -29,6 +29,7 @@ mod random;
 #[path = "../../../simulator/tests/recording/mod.rs"]
 mod recording;
 mod rocs_finds_what_pollutes;
+mod perf_prints_what_is_read;
 mod samples_of_a_profiler;
 mod samples_of_a_trace;
 mod schemas_are_strict;

@@ -43,7 +43,7 @@ fn what_perf_script_does_not_print_is_named_by_its_line() {
     let head = "1240 cpu/mem-loads/P: 7f00 \n\t  55 f\n\n";
     for (line, problem) in [
         (
-            "mariadbd  1240 cpu/mem-loads/P: 7f00",
+            "mariadbd cpu/mem-loads/P: 7f00",
             "neither a thread's number nor a call",
         ),
         ("1240 7f00", "no event, which ends with a colon"),
@@ -56,7 +56,7 @@ fn what_perf_script_does_not_print_is_named_by_its_line() {
             "no address after the event",
         ),
         ("1240 cpu/mem-loads/P:", "no address after the event"),
-        ("\t  parse_sql", "a call of no sample"),
+        ("\t  55 parse_sql", "a call of no sample"),
     ] {
         let said = of(format!("{head}{line}\n").as_bytes()).unwrap_err();
         assert!(
@@ -66,7 +66,7 @@ fn what_perf_script_does_not_print_is_named_by_its_line() {
     }
     let said = of(b"1240 cpu/mem-loads/P: 7f00\n\tparse_sql\n").unwrap_err();
     assert_eq!(said, "perf.txt: line 2: a call begins with its address");
-    let said = of(&[b'x'; 1 << 17]).unwrap_err();
+    let said = of(&[b'x'; 1 << 21]).unwrap_err();
     assert!(
         said.starts_with("perf.txt: line 1: longer than any line"),
         "{said}"
@@ -76,7 +76,10 @@ fn what_perf_script_does_not_print_is_named_by_its_line() {
 #[test]
 fn a_profile_without_addresses_or_calls_is_refused() {
     let said = of(b"1240 cpu/mem-loads/P: 0\n\t 55 f\n\n1240 cpu/mem-loads/P: 7f00\n").unwrap_err();
-    assert_eq!(said, "perf.txt: no sample has an address and calls, of 2");
+    assert_eq!(
+        said,
+        "perf.txt: no sample of a load or a store has an address and calls, of 2"
+    );
 }
 
 #[test]
@@ -101,4 +104,29 @@ fn what_perf_recorded_is_read_with_the_variables_that_it_names() {
     let found = read(recorded.as_bytes(), "perf.txt", &asked).unwrap();
     assert_eq!((found.samples, found.dropped, found.threads), (40, 0, 1));
     assert_eq!(found.within, [10, 30]);
+}
+
+#[test]
+fn functions_of_c_plus_plus_that_perf_recorded_are_counted() {
+    let recorded = include_str!("samples/names.perf").replace("page-faults:", "cpu/mem-stores/P:");
+    let asked = names(&[
+        "(anonymous namespace)::parse",
+        "Parser::operator()",
+        "Map<int, char>::get",
+        "handle",
+        "t:handle",
+        "libc.so.6:handle",
+    ]);
+    let found = read(recorded.as_bytes(), "perf.txt", &asked).unwrap();
+    assert_eq!((found.samples, found.dropped, found.threads), (8, 0, 1));
+    assert_eq!(found.within, [4, 4, 4, 3, 3, 0]);
+}
+
+#[test]
+fn functions_that_were_inlined_are_counted() {
+    let text = "1240 cpu/mem-loads/P: 7f00\n\t55 parse (inlined)\n\t55 handle+0x24 (/bin/t)\n\n\
+                1240 cpu/mem-stores/P: 7f00\n\t55 parse+0x10\n\t55 other\n";
+    let asked = names(&["parse", "handle", "parse (inlined)"]);
+    let found = read(text.as_bytes(), "perf.txt", &asked).unwrap();
+    assert_eq!(found.within, [2, 1, 0]);
 }

@@ -20,7 +20,8 @@ impl From<perf_script::Error> for Failure {
         let remedy = match error {
             perf_script::Error::Read { .. } => "name a file that can be read",
             perf_script::Error::Broken { .. } => {
-                "print it with `perf script -F tid,event,addr,ip,sym`"
+                "print it with `perf script -F tid,event,addr,ip,sym`, and with `data_src` besides \
+                 where one event is of loads and stores"
             }
             perf_script::Error::Nothing { .. } => "record with `perf mem record --call-graph fp`",
         };

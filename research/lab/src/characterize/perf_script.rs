@@ -11,28 +11,32 @@
 //!
 //! ```
 //!
-//! Lines that begin with `#` are perf's own words. A thread counts as a session, and an address as
-//! itself: the memory is taken to be of one process. Samples without an address or without calls
-//! tell too little and are counted as dropped, as Curto does; a line that is none of these ends
-//! the reading with its number, because a profile that is half understood would mislead.
+//! More fields may be printed (`line.rs`). Functions that were inlined have lines of their own and
+//! count as calls. A thread counts as a session, and an address as itself: the memory is taken to
+//! be of one process. Samples without an address or without calls tell too little and are counted
+//! as dropped, as Curto does; a line that is none of these ends the reading with its number,
+//! because a profile that is half understood would mislead.
+
+mod line;
 
 use crate::characterize::classes::{FunctionClasses, Totals};
 use crate::characterize::open_sets::Sets;
 use crate::characterize::touches::Touches;
-use corehop_traces::Kind;
 use corehop_traces::execution::LINE_SHIFT;
+use corehop_traces::function_name::{is_called, module_and_name};
+use line::{Call, Head, Line, line};
 use std::collections::HashMap;
 use std::io::{BufRead, Read};
 
 /// Longer lines than any name of a function.
-const LONGEST_LINE_BYTES: u64 = 1 << 16;
+const LONGEST_LINE_BYTES: u64 = 1 << 20;
 
 /// What samples say of some functions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sampled {
     /// Samples that were counted.
     pub samples: u64,
-    /// Samples without an address or without calls.
+    /// Samples without an address, without calls, or of neither a load nor a store.
     pub dropped: u64,
     /// Threads that were sampled.
     pub threads: u32,
@@ -66,20 +70,13 @@ pub enum Error {
         problem: &'static str,
     },
     /// No sample tells enough.
-    #[error("{name}: no sample has an address and calls, of {dropped}")]
+    #[error("{name}: no sample of a load or a store has an address and calls, of {dropped}")]
     Nothing {
         /// What the file is called.
         name: String,
         /// How many have not.
         dropped: u64,
     },
-}
-
-/// The first line of a sample.
-struct Head {
-    thread: u32,
-    kind: Kind,
-    address: u64,
 }
 
 /// A sample on its way.
@@ -92,9 +89,11 @@ struct Open {
 
 struct Reader<'f> {
     functions: &'f [String],
+    /// Which of the functions a name and a module are, by what is printed of them.
+    met: HashMap<(String, Option<String>), Box<[u32]>>,
     sets: Sets,
     touches: Touches,
-    sessions: HashMap<u32, u32>,
+    sessions: HashMap<i64, u32>,
     open: Option<Open>,
     found: Sampled,
 }
@@ -106,6 +105,7 @@ struct Reader<'f> {
 pub fn read(mut input: impl BufRead, name: &str, functions: &[String]) -> Result<Sampled, Error> {
     let mut reader = Reader {
         functions,
+        met: HashMap::new(),
         sets: Sets::default(),
         touches: Touches::default(),
         sessions: HashMap::new(),
@@ -141,40 +141,31 @@ pub fn read(mut input: impl BufRead, name: &str, functions: &[String]) -> Result
 }
 
 impl Reader<'_> {
-    fn take(&mut self, line: &str) -> Result<(), &'static str> {
-        let line = line.trim_end();
-        if line.is_empty() {
-            self.close();
-            return Ok(());
+    fn take(&mut self, text: &str) -> Result<(), &'static str> {
+        let after_call = self.open.as_ref().is_some_and(|open| open.has_calls);
+        match line(text, after_call)? {
+            Line::Blank => self.close(),
+            Line::Aside => {}
+            Line::Head(head) => {
+                self.close();
+                self.open = Some(Open {
+                    head,
+                    has_calls: false,
+                    places: Vec::new(),
+                });
+            }
+            Line::Call(call) => {
+                let Some(open) = &mut self.open else {
+                    return Err("a call of no sample: print with -F tid,event,addr,ip,sym");
+                };
+                open.has_calls = true;
+                let key = (call.function.to_owned(), call.module.map(str::to_owned));
+                let functions = self.functions;
+                let places = self.met.entry(key);
+                let places = places.or_insert_with(|| places_of(call, functions));
+                open.places.extend(places.iter());
+            }
         }
-        if line.starts_with('#') {
-            return Ok(());
-        }
-        let Some(call) = line.strip_prefix('\t') else {
-            self.close();
-            let head = head(line)?;
-            self.open = Some(Open {
-                head,
-                has_calls: false,
-                places: Vec::new(),
-            });
-            return Ok(());
-        };
-        let Some(open) = &mut self.open else {
-            return Err("a call of no sample: print with -F tid,event,addr,ip,sym");
-        };
-        let (address, symbol) = call
-            .trim_start()
-            .split_once(' ')
-            .unwrap_or((call.trim(), ""));
-        u64::from_str_radix(address, 16).map_err(|_| "a call begins with its address")?;
-        open.has_calls = true;
-        let symbol = bare(symbol.trim());
-        let named = (0..).zip(self.functions).filter(|(_, name)| {
-            let without_arguments = symbol.split('(').next();
-            symbol == **name || without_arguments == Some(name)
-        });
-        open.places.extend(named.map(|(place, _)| place));
         Ok(())
     }
 
@@ -183,10 +174,14 @@ impl Reader<'_> {
         let Some(open) = self.open.take() else {
             return;
         };
-        if open.head.address == 0 || !open.has_calls {
+        let Some(kind) = open
+            .head
+            .kind
+            .filter(|_| open.head.address != 0 && open.has_calls)
+        else {
             self.found.dropped += 1;
             return;
-        }
+        };
         let next = self.sessions.len() as u32;
         let session = *self.sessions.entry(open.head.thread).or_insert(next);
         let set = self.sets.number(open.places);
@@ -195,7 +190,7 @@ impl Reader<'_> {
         }
         self.found.samples += 1;
         let line = open.head.address >> LINE_SHIFT;
-        self.touches.touch(line, open.head.kind, (set, session));
+        self.touches.touch(line, kind, (set, session));
     }
 
     fn finish(mut self, name: &str) -> Result<Sampled, Error> {
@@ -213,37 +208,22 @@ impl Reader<'_> {
     }
 }
 
-/// The thread, the event and the address.
-fn head(line: &str) -> Result<Head, &'static str> {
-    let (thread, rest) = line.trim_start().split_once(' ').unwrap_or((line, ""));
-    let thread = thread.rsplit('/').next().and_then(|tid| tid.parse().ok());
-    let thread = thread.ok_or("neither a thread's number nor a call, which begins with a tab")?;
-    // Behind the address perf names the variable that it belongs to, which may have colons.
-    let (event, address) = rest
-        .split_once(": ")
-        .or_else(|| Some((rest.strip_suffix(':')?, "")))
-        .ok_or("no event, which ends with a colon")?;
-    let event = event.to_ascii_lowercase();
-    let kind = match (event.contains("load"), event.contains("store")) {
-        (true, false) => Kind::Load,
-        (false, true) => Kind::Store,
-        _ => return Err("the event is neither of loads nor of stores"),
+/// Which of the functions a call is one of: they are named with their parameters or without, and
+/// perhaps with their module (`libz.so.1:inflate`).
+fn places_of(call: Call<'_>, functions: &[String]) -> Box<[u32]> {
+    let is_asked = |asked: &str| {
+        let in_module = |(module, name): (&str, &str)| {
+            let is_there = call.module.is_some_and(|path| is_module(path, module));
+            is_there && is_called(call.function, name)
+        };
+        is_called(call.function, asked) || module_and_name(asked).is_some_and(in_module)
     };
-    let address = address.split_whitespace().next().unwrap_or("");
-    let address = u64::from_str_radix(address, 16).map_err(|_| "no address after the event")?;
-    Ok(Head {
-        thread,
-        kind,
-        address,
-    })
+    let named = (0..).zip(functions).filter(|(_, asked)| is_asked(asked));
+    named.map(|(place, _)| place).collect()
 }
 
-/// A symbol without the distance from it and the file that `perf script` may print behind it.
-fn bare(symbol: &str) -> &str {
-    let file = symbol.rfind(" (/").or_else(|| symbol.rfind(" (["));
-    let symbol = &symbol[..file.unwrap_or(symbol.len())];
-    match symbol.rsplit_once("+0x") {
-        Some((before, distance)) if u64::from_str_radix(distance, 16).is_ok() => before,
-        _ => symbol,
-    }
+/// Whether the file at `path` is called `module`, by its path or its last part.
+fn is_module(path: &str, module: &str) -> bool {
+    let path = path.strip_suffix(" (deleted)").unwrap_or(path);
+    path == module || path.rsplit('/').next() == Some(module)
 }

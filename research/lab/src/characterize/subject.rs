@@ -7,6 +7,7 @@ use crate::characterize::session::Sessions;
 use crate::characterize::touches::Touches;
 use corehop_partitioner::progress::{self, Progress};
 use corehop_partitioner::requests::complete;
+use corehop_traces::function_name::is_called;
 use corehop_traces::{Access, Calls, FunctionId, RequestId, Trace};
 
 /// Functions of a trace, with their calls.
@@ -62,8 +63,7 @@ impl<'a> Subject<'a> {
             let before = found.len();
             let is_named = |place: &usize| {
                 let function = &trace.functions()[*place];
-                let bare = function.name.split('(').next();
-                function.symbol == *name || function.name == *name || bare == Some(name)
+                function.symbol == *name || is_called(&function.name, name)
             };
             let all = (0..trace.functions().len()).filter(is_named);
             found.extend(all.map(FunctionId::from_index));

@@ -14,6 +14,7 @@ use clap::Args;
 use corehop::addressing::AddressingOptions;
 use corehop::console;
 use corehop::failure::Failure;
+use corehop::function_names::FunctionNames;
 use corehop::jobs::Jobs;
 use corehop::line::Lines;
 use corehop::machines;
@@ -42,11 +43,12 @@ Then:    corehop-lab characterize bank.trace --functions parse_sql,mysql_execute
 pub struct Arguments {
     /// Trace to characterize; default: the bundled sample (MariaDB under TPC-C)
     trace: Option<PathBuf>,
-    /// Functions to report, by name or symbol
+    /// Functions to report, by name or symbol, separated by commas; can be repeated
     ///
-    /// Default: the candidates for delegated calls.
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    functions: Vec<String>,
+    /// A comma within the brackets of a C++ name does not separate names. Default: the candidates
+    /// for delegated calls.
+    #[arg(long, value_name = "NAMES", value_parser = FunctionNames::parsed)]
+    functions: Vec<FunctionNames>,
     /// Number of functions to report with their gain, the best by the rule of thumb first
     ///
     /// With --functions, all of those are reported.
@@ -88,10 +90,17 @@ pub struct Arguments {
     json: bool,
 }
 
+impl Arguments {
+    /// The functions named.
+    fn functions(&self) -> Vec<String> {
+        FunctionNames::all(&self.functions)
+    }
+}
+
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.perf_script {
-        return profiler::run(path, &arguments.functions, arguments.json);
+        return profiler::run(path, &arguments.functions(), arguments.json);
     }
     arguments.jobs.keep_to()?;
     machines::tell_host([&*arguments.machine]);
@@ -155,7 +164,7 @@ fn functions(
     bar: &Bar,
 ) -> Result<Vec<FunctionId>, Failure> {
     if !arguments.functions.is_empty() {
-        return Ok(Subject::named(trace, &arguments.functions)?);
+        return Ok(Subject::named(trace, &arguments.functions())?);
     }
     let learning: Vec<RequestId> = train_test.training().collect();
     let rule = arguments.scope.rule();

@@ -26,8 +26,10 @@ pub fn run(path: &Path, functions: &[String], as_json: bool) -> Result<(), Failu
     let missing = functions.iter().zip(&found.within);
     if let Some((function, _)) = missing.into_iter().find(|(_, within)| **within == 0) {
         let message = format!("{name}: no sample lies in a call of '{function}'");
-        return Err(Failure::new(Exit::Usage, message)
-            .remedy("name it as `perf script` does, with or without its arguments"));
+        return Err(Failure::new(Exit::Usage, message).remedy(
+            "name it as `perf script` does, with or without its parameters; for MODULE:NAME \
+                     print the field `dso` too",
+        ));
     }
     let parts = parts(&found);
     match as_json {
