@@ -2,7 +2,9 @@
 
 use clap::Args;
 use corehop_measure::server::{Ready, Sign, UnderLoad, expression};
+use corehop_support::quantity::duration::seconds;
 use regex::Regex;
+use std::time::Duration;
 
 /// The options of a load.
 #[derive(Args)]
@@ -70,15 +72,16 @@ struct ReadyOptions {
     /// Default: the server is ready when one of its processes listens on a socket.
     #[arg(long, value_name = "PORT", requires = "load", help_heading = "Load")]
     ready_port: Option<u16>,
-    /// Time in seconds within which a server must become ready
+    /// Time within which a server must become ready, in seconds or such as 500ms or 2m
     #[arg(
         long,
-        value_name = "SECONDS",
-        default_value_t = 60,
+        value_name = "TIME",
+        default_value = "60",
+        value_parser = seconds,
         help_heading = "Load",
         hide_short_help = true
     )]
-    ready_within: u64,
+    ready_within: Duration,
 }
 
 impl LoadOptions {
@@ -104,7 +107,7 @@ impl ReadyOptions {
         };
         Ready {
             sign,
-            within_seconds: self.ready_within,
+            within: self.ready_within,
         }
     }
 }

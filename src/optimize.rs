@@ -45,7 +45,6 @@ use outcome::Outcome;
 use search::Here;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::time::Duration;
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -128,7 +127,7 @@ fn measure(
         fewest: 2,
         most: arguments.max_rounds,
         within_percent: arguments.within,
-        time: arguments.time_limit.map(Duration::from_secs),
+        time: arguments.time_limit,
     };
     let contestants = candidates.contestants(&entrants);
     let measured = Contest::new(setup, contestants)?.hold(&limits);

@@ -34,7 +34,7 @@ use crate::scope::Scope;
 use by_argument::ByArgument;
 use calls::{Calls, DelegationContext};
 use checks::{check_functions, machines_of};
-use choices::{BackendName, HopSites, ObjectiveName, Returns, StrategyName, seconds};
+use choices::{BackendName, HopSites, ObjectiveName, Returns, StrategyName};
 use clap::Args;
 use corehop_partitioner::checkpoint::Checkpoint;
 use corehop_partitioner::delegation::Delegate;
@@ -45,6 +45,7 @@ use corehop_partitioner::resamples::{Resample, resample};
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Settings, machine_list};
 use corehop_support::atomic_file::Output;
+use corehop_support::quantity::duration::seconds;
 use corehop_traces::{FunctionId, Trace};
 use delivery::Delivery;
 use finished_search::FinishedSearch;
@@ -195,13 +196,13 @@ pub struct Arguments {
         hide_short_help = true
     )]
     returns: Returns,
-    /// Time in seconds after which a search ends with the best result so far
+    /// Time after which a search ends with the best result so far, in seconds or such as 10m
     ///
     /// Ctrl-C does the same at any time. With --sweep or --fewer, the limit applies to each search.
     /// Default: no limit.
     #[arg(
         long,
-        value_name = "SECONDS",
+        value_name = "TIME",
         value_parser = seconds,
         help_heading = "Search"
     )]

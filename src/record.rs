@@ -6,6 +6,7 @@ use crate::failure::{Exit, Failure};
 use crate::recording::{self, CARRIED};
 use clap::Args;
 use corehop_recorder::{Options, SystemOptions};
+use corehop_support::quantity::size::{NoSize, Size, mebibytes};
 use std::path::PathBuf;
 
 /// Record the memory accesses of a server while it serves requests
@@ -73,16 +74,17 @@ pub struct Arguments {
     #[arg(long, help_heading = "Requests")]
     paused: bool,
 
-    /// Limit in MiB of the resident memory of server and recorder together
+    /// Limit of the resident memory of server and recorder together, in MiB or such as 2G
     ///
     /// If they exceed it, the recording and the server end. The trace has what came before.
     #[arg(
         long,
-        value_name = "MIB",
-        default_value_t = 4096,
+        value_name = "SIZE",
+        default_value = "4096",
+        value_parser = mebibytes,
         help_heading = "Recording"
     )]
-    memory_limit: u64,
+    memory_limit: Size,
 
     /// Compression level of zstd, from 1 (fastest) to 19 (smallest)
     #[arg(long, value_name = "LEVEL", default_value_t = 1, help_heading = "Recording",
@@ -156,11 +158,10 @@ pub struct Arguments {
           value_parser = clap::value_parser!(u32).range(1..=16))]
     guest_cpus: u32,
 
-    /// Memory of the virtual machine in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 1024, requires = "system",
-          help_heading = "Virtual machine", hide_short_help = true,
-          value_parser = clap::value_parser!(u64).range(128..=3072))]
-    guest_memory: u64,
+    /// Memory of the virtual machine, in MiB or such as 2G; from 128 MiB to 3 GiB
+    #[arg(long, value_name = "SIZE", default_value = "1024", requires = "system",
+          help_heading = "Virtual machine", hide_short_help = true, value_parser = guest_memory)]
+    guest_memory: Size,
 
     /// Replace an existing trace
     ///
@@ -173,6 +174,23 @@ pub struct Arguments {
     command: Vec<String>,
 }
 
+/// The text is not the memory of a virtual machine.
+#[derive(Debug, thiserror::Error)]
+enum NoGuestMemory {
+    #[error(transparent)]
+    Size(#[from] NoSize),
+    #[error("a virtual machine has 128 MiB to 3 GiB of memory")]
+    Range,
+}
+
+fn guest_memory(text: &str) -> Result<Size, NoGuestMemory> {
+    let size = mebibytes(text)?;
+    match (128..=3072).contains(&size.mebibytes()) {
+        true => Ok(size),
+        false => Err(NoGuestMemory::Range),
+    }
+}
+
 impl Arguments {
     fn options(&self) -> Options {
         Options {
@@ -182,7 +200,7 @@ impl Arguments {
             of: self.of,
             seed: self.seed,
             paused: self.paused,
-            memory_limit_mib: self.memory_limit,
+            memory_limit: self.memory_limit,
             compression_level: self.level,
             elision: !self.no_elision,
             preload: self.preload.clone(),
@@ -194,7 +212,7 @@ impl Arguments {
                 load: self.load.clone(),
                 copied: self.copy.clone(),
                 rootfs: self.rootfs.clone(),
-                memory_mib: self.guest_memory,
+                memory_mib: self.guest_memory.mebibytes(),
                 cpus: self.guest_cpus,
             }),
             plugins: CARRIED,

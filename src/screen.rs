@@ -15,8 +15,10 @@ use clap::Args;
 use corehop_measure::machine::counters;
 use corehop_measure::screening::{self, Bounds, Found, Screened, Setup, Subject, Verdict};
 use corehop_simulator::Machine;
+use corehop_support::quantity::duration::{NoDuration, seconds};
 use serde_json::{Value, json};
 use std::ffi::OsString;
+use std::time::Duration;
 
 /// Estimate in seconds whether a server is worth recording, by what it accesses under load
 ///
@@ -43,10 +45,10 @@ pub struct Arguments {
     #[arg(long, value_name = "PID", conflicts_with_all = ["load", "command"],
           value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
     pid: Option<u32>,
-    /// Duration in seconds of each of the two observations of --pid
-    #[arg(long, value_name = "SECONDS", default_value_t = 5, requires = "pid",
-          value_parser = clap::value_parser!(u32).range(1..=3600))]
-    seconds: u32,
+    /// Duration of each of the two observations of --pid, in seconds or such as 1m; 1 s to 1 h
+    #[arg(long, value_name = "TIME", default_value = "5", requires = "pid",
+          value_parser = observation)]
+    seconds: Duration,
     /// Machine whose L2 size and latencies apply: a bundled name, `host`, or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "host")]
     machine: String,
@@ -63,6 +65,23 @@ pub struct Arguments {
     command: Vec<OsString>,
 }
 
+/// The text is not the duration of an observation.
+#[derive(Debug, thiserror::Error)]
+enum NoObservation {
+    #[error(transparent)]
+    Duration(#[from] NoDuration),
+    #[error("an observation takes 1 s to 1 h")]
+    Range,
+}
+
+fn observation(text: &str) -> Result<Duration, NoObservation> {
+    let duration = seconds(text)?;
+    match (1.0..=3600.0).contains(&duration.as_secs_f64()) {
+        true => Ok(duration),
+        false => Err(NoObservation::Range),
+    }
+}
+
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     machines::tell_host([&*arguments.machine]);
@@ -77,7 +96,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         },
         (process, _) => Subject::Running {
             process: process.unwrap_or_default(),
-            seconds: f64::from(arguments.seconds),
+            seconds: arguments.seconds.as_secs_f64(),
         },
     };
     let found = screening::screen(&Setup {

@@ -1,8 +1,8 @@
 //! What a measurement that failed says to people, and what they can do about it.
 
 use super::{Exit, Failure};
-use corehop_measure::Error;
 use corehop_measure::server::Role;
+use corehop_measure::{Error, NoNumber};
 
 const ELSEWHERE: &str = "set TMPDIR to a folder that can be written to";
 
@@ -60,7 +60,17 @@ fn remedy(error: &Error) -> String {
         }
         Error::Ended { .. } => "it must run until corehop ends it",
         Error::ProgramFailed { .. } => "a server that does not exit needs a --load",
-        Error::NoThroughput { .. } => "make its group match the number of operations a second",
+        Error::NoThroughput { problem, .. } => match problem {
+            NoNumber::Ambiguous(_) => {
+                "let the load print numbers without separators of thousands and with a point \
+                 before decimals, as most programs do with LC_ALL=C"
+            }
+            NoNumber::Cut { .. } => {
+                "make its group match the whole number, such as ([0-9.,]+), or let the expression \
+                 also match what stands beside the number"
+            }
+            _ => "make its group match the number of operations a second",
+        },
         Error::NeverCalled { .. } => {
             "count a function that the load's requests enter, or use --throughput"
         }

@@ -73,11 +73,12 @@ pub struct Arguments {
     #[arg(long, visible_alias = "precision", value_name = "PERCENT",
           help_heading = "Measurement", value_parser = width)]
     pub(super) within: Option<f64>,
-    /// Maximum number of rounds with --within, even if the interval is still wider
-    #[arg(long, value_name = "NUMBER", requires = "within", default_value_t = 100,
-          help_heading = "Measurement", hide_short_help = true,
+    /// Maximum number of rounds, even if the interval is still wider than --within
+    ///
+    /// It also limits --rounds. Default: --rounds, or 100 with --within.
+    #[arg(long, value_name = "NUMBER", help_heading = "Measurement", hide_short_help = true,
           value_parser = clap::value_parser!(u32).range(2..=10_000))]
-    pub(super) max_rounds: u32,
+    pub(super) max_rounds: Option<u32>,
     /// Count calls of this function of the plan, on both sides, instead of loads
     ///
     /// The original then has the hooks too, but they only count.
@@ -125,6 +126,9 @@ pub struct Arguments {
     pub(super) command: Vec<OsString>,
 }
 
+/// With `--within`, unless `--max-rounds` says another number.
+const MOST_ROUNDS: u32 = 100;
+
 /// The text is not a gain.
 #[derive(Debug, thiserror::Error)]
 #[error("a gain is a number of percent, such as 2.5")]
@@ -140,11 +144,12 @@ fn percent(text: &str) -> Result<f64, NoPercent> {
 impl Arguments {
     /// When to end the rounds.
     pub(super) fn limits(&self) -> Limits {
+        let fewest = self.rounds.min(self.max_rounds.unwrap_or(u32::MAX));
         match self.within {
-            None => Limits::fixed(self.rounds),
+            None => Limits::fixed(fewest),
             Some(within_percent) => Limits {
-                fewest: self.rounds,
-                most: self.max_rounds.max(self.rounds),
+                fewest,
+                most: self.max_rounds.unwrap_or(MOST_ROUNDS.max(fewest)),
                 within_percent,
                 time: None,
             },

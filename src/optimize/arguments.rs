@@ -3,7 +3,10 @@
 use super::system_calls::{Wanted, wanted};
 use crate::load_options::{LoadOptions, width};
 use clap::Args;
+use corehop_support::quantity::duration::seconds;
+use corehop_support::quantity::size::{Size, mebibytes};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Record a server, search for plans, measure them, and keep what makes the server faster
 ///
@@ -47,26 +50,28 @@ pub struct Arguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 100, help_heading = "Recording",
           value_parser = clap::value_parser!(u64).range(2..))]
     pub(super) requests: u64,
-    /// Time limit of the recording in seconds, from the start of the server
+    /// Time limit of the recording from the start of the server, in seconds or such as 10m
     #[arg(
         long,
-        value_name = "SECONDS",
-        default_value_t = 600,
+        value_name = "TIME",
+        default_value = "600",
+        value_parser = seconds,
         help_heading = "Recording",
         hide_short_help = true
     )]
-    pub(super) record_within: u64,
-    /// Limit in MiB of the resident memory of server and recorder together
+    pub(super) record_within: Duration,
+    /// Limit of the resident memory of server and recorder together, in MiB or such as 2G
     ///
     /// If they exceed it while the server is recorded, the recording and the server end.
     #[arg(
         long,
-        value_name = "MIB",
-        default_value_t = 4096,
+        value_name = "SIZE",
+        default_value = "4096",
+        value_parser = mebibytes,
         help_heading = "Recording",
         hide_short_help = true
     )]
-    pub(super) memory_limit: u64,
+    pub(super) memory_limit: Size,
     /// Search this trace of the server instead of recording one
     #[arg(long, value_name = "TRACE", help_heading = "Recording")]
     pub(super) trace: Option<PathBuf>,
@@ -115,16 +120,17 @@ pub struct Arguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 20, help_heading = "Measurement",
           hide_short_help = true, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(super) max_rounds: u32,
-    /// Time in seconds of measuring after which no further round begins
+    /// Time of measuring after which no further round begins, in seconds or such as 10m
     ///
     /// Two rounds are measured in any case. Default: no limit.
     #[arg(
         long,
-        value_name = "SECONDS",
+        value_name = "TIME",
+        value_parser = seconds,
         help_heading = "Measurement",
         hide_short_help = true
     )]
-    pub(super) time_limit: Option<u64>,
+    pub(super) time_limit: Option<Duration>,
     /// Folder for the trace, the plan, the report, the result, and the script to start the server
     #[arg(
         short,

@@ -48,7 +48,7 @@ pub fn record(
         of: None,
         seed: 1,
         paused: under.load.is_some(),
-        memory_limit_mib: arguments.memory_limit,
+        memory_limit: arguments.memory_limit,
         compression_level: 1,
         elision: true,
         preload: None,
@@ -64,7 +64,7 @@ pub fn record(
         under,
         folder,
         scratch: scratch.path(),
-        deadline: Instant::now() + Duration::from_secs(arguments.record_within),
+        deadline: Instant::now() + arguments.record_within,
     };
     let recorded = recording::run_driven(options, &|recorded| driving.until_over(recorded));
     if interrupt::is_asked() {
@@ -141,7 +141,8 @@ impl Driving<'_> {
     }
 
     fn too_long(&self, recorded: &Recorded<'_>) -> Failure {
-        let (asked, seconds) = (self.arguments.requests, self.arguments.record_within);
+        let (asked, within) = (self.arguments.requests, self.arguments.record_within);
+        let seconds = within.as_secs_f64();
         let seen = recorded.requests();
         let message = format!("the server began {seen} requests of {asked} within {seconds} s");
         Failure::new(Exit::Server, message).remedy(format!(

@@ -5,7 +5,6 @@ use corehop_partitioner::backend::Backend;
 use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::strategy::Strategy;
-use std::time::Duration;
 
 /// How to search.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -115,18 +114,4 @@ impl ObjectiveName {
             ObjectiveName::Throughput => Objective::Throughput { connections },
         }
     }
-}
-
-/// The text is not a time limit.
-#[derive(Debug, thiserror::Error)]
-#[error("seconds are a number from 0 up")]
-pub struct NotSeconds;
-
-/// Reads a time limit, in seconds.
-pub fn seconds(text: &str) -> Result<Duration, NotSeconds> {
-    let seconds = text
-        .parse()
-        .ok()
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or(NotSeconds)
 }

@@ -4,6 +4,7 @@
 
 use crate::server::Role;
 use corehop_support::processes::NotInPath;
+use corehop_support::quantity::printed;
 use regex::Regex;
 use std::io;
 use std::path::PathBuf;
@@ -50,7 +51,7 @@ pub enum Error {
     #[error("the server was not ready within {seconds} s")]
     NotReady {
         /// How long it was waited for.
-        seconds: u64,
+        seconds: f64,
         /// What the server printed last.
         said: Vec<String>,
     },
@@ -140,6 +141,17 @@ pub enum NoNumber {
     /// What it matched is no throughput.
     #[error("{0:?} is not a number above 0")]
     NotPositive(String),
+    /// What it matched may be either of two numbers.
+    #[error(transparent)]
+    Ambiguous(printed::NoNumber),
+    /// It matched a part of a number.
+    #[error("it finds {found:?} within {longer:?}")]
+    Cut {
+        /// The part.
+        found: String,
+        /// The number.
+        longer: String,
+    },
 }
 
 impl Error {

@@ -10,6 +10,7 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Collects progress messages, and requests the end once a file exists.
 struct Watcher {
@@ -85,7 +86,7 @@ fn under_load(warm_up: u32) -> UnderLoad {
         prepare: None,
         ready: Ready {
             sign: Sign::Listens,
-            within_seconds: 1,
+            within: Duration::from_secs(1),
         },
         warm_up,
         throughput: Some(expression("rate ([0-9.]+)").unwrap()),

@@ -81,6 +81,6 @@ fn nothing_recorded(options: &Options, qemu_version: &str, memory: &Memory, over
 fn memory_limit(bytes: u64, options: &Options) -> Error {
     Error::MemoryLimit {
         bytes,
-        limit_mib: options.memory_limit_mib,
+        limit: options.memory_limit,
     }
 }

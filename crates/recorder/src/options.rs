@@ -1,6 +1,7 @@
 //! What to record, and how.
 
 use crate::plugin::CarriedPlugins;
+use corehop_support::quantity::size::Size;
 use std::path::PathBuf;
 
 /// What else is on the machine that is recorded.
@@ -33,8 +34,8 @@ pub struct Options {
     pub seed: u64,
     /// Record nothing until somebody starts it.
     pub paused: bool,
-    /// The resident memory that server and recorder may take together, in MiB.
-    pub memory_limit_mib: u64,
+    /// The resident memory that server and recorder may take together.
+    pub memory_limit: Size,
     /// Compression level of zstd.
     pub compression_level: i32,
     /// Leave out what follows from other accesses while recording; the trace has it all the same.

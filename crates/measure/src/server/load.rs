@@ -5,6 +5,7 @@ use super::role::Role;
 use crate::Error;
 use crate::error::NoNumber;
 use corehop_support::processes::{Process, end_with_this_process};
+use corehop_support::quantity::printed;
 use regex::Regex;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -36,7 +37,7 @@ pub fn expression(text: &str) -> Result<Regex, BadExpression> {
     }
 }
 
-/// The number in the last match; thousands may be separated by commas.
+/// The number in the last match, as programs print numbers (`corehop_support::quantity::printed`).
 pub(crate) fn number(expression: &Regex, output: &str) -> Result<f64, Error> {
     let failed = |problem| Error::NoThroughput {
         expression: expression.clone(),
@@ -44,13 +45,26 @@ pub(crate) fn number(expression: &Regex, output: &str) -> Result<f64, Error> {
         said: last_lines(output),
     };
     let last = expression.captures_iter(output).last();
-    let Some(number) = last.and_then(|captures| captures.get(1)) else {
+    let Some((whole, found)) = last.and_then(|found| found.get(0).zip(found.get(1))) else {
         return Err(failed(NoNumber::NoMatch));
     };
-    let number = number.as_str();
-    match number.replace(',', "").parse() {
-        Ok(value) if f64::is_finite(value) && value > 0.0 => Ok(value),
-        _ => Err(failed(NoNumber::NotPositive(number.into()))),
+    // What else the expression matches tells the number from what is around it.
+    let is_all = (whole.start() == found.start(), whole.end() == found.end());
+    let from = if is_all.0 { 0 } else { found.start() };
+    let to = if is_all.1 { output.len() } else { found.end() };
+    let (start, end) = (found.start() - from, found.end() - from);
+    if let Some(longer) = printed::cut_from(&output[from..to], start, end) {
+        return Err(failed(NoNumber::Cut {
+            found: found.as_str().into(),
+            longer: longer.into(),
+        }));
+    }
+    match printed::number(found.as_str()) {
+        Ok(value) if value > 0.0 => Ok(value),
+        Err(ambiguous @ printed::NoNumber::Ambiguous { .. }) => {
+            Err(failed(NoNumber::Ambiguous(ambiguous)))
+        }
+        _ => Err(failed(NoNumber::NotPositive(found.as_str().into()))),
     }
 }
 
@@ -117,6 +131,30 @@ mod tests {
         let expected = "([0-9.,]+) requests per second: the output has no match";
         assert_eq!(refused.to_string(), expected);
         assert_eq!(refused.said(), ["one", "two"]);
+    }
+
+    #[test]
+    fn a_number_that_may_be_another_is_refused_with_what_was_found() {
+        let of = |text: &str, output: &str| {
+            let refused = number(&expression(text).unwrap(), output).unwrap_err();
+            let said = refused.to_string();
+            said.strip_prefix(&format!("{text}: ")).unwrap().to_owned()
+        };
+        let ambiguous = of("([0-9.,]+) a second", "1,234 a second");
+        assert_eq!(ambiguous, "\"1,234\" may be 1234 or 1.234");
+        let cut = of("([0-9.]+) a second", "1,234.5 a second");
+        assert_eq!(cut, "it finds \"234.5\" within \"1,234.5\"");
+        let cut = of("rate: ([0-9.]+)", "rate: 1,234");
+        assert_eq!(cut, "it finds \"1\" within \"1,234\"");
+    }
+
+    #[test]
+    fn decimals_may_follow_a_comma() {
+        let found = |text: &str, output: &str| number(&expression(text).unwrap(), output).unwrap();
+        assert_eq!(found("([0-9.,]+) a second", "1.234,5 a second"), 1234.5);
+        assert_eq!(found("([0-9.,]+) a second", "12,5 a second"), 12.5);
+        // The comma is the expression's own.
+        assert_eq!(found("GET,([0-9.]+),", "GET,234.5,678"), 234.5);
     }
 
     #[test]

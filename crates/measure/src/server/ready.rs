@@ -19,8 +19,8 @@ const LISTENS: &str = "00010000";
 pub struct Ready {
     /// What says so.
     pub sign: Sign,
-    /// How many seconds a server may take to become ready.
-    pub within_seconds: u64,
+    /// How long a server may take to become ready.
+    pub within: Duration,
 }
 
 /// What says that a server is ready.
@@ -57,8 +57,8 @@ impl Ready {
         mut look: impl FnMut() -> Result<Vec<u32>, E>,
         said: impl Fn() -> String,
     ) -> Result<(), E> {
-        let seconds = self.within_seconds;
-        let deadline = Instant::now() + Duration::from_secs(seconds);
+        let seconds = self.within.as_secs_f64();
+        let deadline = Instant::now() + self.within;
         while !self.is_ready(&look()?) {
             if Instant::now() > deadline {
                 let said = last_lines(&said());

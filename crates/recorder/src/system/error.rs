@@ -68,7 +68,7 @@ impl Error {
             Error::File { .. } => {
                 "server, load, --copy and --rootfs name files to copy; each must be readable".into()
             }
-            Error::TooLarge { .. } => "add --guest-memory MIB, or name fewer files".into(),
+            Error::TooLarge { .. } => "raise --guest-memory, or name fewer files".into(),
             Error::Kernel { .. } => {
                 "name Debian's cloud kernel in COREHOP_GUEST_KERNEL (docs/guide/system.md)".into()
             }
