@@ -1,7 +1,7 @@
 //! The function that each request of a trace enters.
 
 use corehop_plan::Request;
-use corehop_traces::function_name::{ends_in, module_and_name};
+use corehop_traces::function_name::{ends_in, is_same, module_and_name};
 use corehop_traces::{Function, FunctionId, Trace};
 use std::path::Path;
 
@@ -11,9 +11,14 @@ pub(crate) fn request_function(trace: &Trace) -> Option<FunctionId> {
     let text = trace.header().request_at.as_str();
     let modules = trace.modules();
     let file_name = |path: &str| Path::new(path).file_name().map(ToOwned::to_owned);
+    let is_named = |module: &str, path: &str| file_name(module) == file_name(path);
     let is_in = |function: &Function, module: Option<&str>| {
         let path = &modules[function.module as usize].path;
-        module.is_none_or(|module| file_name(module) == file_name(path))
+        // The recording may have followed a link to it.
+        let is_known = |module: &&str| modules.iter().any(|known| is_named(module, &known.path));
+        module
+            .filter(is_known)
+            .is_none_or(|module| is_named(module, path))
     };
     let recorded = (0..).map(FunctionId).zip(trace.functions());
     let recorded = recorded.filter(|(function, _)| trace.call_meant(*function).is_none());
@@ -34,7 +39,7 @@ pub(crate) fn request_function(trace: &Trace) -> Option<FunctionId> {
                 None => (None, text),
             };
             only(&|f| f.symbol == name && is_in(f, module))
-                .or_else(|| only(&|f| f.name == name && is_in(f, module)))
+                .or_else(|| only(&|f| is_same(&f.name, name) && is_in(f, module)))
                 .or_else(|| only(&|f| ends_in(&f.name, name) && is_in(f, module)))
         }
     }

@@ -20,7 +20,7 @@ mod emit;
 mod error;
 mod hook;
 
-pub use analyse::{Analysis, Function, Refusal, STUB_SUFFIX};
+pub use analyse::{Analysis, Function, Refusal, STUB_SUFFIX, implementations};
 pub use apply::{InMemory, Patched, Verification, patch, patch_all, verify};
 pub use elf::Imports;
 pub use error::{Error, Unhookable};

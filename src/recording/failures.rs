@@ -70,9 +70,10 @@ impl From<Error> for Failure {
             error => {
                 let failure = explained(Failure::new(exit_of(&error), &error), remedy);
                 match error {
-                    Error::Marker(MarkerError::Ambiguous { choices, .. }) => {
-                        failure.choices(choices)
-                    }
+                    Error::Marker(
+                        MarkerError::Ambiguous { choices, .. }
+                        | MarkerError::Indirect { choices, .. },
+                    ) => failure.choices(choices),
                     _ => failure,
                 }
             }

@@ -3,6 +3,7 @@
 use crate::binaries::{marker, program};
 use crate::choice::TooMany;
 use crate::{system, tools, trace_file};
+use corehop_support::quantity::size::Size;
 use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
@@ -111,14 +112,14 @@ pub enum Error {
     },
     /// Server and recorder took too much memory; the trace is whole, if anything was recorded.
     #[error(
-        "server and recorder took {} MiB of memory, more than --memory-limit {limit_mib}",
+        "server and recorder took {} MiB of memory, more than --memory-limit {limit}",
         .bytes / MIB
     )]
     MemoryLimit {
         /// What they took.
         bytes: u64,
         /// What they were to take at most.
-        limit_mib: u64,
+        limit: Size,
     },
     /// The trace could not be written to its end.
     #[error("{source}")]

@@ -8,7 +8,7 @@ use crate::binaries::program::{self, Program};
 use crate::choice;
 use crate::control::{self, ControlSocket};
 use crate::ending::{finish_trace, unwritten};
-use crate::error::{Error, MIB, Stopped};
+use crate::error::{Error, Stopped};
 use crate::events::{Event, Observer, Warning};
 use crate::options::Options;
 use crate::session::driver::{self, Driver, Recorded};
@@ -57,7 +57,7 @@ impl Prepared {
         let program = program::find(&options.command[0])?;
         observer(Event::QemuFound(&tools.qemu));
         observer(Event::ReadingFunctions);
-        let marker = marker::resolve(&options.request_at, &program.resolved);
+        let marker = marker::resolve(&options.request_at, &program);
         observer(Event::FunctionsRead);
         let marker = marker?;
         observer(Event::MarkerFound(&marker));
@@ -97,7 +97,7 @@ impl Prepared {
             .map_err(|error| observer(Event::Warning(Warning::NoControlSocket(error))))
             .ok();
         let kernel = self.guest.as_ref().map(|guest| Arc::clone(guest.kernel()));
-        let modules = Modules::new(&self.program.resolved, kernel, Arc::clone(observer));
+        let modules = Modules::new(&self.program, kernel, Arc::clone(observer));
         let mut transcript = Transcript::new(writer, modules, Arc::clone(observer));
         let started = self.start().map_err(Stopped::Recording);
         let mut server = started.inspect_err(|_| trace_file::abandon(&options.output))?;
@@ -106,7 +106,7 @@ impl Prepared {
         let session = Session {
             memory: &self.memory,
             server: &mut server,
-            memory_limit_bytes: options.memory_limit_mib.saturating_mul(MIB),
+            memory_limit_bytes: options.memory_limit.bytes(),
             gauge: &mut gauge,
             control_socket: control_socket.as_ref(),
             must_end: &|| interrupts() > 0 || recorded.is_given_up(),

@@ -4,6 +4,7 @@
 //! What stands against a hook is an [`Obstacle`], what stands against the file a [`Refusal`].
 
 mod analysis;
+mod choosing;
 mod displaced;
 mod exits;
 mod functions;
@@ -14,6 +15,7 @@ mod sites;
 mod targets;
 
 pub use analysis::{Analysis, STUB_SUFFIX};
+pub use choosing::implementations;
 pub(crate) use displaced::{JUMP_SIZE, as_jump, encode, is_call, is_return, is_same};
 pub use functions::Function;
 pub(crate) use obstacle::Obstacle;

@@ -207,7 +207,10 @@ fn has_part(analysis: &Analysis, plan: &Plan) -> Result<(), NotMeant> {
     let resolved = path.canonicalize().ok();
     let names_it = |f: &&PlannedFunction| {
         let module = Path::new(&f.module);
-        module.file_name() == path.file_name() || resolved.as_deref() == Some(module)
+        let is_resolved = |file: &Path| resolved.as_deref() == Some(file);
+        module.file_name() == path.file_name()
+            || is_resolved(module)
+            || module.canonicalize().is_ok_and(|file| is_resolved(&file))
     };
     if plan.functions.iter().any(|f| same(&f.build_id, own)) {
         return Ok(());

@@ -3,11 +3,14 @@
 //!
 //! A name is looked for as the linker's symbol first, then as the whole demangled name, then as its
 //! last parts (`dispatch_command`, `Protocol::end_statement`). The first kind that matches counts,
-//! and a name that several functions bear is refused, because requests would be miscounted.
+//! and a name that several functions bear is refused, because requests would be miscounted. So is
+//! the name of an indirect function: at its address is what chooses an implementation, which only
+//! the loader calls.
 
 use super::binary::Binary;
+use super::program::Program;
 use corehop_symbolizer::{self as symbols, Symbol};
-use corehop_traces::function_name::{ends_in, module_and_name, without_parameters};
+use corehop_traces::function_name::{ends_in, is_same, module_and_name, without_parameters};
 use corehop_wire::ring::RequestMarker;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -58,6 +61,19 @@ pub enum Error {
         /// The functions, each as it can be named instead.
         choices: Vec<String>,
     },
+    /// Only the loader calls the code there.
+    #[error(
+        "--request-at: {name:?} of {path} is an indirect function (ifunc): only the loader calls \
+         the code there, to choose an implementation"
+    )]
+    Indirect {
+        /// The module.
+        path: PathBuf,
+        /// What was asked for.
+        name: String,
+        /// The implementations, each as it can be named instead.
+        choices: Vec<String>,
+    },
 }
 
 impl Error {
@@ -77,13 +93,22 @@ impl Error {
             }
             Error::Unknown { close, .. } => format!("did you mean {}?", close.join(", ")).into(),
             Error::Ambiguous { .. } => "name one of:".into(),
+            Error::Indirect { choices, .. } if choices.is_empty() => {
+                "name the implementation that serves requests, as MODULE:NAME or MODULE+0xOFFSET"
+                    .into()
+            }
+            Error::Indirect { .. } => {
+                "name the implementation that is chosen under QEMU, whose processor may be \
+                 another, one of:"
+                    .into()
+            }
         })
     }
 }
 
 /// Finds `text` (`NAME`, `MODULE:NAME`, `MODULE+0xOFFSET`, `syscalls`, `magic` or `magic:ID`) for
 /// the server `program`.
-pub fn resolve(text: &str, program: &Path) -> Result<RequestMarker, Error> {
+pub fn resolve(text: &str, program: &Program) -> Result<RequestMarker, Error> {
     match text {
         "syscalls" => return Ok(RequestMarker::SystemCalls),
         "magic" => return Ok(RequestMarker::NoOp { number: None }),
@@ -96,35 +121,93 @@ pub fn resolve(text: &str, program: &Path) -> Result<RequestMarker, Error> {
     if let Some((module, offset)) = text.rsplit_once("+0x")
         && let Ok(offset) = u64::from_str_radix(offset, 16)
     {
-        let path = module_path(module, program)?;
-        return at_offset(path, offset);
+        let file = File::of(module_path(module, program)?, program);
+        check_called(text, &file, offset, || symbols::of(&file.path))?;
+        return at_offset(file, offset);
     }
     let (path, name) = match module_and_name(text) {
         Some((module, name)) => (module_path(module, program)?, name),
-        None => (program.to_owned(), text),
+        None => (program.resolved.clone(), text),
     };
-    let functions = symbols::of(&path)?;
-    let offset = offset_of(name, &functions).map_err(|problem| problem.of(name, &path))?;
-    at_offset(path, offset)
+    let file = File::of(path, program);
+    let functions = symbols::of(&file.path)?;
+    let offset = offset_of(name, &functions).map_err(|problem| problem.of(name, &file.shown))?;
+    check_called(name, &file, offset, || Ok(functions))?;
+    at_offset(file, offset)
 }
 
-fn at_offset(path: PathBuf, offset: u64) -> Result<RequestMarker, Error> {
-    let Ok(binary) = Binary::read(&path) else {
-        return Err(Error::NotElf { path });
+/// A module's file.
+struct File {
+    /// As it is mapped.
+    path: PathBuf,
+    /// As people know it.
+    shown: PathBuf,
+}
+
+impl File {
+    fn of(path: PathBuf, program: &Program) -> File {
+        let shown = match path == program.resolved {
+            true => program.shown(),
+            false => path.clone(),
+        };
+        File { path, shown }
+    }
+}
+
+/// Refuses the entry of what chooses an implementation, which no request enters.
+fn check_called(
+    name: &str,
+    file: &File,
+    offset: u64,
+    functions: impl FnOnce() -> Result<Vec<Symbol>, symbols::Error>,
+) -> Result<(), Error> {
+    // What is no ELF file is refused where the offset is looked up.
+    let Ok(Some(entries)) = corehop_patcher::implementations(&file.path, offset) else {
+        return Ok(());
+    };
+    let functions = functions().unwrap_or_default();
+    let name_at = |entry: u64| {
+        let place = functions.binary_search_by_key(&entry, |function| function.offset);
+        place.map_or("", |place| &functions[place].name)
+    };
+    let lines = entries
+        .iter()
+        .map(|&entry| line_of(&file.shown, entry, name_at(entry)));
+    Err(Error::Indirect {
+        path: file.shown.clone(),
+        name: name.into(),
+        choices: lines.collect(),
+    })
+}
+
+/// A function as it can be named, and its name.
+fn line_of(path: &Path, offset: u64, name: &str) -> String {
+    let module = path.file_name().unwrap_or_default().to_string_lossy();
+    format!("{module}+{offset:#x}  {name}")
+        .trim_end()
+        .to_owned()
+}
+
+fn at_offset(file: File, offset: u64) -> Result<RequestMarker, Error> {
+    let Ok(binary) = Binary::read(&file.path) else {
+        return Err(Error::NotElf { path: file.shown });
     };
     let Some(file_offset) = binary.file_offset(offset) else {
-        return Err(Error::NoCode { path, offset });
+        return Err(Error::NoCode {
+            path: file.shown,
+            offset,
+        });
     };
-    let path = path.to_string_lossy().into_owned();
+    let path = file.path.to_string_lossy().into_owned();
     Ok(RequestMarker::At { path, file_offset })
 }
 
 /// The file that `module` names: the program itself, a path, a library where the loader looks, or
 /// a program in PATH, which the first one may execute.
-fn module_path(module: &str, program: &Path) -> Result<PathBuf, Error> {
+fn module_path(module: &str, program: &Program) -> Result<PathBuf, Error> {
     let named = |path: &Path| path.file_name().is_some_and(|name| name == module);
-    if named(program) {
-        return Ok(program.to_owned());
+    if named(&program.resolved) || named(&program.path) {
+        return Ok(program.resolved.clone());
     }
     let folders = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
     let standard = [
@@ -173,11 +256,9 @@ impl Problem<'_> {
                 close: close.into_iter().map(str::to_owned).collect(),
             },
             Problem::Ambiguous(choices) => {
-                let module = path.file_name().unwrap_or_default().to_string_lossy();
-                let lines = choices.iter().map(|function| {
-                    let (offset, name) = (function.offset, &function.name);
-                    format!("{module}+{offset:#x}  {name}")
-                });
+                let lines = choices
+                    .iter()
+                    .map(|function| line_of(path, function.offset, &function.name));
                 Error::Ambiguous {
                     path: file,
                     name,
@@ -190,7 +271,7 @@ impl Problem<'_> {
 
 fn offset_of<'a>(name: &str, functions: &'a [Symbol]) -> Result<u64, Problem<'a>> {
     let is_symbol = |f: &Symbol| f.symbol == name || f.aliases.iter().any(|alias| alias == name);
-    let is_name = |f: &Symbol| f.name == name;
+    let is_name = |f: &Symbol| is_same(&f.name, name);
     let is_base = |f: &Symbol| ends_in(&f.name, name);
     let kinds: [&dyn Fn(&Symbol) -> bool; 3] = [&is_symbol, &is_name, &is_base];
     for is_match in kinds {

@@ -66,6 +66,25 @@ pub struct Program {
     pub resolved: PathBuf,
 }
 
+impl Program {
+    /// The file as people know it: where it was named by a link with another name, as Debian's
+    /// redis-server is one to redis-check-rdb, the link.
+    pub fn shown(&self) -> PathBuf {
+        let Some(name) = self.path.file_name() else {
+            return self.resolved.clone();
+        };
+        let folder = match self.path.parent() {
+            Some(folder) if folder.as_os_str().is_empty() => Path::new(".").canonicalize(),
+            Some(folder) => folder.canonicalize(),
+            None => return self.resolved.clone(),
+        };
+        match folder {
+            Ok(folder) if self.resolved.file_name() != Some(name) => folder.join(name),
+            _ => self.resolved.clone(),
+        }
+    }
+}
+
 /// Finds the program `name` the way a shell does.
 pub fn find(name: &str) -> Result<Program, Error> {
     let named = corehop_support::processes::find(name.as_ref())?;

@@ -5,6 +5,7 @@
 
 use super::functions::{self, Functions, Wanted};
 use crate::binaries::binary::Binary;
+use crate::binaries::program::Program;
 use crate::events::Observer;
 use crate::system::Kernel;
 use corehop_traces::{Error, Function, FunctionId, Module, Writer};
@@ -16,6 +17,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// All modules of one recording.
 pub struct Modules {
+    /// The server's program as it is mapped, and as people know it.
+    program: (PathBuf, PathBuf),
     loaded: Vec<Loaded>,
     /// What is mapped where, in the order in which it was met.
     ranges: Vec<Mapped>,
@@ -31,6 +34,8 @@ pub struct Modules {
 }
 
 struct Loaded {
+    /// The file as it is mapped.
+    file: PathBuf,
     module: Module,
     /// Its number in the trace, once it is there.
     number: Option<u32>,
@@ -62,10 +67,11 @@ impl Modules {
     /// Knows none yet. Only `program`, what else the server executes ([`Modules::begins`]), and the
     /// libraries that these are loaded with can be patched. `kernel` is what the module has of
     /// which no file says anything.
-    pub fn new(program: &Path, kernel: Option<Arc<Kernel>>, observer: Observer) -> Modules {
+    pub fn new(program: &Program, kernel: Option<Arc<Kernel>>, observer: Observer) -> Modules {
         let at_once = kernel.is_none();
-        let (wanted, read) = functions::reader(program.to_owned(), kernel, observer);
+        let (wanted, read) = functions::reader(program.resolved.clone(), kernel, observer);
         Modules {
+            program: (program.resolved.clone(), program.shown()),
             loaded: Vec::new(),
             ranges: Vec::new(),
             wanted,
@@ -79,6 +85,7 @@ impl Modules {
     /// Knows none yet, and never looks into a file: modules have no build id and no functions.
     pub fn unread() -> Modules {
         Modules {
+            program: Default::default(),
             loaded: Vec::new(),
             ranges: Vec::new(),
             wanted: channel().0,
@@ -125,9 +132,8 @@ impl Modules {
             .as_ref()
             .and_then(|binary| binary.load_bias(mapping.start, mapping.file_offset, size_bytes));
         let load_bias = bias.unwrap_or(mapping.start.wrapping_sub(mapping.file_offset));
-        let known = |known: &Loaded| {
-            (&known.module.path, known.module.load_bias) == (&mapping.path, load_bias)
-        };
+        let file = Path::new(&mapping.path);
+        let known = |known: &Loaded| (&*known.file, known.module.load_bias) == (file, load_bias);
         if let Some(place) = self.loaded.iter().position(known) {
             return Ok(place);
         }
@@ -136,14 +142,20 @@ impl Modules {
             (Some(bias), Some((start, end))) => (bias.wrapping_add(start), bias.wrapping_add(end)),
             _ => (mapping.start, mapping.end),
         };
+        let (mapped, shown) = &self.program;
+        let path = match shown.to_str() {
+            Some(shown) if file == mapped => shown.to_owned(),
+            _ => mapping.path.clone(),
+        };
         let module = Module {
-            path: mapping.path.clone(),
+            path,
             build_id: binary.map(|binary| binary.build_id).unwrap_or_default(),
             load_bias,
             start,
             end,
         };
         self.loaded.push(Loaded {
+            file: file.into(),
             module,
             number: None,
             functions: None,
@@ -157,15 +169,19 @@ impl Modules {
 
     /// The number of a module in the trace, which has it from now on.
     fn number(&mut self, place: usize, writer: &mut Writer) -> Result<u32, Error> {
-        let Loaded { module, number, .. } = &mut self.loaded[place];
+        let Loaded {
+            file,
+            module,
+            number,
+            ..
+        } = &mut self.loaded[place];
         if let Some(number) = number {
             return Ok(*number);
         }
         let new = writer.module(module)?;
         *number = Some(new);
         // The thread outlives this sender, if there is one.
-        let path = module.path.clone().into();
-        let _ = self.wanted.send(Wanted::Functions(path));
+        let _ = self.wanted.send(Wanted::Functions(file.clone()));
         self.asked.push_back(place);
         Ok(new)
     }
