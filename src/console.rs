@@ -7,8 +7,9 @@
 
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
-use clap::Args;
+use clap::{Args, ColorChoice, ValueEnum};
 use indicatif::ProgressDrawTarget;
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,6 +25,31 @@ pub struct Verbosity {
     /// Print each stage and its duration on standard error, and results in detail
     #[arg(short, long, global = true)]
     verbose: bool,
+    /// When to print help and errors of the command line in bold or in color
+    ///
+    /// `auto` does so on a terminal, unless NO_COLOR is set. Results have no colors.
+    #[arg(long, global = true, value_enum, value_name = "WHEN", hide_short_help = true,
+          default_value_t = ColorChoice::Auto)]
+    color: ColorChoice,
+}
+
+/// What `--color` says on a command line that has not been read yet: reading it may print help.
+pub fn color_of(words: &[OsString]) -> ColorChoice {
+    let own = words.iter().map_while(|word| match word.to_str() {
+        Some("--") => None,
+        word => Some(word.unwrap_or_default()),
+    });
+    let own: Vec<&str> = own.collect();
+    let values = own
+        .iter()
+        .enumerate()
+        .filter_map(|(place, word)| match *word {
+            "--color" => own.get(place + 1).copied(),
+            _ => word.strip_prefix("--color="),
+        });
+    let last = values.last();
+    let choice = last.and_then(|value| ColorChoice::from_str(value, false).ok());
+    choice.unwrap_or_default()
 }
 
 impl Verbosity {

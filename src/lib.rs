@@ -55,6 +55,7 @@ pub mod scope;
 mod screen;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -139,7 +140,7 @@ pub fn run() -> ExitCode {
         command,
         verbosity,
         config: _,
-    } = Cli::parse_from(words);
+    } = parsed(words);
     verbosity.keep_to();
     // A recording outlives whoever watches it, and the server a recording that has no room left.
     match command {
@@ -177,6 +178,13 @@ pub fn run() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failed(&failure),
     }
+}
+
+/// The command line as `C` has it, with help and errors colored as it says; they end the process.
+pub fn parsed<C: Parser>(words: Vec<OsString>) -> C {
+    let mut definition = C::command().color(console::color_of(&words));
+    let matches = definition.get_matches_from_mut(words);
+    C::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut definition).exit())
 }
 
 /// Prints why a command failed, with the remedy.
@@ -223,10 +231,65 @@ mod tests {
             "corehop partition --delegate 1 --elsewhere 2",
             "corehop run --or-unhooked --plan plan.toml -- server",
             "corehop optimize --anyway --load drive -- server",
+            "corehop record -o t --request-at f --memory-limit 3000 -- server",
+            "corehop optimize --record-within 60 --time-limit 600 --load drive -- server",
+            "corehop partition --cores 2 --time-limit 0.1",
+            "corehop screen --pid 1 --seconds 3",
         ] {
             let parsed = Cli::try_parse_from(words.split(' '));
             assert!(parsed.is_ok(), "{words}: {}", parsed.err().unwrap());
         }
+    }
+
+    #[test]
+    fn sizes_and_times_have_units_everywhere() {
+        for words in [
+            "corehop record -o t --request-at f --memory-limit 2G -- server",
+            "corehop record -o t --request-at f --system --guest-memory 1.5GiB -- server",
+            "corehop optimize --memory-limit 512M --record-within 10m --load drive -- server",
+            "corehop optimize --time-limit 1h --ready-within 500ms --load drive -- server",
+            "corehop measure --plan p --ready-within 2m --max-rounds 3 --load drive -- server",
+            "corehop partition --cores 2 --time-limit 250ms",
+            "corehop screen --pid 1 --seconds 2s --color never",
+        ] {
+            let parsed = Cli::try_parse_from(words.split(' '));
+            assert!(parsed.is_ok(), "{words}: {}", parsed.err().unwrap());
+        }
+        for (words, said) in [
+            (
+                "corehop record -o t --request-at f --memory-limit 2GB -- server",
+                "write G or GiB",
+            ),
+            (
+                "corehop record -o t --request-at f --system --guest-memory 4G -- server",
+                "128 MiB to 3 GiB of memory",
+            ),
+            ("corehop screen --pid 1 --seconds 500ms", "takes 1 s to 1 h"),
+            (
+                "corehop partition --cores 2 --time-limit 1,5",
+                "such as 250ms or 10m",
+            ),
+        ] {
+            let refused = Cli::try_parse_from(words.split(' ')).err().unwrap();
+            assert!(refused.to_string().contains(said), "{refused}");
+        }
+    }
+
+    #[test]
+    fn the_color_of_errors_is_known_before_they_are_printed() {
+        let of = |words: &str| {
+            console::color_of(&words.split(' ').map(OsString::from).collect::<Vec<_>>())
+        };
+        assert_eq!(of("corehop info t"), clap::ColorChoice::Auto);
+        assert_eq!(of("corehop info t --color never"), clap::ColorChoice::Never);
+        assert_eq!(
+            of("corehop --color=never info --color=always"),
+            clap::ColorChoice::Always
+        );
+        assert_eq!(
+            of("corehop run -- ls --color=always"),
+            clap::ColorChoice::Auto
+        );
     }
 
     #[test]

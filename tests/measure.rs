@@ -292,6 +292,33 @@ fn a_slower_server_has_an_exit_code_of_its_own_and_wide_intervals_say_nothing() 
         &["--rounds", "2", "--within", "2"],
     );
     assert_eq!(narrow, ("verdict     faster: +20.0 %".into(), Some(0)));
+    // It needs no --within, and limits --rounds.
+    let limited = measured("100 80 81 101", &["--max-rounds", "2"]);
+    assert_eq!(limited, slower);
+}
+
+#[test]
+fn a_number_of_the_load_that_may_be_another_is_refused() {
+    let folder = folder();
+    for (printed, expression, said) in [
+        (
+            "1,234",
+            "([0-9.,]+) a second",
+            "\"1,234\" may be 1234 or 1.234",
+        ),
+        (
+            "1,234.5",
+            "([0-9.]+) a second",
+            "it finds \"234.5\" within \"1,234.5\"",
+        ),
+    ] {
+        let load = format!("echo {printed} a second");
+        let arguments = ["--rounds", "2", "--load", &load, "--throughput", expression];
+        let output = measure(folder.path(), &arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.contains(said) && told.contains("remedy:"), "{told}");
+    }
 }
 
 #[test]

@@ -5,7 +5,14 @@ use corehop_lab::characterize::perf_script::read;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let functions = ["parse_sql", "f"].map(str::to_owned);
+    let functions = [
+        "parse_sql",
+        "f",
+        "(anonymous namespace)::parse",
+        "Map<int, char>::get",
+        "x.so:Parser::operator()",
+    ];
+    let functions = functions.map(str::to_owned);
     let Ok(found) = read(bytes, "fuzzed", &functions) else {
         return;
     };

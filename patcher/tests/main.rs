@@ -3,6 +3,7 @@
 mod batched;
 mod by_argument;
 mod carrier;
+mod choosing;
 mod cohorts;
 mod decides;
 mod delegation;

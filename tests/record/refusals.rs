@@ -133,6 +133,83 @@ fn a_name_that_two_functions_have_is_refused_with_the_choices() {
 }
 
 #[test]
+fn an_indirect_function_is_refused_with_its_implementations() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let source = r#"
+static volatile int sink;
+static int serve_wide(int x) { sink += x; return x + 1; }
+static int serve_narrow(int x) { sink -= x; return x + 2; }
+static int (*choose(void))(int) {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") ? serve_wide : serve_narrow;
+}
+int serve(int) __attribute__((ifunc("choose")));
+int main(void) {
+    for (int i = 0; i < 5; i++) serve(i);
+    return 0;
+}"#;
+    compile(here, "server", source, &[]);
+    let refused = |marker: &str| {
+        let arguments = ["--request-at", marker, "--", "./server"];
+        let (exit, said) = run(&mut in_folder(here, &arguments));
+        assert_eq!(exit, Some(3), "{said}");
+        let names = ["serve_wide", "serve_narrow"];
+        let lines = names.map(|name| said.lines().find(|line| line.ends_with(name)));
+        lines.map(|line| line.unwrap_or_else(|| panic!("{said}")).trim().to_owned())
+    };
+    let choices = refused("serve");
+    assert_eq!(refused("choose"), choices);
+    // One of them is what the requests enter.
+    let begun = choices.map(|choice| {
+        let place = choice.split_whitespace().next().unwrap().to_owned();
+        let arguments = ["--force", "--request-at", &place, "--", "./server"];
+        run(&mut in_folder(here, &arguments)).0 == Some(0)
+    });
+    assert_eq!(begun.iter().filter(|is_begun| **is_begun).count(), 1);
+    let trace = corehop_traces::Trace::open(&here.join("trace")).unwrap();
+    assert_eq!(trace.requests().len(), 5);
+}
+
+#[test]
+fn a_program_is_shown_by_the_link_that_was_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    compile(here, "behind", SERVER, &[]);
+    std::os::unix::fs::symlink("behind", here.join("server")).unwrap();
+    std::fs::hard_link(here.join("behind"), here.join("second")).unwrap();
+    for name in ["server", "second"] {
+        let arguments = [
+            "--force",
+            "--request-at",
+            "serve_two",
+            "--",
+            &format!("./{name}"),
+        ];
+        let (exit, said) = run(&mut in_folder(here, &arguments));
+        assert_eq!(exit, Some(0), "{said}");
+        let trace = corehop_traces::Trace::open(&here.join("trace")).unwrap();
+        let path = here.canonicalize().unwrap().join(name);
+        let modules = trace.modules().iter();
+        let programs: Vec<&str> = modules
+            .map(|module| &*module.path)
+            .filter(|module| module.starts_with(here.to_str().unwrap()))
+            .collect();
+        assert_eq!(programs, [path.to_str().unwrap()]);
+        let is_served = |f: &&corehop_traces::Function| f.name == "serve_two";
+        let served = trace.functions().iter().find(is_served).unwrap();
+        let obstacle = served.unpatchable.as_deref().unwrap_or_default();
+        assert!(!obstacle.contains("after the start"), "{obstacle}");
+    }
+    // Both names find the function.
+    for marker in ["server:serve_two", "behind:serve_two"] {
+        let arguments = ["--force", "--request-at", marker, "--", "./server"];
+        let (exit, said) = run(&mut in_folder(here, &arguments));
+        assert_eq!(exit, Some(0), "{said}");
+    }
+}
+
+#[test]
 fn a_qemu_that_takes_no_plugin_of_ours_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();

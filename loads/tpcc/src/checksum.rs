@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::population::loaded_size;
 use crate::schema::TABLES;
 use clap::Args;
+use corehop_support::quantity::duration::seconds;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,9 +18,9 @@ use std::time::Duration;
 pub struct Arguments {
     #[command(flatten)]
     server: Server,
-    /// Seconds after which a single statement is given up
-    #[arg(long, value_name = "S", default_value_t = 300)]
-    max_seconds: u64,
+    /// Time after which a single statement is given up, in seconds or such as 5m
+    #[arg(long, value_name = "TIME", default_value = "300", value_parser = seconds)]
+    max_seconds: Duration,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -41,7 +42,7 @@ struct Contents {
 /// # Errors
 /// Where the tables are not there.
 pub fn print(arguments: &Arguments) -> Result<(), Error> {
-    let patience = Duration::from_secs(arguments.max_seconds);
+    let patience = arguments.max_seconds;
     let database = &arguments.server.database;
     let mut session = arguments.server.connect(Some(database), patience)?;
     loaded_size(&mut session, &arguments.server)?;

@@ -7,6 +7,7 @@ use crate::connection::Server;
 use crate::error::Error;
 use crate::population::loaded_size;
 use clap::Args;
+use corehop_support::quantity::duration::seconds;
 use std::time::Duration;
 
 /// The command line of `check`.
@@ -14,9 +15,9 @@ use std::time::Duration;
 pub struct Arguments {
     #[command(flatten)]
     server: Server,
-    /// Seconds after which a single statement is given up
-    #[arg(long, value_name = "S", default_value_t = 300)]
-    max_seconds: u64,
+    /// Time after which a single statement is given up, in seconds or such as 5m
+    #[arg(long, value_name = "TIME", default_value = "300", value_parser = seconds)]
+    max_seconds: Duration,
 }
 
 /// Clauses, and queries for the number of violations.
@@ -103,7 +104,7 @@ const CUSTOMER_TURNOVER: &str = "
 /// # Errors
 /// [`Error::Inconsistent`] for the first that does not.
 pub fn check(arguments: &Arguments) -> Result<(), Error> {
-    let patience = Duration::from_secs(arguments.max_seconds);
+    let patience = arguments.max_seconds;
     let database = &arguments.server.database;
     let mut session = arguments.server.connect(Some(database), patience)?;
     loaded_size(&mut session, &arguments.server)?;

@@ -27,7 +27,7 @@ pub enum Error {
     TimeLimit {
         done: u64,
         wanted: u64,
-        seconds: u64,
+        seconds: f64,
     },
     #[error("clause {clause} does not hold for {violations} rows; the server lost or broke data")]
     Inconsistent {

