@@ -183,7 +183,8 @@ pub fn run() -> ExitCode {
 /// The command line as `C` has it, with help and errors colored as it says; they end the process.
 pub fn parsed<C: Parser>(words: Vec<OsString>) -> C {
     let mut definition = C::command().color(console::color_of(&words));
-    let matches = definition.get_matches_from_mut(words);
+    let matches = definition.try_get_matches_from_mut(words);
+    let matches = matches.unwrap_or_else(|error| error.exit());
     C::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut definition).exit())
 }
 
