@@ -1,9 +1,9 @@
 //! Experiments on servers and traces that gained nothing that was proven, or are not needed to make
 //! a server faster: the theses' measurements, kept with their commands and tests.
 //!
-//! [`characterize`] classifies the lines of functions before their calls are delegated. [`pollution`]
-//! confines pages to a part of each L2. The program of this crate, `corehop-lab`, runs them, and
-//! sweeps of many traces.
+//! [`characterize`] classifies the lines of functions before their calls are delegated.
+//! [`pollution`] confines pages to a part of each L2. The program of this crate, `corehop-lab`,
+//! runs them, and sweeps of many traces.
 
 #![forbid(unsafe_code)]
 

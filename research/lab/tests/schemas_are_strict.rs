@@ -21,7 +21,7 @@ fn all() -> Vec<(String, Value)> {
     named.collect()
 }
 
-/// Calls `look` with the keys of each object that a part of a schema describes, and where it stands.
+/// Calls `look` with each part of a schema that describes an object, and where it stands.
 fn walk(part: &Value, place: &str, look: &mut dyn FnMut(&Value, &str)) {
     match part {
         Value::Object(keys) => {

@@ -1,9 +1,9 @@
 //! Both ways to wait for a lock beside a simulation of the same program.
 //!
-//! A simulation says its throughput with a standard error. Where the formula is exact, it lies within
-//! four of them: by chance one comparison in a thousand would not (Student's distribution with 19
-//! degrees of freedom), and the seed is fixed. Where it is an approximation, the test says how far
-//! off it is.
+//! A simulation says its throughput with a standard error. Where the formula is exact, it lies
+//! within four of them: by chance one comparison in a thousand would not (Student's distribution
+//! with 19 degrees of freedom), and the seed is fixed. Where it is an approximation, the test says
+//! how far off it is.
 
 use crate::events::{Measured, equal};
 use crate::locking::Locking;

@@ -2,7 +2,7 @@
 //!
 //! The lines of a page are 64 sets in a row. Whoever chooses where pages are in physical memory
 //! chooses these sets, so an experiment may give each page those of another. Only the L2s know of
-//! it: L1s and the L3 place lines as ever. A map is asked once for each line, when it is registered.
+//! it: L1s and the L3 place lines as ever. A map is asked once a line, when it is registered.
 
 use std::fmt;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use crate::report::observer::Observer;
 /// It is told of every miss and what follows from it. References that hit an L1 in any case are not
 /// simulated, so it may not be told of them.
 pub trait Watch: Observer + Default + Send {
-    /// The next lines, in the order of their ids, have these line numbers (addresses divided by 64).
+    /// The next lines, in the order of their ids, have these numbers (addresses divided by 64).
     fn register(&mut self, numbers: impl Iterator<Item = u64>);
 
     /// What came up to here does not count.

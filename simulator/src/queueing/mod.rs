@@ -2,8 +2,8 @@
 //!
 //! Connections that wait for an answer before they ask again are the customers of a closed queueing
 //! network: a core, or several equal ones, is a station, and what passes between an answer and the
-//! next request is a delay ([`Network`]). [`solve`] is exact mean value analysis of such networks, and
-//! [`asymptotic`] is what no network of these demands exceeds.
+//! next request is a delay ([`Network`]). [`solve`] is exact mean value analysis of such networks,
+//! and [`asymptotic`] is what no network of these demands exceeds.
 //!
 //! `docs/reference/utilisation.md` has the formulas, their sources and their assumptions.
 

@@ -20,8 +20,8 @@ pub struct PageUse {
     pub l2_misses: u64,
 }
 
-/// Replays `trace` in one setting, in one pass over it, with each of these buffers in turn, and says
-/// of each replay what every page of the trace references of the L2s and misses there.
+/// Replays `trace` in one setting, in one pass over it, with each of these buffers in turn, and
+/// says of each replay what every page of the trace references of the L2s and misses there.
 ///
 /// # Errors
 /// As [`corehop_simulator::replay_all`].
