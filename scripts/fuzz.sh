@@ -14,7 +14,7 @@ for corpus in trace ring transcript lackey drmemtrace perf_script plan machine e
 done
 cp seeds/small.trace corpus/trace/
 cp seeds/small.lackey corpus/lackey/
-cp seeds/small.drmemtrace corpus/drmemtrace/
+cp seeds/small.drmemtrace* corpus/drmemtrace/
 cp seeds/small.perf corpus/perf_script/
 cp ../configs/machines/*.toml corpus/machine/
 cp ../crates/plan/tests/snapshots/*.snap corpus/plan/

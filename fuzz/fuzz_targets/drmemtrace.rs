@@ -1,5 +1,5 @@
-//! Any bytes are either drmemtrace's records, which then are a sound trace that writes and reads
-//! back as the same records, or refused.
+//! Any bytes are either drmemtrace's records, packed or not, which then are a sound trace that
+//! writes and reads back as the same records, or refused.
 #![no_main]
 
 use corehop_traces::convert::{Options, drmemtrace};

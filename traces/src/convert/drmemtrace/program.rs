@@ -284,15 +284,27 @@ fn hexadecimal(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    const MODULES: &str = "Module Table: version 5, count 4\n\
-        Columns: id, containing_id, start, end, entry, offset, preferred_base, (custom fields), path\n  \
-        0,   0, 0x00007f0000001000, 0x00007f0000002000, 0x00007f0000001040, 0000000000001000, 0x0000000000001000, v#1,0, /usr/bin/bank\n  \
-        1,   0, 0x00007f0000002000, 0x00007f0000004000, 0x00007f0000001040, 0000000000002000, 0x0000000000002000, v#1,0, /usr/bin/bank\n  \
-        2,   2, 0x0000000000400000, 0x0000000000401000, 0x0000000000000000, 0000000000000000, 0x0000000000400000, v#1,0, [vdso]\n";
+    /// A list of modules with these lines, each `id, containing_id, start, end, entry, offset,
+    /// preferred_base, path`.
+    fn listed(lines: &[&str]) -> String {
+        let columns = "id, containing_id, start, end, entry, offset, preferred_base, path";
+        let count = lines.len();
+        let lines = lines.join("\n");
+        format!("Module Table: version 5, count {count}\nColumns: {columns}\n{lines}\n")
+    }
 
     #[test]
     fn parts_of_a_file_are_one_module_with_its_bias() {
-        let modules = modules(MODULES).unwrap();
+        let bank = |id, start, end, base| {
+            let start = format!("0x7f000000{start:04x}, 0x7f000000{end:04x}");
+            format!("{id}, 0, {start}, 0x7f0000001040, {base:x}, {base:#x}, /usr/bin/bank")
+        };
+        let text = listed(&[
+            &bank(0, 0x1000, 0x2000, 0x1000),
+            &bank(1, 0x2000, 0x4000, 0x2000),
+            "2, 2, 0x400000, 0x401000, 0x0, 0, 0x400000, [vdso]",
+        ]);
+        let modules = modules(&text).unwrap();
         let told = |of: &ProgramModule| {
             let module = &of.module;
             (

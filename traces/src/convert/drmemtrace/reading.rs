@@ -292,21 +292,17 @@ impl Reading<'_> {
 
     /// Has the trace say on which CPU the thread goes on, where that is news.
     fn tell_cpu(&mut self, thread: usize) -> Result<(), Fault> {
-        let of = self.threads.of(thread);
-        let Some(cpu) = of.new_cpu.take() else {
+        let Some((cpu, has_moved)) = self.threads.news_of_cpu(thread) else {
             return Ok(());
         };
-        let before = of.told_cpu.replace(cpu);
-        if before == Some(cpu) || !of.is_told_apart {
-            return Ok(());
-        }
+        let of = self.threads.of(thread);
         let on = OnCpu {
             process_id: of.process,
             os_thread_id: of.number,
             since: 0,
             cpu,
         };
-        self.assembler.goes_on(on, before.is_some())
+        self.assembler.goes_on(on, has_moved)
     }
 
     /// Instructions that follow the one before, up to eight, of which only the sizes are told.

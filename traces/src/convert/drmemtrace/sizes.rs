@@ -40,7 +40,10 @@ impl Unsized {
 /// Whether the bytes are one of `fxsave`, `fxrstor`, `xsave`, `xrstor`, `xsaveopt`, `xsavec`,
 /// `xsaves` and `xrstors`.
 fn is_save_or_restore(bytes: &[u8]) -> bool {
-    let is_prefix = |byte: &u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64..=0x67 | 0xf0 | 0xf2 | 0xf3);
+    let is_prefix = |byte: &u8| {
+        let is_segment = matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x64 | 0x65);
+        is_segment || matches!(byte, 0x40..=0x4f | 0x66 | 0x67 | 0xf0 | 0xf2 | 0xf3)
+    };
     let prefixes = bytes.iter().take_while(|byte| is_prefix(byte)).count();
     let [0x0f, opcode, operands, ..] = bytes[prefixes..] else {
         return false;

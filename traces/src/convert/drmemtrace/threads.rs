@@ -8,6 +8,7 @@
 use super::functions::Calling;
 use crate::ThreadId;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// Linux numbers no process so high, or higher.
 const BEYOND_PROCESSES: u32 = 1 << 22;
@@ -16,8 +17,8 @@ const BEYOND_PROCESSES: u32 = 1 << 22;
 pub(super) struct Thread {
     pub(super) process: u32,
     pub(super) number: u32,
-    /// Whether the two are those of no other thread.
-    pub(super) is_told_apart: bool,
+    /// The file's number.
+    whole: u64,
     /// Its number in the trace, once it has done something.
     pub(super) id: Option<ThreadId>,
     /// The last instruction: its address and size, which is 0 where there was none.
@@ -34,9 +35,8 @@ pub(super) struct Thread {
     pub(super) has_aborted: bool,
     /// What the next markers tell of.
     pub(super) function: u64,
-    /// On which CPU it goes on, and on which the trace was told that it is.
+    /// On which CPU it goes on.
     pub(super) new_cpu: Option<u16>,
-    pub(super) told_cpu: Option<u16>,
     /// The part of the run that was traced.
     pub(super) window: Option<u64>,
     /// A cache has filtered what is told of it.
@@ -52,6 +52,9 @@ pub(super) struct Threads {
     /// The trace's numbers of processes, and whose they are.
     processes: HashMap<u64, u32>,
     owners: HashMap<u32, u64>,
+    /// By the trace's numbers of a process and a thread, whose they are, and on which CPU the trace
+    /// was told that it is.
+    on_cpus: HashMap<(u32, u32), (u64, u16)>,
 }
 
 impl Threads {
@@ -60,12 +63,11 @@ impl Threads {
         if let Some(&thread) = self.living.get(&(process, number)) {
             return thread;
         }
-        let upper = |number: u64| number >> 32;
         let process_number = self.process(process);
         self.threads.push(Thread {
             process: process_number,
             number: number as u32,
-            is_told_apart: upper(number) == 0 || upper(number) == upper(process),
+            whole: number,
             id: None,
             last: (0, 0),
             next: 0,
@@ -75,7 +77,6 @@ impl Threads {
             has_aborted: false,
             function: 0,
             new_cpu: None,
-            told_cpu: None,
             window: None,
             is_filtered,
         });
@@ -87,6 +88,27 @@ impl Threads {
     /// The thread has exited: who has its number later is another one.
     pub(super) fn exit(&mut self, process: u64, number: u64) {
         self.living.remove(&(process, number));
+    }
+
+    /// On which CPU the thread goes on, where that is news, and whether it was elsewhere before. Of
+    /// threads that a trace cannot tell apart only the first has a CPU.
+    pub(super) fn news_of_cpu(&mut self, thread: usize) -> Option<(u16, bool)> {
+        let of = &mut self.threads[thread];
+        let cpu = of.new_cpu.take()?;
+        match self.on_cpus.entry((of.process, of.number)) {
+            Entry::Vacant(entry) => {
+                entry.insert((of.whole, cpu));
+                Some((cpu, false))
+            }
+            Entry::Occupied(mut entry) => {
+                let (owner, told) = entry.get_mut();
+                let is_news = *owner == of.whole && *told != cpu;
+                is_news.then(|| {
+                    *told = cpu;
+                    (cpu, true)
+                })
+            }
+        }
     }
 
     pub(super) fn of(&mut self, thread: usize) -> &mut Thread {
