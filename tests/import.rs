@@ -185,7 +185,8 @@ fn an_interrupt_leaves_no_trace_behind() {
     assert_eq!(names(&folder), [""; 0]);
 }
 
-/// Records of one thread that calls 0x2000 from 0x1000, ten times.
+/// Records of one thread that calls 0x2000 from 0x1000, which calls 0x2800, 24 times; both load 300
+/// lines of their own.
 fn records() -> Vec<u8> {
     let mut records = Vec::new();
     let mut put = |kind: u16, size: u16, value: u64| {
@@ -200,9 +201,11 @@ fn records() -> Vec<u8> {
         put(14, 5, 0x1000);
         put(1, 8, 0x9000);
         put(10, 4, 0x2000);
+        (0..300).for_each(|line| put(0, 8, 0x2_0000 + 64 * line));
         put(14, 5, 0x2004);
         put(1, 8, 0x8ff8);
         put(10, 4, 0x2800);
+        (0..300).for_each(|line| put(0, 8, 0x4_0000 + 64 * line));
         put(16, 1, 0x2804);
         put(0, 8, 0x8ff8);
         put(16, 1, 0x2009);
