@@ -156,8 +156,9 @@ impl Input {
         let metadata = file.metadata().map_err(unreadable)?;
         match arguments.format {
             Format::Drmemtrace if metadata.is_dir() => Ok(Input::Path(bytes_in(path))),
-            Format::Drmemtrace => Ok(Input::Path(metadata.len())),
-            Format::Lackey => Ok(Input::File(file, metadata.len())),
+            Format::Drmemtrace if metadata.is_file() => Ok(Input::Path(metadata.len())),
+            // A pipe can be opened but once.
+            Format::Drmemtrace | Format::Lackey => Ok(Input::File(file, metadata.len())),
         }
     }
 }

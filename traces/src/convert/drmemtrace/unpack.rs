@@ -127,8 +127,11 @@ fn is_zip(sign: &[u8]) -> bool {
     sign.starts_with(ZIP) || sign.starts_with(EMPTY_ZIP)
 }
 
+/// An input of which the first bytes were read.
+type Whole<R> = Chain<Cursor<Vec<u8>>, BufReader<R>>;
+
 /// The first bytes, and all of them once more.
-fn begin<R: Read>(mut input: R) -> io::Result<(Vec<u8>, Chain<Cursor<Vec<u8>>, BufReader<R>>)> {
+fn begin<R: Read>(mut input: R) -> io::Result<(Vec<u8>, Whole<R>)> {
     let mut sign = Vec::new();
     input
         .by_ref()
