@@ -51,8 +51,8 @@ fn on_a_hybrid_whose_kinds_are_all_allowed_it_is_stated_which_are_assumed() {
     assert_eq!(
         host.assumed,
         [
-            "the allowed CPUs have different caches: 2 cores like CPU 0-3 (L1I 32 KiB, L1D 48 KiB, L2 \
-             1280 KiB, L3 12288 KiB) are assumed, without CPU 4-7 (L1I 64 KiB, L1D 32 KiB, L2 \
+            "the allowed CPUs have different caches: 2 cores like CPU 0-3 (L1I 32 KiB, L1D 48 KiB, \
+             L2 1280 KiB, L3 12288 KiB) are assumed, without CPU 4-7 (L1I 64 KiB, L1D 32 KiB, L2 \
              2048 KiB of 4 cores, L3 12288 KiB); `taskset` selects others"
         ]
     );
@@ -349,9 +349,10 @@ fn without_shared_cpu_files_ids_say_who_shares_and_else_it_is_assumed() {
     assert_eq!(
         tree.assumed(&[0])[2..],
         [
-            "[cpu]/cpu0/cache/index2: no CPU in shared_cpu_list: shared by its own core alone is assumed",
-            "[cpu]/cpu0/cache/index3: no CPU in shared_cpu_list: shared by the CPUs of its package is \
+            "[cpu]/cpu0/cache/index2: no CPU in shared_cpu_list: shared by its own core alone is \
              assumed",
+            "[cpu]/cpu0/cache/index3: no CPU in shared_cpu_list: shared by the CPUs of its package \
+             is assumed",
         ]
     );
 }

@@ -146,7 +146,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_listed_is_read_back(numbers in prop::collection::btree_set(0..9000usize, 0..40)) {
+        fn what_is_listed_is_read_back(
+            numbers in prop::collection::btree_set(0..9000usize, 0..40),
+        ) {
             prop_assert_eq!(list(&ranges(numbers.clone())), Some(numbers));
         }
 
