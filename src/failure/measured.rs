@@ -16,7 +16,6 @@ impl From<Error> for Failure {
         };
         let remedy = remedy(&error);
         let mut message = match error {
-            Error::NoThroughput { .. } => format!("--throughput {error}"),
             Error::NeverCalled { .. } => format!("--count {error}"),
             _ => error.to_string(),
         };
@@ -60,7 +59,9 @@ fn remedy(error: &Error) -> String {
         }
         Error::Ended { .. } => "it must run until corehop ends it",
         Error::ProgramFailed { .. } => "a server that does not exit needs a --load",
-        Error::NoThroughput { problem, .. } => match problem {
+        Error::NoThroughput {
+            option, problem, ..
+        } => match problem {
             NoNumber::Ambiguous(_) => {
                 "let the load print numbers without separators of thousands and with a point \
                  before decimals, as most programs do with LC_ALL=C"
@@ -69,6 +70,7 @@ fn remedy(error: &Error) -> String {
                 "make its group match the whole number, such as ([0-9.,]+), or let the expression \
                  also match what stands beside the number"
             }
+            _ if *option == "--latency" => "make its group match the latency",
             _ => "make its group match the number of operations a second",
         },
         Error::NeverCalled { .. } => {
@@ -97,6 +99,7 @@ mod tests {
     #[test]
     fn a_failure_names_the_option_and_shows_what_was_printed() {
         let error = corehop_measure::Error::NoThroughput {
+            option: "--throughput",
             expression: expression("([0-9]+)").unwrap(),
             problem: corehop_measure::NoNumber::NoMatch,
             said: vec!["one".into(), "two".into()],

@@ -99,9 +99,11 @@ pub enum Error {
         /// What it printed last.
         said: Vec<String>,
     },
-    /// The load printed no throughput.
-    #[error("{expression}: {problem}")]
+    /// The load printed no throughput, or no latency.
+    #[error("{option} {expression}: {problem}")]
     NoThroughput {
+        /// The option that has the expression.
+        option: &'static str,
         /// What was to find it.
         expression: Regex,
         /// Why that found none.

@@ -223,13 +223,13 @@ impl<'a> Trials<'a> {
 
     fn latency(&self, printed: &str) -> Result<Option<f64>, Error> {
         let expression = self.setup.under.latency.as_ref();
-        let found = expression.map(|expression| load::number(expression, printed));
+        let found = expression.map(|expression| load::number(("--latency", expression), printed));
         found.transpose()
     }
 
     fn throughput(&self, printed: &str, seconds: f64, hops: Option<&Hops>) -> Result<f64, Error> {
         if let Some(expression) = &self.setup.under.throughput {
-            return load::number(expression, printed);
+            return load::number((load::THROUGHPUT, expression), printed);
         }
         let Some(symbol) = self.setup.count else {
             return Ok(1.0 / seconds);

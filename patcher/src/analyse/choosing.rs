@@ -40,7 +40,7 @@ fn chosen_from(image: &Image, layout: &Layout, resolver: u64) -> Vec<u64> {
             continue;
         }
         for instruction in instructions(image, layout, start) {
-            if let Some(address) = address_in(&instruction, &filled)
+            if let Some(address) = address_in(&instruction, &filled, image.fixed)
                 && layout.is_function(address)
                 && !layout.resolvers.contains(&address)
             {
@@ -70,8 +70,9 @@ fn instructions(image: &Image, layout: &Layout, start: u64) -> Vec<Instruction> 
         .collect()
 }
 
-/// The address that an instruction takes: its own, or that of a word that the loader fills in.
-fn address_in(instruction: &Instruction, filled: &[(u64, u64)]) -> Option<u64> {
+/// The address that an instruction takes: its own, or that of a word that the loader fills in; of a
+/// file that is linked for a `fixed` place also what it moves.
+fn address_in(instruction: &Instruction, filled: &[(u64, u64)], fixed: bool) -> Option<u64> {
     if instruction.is_ip_rel_memory_operand() {
         let address = instruction.ip_rel_memory_address();
         if instruction.mnemonic() == Mnemonic::Lea {
@@ -81,11 +82,10 @@ fn address_in(instruction: &Instruction, filled: &[(u64, u64)]) -> Option<u64> {
         let word = filled.get(first).filter(|&&(place, _)| place == address);
         return word.map(|&(_, held)| held);
     }
-    let immediate = (0..instruction.op_count()).find(|&operand| {
-        matches!(
-            instruction.op_kind(operand),
-            OpKind::Immediate32 | OpKind::Immediate32to64 | OpKind::Immediate64
-        )
-    });
-    immediate.map(|operand| instruction.immediate(operand))
+    let is_address = matches!(
+        instruction.op1_kind(),
+        OpKind::Immediate32 | OpKind::Immediate32to64 | OpKind::Immediate64
+    );
+    let moves = fixed && instruction.mnemonic() == Mnemonic::Mov && is_address;
+    moves.then(|| instruction.immediate(1))
 }

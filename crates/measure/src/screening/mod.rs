@@ -18,7 +18,7 @@ pub use pages::{Touched, Window};
 pub use verdict::{Bounds, Screened, Verdict};
 
 use crate::machine::counters::{Count, Counting, Kind};
-use crate::server::load::number;
+use crate::server::load::{THROUGHPUT, number};
 use crate::server::started::{Started, heed_interrupts};
 use crate::server::{UnderLoad, processes_of};
 use crate::{Error, Observer};
@@ -139,7 +139,7 @@ fn started(setup: &Setup<'_>, words: &[OsString], load: &str) -> Result<Found, E
     let (sampler, _) = sampled?;
     server.end();
     let expression = setup.under.throughput.as_ref();
-    let told = expression.map(|expression| number(expression, &printed));
+    let told = expression.map(|expression| number((THROUGHPUT, expression), &printed));
     found(&sampler, (counts, busy, seconds), told.transpose()?)
 }
 

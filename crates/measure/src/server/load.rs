@@ -37,9 +37,16 @@ pub fn expression(text: &str) -> Result<Regex, BadExpression> {
     }
 }
 
-/// The number in the last match, as programs print numbers (`corehop_support::quantity::printed`).
-pub(crate) fn number(expression: &Regex, output: &str) -> Result<f64, Error> {
+/// The option whose expression finds the throughput.
+pub(crate) const THROUGHPUT: &str = "--throughput";
+
+/// The number in the last match of an option's expression, as programs print numbers (`corehop_support::quantity::printed`).
+pub(crate) fn number(
+    (option, expression): (&'static str, &Regex),
+    output: &str,
+) -> Result<f64, Error> {
     let failed = |problem| Error::NoThroughput {
+        option,
         expression: expression.clone(),
         problem,
         said: last_lines(output),
@@ -122,13 +129,13 @@ mod tests {
     #[test]
     fn the_last_match_is_the_throughput() {
         let expression = expression("([0-9.,]+) requests per second").unwrap();
-        let found = |output: &str| number(&expression, output).ok();
+        let found = |output: &str| number((THROUGHPUT, &expression), output).ok();
         let output = "SET: 10.5 requests per second\nGET: 12,345.5 requests per second\n";
         assert_eq!(found(output), Some(12_345.5));
         assert_eq!(found("0 requests per second"), None);
         assert_eq!(found(".. requests per second"), None);
-        let refused = number(&expression, "one\ntwo").unwrap_err();
-        let expected = "([0-9.,]+) requests per second: the output has no match";
+        let refused = number((THROUGHPUT, &expression), "one\ntwo").unwrap_err();
+        let expected = "--throughput ([0-9.,]+) requests per second: the output has no match";
         assert_eq!(refused.to_string(), expected);
         assert_eq!(refused.said(), ["one", "two"]);
     }
@@ -136,9 +143,11 @@ mod tests {
     #[test]
     fn a_number_that_may_be_another_is_refused_with_what_was_found() {
         let of = |text: &str, output: &str| {
-            let refused = number(&expression(text).unwrap(), output).unwrap_err();
+            let refused = number(("--latency", &expression(text).unwrap()), output).unwrap_err();
             let said = refused.to_string();
-            said.strip_prefix(&format!("{text}: ")).unwrap().to_owned()
+            said.strip_prefix(&format!("--latency {text}: "))
+                .unwrap()
+                .to_owned()
         };
         let ambiguous = of("([0-9.,]+) a second", "1,234 a second");
         assert_eq!(ambiguous, "\"1,234\" may be 1234 or 1.234");
@@ -150,7 +159,9 @@ mod tests {
 
     #[test]
     fn decimals_may_follow_a_comma() {
-        let found = |text: &str, output: &str| number(&expression(text).unwrap(), output).unwrap();
+        let found = |text: &str, output: &str| {
+            number((THROUGHPUT, &expression(text).unwrap()), output).unwrap()
+        };
         assert_eq!(found("([0-9.,]+) a second", "1.234,5 a second"), 1234.5);
         assert_eq!(found("([0-9.,]+) a second", "12,5 a second"), 12.5);
         // The comma is the expression's own.
