@@ -54,7 +54,7 @@ pub mod schema;
 pub mod scope;
 mod screen;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
 //! Machine files: each is read as it says, and an impossible one is refused with the reason and the
 //! place. What the bundled ones say is tested in `bundled_machines.rs`.
 
-use corehop_simulator::{Core, Error, Inclusion, Level, Machine, Policy};
+use corehop_simulator::{Core, Error, Inclusion, Machine, Policy};
 use std::path::Path;
 
 const TINY: &str = "\

@@ -21,6 +21,7 @@ mod naive;
 mod numbered;
 #[path = "../../../simulator/tests/oracle/mod.rs"]
 mod oracle;
+mod perf_prints_what_is_read;
 mod pollute_buffers_equal_the_oracle;
 mod pollute_prints_tables_and_json;
 mod pollute_with_other_options;
@@ -29,7 +30,6 @@ mod random;
 #[path = "../../../simulator/tests/recording/mod.rs"]
 mod recording;
 mod rocs_finds_what_pollutes;
-mod perf_prints_what_is_read;
 mod samples_of_a_profiler;
 mod samples_of_a_trace;
 mod schemas_are_strict;
