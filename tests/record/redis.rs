@@ -128,12 +128,11 @@ fn the_trace_names_the_binaries_that_ran_and_their_functions() {
     let (mut recording, stream) = serving(&["--requests", "10"]);
     send_commands(&stream, 11);
     let trace = recording.trace();
-    let server = std::fs::canonicalize("/usr/bin/redis-server").unwrap();
-    let analysis = corehop_patcher::Analysis::of(&server).unwrap();
+    // By the name that was run, whatever file is behind it.
+    let server = "/usr/bin/redis-server";
+    let analysis = corehop_patcher::Analysis::of(server.as_ref()).unwrap();
     let modules = trace.modules();
-    let module = modules
-        .iter()
-        .position(|m| m.path == server.to_str().unwrap());
+    let module = modules.iter().position(|m| m.path == server);
     let module = module.expect("the server is a module");
     assert_eq!(Some(&*modules[module].build_id), analysis.build_id());
     assert!(
