@@ -40,14 +40,14 @@ pub fn color_of(words: &[OsString]) -> ColorChoice {
         word => Some(word.unwrap_or_default()),
     });
     let own: Vec<&str> = own.collect();
-    let values = own
+    let mut values = own
         .iter()
         .enumerate()
         .filter_map(|(place, word)| match *word {
             "--color" => own.get(place + 1).copied(),
             _ => word.strip_prefix("--color="),
         });
-    let last = values.last();
+    let last = values.next_back();
     let choice = last.and_then(|value| ColorChoice::from_str(value, false).ok());
     choice.unwrap_or_default()
 }

@@ -9,7 +9,6 @@ use crate::patched::Outcome;
 use corehop_measure::calibration::transfer_cycles;
 use corehop_simulator::calibrated::{self, Calibrated};
 use corehop_simulator::host;
-use std::path::Path;
 
 /// A line takes so many times as long, or as short, in another placement.
 const MOVED: f64 = 1.4;

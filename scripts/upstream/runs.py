@@ -9,8 +9,9 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import corehop_json
 import msgspec
+
+import corehop_json
 from corehop_json.statistics import Statistics
 from demo.processes import Keeper, Streams
 from demo.steps import remove

@@ -61,7 +61,7 @@ fn remedy(error: &Error) -> String {
         Error::ProgramFailed { .. } => "a server that does not exit needs a --load",
         Error::NoThroughput {
             option, problem, ..
-        } => match problem {
+        } => match &**problem {
             NoNumber::Ambiguous(_) => {
                 "let the load print numbers without separators of thousands and with a point \
                  before decimals, as most programs do with LC_ALL=C"
@@ -101,7 +101,7 @@ mod tests {
         let error = corehop_measure::Error::NoThroughput {
             option: "--throughput",
             expression: expression("([0-9]+)").unwrap(),
-            problem: corehop_measure::NoNumber::NoMatch,
+            problem: Box::new(corehop_measure::NoNumber::NoMatch),
             said: vec!["one".into(), "two".into()],
         };
         let expected = "corehop: --throughput ([0-9]+): the output has no match:\n    one\n    \

@@ -107,7 +107,7 @@ pub enum Error {
         /// What was to find it.
         expression: Regex,
         /// Why that found none.
-        problem: NoNumber,
+        problem: Box<NoNumber>,
         /// What the load printed last.
         said: Vec<String>,
     },

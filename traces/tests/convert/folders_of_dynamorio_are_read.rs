@@ -432,10 +432,10 @@ fn what_calls_enter_are_functions_with_the_best_name_that_is_known() {
     assert_eq!(entered(&[], &[]), ["0x1800", "0x2000", "0x2000"]);
     let modules = ("raw/modules.log", MODULES.into());
     let places = ["bank+0x800", "bank+0x1000", "bank+0x1000"];
-    assert_eq!(entered(&[modules.clone()], &[]), places);
+    assert_eq!(entered(std::slice::from_ref(&modules), &[]), places);
     let listed = ("trace/funclist.log", b"0,1,0x2000,bank!pay\n".to_vec());
     let names = ["0x1800", "pay", "pay"];
-    assert_eq!(entered(&[listed.clone()], &[]), names);
+    assert_eq!(entered(std::slice::from_ref(&listed), &[]), names);
     let symbol = ProgramSymbol {
         offset: 0x1000,
         size_bytes: 16,

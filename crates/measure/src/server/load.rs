@@ -40,7 +40,8 @@ pub fn expression(text: &str) -> Result<Regex, BadExpression> {
 /// The option whose expression finds the throughput.
 pub(crate) const THROUGHPUT: &str = "--throughput";
 
-/// The number in the last match of an option's expression, as programs print numbers (`corehop_support::quantity::printed`).
+/// The number in the last match of an option's expression, as programs print numbers
+/// (`corehop_support::quantity::printed`).
 pub(crate) fn number(
     (option, expression): (&'static str, &Regex),
     output: &str,
@@ -48,7 +49,7 @@ pub(crate) fn number(
     let failed = |problem| Error::NoThroughput {
         option,
         expression: expression.clone(),
-        problem,
+        problem: Box::new(problem),
         said: last_lines(output),
     };
     let last = expression.captures_iter(output).last();
