@@ -115,7 +115,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let bar = Bar::new();
     let input = Input::of(arguments)?;
     let program = match input {
-        Input::Path(_) => program::beside(&arguments.input)?,
+        Input::Path(_) => program::beside(&arguments.input).map_err(failure)?,
         Input::Standard | Input::File(..) => Program::default(),
     };
     let options = Options {

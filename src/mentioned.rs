@@ -24,7 +24,7 @@ pattern!(VARIABLE, r"\bCOREHOP_[A-Z_]+\b");
 pattern!(OPTION, r"(?:^|[\s\[`|])(--[a-z][a-z0-9-]*)");
 pattern!(
     COMMAND,
-    r"^(?:\$ |sudo |[A-Z_]+=\S+ )*corehop((?: [a-z][a-z-]*)*)"
+    r"^(?:\$ |sudo |[A-Z_]+=\S+ )*corehop((?: [a-z][a-z-]*)*)(?:\s|$)"
 );
 pattern!(MAKE, r"(?:^|\s)make ([a-z][a-z-]*)");
 pattern!(PATH, r"(?:^|[\s`(])([a-z_]+(?:/[A-Za-z0-9_.-]+)+)");
@@ -130,7 +130,11 @@ impl Known {
         if name.is_empty() && !words.is_empty() {
             return vec![format!("command corehop {}", words[0])];
         }
-        let known = &self.options[&name];
+        // Of `corehop ... --option`, which leaves the command open, it is some command's.
+        let known = match name.is_empty() {
+            true => self.options.values().flatten().cloned().collect(),
+            false => self.options[&name].clone(),
+        };
         options(&code)
             .into_iter()
             .filter(|option| !known.contains(option))

@@ -5,8 +5,8 @@
 //! where the traced one did: nothing else in the list tells builds apart.
 
 use crate::console;
-use crate::failure::Failure;
 use corehop_symbolizer::Symbol;
+use corehop_traces::convert::Error;
 use corehop_traces::convert::drmemtrace::{Program, ProgramModule, ProgramSymbol};
 use object::{Object, ObjectSegment};
 use std::fs::File;
@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 const PAGE_BYTES: u64 = 4096;
 
 /// What is known of the program whose trace is at `path`.
-pub fn beside(path: &Path) -> Result<Program, Failure> {
-    let mut program = Program::beside(path).map_err(super::failure)?;
+pub fn beside(path: &Path) -> Result<Program, Error> {
+    let mut program = Program::beside(path)?;
     let mut found = Vec::new();
     for (number, of) in program.modules.iter_mut().enumerate() {
         if let Some(file) = file_of(of, path)

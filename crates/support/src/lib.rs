@@ -3,8 +3,8 @@
 //!
 //! [`atomic_file`] writes a file whole or not at all. [`processes`] finds, starts and ends other
 //! programs. [`mod@format`] writes numbers and names the same in every table, report and message,
-//! and [`quantity`] reads numbers with their units. [`topology`] reads which CPUs there are and what
-//! they share.
+//! and [`quantity`] reads numbers with their units. [`topology`] reads which CPUs there are and
+//! what they share.
 
 #![deny(missing_docs)]
 

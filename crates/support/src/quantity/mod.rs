@@ -1,8 +1,8 @@
 //! Numbers with their units, read from what a user typed or a program printed.
 //!
 //! Options that take a size or a time all read it here, so that each takes the same suffixes. A
-//! number without a suffix has the unit that the option names. [`mod@printed`] reads numbers of other
-//! programs, which may follow the customs of any country.
+//! number without a suffix has the unit that the option names. [`mod@printed`] reads numbers of
+//! other programs, which may follow the customs of any country.
 //!
 //! ```
 //! use corehop_support::quantity::{duration, size};

@@ -8,8 +8,8 @@
 //!
 //! The name of a thread may have spaces and colons, so the columns are read from the event
 //! backwards. A call begins with a tab: the address of the instruction, the name of the function,
-//! perhaps the distance from it, the file, and ` (inlined)`. With the field `srcline` two spaces and
-//! the line of the source follow on a line of their own; with `srccode` a bar and its text.
+//! perhaps the distance from it, the file, and ` (inlined)`. With the field `srcline` two spaces
+//! and the line of the source follow on a line of their own; with `srccode` a bar and its text.
 //!
 //! The formats are those of perf's `builtin-script.c`, `evsel_fprintf.c` and `srcline.c`.
 
