@@ -6,8 +6,12 @@
 //! the Makefile, a variable is read by some source file, and a path that begins with a folder of
 //! the repository leads somewhere. Comments in sources are read for paths, too.
 
+#[path = "../tests/sources/mod.rs"]
+mod sources;
+
 use clap::{Command, CommandFactory};
 use regex::Regex;
+use sources::sources;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -64,7 +68,7 @@ impl Known {
         let mut options = BTreeMap::new();
         collect(&crate::Cli::command(), "", &BTreeSet::new(), &mut options);
         let mut variables = BTreeSet::new();
-        for path in files(root, &["rs", "c", "py", "sh", "yml", "S", "h"]) {
+        for path in sources(&[".rs", ".c", ".py", ".sh", ".yml", ".S", ".h"]) {
             let text = std::fs::read_to_string(&path).unwrap_or_default();
             variables.extend(
                 VARIABLE
@@ -77,7 +81,7 @@ impl Known {
             targets,
             variables,
             root: root.to_path_buf(),
-            crates: files(root, &["toml"])
+            crates: sources(&["Cargo.toml"])
                 .iter()
                 .filter(|path| path.ends_with("Cargo.toml"))
                 .filter_map(|path| Some(path.parent()?.to_path_buf()))
@@ -228,39 +232,11 @@ fn own_words(line: &str) -> String {
     OTHER.replace_all(line.trim(), "").into_owned()
 }
 
-/// Files of the repository with one of these suffixes, without those that are built.
-fn files(root: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
-    let mut folders = vec![root.to_path_buf()];
-    let mut found = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder)
-            .expect("a readable folder")
-            .flatten()
-        {
-            let (path, name) = (entry.path(), entry.file_name());
-            let name = name.to_string_lossy();
-            if path.is_dir() {
-                let is_made = ["target", "scratch", "build"].contains(&&*name);
-                if !is_made && !name.starts_with('.') {
-                    folders.push(path);
-                }
-            } else if path
-                .extension()
-                .is_some_and(|s| suffixes.iter().any(|one| s == *one))
-            {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
-}
-
 #[test]
 fn what_documents_mention_exists() {
     let known = Known::here();
     let mut missing = Vec::new();
-    for path in files(&known.root, &["md"]) {
+    for path in sources(&[".md"]) {
         let name = path.strip_prefix(&known.root).expect("within").to_owned();
         // The one tells of former versions, the other of another program.
         if name == Path::new("CHANGELOG.md") || name.starts_with("research") {
@@ -277,7 +253,7 @@ fn what_documents_mention_exists() {
 fn paths_that_comments_name_lead_somewhere() {
     let known = Known::here();
     let mut missing = Vec::new();
-    for path in files(&known.root, &["rs", "c", "h", "py", "sh", "S"]) {
+    for path in sources(&[".rs", ".c", ".h", ".py", ".sh", ".S"]) {
         let text = std::fs::read_to_string(&path).expect("a source file");
         let comments = text.lines().filter(|line| {
             let line = line.trim_start();

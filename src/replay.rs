@@ -23,7 +23,6 @@ use crate::jobs::Jobs;
 use crate::line::Lines;
 use crate::machines;
 use crate::progress::Bar;
-use crate::requests::{RequestList, request_list};
 use clap::Args;
 use corehop_partitioner::attribution::remarks;
 use corehop_partitioner::progress::Progress;
@@ -38,7 +37,7 @@ use timed::{Asked, TimedArguments};
 
 pub use at_fault::about;
 pub use counted::Baseline;
-pub use other_options::{Opened, OtherOptions};
+pub use other_options::{Opened, OtherOptions, Run};
 pub use table::counted_requests;
 
 /// Replay a trace through the caches of simulated machines, and count the misses
@@ -70,27 +69,8 @@ pub struct Arguments {
         help_heading = "Simulation"
     )]
     machine: Vec<String>,
-    /// Plan by which threads hop
-    #[arg(long, value_name = "PLAN", help_heading = "Simulation")]
-    plan: Option<PathBuf>,
-    /// Where threads run without a plan
-    #[arg(
-        long,
-        value_enum,
-        default_value_t = Baseline::OneCore,
-        help_heading = "Simulation"
-    )]
-    baseline: Baseline,
-    /// Replay only these requests, counted from 0, such as 3,5-9
-    ///
-    /// Default: the whole trace, including what belongs to no request.
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_parser = request_list,
-        help_heading = "Simulation"
-    )]
-    requests: Option<RequestList>,
+    #[command(flatten)]
+    run: Run,
     /// Number of requests to replay before counting starts
     ///
     /// Default: 0; with --timed, as many as the connections have in the trace.
@@ -130,14 +110,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .iter()
         .map(|name| Machine::named_or_path(name));
     let machines: Vec<Machine> = machines.collect::<Result<_, _>>()?;
-    let plan = arguments.plan.as_deref().map(corehop_plan::read);
+    let plan = arguments.run.plan.as_deref().map(corehop_plan::read);
     let plan = plan.transpose()?;
     let trace = arguments.taken.open(&arguments.trace)?;
     let split = |plan: &Plan| {
-        Split::of_plan(plan, &trace).map_err(|error| about(arguments.plan.as_deref(), error))
+        Split::of_plan(plan, &trace).map_err(|error| about(arguments.run.plan.as_deref(), error))
     };
     let split = plan.as_ref().map(split).transpose()?;
-    let requests = arguments.requests.as_ref();
+    let requests = arguments.run.requests.as_ref();
     let requests = requests.map(|list| list.of(trace.requests().len()));
     let bar = Bar::new();
     let progress = |executions| bar.advance(executions);
@@ -154,13 +134,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         trace: &arguments.trace,
         remarks: remarks(&trace),
         warm_up,
-        baseline: arguments.baseline,
+        baseline: arguments.run.baseline,
         counted: counted?,
     };
     let by_argument = split.clone().unwrap_or_default();
     let in_detail = || {
         let machine = &machines[0];
-        let split = split.unwrap_or_else(|| arguments.baseline.split(&trace, machine, None));
+        let split = split.unwrap_or_else(|| arguments.run.baseline.split(&trace, machine, None));
         bar.begin("code blocks replayed in detail", executions);
         let told = arguments
             .detail
@@ -179,7 +159,7 @@ impl Arguments {
             trace: &self.trace,
             taken: &self.taken,
             machine: &self.machine[0],
-            plan: self.plan.as_deref(),
+            plan: self.run.plan.as_deref(),
             warm_up: self.warm_up,
             json: self.json,
         };
@@ -191,9 +171,7 @@ impl Arguments {
             trace: &self.trace,
             taken: &self.taken,
             machine: &self.machine[0],
-            plan: self.plan.as_deref(),
-            baseline: self.baseline,
-            requests: self.requests.as_ref(),
+            run: &self.run,
             warm_up: self.warm_up.unwrap_or(0),
             json: self.json,
         }
@@ -243,13 +221,13 @@ fn count<'a>(
     options: &ReplayOptions<'_>,
     arguments: &Arguments,
 ) -> Result<Vec<Counted<'a>>, Failure> {
-    let baseline = |machine| arguments.baseline.split(trace, machine, plan);
+    let baseline = |machine| arguments.run.baseline.split(trace, machine, plan);
     let baselines: Vec<Split> = machines.iter().map(baseline).collect();
     let setting = |(machine, split)| Setting { machine, split };
     let mut settings: Vec<Setting<'_>> = machines.iter().zip(&baselines).map(setting).collect();
     settings.extend(machines.iter().zip(plan.into_iter().cycle()).map(setting));
     let replays = replay_all(trace, &settings, options).map_err(|error| match error {
-        Error::TooManyCores { .. } => about(arguments.plan.as_deref(), error),
+        Error::TooManyCores { .. } => about(arguments.run.plan.as_deref(), error),
         _ => about(Some(&arguments.trace), error),
     })?;
     let mut replays = replays.into_iter();

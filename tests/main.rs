@@ -52,6 +52,7 @@ mod report;
 mod run;
 mod sample;
 mod schema;
+mod schemas;
 mod screen;
 mod second_oracle;
 mod server;

@@ -1,39 +1,14 @@
 //! The house rules that a compiler does not check: short lines, and an idea at the top of a file.
 
+mod sources;
+
+use sources::sources;
 use std::path::{Path, PathBuf};
 
 const LONGEST_LINE: usize = 100;
-const GENERATED: &str = "trace_capnp.rs";
 const CODE: &[&str] = &[
     ".rs", ".c", ".cpp", ".h", ".S", ".js", ".py", ".sh", ".capnp", ".pml",
 ];
-
-/// Every source file of the repository, by suffix, outside what is built or installed.
-fn sources(suffixes: &[&str]) -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut folders = vec![root.to_path_buf()];
-    let mut found = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder)
-            .expect("a readable checkout")
-            .flatten()
-        {
-            let (path, name) = (entry.path(), entry.file_name());
-            let name = name.to_string_lossy();
-            if path.is_dir() {
-                let built = ["target", "scratch", "build"].contains(&&*name);
-                if !built && !name.starts_with('.') {
-                    folders.push(path);
-                }
-            } else if suffixes.iter().any(|s| name.ends_with(s)) && name != GENERATED {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    assert!(!found.is_empty());
-    found
-}
 
 /// What `broken` says of each source file, after the file's path.
 fn violations(suffixes: &[&str], broken: impl Fn(&str) -> Option<String>) -> Vec<String> {

@@ -7,6 +7,7 @@
 
 use crate::hop_cost::cycles_ratio;
 use corehop_simulator::{Counters, Machine};
+use corehop_support::format::number::grouped;
 
 /// How threads hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,15 @@ impl Backend {
     ) -> Option<f64> {
         cycles_ratio(machine, baseline, split, hops, self.hop_cycles(machine))
     }
+}
+
+/// `1 200 with carrier and 24 150 with affinity`: what a hop takes on this machine, in cycles.
+pub fn hop_cycles_in_words(machine: &Machine) -> String {
+    let costs = Backend::ALL.map(|backend| {
+        let cycles = grouped(backend.hop_cycles(machine).into());
+        format!("{cycles} with {}", backend.name())
+    });
+    costs.join(" and ")
 }
 
 /// Whether no backend that may be used saves time; false where there is none to judge.

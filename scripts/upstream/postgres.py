@@ -1,8 +1,8 @@
 """PostgreSQL's own tests, on Debian's server: `pg_regress` and its kin for concurrent sessions.
 
-Debian's packages have the programs that run the tests, the source has the tests. A unit starts a
-server of its own in a folder of its own, and has psql's answers compared with the expected ones.
-The server is a process for each connection, forked by the first.
+Debian's packages have the programs that run the tests, the source has the tests. Each unit
+starts one server in one folder, and compares psql's answers with the expected ones. The server
+forks a process for each connection.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ class Postgres:
         output = self.built / unit
         shutil.rmtree(output, ignore_errors=True)
         output.mkdir()
-        kind = "isolation" if unit == "isolation" else "regress"
-        runner = f"pg_{kind}_regress" if unit == "isolation" else "pg_regress"
-        program = self.package / "lib/pgxs/src/test" / kind / runner
+        concurrent = unit == "isolation"
+        runner = "isolation/pg_isolation_regress" if concurrent else "regress/pg_regress"
+        program = self.package / "lib/pgxs/src/test" / runner
         options = {
             "temp-instance": output / "instance",
             "bindir": self.built / "bin",

@@ -6,7 +6,7 @@
 
 use super::finished_search::FinishedSearch;
 use super::{backends, comparison, timed};
-use corehop_partitioner::backend::{Backend, all_cost_time};
+use corehop_partitioner::backend::{all_cost_time, hop_cycles_in_words};
 use corehop_partitioner::evaluate::Placement;
 use corehop_partitioner::fewer::Fewer;
 use corehop_partitioner::objective::Objective;
@@ -88,11 +88,10 @@ pub fn lines(search: &FinishedSearch<'_>, in_detail: bool) -> Vec<(&'static str,
 
 /// How far the change lies apart on samples of requests, of which each was searched itself.
 fn certainty(search: &FinishedSearch<'_>) -> Option<String> {
-    let samples = search.draws.iter().filter_map(|draw| draw.ratio);
-    let samples = samples.collect::<Vec<_>>();
+    let samples = search.draws.iter().filter(|draw| draw.ratio.is_some());
     let verdicts = Verdicts::of(&search.draws)?;
     let name = search.result.settings.objective.name();
-    Some(match samples.len() {
+    Some(match samples.count() {
         0 | 1 => "one sample of requests: --resamples shows how much of this is chance".into(),
         several => format!(
             "{} to {} {name} in {several} searches, each of other requests",
@@ -171,12 +170,7 @@ fn break_even(machine: &Machine, cycles: Option<f64>) -> String {
         Some(cycles) => format!(
             "{} cycles a hop; on this machine a hop takes {}",
             grouped(cycles as u64),
-            Backend::ALL
-                .map(|backend| {
-                    let cycles = grouped(backend.hop_cycles(machine).into());
-                    format!("{cycles} with {}", backend.name())
-                })
-                .join(", ")
+            hop_cycles_in_words(machine)
         ),
     }
 }

@@ -227,28 +227,29 @@ pub fn comparison(
         let line = format!("  {name:<32}{before:>12.decimals$}{after:>12.decimals$}{change:>11}");
         line!(text, "{}", line.trim_end());
     };
-    let mut misses = |name: &str, before: u64, after: u64| {
+    for (name, before, after) in [
+        ("L2 misses", before.l2.misses(), after.l2.misses()),
+        (
+            "  of fetches",
+            before.l2.fetch_misses(),
+            after.l2.fetch_misses(),
+        ),
+        (
+            "  of loads and stores",
+            before.l2.data_misses(),
+            after.l2.data_misses(),
+        ),
+        (
+            "  by other cores' stores",
+            before.l2.coherence_misses(),
+            after.l2.coherence_misses(),
+        ),
+        ("L1I misses", before.l1i.misses(), after.l1i.misses()),
+        ("L1D misses", before.l1d.misses(), after.l1d.misses()),
+        ("L3 misses", before.l3.misses(), after.l3.misses()),
+    ] {
         line(name, before as f64, after as f64, 1);
-    };
-    misses("L2 misses", before.l2.misses(), after.l2.misses());
-    misses(
-        "  of fetches",
-        before.l2.fetch_misses(),
-        after.l2.fetch_misses(),
-    );
-    misses(
-        "  of loads and stores",
-        before.l2.data_misses(),
-        after.l2.data_misses(),
-    );
-    misses(
-        "  by other cores' stores",
-        before.l2.coherence_misses(),
-        after.l2.coherence_misses(),
-    );
-    misses("L1I misses", before.l1i.misses(), after.l1i.misses());
-    misses("L1D misses", before.l1d.misses(), after.l1d.misses());
-    misses("L3 misses", before.l3.misses(), after.l3.misses());
+    }
     let cycles = before.cycles as f64;
     for backend in Backend::ALL {
         if let Some(ratio) = comparison.cycles_ratio(machine, backend) {

@@ -5,11 +5,38 @@ use super::at_fault::about;
 use super::counted::Baseline;
 use crate::addressing::AddressingOptions;
 use crate::failure::Failure;
-use crate::requests::RequestList;
+use crate::requests::{RequestList, request_list};
+use clap::Args;
 use corehop_plan::Plan;
 use corehop_simulator::{Machine, ReplayOptions, Split};
 use corehop_traces::Trace;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Which requests are replayed, and where threads run.
+#[derive(Args)]
+pub struct Run {
+    /// Plan by which threads hop
+    #[arg(long, value_name = "PLAN", help_heading = "Simulation")]
+    pub plan: Option<PathBuf>,
+    /// Where threads run without a plan
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = Baseline::OneCore,
+        help_heading = "Simulation"
+    )]
+    pub baseline: Baseline,
+    /// Replay only these requests, counted from 0, such as 3,5-9
+    ///
+    /// Default: the whole trace, including what belongs to no request.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_parser = request_list,
+        help_heading = "Simulation"
+    )]
+    pub requests: Option<RequestList>,
+}
 
 /// The options.
 pub struct OtherOptions<'a> {
@@ -19,12 +46,8 @@ pub struct OtherOptions<'a> {
     pub taken: &'a AddressingOptions,
     /// The machine to simulate: a bundled name, `host`, or a file.
     pub machine: &'a str,
-    /// The plan by which threads hop.
-    pub plan: Option<&'a Path>,
-    /// Where threads run without a plan.
-    pub baseline: Baseline,
-    /// The requests to replay; all without a list.
-    pub requests: Option<&'a RequestList>,
+    /// Which requests are replayed, and where threads run.
+    pub run: &'a Run,
     /// How many of them are replayed before counting starts.
     pub warm_up: usize,
     /// Whether JSON is printed instead of tables.
@@ -47,11 +70,12 @@ impl OtherOptions<'_> {
     /// # Errors
     /// What is wrong with either, or that the plan is not of this trace.
     pub fn open(&self, machine: &Machine) -> Result<Opened, Failure> {
-        let plan = self.plan.map(corehop_plan::read).transpose()?;
+        let path = self.run.plan.as_deref();
+        let plan = path.map(corehop_plan::read).transpose()?;
         let trace = self.taken.open(self.trace)?;
         let split = match &plan {
-            Some(plan) => Split::of_plan(plan, &trace).map_err(|error| about(self.plan, error))?,
-            None => self.baseline.split(&trace, machine, None),
+            Some(plan) => Split::of_plan(plan, &trace).map_err(|error| about(path, error))?,
+            None => self.run.baseline.split(&trace, machine, None),
         };
         Ok(Opened { plan, trace, split })
     }
@@ -63,7 +87,11 @@ impl OtherOptions<'_> {
         progress: &'p (dyn Fn(u64) + Sync),
     ) -> ReplayOptions<'p> {
         ReplayOptions {
-            requests: self.requests.map(|list| list.of(trace.requests().len())),
+            requests: self
+                .run
+                .requests
+                .as_ref()
+                .map(|list| list.of(trace.requests().len())),
             warm_up_requests: self.warm_up,
             progress: Some(progress),
         }

@@ -32,6 +32,8 @@ mod recording;
 mod rocs_finds_what_pollutes;
 mod samples_of_a_profiler;
 mod samples_of_a_trace;
+#[path = "../../../tests/schemas/mod.rs"]
+mod schemas;
 mod schemas_are_strict;
 #[path = "../../../tests/server/mod.rs"]
 mod server;

@@ -1,6 +1,7 @@
 //! drmemtrace's files as they are shipped: packed in each way, in folders of threads and of cores,
 //! and damaged.
 
+use super::packed_records::{Record, bytes, gzip, lz4, snappy};
 use corehop_traces::convert::drmemtrace::{Program, ProgramSymbol};
 use corehop_traces::convert::{Error, FilePosition, Imported, Options, drmemtrace};
 use corehop_traces::{Header, Kind, Trace, Writer, WriterOptions};
@@ -8,22 +9,9 @@ use std::io::Write;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// `type`, `size`, `addr`.
-type Record = (u16, u16, u64);
-
 const HEADER: Record = (25, 0, 7);
 const FOOTER: Record = (26, 0, 0);
 const OF_CORE: Record = (28, 9, 0x1_0040);
-
-fn bytes(records: &[Record]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for (kind, size, value) in records {
-        bytes.extend(kind.to_le_bytes());
-        bytes.extend(size.to_le_bytes());
-        bytes.extend(value.to_le_bytes());
-    }
-    bytes
-}
 
 fn thread(number: u64) -> [Record; 2] {
     [(22, 0, number), (24, 0, 5)]
@@ -41,24 +29,6 @@ fn code(address: u64) -> Record {
 fn small() -> Vec<u8> {
     let [who, process] = thread(7);
     bytes(&[HEADER, who, process, code(0x1000), (0, 8, 0x9000), FOOTER])
-}
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    packed.write_all(bytes).unwrap();
-    packed.finish().unwrap()
-}
-
-fn lz4(bytes: &[u8]) -> Vec<u8> {
-    let mut packed = lz4_flex::frame::FrameEncoder::new(Vec::new());
-    packed.write_all(bytes).unwrap();
-    packed.finish().unwrap()
-}
-
-fn snappy(bytes: &[u8]) -> Vec<u8> {
-    let mut packed = snap::write::FrameEncoder::new(Vec::new());
-    packed.write_all(bytes).unwrap();
-    packed.into_inner().unwrap()
 }
 
 /// An archive of these chunks.

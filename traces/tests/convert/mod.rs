@@ -1,6 +1,7 @@
 //! Traces of other tools, in and out.
 
 mod folders_of_dynamorio_are_read;
+mod packed_records;
 mod random_records_are_read_or_refused;
 mod random_traces_come_back;
 mod records_of_dynamorio_are_read;

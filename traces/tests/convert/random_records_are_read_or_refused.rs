@@ -1,13 +1,11 @@
 //! Random records of the types that drmemtrace has, packed and with a byte changed: a sound trace
 //! that goes out and comes in again as the same records, or a refusal, never a panic.
 
+use super::packed_records::{Record, bytes, gzip, lz4, snappy};
 use corehop_traces::convert::{Options, drmemtrace};
 use corehop_traces::{Header, Trace, Writer, WriterOptions, check};
 use proptest::prelude::*;
 use std::io::Write;
-
-/// `type`, `size`, `addr`.
-type Record = (u16, u16, u64);
 
 /// What a thread does, on a few lines, so that blocks meet again.
 fn done() -> impl Strategy<Value = Record> {
@@ -52,35 +50,13 @@ fn records() -> impl Strategy<Value = Vec<Record>> {
     })
 }
 
-fn bytes(records: &[Record]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for (kind, size, value) in records {
-        bytes.extend(kind.to_le_bytes());
-        bytes.extend(size.to_le_bytes());
-        bytes.extend(value.to_le_bytes());
-    }
-    bytes
-}
-
 /// Packed as gzip, LZ4 or Snappy, as an archive, or not at all.
 fn packed(bytes: &[u8], how: usize) -> Vec<u8> {
     match how {
         0 => bytes.to_vec(),
-        1 => {
-            let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            out.write_all(bytes).unwrap();
-            out.finish().unwrap()
-        }
-        2 => {
-            let mut out = lz4_flex::frame::FrameEncoder::new(Vec::new());
-            out.write_all(bytes).unwrap();
-            out.finish().unwrap()
-        }
-        3 => {
-            let mut out = snap::write::FrameEncoder::new(Vec::new());
-            out.write_all(bytes).unwrap();
-            out.into_inner().unwrap()
-        }
+        1 => gzip(bytes),
+        2 => lz4(bytes),
+        3 => snappy(bytes),
         _ => {
             let mut out = Vec::new();
             let mut archive = rawzip::ZipArchiveWriter::new(&mut out);

@@ -1,27 +1,15 @@
 //! drmemtrace's records, written by hand as its header files describe them: what is kept, what is
 //! left out, and what is refused with its place.
 
+use super::packed_records::{Record, bytes};
 use corehop_traces::convert::{Imported, Options, drmemtrace};
 use corehop_traces::{Header, Index, Kind, Trace, Writer, WriterOptions, physical_address};
-
-/// `type`, `size`, `addr`.
-type Record = (u16, u16, u64);
 
 const HEADER: Record = (25, 0, 3);
 const FOOTER: Record = (26, 0, 0);
 const THREAD_7: Record = (22, 0, 7);
 const THREAD_8: Record = (22, 0, 8);
 const PROCESS_5: Record = (24, 0, 5);
-
-fn bytes(records: &[Record]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for (kind, size, value) in records {
-        bytes.extend(kind.to_le_bytes());
-        bytes.extend(size.to_le_bytes());
-        bytes.extend(value.to_le_bytes());
-    }
-    bytes
-}
 
 /// The accesses as `thread kind address size`, and what was left out.
 fn read(bytes: &[u8], options: &Options) -> Result<(Vec<String>, Imported), String> {

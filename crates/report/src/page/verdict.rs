@@ -4,10 +4,9 @@
 //! Time decides, which the replay has in cycles: what misses cost, and what hops do by each backend
 //! that can make them.
 
-use crate::pictures::elsewhere::by_backend;
 use crate::pictures::picture::{changed, in_brackets, per_request, told};
 use corehop_partitioner::attribution::Explanation;
-use corehop_partitioner::backend::{Backend, all_cost_time};
+use corehop_partitioner::backend::{Backend, all_cost_time, hop_cycles_in_words};
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_support::format::number::{change, grouped};
 
@@ -69,7 +68,7 @@ fn times(explained: &Explanation<'_>, ratios: &[(Backend, f64)]) -> String {
         Some(cycles) => format!(
             "The plan pays where a hop costs less than {} cycles; here it costs {}.",
             grouped(cycles as u64),
-            by_backend(machine)
+            hop_cycles_in_words(machine)
         ),
     };
     format!(

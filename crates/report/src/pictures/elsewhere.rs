@@ -7,7 +7,7 @@ use crate::drawing::table::Table;
 use crate::search_space::space::SearchSpace;
 use corehop_partitioner::Comparison;
 use corehop_partitioner::attribution::Explanation;
-use corehop_partitioner::backend::Backend;
+use corehop_partitioner::backend::{Backend, hop_cycles_in_words};
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_simulator::{Counters, Machine, Replay};
 use corehop_support::format::number::{change, change_between, grouped};
@@ -222,15 +222,6 @@ pub fn hop_cost(explained: &Explanation<'_>) -> Picture {
     }
 }
 
-/// What a hop costs, by what makes it.
-pub fn by_backend(machine: &Machine) -> String {
-    let costs = Backend::ALL.map(|backend| {
-        let cycles = grouped(backend.hop_cycles(machine).into());
-        format!("{cycles} with {}", backend.name())
-    });
-    costs.join(" and ")
-}
-
 fn verdict(even: Option<f64>, machine: &Machine) -> String {
     match even {
         None => "No request hops, so hops cost nothing.".into(),
@@ -242,7 +233,7 @@ fn verdict(even: Option<f64>, machine: &Machine) -> String {
              costs {}.",
             grouped(cycles as u64),
             machine.name,
-            by_backend(machine)
+            hop_cycles_in_words(machine)
         ),
     }
 }

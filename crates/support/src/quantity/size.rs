@@ -24,12 +24,6 @@ pub enum NoSize {
 }
 
 impl Size {
-    /// So many MiB.
-    #[must_use]
-    pub fn of_mebibytes(number: u64) -> Size {
-        Size(number.saturating_mul(1 << 20))
-    }
-
     /// Bytes.
     #[must_use]
     pub fn bytes(self) -> u64 {

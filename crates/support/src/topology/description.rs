@@ -84,8 +84,8 @@ impl Topology {
         self.cpus.get(&number)
     }
 
-    /// The physical core of a CPU, by the number of its first hardware thread. A CPU that nothing
-    /// is reported about is a core by itself.
+    /// The physical core of a CPU, by the number of its first hardware thread. A CPU without
+    /// such a report is a core with one thread.
     pub fn core_of(&self, number: usize) -> usize {
         let siblings = self.cpu(number).and_then(|cpu| cpu.siblings.as_ref());
         let first = siblings.and_then(|siblings| siblings.first().copied());

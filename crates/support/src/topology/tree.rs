@@ -32,7 +32,8 @@ impl Topology {
 }
 
 /// The CPUs that are online. Each has a file that reports it, but the first one often has none: the
-/// list of all decides there. Containers number the list anew (lxcfs), which the files survive.
+/// list of all decides there. A container may renumber the list (lxcfs) but not
+/// the files.
 fn online(root: &Path) -> CpuNumbers {
     let there: CpuNumbers = numbered(root, "cpu").into_keys().collect();
     let listed = text(&root.join("online")).and_then(|text| notation::list(&text));
@@ -59,8 +60,7 @@ fn numbered(parent: &Path, prefix: &str) -> BTreeMap<usize, PathBuf> {
 
 /// The text of a file; `None` where there is none.
 fn text(path: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
-    Some(text.trim().into())
+    contents(path).ok()
 }
 
 /// What the files of one CPU say, of it alone.

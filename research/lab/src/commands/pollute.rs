@@ -18,8 +18,7 @@ use corehop::jobs::Jobs;
 use corehop::line::Lines;
 use corehop::machines;
 use corehop::progress::Bar;
-use corehop::replay::{Baseline, Opened, OtherOptions, about};
-use corehop::requests::{RequestList, request_list};
+use corehop::replay::{Opened, OtherOptions, Run, about};
 use corehop_lab::pollution::{
     self, Colours, Judge, PolluteBuffer, Search, executed_instructions, find_pollute_pages,
     pages_with_buffer, prepare, replay_with_buffers,
@@ -85,27 +84,8 @@ pub struct Arguments {
         help_heading = "Simulation"
     )]
     machine: String,
-    /// Plan by which threads hop
-    #[arg(long, value_name = "PLAN", help_heading = "Simulation")]
-    plan: Option<PathBuf>,
-    /// Where threads run without a plan
-    #[arg(
-        long,
-        value_enum,
-        default_value_t = Baseline::OneCore,
-        help_heading = "Simulation"
-    )]
-    baseline: Baseline,
-    /// Replay only these requests, counted from 0, such as 3,5-9
-    ///
-    /// Default: the whole trace, including what belongs to no request.
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_parser = request_list,
-        help_heading = "Simulation"
-    )]
-    requests: Option<RequestList>,
+    #[command(flatten)]
+    run: Run,
     /// Number of requests to replay before counting starts
     #[arg(
         long,
@@ -180,7 +160,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         machine: &machine,
         placement: match plan {
             Some(_) => "plan".into(),
-            None => asked.baseline.name(),
+            None => asked.run.baseline.name(),
         },
         warm_up: asked.warm_up,
         instructions: subject.instructions()?,
@@ -206,9 +186,7 @@ impl Arguments {
             trace: &self.trace,
             taken: &self.taken,
             machine: &self.machine,
-            plan: self.plan.as_deref(),
-            baseline: self.baseline,
-            requests: self.requests.as_ref(),
+            run: &self.run,
             warm_up: self.warm_up,
             json: self.json,
         }
@@ -245,7 +223,9 @@ fn named(list: &PageList) -> Result<Option<Vec<u64>>, Failure> {
 impl Subject<'_> {
     fn about(&self, error: corehop_simulator::Error) -> Failure {
         match error {
-            corehop_simulator::Error::TooManyCores { .. } => about(self.asked.plan, error),
+            corehop_simulator::Error::TooManyCores { .. } => {
+                about(self.asked.run.plan.as_deref(), error)
+            }
             _ => about(Some(self.asked.trace), error),
         }
     }

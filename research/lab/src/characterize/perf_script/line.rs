@@ -328,7 +328,7 @@ fn start_of_file(text: &str) -> Option<usize> {
             return (byte == b'(' && is_apart).then_some(place);
         }
     }
-    // A file's name may have half a pair of its own.
+    // A file's name may contain an unmatched bracket.
     let of_file = text.rfind(" (/").or_else(|| text.rfind(" (["));
     of_file.filter(|&place| place > 0).map(|place| place + 1)
 }
