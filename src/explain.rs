@@ -16,7 +16,6 @@ use crate::machines;
 use crate::progress::Bar;
 use clap::Args;
 use corehop_partitioner::attribution::{Question, json};
-use corehop_partitioner::machine_list::{first, for_plan};
 use std::path::PathBuf;
 
 /// Explain a plan: show which misses change by core, by function, and by hop
@@ -39,7 +38,7 @@ pub struct Arguments {
     machine: Option<String>,
     /// Number of requests to replay before counting starts
     ///
-    /// Default: half of the complete requests.
+    /// Default: half of those that the plan was not searched on, which alone are replayed then.
     #[arg(long, value_name = "REQUESTS", help_heading = "Simulation")]
     warm_up: Option<usize>,
     /// Cycles from an answer to the next request of the connection, for the table of throughput
@@ -67,8 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.jobs.keep_to()?;
     let plan = corehop_plan::read(&arguments.plan)?;
     let named = arguments.machine.as_deref();
-    machines::tell_host([named.unwrap_or(first(&plan.machine).0)]);
-    let machine = for_plan(&plan, named)?;
+    let machine = machines::of_plan(&arguments.plan, &plan, named)?;
     let (trace, trace_name) = arguments
         .taken
         .open_or_bundled(arguments.trace.as_deref())?;

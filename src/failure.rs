@@ -306,6 +306,10 @@ impl From<corehop_report::Error> for Failure {
                     "the trace has {complete} complete requests, counted from 0"
                 ))
             }
+            Error::SearchedRequest { .. } => {
+                Failure::new(Exit::Usage, format!("--requests: {error}"))
+                    .remedy("add --warm-up REQUESTS, with which all requests are replayed")
+            }
             Error::TooManyRequests { most, .. } => {
                 Failure::new(Exit::Usage, format!("--requests: {error}"))
                     .remedy(format!("name at most {most}"))

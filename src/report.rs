@@ -12,7 +12,6 @@ use crate::machines;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
 use clap::Args;
-use corehop_partitioner::machine_list::{first, for_plan};
 use corehop_plan::{Plan, PlannedFunction};
 use corehop_report::{Options, Outputs, Sweep};
 use corehop_support::format::number::counted;
@@ -44,7 +43,7 @@ pub struct Arguments {
     machine: Option<String>,
     /// Number of requests to replay before counting starts
     ///
-    /// Default: half of the complete requests.
+    /// Default: half of those that the plan was not searched on, which alone are replayed then.
     #[arg(long, value_name = "REQUESTS", help_heading = "Simulation")]
     warm_up: Option<usize>,
     /// Requests whose accesses to show, counted from 0, such as 3,5-9
@@ -137,8 +136,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let sweep = arguments.sweep.as_deref().map(Sweep::read).transpose()?;
     let plan = corehop_plan::read(&arguments.plan)?;
     let named = arguments.machine.as_deref();
-    machines::tell_host([named.unwrap_or(first(&plan.machine).0)]);
-    let machine = for_plan(&plan, named)?;
+    let machine = machines::of_plan(&arguments.plan, &plan, named)?;
     if arguments.full {
         check_space(&plan)?;
     }

@@ -90,6 +90,63 @@ fn scripts_find_the_same_figures() {
     assert_eq!(object["alternatives"][0]["exchanged"]["name"], "commit");
 }
 
+/// What a search says of requests that it did not see, the explanation of its plan says, too.
+#[test]
+fn the_plan_of_a_search_is_counted_on_the_requests_that_judged_it() {
+    let folder = tempfile::tempdir().unwrap();
+    server::record_requests(&folder.path().join("bank.trace"), 9).unwrap();
+    std::fs::write(folder.path().join("tiny.toml"), MACHINE).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    let command = command.args(["partition", "bank.trace", "--cores", "2", "--seed", "7"]);
+    let command = command.args(["--requests", "2", "--machine", "tiny.toml"]);
+    let command = command.args(["-o", "split.toml", "--json", "--force"]);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let found = conforming::read(&["partition"], &output.stdout);
+    let explained = conforming::read(
+        &["explain"],
+        said(&folder, &["--json", "--machine", "tiny.toml"]),
+    );
+    assert_eq!(
+        (&explained["requests"], &explained["warm_up"]),
+        (&4.into(), &3.into())
+    );
+    assert_eq!(
+        explained["baseline"]["counters"],
+        found["held_out"]["baseline"]
+    );
+    assert_eq!(explained["split"]["counters"], found["held_out"]["split"]);
+    assert_eq!(
+        explained["break_even_hop_cycles"],
+        found["break_even_hop_cycles"]
+    );
+    assert!(
+        said(&folder, &["--machine", "tiny.toml"])
+            .contains("2 requests that the plan was searched on are left out")
+    );
+    // Of all requests, half warm the caches where one says so.
+    let all = conforming::read(
+        &["explain"],
+        said(
+            &folder,
+            &["--json", "--warm-up", "4", "--machine", "tiny.toml"],
+        ),
+    );
+    assert_eq!((&all["requests"], &all["warm_up"]), (&5.into(), &4.into()));
+}
+
+#[test]
+fn a_machine_that_only_its_file_describes_is_asked_for() {
+    let folder = folder();
+    let named = PLAN.replace("machine = \"tiny.toml\"", "machine = \"tiny\"");
+    std::fs::write(folder.path().join("split.toml"), named).unwrap();
+    let output = explain(&folder, &[]);
+    assert_eq!(output.status.code(), Some(3));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.starts_with("corehop: split.toml: "), "{said}");
+    assert!(said.contains("the file of 'tiny' with --machine"), "{said}");
+}
+
 #[test]
 fn a_plan_for_another_build_is_refused_by_name() {
     let folder = folder();

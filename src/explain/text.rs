@@ -46,6 +46,13 @@ fn totals(text: &mut Lines, explained: &Explanation<'_>) {
         count(after.requests),
         count(explained.warm_up as u64)
     );
+    if explained.left_out() > 0 {
+        let left_out = count(explained.left_out() as u64);
+        line!(
+            text,
+            "{left_out} requests that the plan was searched on are left out"
+        );
+    }
     for remark in remarks(explained.trace) {
         line!(text, "{remark}");
     }

@@ -13,10 +13,15 @@ const FUNCTIONS: [&str; 6] = ["parse", "execute", "log", "flush", "inlined", "co
 /// stores to a line of the first. Each calls `parse`, `inlined`, then `execute` and at last
 /// `commit`; the first calls `log` twice, and every other one `flush`.
 pub fn record(path: &Path) -> Result<(), Error> {
+    record_requests(path, 4)
+}
+
+/// The same with another number of requests.
+pub fn record_requests(path: &Path, requests: usize) -> Result<(), Error> {
     let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "parse", CODE)?;
     let blocks = define(&mut writer, module)?;
     let threads = [writer.thread(1, 1)?, writer.thread(1, 2)?];
-    for request in 0..4 {
+    for request in 0..requests {
         let thread = threads[request % 2];
         writer.stamp(thread, request as u64)?;
         writer.request(thread)?;

@@ -28,6 +28,12 @@ pub enum Error {
         /// How many complete requests the trace has.
         complete: usize,
     },
+    /// A request is to be shown that the plan was searched on, so that it is left out.
+    #[error("the plan was searched on request {request}, which is left out")]
+    SearchedRequest {
+        /// The request asked for.
+        request: RequestId,
+    },
     /// More requests are to be shown than fit.
     #[error("{requests} are more than a page can show")]
     TooManyRequests {

@@ -13,6 +13,7 @@ use crate::search_space::sweep::Sweep;
 use crate::sources::Sources;
 use corehop_partitioner::attribution::{Explanation, Question};
 use corehop_partitioner::progress::Progress;
+use corehop_partitioner::requests::complete;
 use corehop_plan::Plan;
 use corehop_simulator::Machine;
 use corehop_traces::{RequestId, Trace};
@@ -125,9 +126,12 @@ fn shown(
     asked.dedup();
     let unknown = asked.iter().find(|of| !explained.requests.contains(of));
     if let Some(&request) = unknown {
+        if complete(explained.trace.requests()).contains(&request) {
+            return Err(Error::SearchedRequest { request });
+        }
         return Err(Error::NoSuchRequest {
             request,
-            complete: explained.requests.len(),
+            complete: explained.requests.len() + explained.left_out(),
         });
     }
     match asked.len() > MOST_SHOWN {

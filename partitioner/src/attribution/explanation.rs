@@ -2,6 +2,7 @@
 
 use crate::alternatives::{Alternatives, PlannedFunction};
 use crate::attribution::demands::{Demands, Throughput};
+use crate::requests::complete;
 use corehop_plan::Plan;
 use corehop_simulator::detail::{Detail, Modes};
 use corehop_simulator::{ByArgument, Counters, Machine, Replay, Split};
@@ -55,6 +56,11 @@ pub struct Mover {
 pub const CONNECTIONS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
 impl Explanation<'_> {
+    /// How many complete requests are left out, because the plan was searched on them.
+    pub fn left_out(&self) -> usize {
+        complete(self.trace.requests()).len() - self.requests.len()
+    }
+
     /// What connections get from the plan's cores.
     pub fn throughputs(&self) -> Vec<Throughput> {
         let think_time = self.think_time_cycles as f64;

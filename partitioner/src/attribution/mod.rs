@@ -3,7 +3,8 @@
 //! A replay says how much a plan changes. An explanation says where: what each core runs and holds,
 //! which lines cores take from each other, which functions miss less or more than on one core, and
 //! what each hop is worth beside its alternatives. All figures are of one set of requests, by
-//! default the second half of the trace after the first has warmed the caches.
+//! default those that judged the plan: the requests that it was not searched on, of which the first
+//! half warms the caches.
 //!
 //! [`Question::answer`] makes the replays, and [`json::render`] gives the figures to programs.
 

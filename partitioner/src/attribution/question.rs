@@ -10,11 +10,11 @@ use crate::attribution::error::Error;
 use crate::attribution::explanation::{CONNECTIONS, Explanation};
 use crate::candidates::{CandidateRule, Candidates};
 use crate::progress::{self, Progress};
-use crate::requests::complete;
+use crate::requests::{Searched, TrainTestSplit, complete};
 use corehop_plan::Plan;
 use corehop_simulator::detail::{Modes, Segments, replay_by_mode, replay_in_detail};
 use corehop_simulator::{Machine, Replay, ReplayOptions, Split};
-use corehop_traces::{FunctionId, Trace};
+use corehop_traces::{FunctionId, RequestId, Trace};
 use std::path::Path;
 
 /// What to explain.
@@ -29,7 +29,10 @@ pub struct Question<'a> {
     pub plan: &'a Plan,
     /// Where the plan was read from.
     pub plan_path: &'a Path,
-    /// How many requests warm the caches; half of them where `None`.
+    /// How many of all complete requests warm the caches. Where `None`, the requests that the plan
+    /// was searched on are left out, and the others are divided as the search divided them: what is
+    /// counted are the held-out requests, so that the figures are those of the search. Half of all
+    /// warm the caches where the plan names no held-out requests, or not this trace's.
     pub warm_up: Option<usize>,
     /// Whether to replay the plan's neighbours, which takes longer than all else.
     pub neighbours: bool,
@@ -51,9 +54,9 @@ impl<'a> Question<'a> {
         };
         let split = Split::of_plan(self.plan, trace).map_err(about_plan)?;
         let complete = complete(trace.requests());
-        let warm_up = self.warm_up.unwrap_or(complete.len() / 2);
+        let (requests, warm_up) = self.counted(&complete);
         let options = ReplayOptions {
-            requests: Some(complete.clone()),
+            requests: Some(requests.clone()),
             warm_up_requests: warm_up,
             progress: None,
         };
@@ -76,7 +79,7 @@ impl<'a> Question<'a> {
             machine,
             split: &split,
             cores: self.plan.cores,
-            requests: &complete,
+            requests: &requests,
             warm_up,
         };
         let demands = demands(&subject, (&before.0, &after.0), progress)?;
@@ -98,7 +101,7 @@ impl<'a> Question<'a> {
             plan: self.plan,
             split,
             placed,
-            requests: complete,
+            requests,
             warm_up,
             before,
             after,
@@ -111,6 +114,27 @@ impl<'a> Question<'a> {
 }
 
 impl Question<'_> {
+    /// The requests to replay, and how many of them warm the caches.
+    fn counted(&self, complete: &[RequestId]) -> (Vec<RequestId>, usize) {
+        let halves = || (complete.to_vec(), complete.len() / 2);
+        match (self.warm_up, self.plan.expected) {
+            (Some(warm_up), _) => (complete.to_vec(), warm_up),
+            (None, None) => halves(),
+            (None, Some(expected)) => {
+                let searched = Searched::Sample(expected.searched.requests as usize);
+                let parts = TrainTestSplit::of(self.trace.requests(), searched, self.plan.seed);
+                let parts = parts.ok().filter(|parts| {
+                    let held_out = parts.held_out.len() as u64;
+                    held_out > 0 && held_out == expected.held_out.requests
+                });
+                parts.map_or_else(halves, |parts| {
+                    let requests = [&parts.warm_up[..], &parts.held_out].concat();
+                    (requests, parts.warm_up.len())
+                })
+            }
+        }
+    }
+
     /// What user code and the kernel do on one core, and with the plan.
     fn modes(
         &self,

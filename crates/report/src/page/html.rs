@@ -33,6 +33,13 @@ pub fn render(report: &Report<'_>, sections: &Sections) -> String {
         grouped(explained.after.0.requests),
         grouped(explained.warm_up as u64)
     );
+    if explained.left_out() > 0 {
+        let left_out = grouped(explained.left_out() as u64);
+        let _ = write!(
+            subject,
+            " {left_out} requests that the plan was searched on are left out."
+        );
+    }
     for remark in remarks(explained.trace) {
         let _ = write!(subject, " Note that {remark}.");
     }

@@ -24,8 +24,9 @@ fn recorded(report: &Report<'_>) -> Vec<(&'static str, String)> {
         trace.checksum()
     );
     let warm_up = format!(
-        "{} complete requests: {} warm the caches, {} are counted",
-        explained.requests.len(),
+        "{} complete requests: {} searched and left out, {} warm the caches, {} are counted",
+        explained.requests.len() + explained.left_out(),
+        explained.left_out(),
         explained.warm_up,
         explained.after.0.requests
     );
@@ -48,7 +49,11 @@ fn recorded(report: &Report<'_>) -> Vec<(&'static str, String)> {
 /// Commands that print the figures of this page, and find the plan again.
 fn commands(report: &Report<'_>) -> Vec<String> {
     let explained = report.explained;
-    let (plan, warm_up) = (report.plan_path.display(), explained.warm_up);
+    let plan = report.plan_path.display();
+    let warm_up = match explained.left_out() {
+        0 => format!(" --warm-up {}", explained.warm_up),
+        _ => String::new(),
+    };
     let searched = explained
         .plan
         .expected
@@ -71,10 +76,8 @@ fn commands(report: &Report<'_>) -> Vec<String> {
             "corehop partition --cores {cores}{functions} --machine {planned} --seed {seed}\
              {searched}{trace} -o split.toml"
         ),
-        format!("corehop explain --plan {plan} --machine {machine} --warm-up {warm_up}{trace}"),
-        format!(
-            "corehop report {plan}{trace} --machine {machine} --warm-up {warm_up} -o report.html"
-        ),
+        format!("corehop explain --plan {plan} --machine {machine}{warm_up}{trace}"),
+        format!("corehop report {plan}{trace} --machine {machine}{warm_up} -o report.html"),
         format!(
             "corehop partition --cores {cores} --sweep --machine {machine} --machine host \
              --json{trace} > sweep.json"

@@ -81,7 +81,7 @@ impl SearchSpace {
 
 /// The requests that the plan was searched on, and those that judge.
 fn parts(explained: &Explanation<'_>) -> Result<TrainTestSplit, Error> {
-    let complete = explained.requests.len() as u64;
+    let complete = (explained.requests.len() + explained.left_out()) as u64;
     let expected = explained
         .plan
         .expected
