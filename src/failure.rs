@@ -15,7 +15,8 @@ use std::path::Path;
 #[repr(u8)]
 pub enum Exit {
     /// `check`, `patch --verify` or `verify --require-gain` looked and found something wrong, or
-    /// `optimize` no speedup, `screen` that none is possible, or `functions` none.
+    /// `optimize` no speedup, `screen` that none is possible, `functions` none, or `diff` a
+    /// difference.
     Findings = 1,
     /// The command line asks for something that makes no sense.
     Usage = 2,

@@ -16,6 +16,7 @@ mod check;
 pub mod configuration;
 pub mod console;
 mod control;
+mod diff;
 mod doctor;
 mod explain;
 mod export;
@@ -84,6 +85,7 @@ enum Command {
     Sample(sample::Arguments),
     Export(export::Arguments),
     Import(import::Arguments),
+    Diff(diff::Arguments),
     Replay(replay::Arguments),
     Functions(functions::Arguments),
     Candidates(candidates::Arguments),
@@ -110,7 +112,8 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  check or patch --verify found a problem, or the gain of measure --require-gain was not met;
-     optimize found no speedup, screen found that none is possible, functions found no function
+     optimize found no speedup, screen found that none is possible, functions found no function,
+     diff found a difference
   2  the command line is invalid
   3  an input is missing, damaged, or invalid
   4  an output cannot be written, or it exists and --force was not given
@@ -159,6 +162,7 @@ pub fn run() -> ExitCode {
         Command::Sample(arguments) => sample::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Functions(arguments) => functions::run(&arguments),
         Command::Candidates(arguments) => candidates::run(&arguments),

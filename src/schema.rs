@@ -33,12 +33,13 @@ macro_rules! files {
 }
 
 /// In the order of the commands.
-const NAMED: [(&str, &str); 22] = files![
+const NAMED: [(&str, &str); 23] = files![
     "optimize",
     "screen",
     "control",
     "info",
     "check",
+    "diff",
     "replay",
     "replay-timed",
     "replay-system-calls",

@@ -58,6 +58,7 @@ use format::trace_capnp;
 pub use codec::match_finder::Followed;
 pub use codec::template::DataAccess;
 pub use codec::trace_filter::TraceFilter;
+pub use format::entry::has_magic;
 pub use format::rule::{Rule, Violation};
 pub use model::address_space::{MAX_OBJECTS, Mapping, Owner};
 pub use model::cpu::OnCpu;

@@ -1,14 +1,16 @@
 //! What a replay can tell beyond totals: by function, by segment, by request, by distance.
 //!
 //! [`replay_in_detail`] makes one sequential pass and feeds all parts. Each part is a file of its
-//! own that knows lines by number and nothing of caches. [`replay_by_mode`] makes another, which
-//! tells user code and the kernel apart; [`Visits`] takes what the kernel does apart once more, and
-//! [`SystemCalls::replay_posted`] has it done on another core, or in batches.
+//! own that knows lines by number and nothing of caches. [`replay_by_function`] makes a pass that
+//! tells functions apart and no more, and [`replay_by_mode`] one that tells user code and the kernel
+//! apart; [`Visits`] takes what the kernel does apart once more, and [`SystemCalls::replay_posted`]
+//! has it done on another core, or in batches.
 
 mod attribution;
 mod cores;
 mod doors;
 mod followed;
+mod functions;
 mod interference;
 mod mode;
 mod modes;
@@ -24,6 +26,7 @@ mod working_set;
 pub use attribution::{Attribution, CodeOwner, Spans};
 pub use cores::{CodeUse, CoreUse, CoreUses};
 pub use doors::Reason;
+pub use functions::{ByFunction, replay_by_function};
 pub use interference::{Interference, Interfering, Losses};
 pub use mode::Mode;
 pub use modes::{ModeUse, Modes, Replaced, Replacements, replay_by_mode};

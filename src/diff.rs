@@ -1,0 +1,158 @@
+//! `corehop diff`: what changed between two traces, two plans, or two results of one command.
+//!
+//! What the files are shows in the files. Each side is read into the same few things: settings in
+//! words, figures with the intervals that they may have, and the functions of a plan
+//! ([`side::Side`]). Those are compared by name, so a kind of file has to say only what it holds.
+//! Traces are replayed for that, and are compared by function, thread, and module, too.
+
+mod changes;
+mod input;
+mod json;
+mod migrations;
+mod pairs;
+mod results;
+mod side;
+mod text;
+mod traces;
+
+use crate::addressing::AddressingOptions;
+use crate::console;
+use crate::failure::{Exit, Failure};
+use crate::jobs::Jobs;
+use crate::line::Lines;
+use crate::machines;
+use crate::requests::{RequestList, request_list};
+use changes::Changes;
+use clap::Args;
+use input::Input;
+use std::path::{Path, PathBuf};
+use traces::Traces;
+
+/// Compare two traces, two plans, or two JSON results
+///
+/// Traces are replayed on one core of the same machine. The table has instructions, accesses, and
+/// misses per request, and then the functions whose L2 misses per request have changed most.
+///
+/// Plans are compared function by function. Results are what `optimize`, `partition`, `measure`,
+/// `replay`, `explain`, or `report` print with --json; both must be of one command.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  corehop diff monday.trace friday.trace
+  corehop diff --machine xeon-8480 --requests 10-59 monday.trace friday.trace
+  corehop diff split.toml other.toml
+  corehop diff --json monday/result.json friday/result.json
+
+Exit code 0 if nothing differs, 1 if something does.")]
+pub struct Arguments {
+    /// Trace, plan, or JSON result: the left column, A
+    #[arg(value_name = "A")]
+    before: PathBuf,
+    /// Another of the same kind: the right column, B
+    #[arg(value_name = "B")]
+    after: PathBuf,
+    /// Maximum number of functions in each table of functions
+    #[arg(
+        long,
+        visible_alias = "limit",
+        value_name = "FUNCTIONS",
+        default_value_t = 15
+    )]
+    top: usize,
+    /// Machine that replays both traces: a bundled name, `host`, or a TOML file
+    #[arg(
+        long,
+        value_name = "NAME|FILE",
+        default_value = "xeon-e5-2620-v4",
+        help_heading = "Simulation"
+    )]
+    machine: String,
+    /// Plan by which threads hop in both traces
+    #[arg(long, value_name = "PLAN", help_heading = "Simulation")]
+    plan: Option<PathBuf>,
+    /// Replay only these requests of both traces, counted from 0, such as 3,5-9
+    ///
+    /// Default: the whole traces, including what belongs to no request.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_parser = request_list,
+        help_heading = "Simulation"
+    )]
+    requests: Option<RequestList>,
+    /// Number of requests to replay before counting starts
+    #[arg(
+        long,
+        value_name = "REQUESTS",
+        default_value_t = 0,
+        help_heading = "Simulation"
+    )]
+    warm_up: usize,
+    #[command(flatten)]
+    taken: AddressingOptions,
+    #[command(flatten)]
+    jobs: Jobs,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was compared.
+struct Compared<'a> {
+    files: [&'a Path; 2],
+    /// What both files are, in a word for scripts.
+    kind: &'static str,
+    changes: Changes,
+    /// Of traces only.
+    traces: Option<Traces>,
+}
+
+impl Compared<'_> {
+    fn is_same(&self) -> bool {
+        self.changes.is_empty() && self.traces.as_ref().is_none_or(Traces::is_same)
+    }
+}
+
+/// Runs the subcommand.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.jobs.keep_to()?;
+    let files = [&*arguments.before, &*arguments.after];
+    let inputs = (Input::read(files[0])?, Input::read(files[1])?);
+    if inputs.0.kind() != inputs.1.kind() {
+        return Err(unlike(files, [&inputs.0, &inputs.1]));
+    }
+    let kind = inputs.0.kind();
+    let (changes, traces) = match inputs {
+        (Input::Read(a, _), Input::Read(b, _)) => (Changes::of(*a, *b), None),
+        _ => {
+            machines::tell_host([&*arguments.machine]);
+            let (sides, traces) = traces::compare(arguments, files)?;
+            let [a, b] = sides;
+            (Changes::of(a, b), Some(traces))
+        }
+    };
+    let compared = Compared {
+        files,
+        kind: kind.word,
+        changes,
+        traces,
+    };
+    console::print(&match arguments.json {
+        true => Lines::of_json(&json::render(&compared, arguments.top)),
+        false => text::render(&compared, arguments.top),
+    })?;
+    if compared.is_same() {
+        return Ok(());
+    }
+    let [a, b] = files.map(Path::display);
+    Err(Failure::new(Exit::Findings, format!("{a} and {b} differ")).explained())
+}
+
+/// The files are of different kinds.
+fn unlike(files: [&Path; 2], inputs: [&Input; 2]) -> Failure {
+    let [a, b] = files.map(Path::display);
+    let [of_a, of_b] = inputs.map(|input| input.kind().phrase);
+    let message = format!("{a} is {of_a}, and {b} is {of_b}");
+    Failure::new(Exit::Usage, message)
+        .remedy("name two traces, two plans, or two JSON results of one command")
+}
