@@ -12,6 +12,7 @@ mod conforming;
 mod copied;
 #[path = "../traces/tests/definitions/mod.rs"]
 mod definitions;
+mod diff;
 mod doctor;
 mod entered_once;
 mod explain;

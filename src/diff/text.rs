@@ -109,7 +109,11 @@ fn figures(text: &mut Lines, figures: &[FigurePair]) {
     line!(text, "{:<30}{:>16}{:>16}{:>11}", "", "A", "B", "change");
     for of in known {
         let [a, b] = of.values.map(|value| amount_or_dash(value, of.decimals));
-        let changed = of.ratio().map(change).unwrap_or_default();
+        let changed = match of.ratio() {
+            Some(1.0) => "=".into(),
+            Some(ratio) => change(ratio),
+            None => String::new(),
+        };
         let row = format!("{:<30}{a:>16}{b:>16}{changed:>11}", of.name);
         line!(text, "{}", row.trim_end());
         intervals(text, of);

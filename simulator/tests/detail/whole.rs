@@ -4,7 +4,9 @@ use crate::detail::recorded::{BLOCKS, FUNCTIONS, record, segments};
 use crate::numbered::split as split_of;
 use crate::steps::Step;
 use corehop_plan::Mode;
-use corehop_simulator::detail::{CodeOwner, Cost, Detail, Losses, Segments, replay_in_detail};
+use corehop_simulator::detail::{
+    CodeOwner, Cost, Detail, Losses, Segments, replay_by_function, replay_in_detail,
+};
 use corehop_simulator::{Counters, Machine, Replay, ReplayOptions, Split, replay};
 use corehop_traces::{FunctionId, RequestId};
 use proptest::collection::vec;
@@ -55,6 +57,9 @@ fn detail(
     };
     let whole = replay(&trace, machine, split, &options).unwrap();
     let (detailed, detail) = replay_in_detail(&trace, machine, split, &segments, &options).unwrap();
+    let by_function = replay_by_function(&trace, machine, split, &options).unwrap();
+    assert_eq!(by_function.replay, detailed);
+    assert_eq!(by_function.functions, detail.functions);
     (whole, detailed, detail)
 }
 
@@ -108,6 +113,24 @@ fn two_phases_that_fit_alone_lose_every_line_to_each_other() {
     assert_eq!(cycles.collect::<Vec<_>>(), [0, 10 * 1028, 10 * 1028]);
     let entries: Vec<u64> = told.segments.iter().map(|cost| cost.entries).collect();
     assert_eq!(entries, [0, 10, 10]);
+}
+
+#[test]
+fn instructions_are_counted_once_the_warm_up_is_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = record(&folder.path().join("server.trace"), 1, &phases(11, 2)).unwrap();
+    let each = |block: usize| trace.code_blocks()[block].instructions.len() as u64;
+    for warm_up_requests in [0, 1, 10] {
+        let options = ReplayOptions {
+            warm_up_requests,
+            ..ReplayOptions::default()
+        };
+        let split = Split::default();
+        let told = replay_by_function(&trace, &three_lines(), &split, &options).unwrap();
+        let counted = 11 - warm_up_requests as u64;
+        assert_eq!(told.instructions, counted * (each(1) + each(2)));
+        assert_eq!(told.replay.requests, counted);
+    }
 }
 
 #[test]
