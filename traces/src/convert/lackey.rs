@@ -1,10 +1,12 @@
 //! The text of Valgrind's `--tool=lackey --trace-mem=yes`: a line for each access.
 //!
 //! `I  ADDRESS,SIZE` is a fetch, ` L` a load, ` S` a store and ` M` a load and a store of the same
-//! bytes, all by the instruction fetched before; addresses are hexadecimal, sizes decimal. Lines
-//! that begin with `==`, `--` or `**` are Valgrind's messages. The text tells neither threads nor
-//! code blocks. Taken as it stands, each `I` is a code block, so that what [`write()`] wrote reads
-//! back as the same accesses.
+//! bytes, all by the instruction fetched before; addresses are hexadecimal, sizes decimal.
+//! `SB ADDRESS`, which `--trace-superblocks=yes` adds, says where a piece of translated code begins,
+//! which may hold several jumps: it tells nothing that a trace keeps. Lines that begin with `==`,
+//! `--` or `**` are Valgrind's messages, or with `>` before that, where Valgrind runs itself. The
+//! text tells neither threads nor code blocks. Taken as it stands, each `I` is a code block, so that
+//! what [`write()`] wrote reads back as the same accesses.
 
 use crate::convert::assembler::Assembler;
 use crate::convert::error::{Error, Fault, FilePosition, problem};
@@ -81,13 +83,18 @@ fn take(line: &[u8], assembler: &mut Assembler, join: bool) -> Result<(), Fault>
         return problem("not text");
     };
     let text = text.trim();
-    if text.is_empty() || ["==", "--", "**"].iter().any(|sign| text.starts_with(sign)) {
+    let message = text.trim_start_matches('>');
+    let is_message = ["==", "--", "**"]
+        .iter()
+        .any(|sign| message.starts_with(sign));
+    if text.is_empty() || is_message || is_superblock(text) {
         return Ok(());
     }
     let Some((kind, address, size_bytes)) = record(text) else {
         let shown: String = text.chars().take(40).collect();
         return problem(format!(
-            "{shown:?} is no record: `I`, `L`, `S` or `M`, then ADDRESS,SIZE"
+            "{shown:?} is no record: `I`, `L`, `S` or `M`, then ADDRESS,SIZE; what the program \
+             prints is not in between if Valgrind has --log-file=FILE"
         ));
     };
     match kind {
@@ -101,11 +108,21 @@ fn take(line: &[u8], assembler: &mut Assembler, join: bool) -> Result<(), Fault>
     }
 }
 
+/// Whether the line says where a superblock begins.
+fn is_superblock(text: &str) -> bool {
+    let address = text.strip_prefix("SB ").map(str::trim_start);
+    address.is_some_and(|address| u64::from_str_radix(address, 16).is_ok() && plain(address))
+}
+
+/// Digits alone, without a sign.
+fn plain(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 /// Kind, address and size in bytes.
 fn record(text: &str) -> Option<(&str, u64, u64)> {
     let (kind, rest) = text.split_once(' ')?;
     let (address, size_bytes) = rest.trim_start().split_once(',')?;
-    let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let known = ["I", "L", "S", "M"].contains(&kind) && plain(address) && plain(size_bytes);
     let address = u64::from_str_radix(address, 16).ok()?;
     known.then_some((kind, address, size_bytes.parse().ok()?))

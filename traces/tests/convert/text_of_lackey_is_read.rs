@@ -73,6 +73,28 @@ I  04001140,4
     assert_eq!(text, expected);
 }
 
+/// What `--trace-superblocks=yes`, `--time-stamp=yes`, and an inner Valgrind add changes nothing.
+#[test]
+fn lines_that_options_of_valgrind_add_tell_nothing() {
+    let more = TEXT
+        .replace("I  04001100,3", "SB 04001100\nI  04001100,3")
+        .replace("==12== Command", "==00:00:00:01.123 12== Command")
+        .replace("==12== Total", ">==12== Total")
+        .replace("I  0400113e,4", "SB 1ffeffe7e8\nI  0400113e,4");
+    for join in [false, true] {
+        let options = Options {
+            request_at: None,
+            join,
+        };
+        let plain = read(TEXT.as_bytes(), &options).unwrap();
+        assert_eq!(read(more.as_bytes(), &options).unwrap(), plain);
+    }
+    for line in ["SB\n", "SB 0x12\n", "SB 12,4\n", "SB +12\n", "SBX 12\n"] {
+        let broken = read(line.as_bytes(), &Options::default()).unwrap_err();
+        assert!(broken.to_string().contains("line 1"), "{broken}");
+    }
+}
+
 #[test]
 fn a_request_begins_wherever_the_address_is_fetched() {
     let text = "I  1000,4\nI  1004,4\nI  1000,4\nI  1004,4\nI  1008,4\n";
@@ -121,7 +143,7 @@ fn what_is_no_record_is_refused_with_its_line() {
             .to_owned()
     };
     for text in [
-        "SB 04001100",
+        "SB 0400,4",
         "I  1000",
         "I  1000,",
         "X 1000,4",
@@ -129,7 +151,10 @@ fn what_is_no_record_is_refused_with_its_line() {
         " L 9,+8",
         "I",
     ] {
-        let problem = format!("{text:?} is no record: `I`, `L`, `S` or `M`, then ADDRESS,SIZE");
+        let problem = format!(
+            "{text:?} is no record: `I`, `L`, `S` or `M`, then ADDRESS,SIZE; what the program \
+             prints is not in between if Valgrind has --log-file=FILE"
+        );
         let shown = problem.replace("\" L", "\"L");
         assert_eq!(refused(text.as_bytes()), shown);
     }
