@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 use corehop_partitioner::progress::Progress;
 use corehop_recorder::trace_file;
 use corehop_traces::convert::drmemtrace::Program;
-use corehop_traces::convert::{Error, Imported, Options, drmemtrace, lackey};
+use corehop_traces::convert::{Error, Imported, Options, champsim, drmemtrace, lackey};
 use corehop_traces::{Header, Writer, WriterOptions};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -21,16 +21,17 @@ use std::path::{Path, PathBuf};
 
 /// Convert a trace of another tool to a corehop trace
 ///
-/// The result can be replayed, checked, and exported. A drmemtrace has functions, too: with
-/// --request-at, candidates and plans can be found in it. docs/reference/exchange.md describes what
-/// is kept of each format.
+/// The result can be replayed, checked, and exported. Traces of drmemtrace and `ChampSim` have
+/// functions, too: with --request-at, candidates and plans can be found in them.
+/// docs/reference/exchange.md describes what is kept of each format.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   valgrind --tool=lackey --trace-mem=yes --log-file=ls.lackey ls
   corehop import --format lackey --join ls.lackey -o ls.trace
   drrun -t drmemtrace -offline -- ./bank
-  corehop import --format drmemtrace drmemtrace.bank.1.0.dir -o bank.trace")]
+  corehop import --format drmemtrace drmemtrace.bank.1.0.dir -o bank.trace
+  corehop import --format champsim 600.perlbench_s-210B.champsimtrace.xz -o perl.trace")]
 pub struct Arguments {
     /// File to read, or folder that drmemtrace wrote; `-` for standard input
     #[arg(value_name = "FILE|FOLDER")]
@@ -70,6 +71,8 @@ enum Format {
     Lackey,
     /// Records of `DynamoRIO`'s drmemtrace: a folder or a file, packed or not
     Drmemtrace,
+    /// Records of `ChampSim`'s tracers, plain or packed with xz or gzip
+    Champsim,
 }
 
 impl Format {
@@ -77,6 +80,7 @@ impl Format {
         match self {
             Format::Lackey => "lackey",
             Format::Drmemtrace => "drmemtrace",
+            Format::Champsim => "champsim",
         }
     }
 }
@@ -158,7 +162,9 @@ impl Input {
             Format::Drmemtrace if metadata.is_dir() => Ok(Input::Path(bytes_in(path))),
             Format::Drmemtrace if metadata.is_file() => Ok(Input::Path(metadata.len())),
             // A pipe can be opened but once.
-            Format::Drmemtrace | Format::Lackey => Ok(Input::File(file, metadata.len())),
+            Format::Drmemtrace | Format::Lackey | Format::Champsim => {
+                Ok(Input::File(file, metadata.len()))
+            }
         }
     }
 }
@@ -221,6 +227,7 @@ fn import(
     let imported = match arguments.format {
         Format::Lackey => lackey::import(input, &name, writer, options),
         Format::Drmemtrace => drmemtrace::import(input, &name, writer, options),
+        Format::Champsim => champsim::import(input, &name, writer, options),
     };
     imported.map_err(failure)
 }

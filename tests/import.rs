@@ -131,13 +131,53 @@ fn a_recorded_server_goes_out_and_comes_back_in_drmemtraces_records() {
 }
 
 #[test]
+fn records_of_champsim_are_a_trace_with_functions_and_say_what_they_lack() {
+    let folder = tempfile::tempdir().unwrap();
+    let packed = include_bytes!("../fuzz/seeds/small.champsim.xz");
+    std::fs::write(folder.path().join("x.champsimtrace.xz"), packed).unwrap();
+    let champsim = ["import", "--format", "champsim", "-o", "x.trace"];
+    let from = ["--request-at", "0x401000", "x.champsimtrace.xz"];
+    let (_, error) = said(&folder, &[&champsim[..], &from].concat(), b"");
+    assert!(error.starts_with("x.trace: 3 requests, "), "{error}");
+    for told in [
+        "  instructions: 20\n",
+        "no sizes of loads and stores: each of the 12 is read as one of 1 byte",
+        "their sizes are unknown",
+    ] {
+        assert!(error.contains(told), "{told}: {error}");
+    }
+    said(&folder, &["check", "x.trace"], b"");
+    let (told, _) = said(&folder, &["info", "--json", "x.trace"], b"");
+    let told = conforming::read(&["info"], &told);
+    let counts = ["functions", "loads", "stores"].map(|key| told[key].clone());
+    assert_eq!(counts, [1, 6, 6]);
+    // Cut off within the packed data, and within a record.
+    let packed = &packed[..packed.len() - 30];
+    let plain = include_bytes!("../fuzz/seeds/small.champsim");
+    for (input, said) in [
+        (packed, "the xz data is"),
+        (
+            &plain[..100],
+            "record 2 (byte 64): the file ends within a record, after 36 of 64 bytes",
+        ),
+    ] {
+        let words = [&champsim[..], &["--force", "-"]].concat();
+        let error = refused(&folder, 3, &words, input);
+        assert!(error.contains(said), "{error}");
+        assert!(error.ends_with("nothing was written\n"), "{error}");
+    }
+    assert_eq!(names(&folder), ["x.champsimtrace.xz", "x.trace"]);
+}
+
+#[test]
 fn a_broken_input_leaves_no_trace_behind() {
     let folder = tempfile::tempdir().unwrap();
     let broken = [&LACKEY[..], &["-"]].concat();
     assert_eq!(
         refused(&folder, 3, &broken, b"I  1000,4\nmilk, eggs\n"),
         "corehop: standard input: line 2: \"milk, eggs\" is no record: `I`, `L`, `S` or `M`, then \
-         ADDRESS,SIZE\n  \
+         ADDRESS,SIZE; what the program prints is not in between if Valgrind has \
+         --log-file=FILE\n  \
          remedy: docs/reference/exchange.md says what can be read; nothing was written\n"
     );
     assert_eq!(names(&folder), [""; 0]);

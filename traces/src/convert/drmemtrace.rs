@@ -8,7 +8,6 @@
 mod export;
 mod folder;
 mod frames;
-mod functions;
 mod import;
 mod input;
 mod left_out;
@@ -19,9 +18,10 @@ mod reading;
 mod record;
 mod sizes;
 mod threads;
-mod unpack;
 
 pub use export::Exporter;
 pub use import::{import, import_path};
+pub(in crate::convert) use program::unknown_build;
 pub use program::{Program, ProgramModule, ProgramSymbol};
-pub use unpack::Watch;
+
+pub use crate::convert::unpack::Watch;

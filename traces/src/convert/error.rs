@@ -17,11 +17,11 @@ pub enum FilePosition {
 }
 
 impl FilePosition {
-    /// That of the record with this number, from 0, in a file of drmemtrace's.
-    pub(crate) fn of_record(number: u64) -> FilePosition {
+    /// That of the record with this number, from 0, of those that have so many bytes each.
+    pub(crate) fn of_record(number: u64, bytes: usize) -> FilePosition {
         FilePosition::Record {
             number: number + 1,
-            byte: number * 12,
+            byte: number * bytes as u64,
         }
     }
 }

@@ -21,9 +21,12 @@
 #![forbid(unsafe_code)]
 
 mod assembler;
+pub mod champsim;
 pub mod drmemtrace;
 mod error;
+mod functions;
 pub mod lackey;
+mod unpack;
 
 pub use error::{Error, FilePosition};
 

@@ -1,4 +1,4 @@
-//! drmemtrace's records as bytes, and what its files pack them in.
+//! drmemtrace's records as bytes, and what files of traces pack theirs in.
 
 use std::io::Write;
 
@@ -31,4 +31,11 @@ pub fn snappy(bytes: &[u8]) -> Vec<u8> {
     let mut packed = snap::write::FrameEncoder::new(Vec::new());
     packed.write_all(bytes).unwrap();
     packed.into_inner().unwrap()
+}
+
+pub fn xz(bytes: &[u8]) -> Vec<u8> {
+    let options = lzma_rust2::XzOptions::with_preset(6);
+    let mut packed = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+    packed.write_all(bytes).unwrap();
+    packed.finish().unwrap()
 }

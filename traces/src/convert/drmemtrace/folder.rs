@@ -6,8 +6,8 @@
 
 use super::input::Input;
 use super::record::kind;
-use super::unpack::Watch;
 use crate::convert::error::Error;
+use crate::convert::unpack::Watch;
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,8 @@
 //! The records of one file, whatever it is packed in, with the place of each.
 
 use super::record::{RECORD_BYTES, Record};
-use super::unpack::{Unpacked, Watch};
 use crate::convert::error::{Error, Fault, FilePosition};
+use crate::convert::unpack::{Unpacked, Watch};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read};
@@ -43,7 +43,7 @@ impl<'w> Input<'w> {
             }),
             Err(error) if error.kind() == ErrorKind::InvalidData => {
                 let problem = format!("the zip data is damaged: {error}");
-                Err(Fault::Damage(problem).at(&name, FilePosition::of_record(0)))
+                Err(Fault::Damage(problem).at(&name, FilePosition::of_record(0, RECORD_BYTES)))
             }
             Err(source) => Err(Error::Read { name, source }),
         }
@@ -83,12 +83,12 @@ impl<'w> Input<'w> {
     /// Where the record is that was taken last.
     pub(super) fn fault(&self, fault: Fault) -> Error {
         let record = self.taken.saturating_sub(1);
-        fault.at(&self.name, FilePosition::of_record(record))
+        fault.at(&self.name, FilePosition::of_record(record, RECORD_BYTES))
     }
 
     /// What is wrong where the next record should be.
     pub(super) fn fault_at_end(&self, problem: &str) -> Error {
-        let place = FilePosition::of_record(self.taken);
+        let place = FilePosition::of_record(self.taken, RECORD_BYTES);
         Fault::Damage(problem.into()).at(&self.name, place)
     }
 
@@ -121,7 +121,7 @@ impl<'w> Input<'w> {
 
     /// What is wrong with the record that is being read.
     fn damage(&self, problem: String) -> Error {
-        let place = FilePosition::of_record(self.taken + self.ahead.len() as u64);
+        let place = FilePosition::of_record(self.taken + self.ahead.len() as u64, RECORD_BYTES);
         Fault::Damage(problem).at(&self.name, place)
     }
 }

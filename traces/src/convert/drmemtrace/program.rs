@@ -48,12 +48,12 @@ pub struct ProgramSymbol {
 
 /// A build id for a file of which none is known: no file has it, and files of other names have
 /// others, so plans can name functions of the file and nobody can patch one by them.
-pub(super) fn unknown_build(path: &str) -> String {
+pub(in crate::convert) fn unknown_build(path: &str) -> String {
     format!("00000000{:08x}", crc32c::crc32c(path.as_bytes()))
 }
 
 impl ProgramModule {
-    pub(super) fn function_at(&self, offset: u64) -> Option<&ProgramSymbol> {
+    pub(in crate::convert) fn function_at(&self, offset: u64) -> Option<&ProgramSymbol> {
         let of = |symbol: &ProgramSymbol| symbol.offset;
         let found = self.symbols.binary_search_by_key(&offset, of).ok()?;
         Some(&self.symbols[found])
@@ -95,7 +95,7 @@ impl Program {
     }
 
     /// The module at an address, and its place in the list.
-    pub(super) fn module_at(&self, address: u64) -> Option<(usize, &ProgramModule)> {
+    pub(in crate::convert) fn module_at(&self, address: u64) -> Option<(usize, &ProgramModule)> {
         let begun = |of: &ProgramModule| of.module.start <= address;
         let number = self.modules.partition_point(begun).checked_sub(1)?;
         let of = &self.modules[number];
@@ -103,7 +103,7 @@ impl Program {
     }
 
     /// The name of a function that was traced by name.
-    pub(super) fn listed(&self, address: u64) -> Option<&str> {
+    pub(in crate::convert) fn listed(&self, address: u64) -> Option<&str> {
         let found = self
             .listed
             .binary_search_by_key(&address, |&(at, _)| at)

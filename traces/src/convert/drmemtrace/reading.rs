@@ -7,7 +7,6 @@
 //! cache has missed.
 
 use super::frames::Frames;
-use super::functions::{Calling, Functions};
 use super::left_out::{LeftOut, Passed, of_marker, of_record};
 use super::program::Program;
 use super::record::{Record, SYSTEM_CALL_FUNCTIONS, file_type, kind, marker};
@@ -15,6 +14,7 @@ use super::sizes::Unsized;
 use super::threads::Threads;
 use crate::convert::assembler::Assembler;
 use crate::convert::error::{Fault, damage, problem};
+use crate::convert::functions::{Calling, Flow, Functions};
 use crate::convert::{Imported, Options};
 use crate::{Kind, OnCpu, Writer};
 use std::collections::{HashMap, HashSet};
@@ -282,7 +282,7 @@ impl Reading<'_> {
             Some(function) => self.assembler.enter(value, size.into(), function)?,
             None => self.assembler.fetch(value, size.into(), !of.is_cut)?,
         }
-        of.calling = of.calling.after(record.kind, entered.is_some());
+        of.calling = of.calling.after(flow(record.kind), entered.is_some());
         of.last = (value, size);
         of.next = value.wrapping_add(size.into());
         of.is_cut = record.kind != kind::INSTRUCTION;
@@ -511,6 +511,16 @@ impl Reading<'_> {
             self.threads.of(thread).is_filtered |= bits & file_type::FILTERED_AT_FIRST != 0;
         }
         Ok(())
+    }
+}
+
+/// What executes after an instruction of this type.
+fn flow(kind: u16) -> Flow {
+    match kind {
+        kind::DIRECT_CALL | kind::INDIRECT_CALL => Flow::Call,
+        kind::INDIRECT_JUMP => Flow::IndirectJump,
+        kind::INSTRUCTION => Flow::On,
+        _ => Flow::Branch,
     }
 }
 

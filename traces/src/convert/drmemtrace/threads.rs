@@ -5,8 +5,8 @@
 //! process of another workload gets a number that none has. A thread keeps the lower half of its
 //! own.
 
-use super::functions::Calling;
 use crate::ThreadId;
+use crate::convert::functions::Calling;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 

@@ -1,9 +1,10 @@
 //! What a file's bytes are packed in, and the bytes.
 //!
 //! DynamoRIO writes traces plain, as gzip, LZ4 frames or Snappy's framing, and as zip archives of
-//! chunks that follow one another. Which it is follows from the first bytes, not from the name. All
-//! of it is unpacked as it is read, so a trace may be larger than memory. An archive's table of
-//! contents is at its end: one that comes through a pipe is copied to a temporary file first.
+//! chunks that follow one another; ChampSim's traces are published as xz or gzip. Which it is
+//! follows from the first bytes, not from the name. All of it is unpacked as it is read, so a trace
+//! may be larger than memory. An archive's table of contents is at its end: one that comes through a
+//! pipe is copied to a temporary file first.
 
 use rawzip::{CompressionMethod, RECOMMENDED_BUFFER_SIZE, ReaderAt, ZipArchive};
 use std::cell::Cell;
@@ -17,15 +18,20 @@ pub type Watch<'w> = dyn Fn(u64) -> io::Result<()> + 'w;
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const LZ4: &[u8] = &[0x04, 0x22, 0x4d, 0x18];
 const SNAPPY: &[u8] = &[0xff, 0x06, 0x00, 0x00, b's', b'N', b'a', b'P', b'p', b'Y'];
+const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0x00];
 const ZIP: &[u8] = b"PK\x03\x04";
 /// Of an archive that holds nothing.
 const EMPTY_ZIP: &[u8] = b"PK\x05\x06";
+
+/// The most memory that xz may ask for, which damaged data may do without need: `xz -9` asks for 65
+/// MiB, and a file made with a larger dictionary for as much as that.
+const MOST_XZ_KIB: u32 = 512 << 10;
 
 /// As many bytes as tell what a file is packed in.
 const SIGN_BYTES: usize = SNAPPY.len();
 
 /// The bytes that are packed in a file.
-pub(super) struct Unpacked<'w> {
+pub(in crate::convert) struct Unpacked<'w> {
     bytes: Box<dyn Read + 'w>,
     packing: &'static str,
     /// Set where the file itself could not be read, so that what is wrong is not its contents.
@@ -34,7 +40,7 @@ pub(super) struct Unpacked<'w> {
 
 impl<'w> Unpacked<'w> {
     /// Those that come from `input`, read once from its beginning to its end.
-    pub(super) fn of_stream(input: impl Read + 'w) -> io::Result<Unpacked<'w>> {
+    pub(in crate::convert) fn of_stream(input: impl Read + 'w) -> io::Result<Unpacked<'w>> {
         let unreadable = Rc::new(Cell::new(false));
         let watched = Watched {
             input,
@@ -49,7 +55,10 @@ impl<'w> Unpacked<'w> {
     }
 
     /// Those that are in a file.
-    pub(super) fn of_file(file: File, watch: &'w Watch<'w>) -> io::Result<Unpacked<'w>> {
+    pub(in crate::convert) fn of_file(
+        file: File,
+        watch: &'w Watch<'w>,
+    ) -> io::Result<Unpacked<'w>> {
         let unreadable = Rc::new(Cell::new(false));
         let is_seekable = file.metadata()?.is_file();
         let watched = Watched {
@@ -78,6 +87,8 @@ impl<'w> Unpacked<'w> {
             )
         } else if sign.starts_with(SNAPPY) {
             ("Snappy", Box::new(snap::read::FrameDecoder::new(bytes)))
+        } else if sign.starts_with(XZ) {
+            ("xz", Box::new(xz(bytes)))
         } else {
             ("", Box::new(bytes))
         };
@@ -108,7 +119,7 @@ impl<'w> Unpacked<'w> {
 
     /// What is wrong, where reading ended in this error because of what is in the file; `None`
     /// where the file could not be read.
-    pub(super) fn damage(&self, error: &io::Error) -> Option<String> {
+    pub(in crate::convert) fn damage(&self, error: &io::Error) -> Option<String> {
         let is_damaged = !self.unreadable.get() && !self.packing.is_empty();
         is_damaged.then(|| match error.kind() {
             io::ErrorKind::UnexpectedEof => format!("the {} data is cut off", self.packing),
@@ -121,6 +132,11 @@ impl Read for Unpacked<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.bytes.read(into)
     }
+}
+
+/// The bytes of xz streams, one after another.
+fn xz<R: BufRead>(bytes: R) -> lzma_rust2::XzReader<R> {
+    lzma_rust2::XzReader::new_mem_limit(bytes, true, MOST_XZ_KIB)
 }
 
 fn is_zip(sign: &[u8]) -> bool {

@@ -1,6 +1,6 @@
 //! The functions of a trace: what its calls enter.
 //!
-//! Records tell calls from other branches, so what a thread executes next is a function's first
+//! Formats tell calls from other branches, so what a thread executes next is a function's first
 //! instruction. So is what the stub of a procedure linkage table jumps to: its jump is the first or
 //! second instruction behind the call. A call of the instruction right behind it only asks where it
 //! is. A function is known from its first call on: the code blocks that begin there before are no
@@ -10,10 +10,9 @@
 //! list of functions; else by the module and its place there, where the modules are known; else by
 //! its address.
 
-use super::program::{Program, ProgramModule, unknown_build};
-use super::record::kind;
-use crate::convert::assembler::Assembler;
-use crate::convert::error::Fault;
+use super::assembler::Assembler;
+use super::drmemtrace::{Program, ProgramModule, unknown_build};
+use super::error::Fault;
 use crate::{Function, FunctionId, Module};
 use std::collections::HashMap;
 
@@ -23,9 +22,22 @@ const LONGEST_STUB: u8 = 2;
 /// What the file is called that holds code of no known module.
 const NO_MODULE: &str = "(unknown)";
 
+/// What executes after an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::convert) enum Flow {
+    /// The instruction behind it: it is no branch.
+    On,
+    /// What it calls.
+    Call,
+    /// What it jumps to, by a register or memory.
+    IndirectJump,
+    /// Whatever another branch leads to.
+    Branch,
+}
+
 /// Where a thread is behind a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Calling {
+pub(in crate::convert) enum Calling {
     /// In no call, or further in it.
     #[default]
     No,
@@ -36,24 +48,24 @@ pub(super) enum Calling {
 }
 
 impl Calling {
-    /// Behind one more instruction, of this type, which is a function's first or is not.
-    pub(super) fn after(self, kind: u16, is_entry: bool) -> Calling {
+    /// Behind one more instruction, which is a function's first or is not.
+    pub(in crate::convert) fn after(self, flow: Flow, is_entry: bool) -> Calling {
         let behind = match self {
             Calling::Enters if is_entry => 1,
             Calling::MayBeStub(behind) => behind + 1,
             _ => LONGEST_STUB + 1,
         };
-        match kind {
-            kind::DIRECT_CALL | kind::INDIRECT_CALL => Calling::Enters,
-            kind::INDIRECT_JUMP if behind <= LONGEST_STUB => Calling::Enters,
-            kind::INSTRUCTION if behind < LONGEST_STUB => Calling::MayBeStub(behind),
+        match flow {
+            Flow::Call => Calling::Enters,
+            Flow::IndirectJump if behind <= LONGEST_STUB => Calling::Enters,
+            Flow::On if behind < LONGEST_STUB => Calling::MayBeStub(behind),
             _ => Calling::No,
         }
     }
 }
 
 /// The functions that were entered.
-pub(super) struct Functions<'p> {
+pub(in crate::convert) struct Functions<'p> {
     program: &'p Program,
     /// By process and address.
     known: HashMap<(u32, u64), FunctionId>,
@@ -64,7 +76,7 @@ pub(super) struct Functions<'p> {
 }
 
 impl Functions<'_> {
-    pub(super) fn of(program: &Program) -> Functions<'_> {
+    pub(in crate::convert) fn of(program: &Program) -> Functions<'_> {
         Functions {
             program,
             known: HashMap::new(),
@@ -74,12 +86,12 @@ impl Functions<'_> {
     }
 
     /// The function of the process that begins at this address, if it is known.
-    pub(super) fn at(&self, process: u32, address: u64) -> Option<FunctionId> {
+    pub(in crate::convert) fn at(&self, process: u32, address: u64) -> Option<FunctionId> {
         self.known.get(&(process, address)).copied()
     }
 
     /// The function of the process that was called at this address.
-    pub(super) fn called(
+    pub(in crate::convert) fn called(
         &mut self,
         process: u32,
         address: u64,
@@ -168,19 +180,19 @@ mod tests {
     use super::*;
 
     /// What a thread is about to do behind these instructions, of which the first is a call.
-    fn behind(kinds: &[u16]) -> Calling {
+    fn behind(flows: &[Flow]) -> Calling {
         let mut calling = Calling::No;
-        for &kind in kinds {
-            calling = calling.after(kind, calling == Calling::Enters);
+        for &flow in flows {
+            calling = calling.after(flow, calling == Calling::Enters);
         }
         calling
     }
 
     #[test]
     fn what_follows_a_call_and_a_stubs_jump_is_entered() {
-        const CALL: u16 = kind::DIRECT_CALL;
-        const JUMP: u16 = kind::INDIRECT_JUMP;
-        const OTHER: u16 = kind::INSTRUCTION;
+        const CALL: Flow = Flow::Call;
+        const JUMP: Flow = Flow::IndirectJump;
+        const OTHER: Flow = Flow::On;
         for entered in [
             &[CALL][..],
             &[CALL, JUMP],
