@@ -108,9 +108,9 @@ test-long:
 		-p corehop-simulator --test simulator the_simulator_equals_the_oracle::
 	COREHOP_CASES=$(or $(COREHOP_CASES),50000) cargo test --release --locked \
 		-p corehop-simulator --test simulator -- \
-		a_replay_equals pages_are_where posted_calls_are_made a_modelled_kernel
+		a_replay_equals pages_are_where posted_calls_are_made
 	COREHOP_CASES=$(or $(COREHOP_CASES),50000) cargo test --release --locked \
-		-p corehop-lab --test lab -- pollute_buffers_equal
+		-p corehop-lab --test lab -- pollute_buffers_equal a_modelled_kernel
 	COREHOP_MACHINES=$(or $(COREHOP_MACHINES),200) cargo test --release --locked --test commands second_oracle::
 
 test-msrv:

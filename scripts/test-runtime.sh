@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.."
 release=${1:-trixie}
 PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
 tests="notices:: signal_matrix:: carrier:: posted:: batched:: delegation:: runtime:: stacks::"
-tests="$tests terminated:: queues:: cohorts:: waiting:: statistics:: in_memory::"
+tests="$tests terminated:: queues:: waiting:: statistics:: in_memory::"
 
 printed=$(cargo test --locked -p corehop-patcher --test patcher --no-run 2>&1) || {
     echo "$printed" >&2

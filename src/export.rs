@@ -5,19 +5,17 @@
 //! the trace counts. The figures of other simulators could then not be compared with ours. The
 //! formats themselves are in `corehop_traces::convert`.
 
-mod as_trace;
-
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
+use crate::new_trace::{self, UNDONE};
 use crate::open::open;
 use crate::progress::Bar;
 use crate::requests::{RequestList, request_list};
-use as_trace::UNDONE;
 use clap::{Args, ValueEnum};
 use corehop_partitioner::progress;
 use corehop_support::atomic_file::{Output, PRIVATE};
 use corehop_traces::convert::{drmemtrace, lackey};
-use corehop_traces::{Chosen, Execution, RequestId, Trace};
+use corehop_traces::{Chosen, Execution, RequestId, Trace, WriterOptions, copy_chosen};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
@@ -97,14 +95,21 @@ const BUFFER_BYTES: usize = 1 << 17;
 
 /// Writes a trace of what was chosen.
 fn export_trace(arguments: &Arguments) -> Result<(), Failure> {
-    as_trace::check(&arguments.output, arguments.force)?;
+    new_trace::check(&arguments.output, arguments.force)?;
     let trace = open(&arguments.trace)?;
     let requests = chosen(arguments, &trace)?;
     let chosen = Chosen {
         requests: requests.as_deref(),
         without_kernel: arguments.without_kernel,
     };
-    as_trace::write(&arguments.output, arguments.force, &trace, &chosen)
+    let (output, options) = (&*arguments.output, WriterOptions::default());
+    let stage = (
+        "code blocks exported",
+        trace.executions_read(chosen.requests),
+    );
+    new_trace::write(output, arguments.force, stage, |watched| {
+        copy_chosen(&trace, &chosen, output, &options, watched)
+    })
 }
 
 fn unwritable(arguments: &Arguments, error: &io::Error) -> Failure {

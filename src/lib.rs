@@ -36,8 +36,9 @@ mod measure;
 mod measuring;
 #[cfg(test)]
 mod mentioned;
+pub mod new_trace;
 mod one_way;
-mod open;
+pub mod open;
 mod optimize;
 mod partition;
 mod patch;

@@ -50,7 +50,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         under: &under,
         command: &arguments.command,
         system_calls: arguments.system_calls.as_deref(),
-        cohort: arguments.cohort,
         patched: arguments.patched.as_deref(),
         count: arguments.count.as_deref(),
         backend: Backend::here(),

@@ -116,7 +116,6 @@ fn measure(
         under,
         command: &command,
         system_calls: None,
-        cohort: None,
         patched: None,
         count: None,
         backend: Backend::fastest(),

@@ -12,7 +12,7 @@ mod modes;
 mod other_options;
 mod posted;
 mod table;
-mod timed;
+pub mod timed;
 mod visits;
 
 use crate::addressing::AddressingOptions;
@@ -27,6 +27,7 @@ use clap::Args;
 use corehop_partitioner::attribution::remarks;
 use corehop_partitioner::progress::Progress;
 use corehop_plan::Plan;
+use corehop_simulator::timing::SCHEDULERS;
 use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Setting, Split, replay_all};
 use corehop_traces::Trace;
 use counted::{Counted, Report};
@@ -85,8 +86,17 @@ pub struct Arguments {
     /// For several machines it is an array of objects.
     #[arg(long)]
     json: bool,
+    /// Simulate connections over time instead: report throughput, latency, and queues
+    ///
+    /// Each request runs as soon as its thread has a core (docs/reference/timed.md).
+    #[arg(
+        long,
+        conflicts_with_all = ["detail", "requests", "baseline"],
+        help_heading = "Timed replay"
+    )]
+    timed: bool,
     #[command(flatten)]
-    timed: TimedArguments,
+    over_time: TimedArguments,
     #[command(flatten)]
     posted: PostedArguments,
     #[command(flatten)]
@@ -97,7 +107,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     check(arguments)?;
     arguments.jobs.keep_to()?;
-    if arguments.timed.timed {
+    if arguments.timed {
         return arguments.timed();
     }
     let warm_up = arguments.warm_up.unwrap_or(0);
@@ -162,8 +172,9 @@ impl Arguments {
             plan: self.run.plan.as_deref(),
             warm_up: self.warm_up,
             json: self.json,
+            schedulers: SCHEDULERS,
         };
-        timed::run(&self.timed, &asked)
+        timed::run(&self.over_time, &asked)
     }
 
     fn other_options(&self) -> OtherOptions<'_> {
@@ -200,7 +211,7 @@ fn say(
 fn check(arguments: &Arguments) -> Result<(), Failure> {
     let of_one = [
         (arguments.detail.detail, "--detail"),
-        (arguments.timed.timed, "--timed"),
+        (arguments.timed, "--timed"),
         (!arguments.posted.system_calls.is_empty(), "--system-calls"),
     ];
     let of_one = of_one.into_iter().find(|(asked, _)| *asked);

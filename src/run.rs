@@ -52,13 +52,6 @@ pub struct Arguments {
     /// (docs/reference/system-calls.md).
     #[arg(long, value_name = "CALLS@WHERE", value_parser = checked)]
     system_calls: Option<String>,
-    /// Maximum number of threads of one hook that a core runs in a row
-    ///
-    /// The core then takes a thread that came by another hook. It sets COREHOP_COHORT, and the
-    /// tunable of libc that carriers need (docs/reference/carrier.md, *Cohorts*). Default: cores do
-    /// not group threads by hook.
-    #[arg(long, value_name = "THREADS", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    cohort: Option<u32>,
     /// Start the program without hooks if they cannot be put in place
     ///
     /// This can happen after an upgrade of the program. corehop prints the reason.
@@ -88,11 +81,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         hooks.hook(&mut command, None);
         if let Some(calls) = &arguments.system_calls {
             command.env("COREHOP_SYSCALLS", calls);
-        }
-        if let Some(threads) = arguments.cohort {
-            command.env("COREHOP_COHORT", threads.to_string());
-        }
-        if arguments.system_calls.is_some() || arguments.cohort.is_some() {
             command.env("GLIBC_TUNABLES", tunables_here());
         }
     }

@@ -27,7 +27,6 @@ mod info_kernel_visits;
 mod info_system_calls;
 mod interrupting;
 mod journey;
-mod kernel_model;
 mod kinds_of_plan;
 mod machine_trace;
 mod made_once;

@@ -322,28 +322,6 @@ fn a_number_of_the_load_that_may_be_another_is_refused() {
 }
 
 #[test]
-fn cohorts_are_counted_under_load() {
-    let folder = folder();
-    let load = ["--load", "redis-cli -s socket -r 200 ping > /dev/null"];
-    let more = ["--rounds", "2", "--json", "--cohort", "4"];
-    let mut command = measure(folder.path(), &[&load[..], &more].concat());
-    command
-        .env("COREHOP_BACKEND", "carrier")
-        .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
-        .env("COREHOP_RUN_DELAY", "100");
-    let figures = figures::of("measure", &command.output().unwrap());
-    assert_eq!(figures["cohort"], 4);
-    let hops = &figures["hops"];
-    let taken = hops["cohorts"]["taken"].as_u64().unwrap();
-    assert!(
-        taken > 0 && taken >= hops["hops"].as_u64().unwrap(),
-        "{figures}"
-    );
-    // One thread is never overtaken.
-    assert_eq!(hops["cohorts"]["overtaking"], 0);
-}
-
-#[test]
 fn on_fewer_cpus_than_the_plan_has_cores_nothing_is_measured() {
     let folder = folder();
     let load = ["--load", "redis-cli -s socket ping", "--rounds", "2"];

@@ -1,9 +1,10 @@
-//! Every command that replays takes a trace by physical addresses, or with a made-up kernel in it,
-//! and says so beside its figures.
+//! Every command that replays takes a trace by physical addresses, or with a module in it that was
+//! made up, and says so beside its figures.
 
 use crate::conforming;
 use crate::definitions;
-use corehop_traces::{EndReason, Error, Kind, Page, WriterOptions};
+use corehop_traces::{CodeBlock, EndReason, Error, Kind, Module, Page, WriterOptions};
+use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
@@ -25,8 +26,12 @@ core = 1, mode = \"enter\" },
 ]
 ";
 
-/// Requests that load from one page, read, and load from another, which is the same in memory.
-fn write(path: &Path) -> Result<(), Error> {
+/// Where a made-up kernel is.
+const KERNEL: u64 = 0xffff_9000_0000_0000;
+
+/// Requests that load from one page, read, and load from another, which is the same in memory. The
+/// kernel that reads may be made up.
+fn write(path: &Path, is_modelled: bool) -> Result<(), Error> {
     let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "parse", CODE)?;
     let at = (module, CODE);
     let parse = definitions::function(&mut writer, at, ("parse", 0), None)?;
@@ -38,6 +43,19 @@ fn write(path: &Path) -> Result<(), Error> {
         frame: 9,
     };
     writer.pages(&[page(1), page(2)])?;
+    let kernel = match is_modelled {
+        true => {
+            writer.module(&Module {
+                path: "[kernel, modelled]".into(),
+                build_id: String::new(),
+                load_bias: 0,
+                start: KERNEL,
+                end: KERNEL + 4096,
+            })?;
+            Some(writer.code_block(&CodeBlock::new(KERNEL, [4]), None)?)
+        }
+        false => None,
+    };
     let thread = writer.thread(1, 1)?;
     writer.stamp(thread, 1)?;
     for _ in 0..REQUESTS {
@@ -45,6 +63,9 @@ fn write(path: &Path) -> Result<(), Error> {
         writer.execution(thread, parse)?;
         writer.data(thread, 0, Kind::Load, 8, 0x1000)?;
         writer.system_call(thread, libc::SYS_read as i32, Some(0))?;
+        if let Some(block) = kernel {
+            writer.execution(thread, block)?;
+        }
         writer.execution(thread, execute)?;
         writer.data(thread, 0, Kind::Load, 8, 0x2000)?;
     }
@@ -53,8 +74,12 @@ fn write(path: &Path) -> Result<(), Error> {
 }
 
 fn folder() -> TempDir {
+    folder_with(false)
+}
+
+fn folder_with(is_modelled: bool) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    write(&folder.path().join("bank.trace")).unwrap();
+    write(&folder.path().join("bank.trace"), is_modelled).unwrap();
     std::fs::write(folder.path().join("split.toml"), PLAN).unwrap();
     folder
 }
@@ -120,19 +145,25 @@ fn said(folder: &TempDir, words: &[&str]) -> String {
     }
 }
 
-fn every_command_says(options: &[&str], remark: &str, (key, value): (&str, &str)) {
-    let folder = folder();
+/// Of the trace in a folder, if it is taken with these options.
+fn every_command_says(
+    folder: &TempDir,
+    options: &[&str],
+    remark: &str,
+    (key, value): (&str, Value),
+) {
+    let plainly = self::folder();
     for (words, has_json) in COMMANDS {
-        let plain = said(&folder, words);
+        let plain = said(&plainly, words);
         assert!(!plain.contains(remark), "{words:?}: {plain}");
         let taken = [words, options].concat();
-        let told = said(&folder, &taken);
+        let told = said(folder, &taken);
         assert!(told.contains(remark), "{taken:?}: {told}");
         if !has_json {
             assert!(told.contains(&options.join(" ")), "how to do it again");
             continue;
         }
-        let told = said(&folder, &[&taken[..], &["--json"]].concat());
+        let told = said(folder, &[&taken[..], &["--json"]].concat());
         let told = conforming::read(words, &told);
         assert_eq!(told[key], value, "{taken:?}");
     }
@@ -141,18 +172,20 @@ fn every_command_says(options: &[&str], remark: &str, (key, value): (&str, &str)
 #[test]
 fn every_command_says_that_the_kernel_was_made_up() {
     every_command_says(
-        &["--kernel-model", "soares"],
-        "the kernel is synthetic, modelled after soares: what it did was not recorded",
-        ("kernel_model", "soares"),
+        &folder_with(true),
+        &[],
+        "[kernel, modelled] is synthetic: what it does was not recorded",
+        ("modelled", json!(["[kernel, modelled]"])),
     );
 }
 
 #[test]
 fn every_command_says_that_addresses_are_physical() {
     every_command_says(
+        &folder(),
         &["--index", "physical"],
         "lines are identified by physical addresses",
-        ("index", "physical"),
+        ("index", "physical".into()),
     );
 }
 

@@ -111,8 +111,7 @@ fn refused(exit: i32, arguments: &[&str]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-const ALL: &str =
-    "free,pinned,split,split-if-idle,split-cohort=2,teams,wide,cohort=2,steal,steal-random";
+const ALL: &str = "free,pinned,split,split-if-idle,teams,wide,steal,steal-random";
 
 #[test]
 fn every_scheduler_has_a_row_for_every_number_of_connections() {

@@ -5,12 +5,11 @@
 //! of the most connections is replayed with time on the text's machine, on four cores, under every
 //! scheduler, and the text's numbers stand below. Last the same server runs natively on this
 //! machine with as many connections: as it is, with connections' threads pinned to CPUs, with hooks
-//! that only count, and with hops, in the order in which threads come and by cohorts. How long the
-//! real client thinks between an answer and its next statement is measured, and the replay has its
-//! connections think as long. `COREHOP_PARTS` names the parts to run
-//! (`recorded,simulated,native`), `COREHOP_STARTS` the native starts. Without arguments, as under
-//! `cargo test`, some requests of the bundled sample of four connections take the recordings'
-//! place. Native measurement and recording are those of `benches/servers`.
+//! that only count, and with hops. How long the real client thinks between an answer and its next
+//! statement is measured, and the replay has its connections think as long. `COREHOP_PARTS` names
+//! the parts to run (`recorded,simulated,native`), `COREHOP_STARTS` the native starts. Without
+//! arguments, as under `cargo test`, some requests of the bundled sample of four connections take
+//! the recordings' place. Native measurement and recording are those of `benches/servers`.
 
 #[path = "../servers/awake.rs"]
 mod awake;
@@ -68,7 +67,6 @@ const VARIANTS: &[Variant] = &[
     Variant::Pinned,
     Variant::Count,
     Variant::Carrier,
-    Variant::Cohorts,
     Variant::Affinity,
 ];
 const PARTS: [&str; 3] = ["recorded", "simulated", "native"];

@@ -17,7 +17,7 @@ use std::process::Command;
 /// The core model that is simulated besides.
 const INTERVAL: &str = "interval";
 /// Of [`CORES`] cores.
-const SCHEDULERS: [&str; 5] = ["free", "pinned", "split", "split-if-idle", "split-cohort"];
+const SCHEDULERS: [&str; 4] = ["free", "pinned", "split", "split-if-idle"];
 /// Of [`TEAM`] cores each.
 const IN_TEAMS: [&str; 1] = ["teams"];
 const TEAM: u32 = 2;

@@ -38,7 +38,7 @@ impl Foretold {
                 plan,
                 connections,
                 is_repeating: true,
-                schedulers: &["free", "pinned", "split", "split-cohort"],
+                schedulers: &["free", "pinned", "split"],
                 think_cycles: (outside_us * cycles_per_us) as u64,
                 hop_cycles,
             })
@@ -56,7 +56,6 @@ impl Foretold {
         let [carrier, affinity] = &self.by_backend;
         let (simulated, scheduler) = match variant {
             Variant::Carrier => (carrier, "split"),
-            Variant::Cohorts => (carrier, "split-cohort"),
             Variant::Affinity => (affinity, "split"),
             Variant::Pinned => (carrier, "pinned"),
             Variant::Auto => return Some(self.ratio(Variant::Carrier, connections)?.max(1.0)),

@@ -243,7 +243,7 @@ impl Starts {
     /// What one more start has told.
     fn add(&mut self, side: &Side, original: &Side) {
         let refusal = match side.variant {
-            Variant::Carrier | Variant::Cohorts => side.running.refusal(),
+            Variant::Carrier => side.running.refusal(),
             _ => None,
         };
         let failed = [original, side].into_iter().find_map(|side| {

@@ -26,9 +26,6 @@ const ITS_OWN: &str = "its-own";
 /// There, of a server that decides by itself.
 const STATISTICS: &str = "statistics";
 
-/// Threads of one hook that a core takes in turn, as `split-cohort` has it where nobody says.
-const IN_TURN: &str = "8";
-
 /// In what way a server runs beside the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
@@ -37,8 +34,6 @@ pub enum Variant {
     Again,
     Auto,
     Carrier,
-    /// By carriers whose cores take threads of one hook in turn.
-    Cohorts,
     Affinity,
     Count,
     /// The original, on one CPU.
@@ -54,19 +49,10 @@ impl Variant {
             Variant::Again => "again",
             Variant::Auto => "auto",
             Variant::Carrier => "carrier",
-            Variant::Cohorts => "cohorts",
             Variant::Affinity => "affinity",
             Variant::Count => "count",
             Variant::OneCore => "one-core",
             Variant::Pinned => "pinned",
-        }
-    }
-
-    /// What moves its threads, if it is hooked.
-    fn backend(self) -> &'static str {
-        match self {
-            Variant::Cohorts => Variant::Carrier.name(),
-            other => other.name(),
         }
     }
 
@@ -369,10 +355,7 @@ fn command(launch: &Launch, way: &Way, is_patched: bool, folder: &Path) -> Comma
     if let Way::Hopping { variant, .. } = way
         && variant.is_hooked()
     {
-        command.env("COREHOP_BACKEND", variant.backend());
-        if *variant == Variant::Cohorts {
-            command.env("COREHOP_COHORT", IN_TURN);
-        }
+        command.env("COREHOP_BACKEND", variant.name());
         if *variant == Variant::Auto {
             let statistics = folder.join(ITS_OWN).join(STATISTICS);
             command.env("COREHOP_STATS", format!("{}.%p", statistics.display()));

@@ -61,13 +61,11 @@ impl Sockets {
         command
     }
 
-    /// Runs a trial, by cohorts and without; what its statistics say of the calls.
+    /// Runs a trial; what its statistics say of the calls.
     fn batched(&self, trial: &str, way: &str) -> serde_json::Value {
-        for cohort in ["3", "1"] {
-            let finished = run(self.command(trial, way).env("COREHOP_COHORT", cohort));
-            let said = (finished.output.as_str(), finished.errors.as_str());
-            assert_eq!(said, ("as expected\n", ""), "{trial} {way} {cohort}");
-        }
+        let finished = run(&mut self.command(trial, way));
+        let said = (finished.output.as_str(), finished.errors.as_str());
+        assert_eq!(said, ("as expected\n", ""), "{trial} {way}");
         let statistics = Statistics::read(&self.folder.path().join("statistics"));
         let calls = statistics.0["system_calls"].clone();
         let parks = of_cores(&statistics, "parks");

@@ -43,17 +43,12 @@ impl Travels {
         Statistics::read(&self.folder.path().join("statistics"))
     }
 
-    /// Runs a trial carried, by cohorts and then in the order in which threads come, and in the
-    /// unpatched program; what they print must be the same.
+    /// Runs a trial carried, and in the unpatched program; what they print must be the same.
     fn same(&self, trial: &str) -> Finished {
         let plain = run(Command::new(&self.plain).arg(trial));
-        let [_, carried] = ["3", "1"].map(|cohort| {
-            let mut command = self.command("carrier", trial);
-            let carried = run(command.env("COREHOP_COHORT", cohort));
-            assert!(carried.status.success(), "{trial}: {}", carried.errors);
-            assert_eq!(carried.output, plain.output, "{trial}, cohorts of {cohort}");
-            carried
-        });
+        let carried = run(&mut self.command("carrier", trial));
+        assert!(carried.status.success(), "{trial}: {}", carried.errors);
+        assert_eq!(carried.output, plain.output, "{trial}");
         carried
     }
 

@@ -4,7 +4,6 @@ mod batched;
 mod by_argument;
 mod carrier;
 mod choosing;
-mod cohorts;
 mod decides;
 mod delegation;
 mod entries;

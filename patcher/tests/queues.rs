@@ -23,7 +23,6 @@ fn what_is_no_number_is_said_and_left() {
         ("COREHOP_QUEUE", "short"),
         ("COREHOP_TEAMS", "-1"),
         ("COREHOP_RUN_DELAY", "101"),
-        ("COREHOP_COHORT", "1025"),
     ] {
         let mut command = Command::new(&travels.program);
         command

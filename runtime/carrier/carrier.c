@@ -204,7 +204,7 @@ static const char *reason_against(void)
     if (!prepare_pool(processors) || !prepare_stalls(core_count()) || !prepare_load())
         return "no memory";
     prepare_run_queues();
-    prepare_cohorts();
+    prepare_order();
     prepare_spin_policy();
     prepare_mwait();
     if (!prepare_home())
@@ -228,7 +228,7 @@ static void forked(void)
 {
     fibers_forked(self.fiber);
     load_forked();
-    cohorts_forked();
+    order_forked();
 }
 
 const struct backend carrier_backend = {

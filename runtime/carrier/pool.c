@@ -296,7 +296,6 @@ static void forget_pool(void)
             .waited = core->waited,
             .parks = core->parks,
             .wakes = core->wakes,
-            .cohorts = core->cohorts,
             .ring = core->ring,
         };
     }

@@ -69,18 +69,6 @@ static struct tally total_of(uint32_t hook)
     return total;
 }
 
-#define PUT(out, ...)                                            \
-    (make_room(out),                                             \
-     (out)->used += format_text((out)->buffer + (out)->used, \
-                                  sizeof(out)->buffer - (out)->used, __VA_ARGS__))
-
-/* Room for one call of PUT. */
-static void make_room(struct output_file *out)
-{
-    if (out->used > sizeof out->buffer - 512)
-        flush_output_file(out);
-}
-
 static void write_text(struct output_file *out, const char *text)
 {
     PUT(out, "\"");
@@ -211,16 +199,6 @@ static void write_refusal(struct output_file *out)
     write_text(out, reason);
 }
 
-/* Of threads that are taken by the hooks at which they came. */
-static void write_cohorts(struct output_file *out)
-{
-    if (most_in_turn == 1)
-        return;
-    struct cohorts all = all_cohorts();
-    PUT(out, ",\"cohorts\":{\"most\":%u,\"taken\":%lu,\"changes\":%lu,\"overtaking\":%lu}",
-        most_in_turn, all.taken, all.changes, all.overtaking);
-}
-
 /* Of the calls that were to be posted. */
 static void write_posted(struct output_file *out)
 {
@@ -281,7 +259,7 @@ static void write_report(struct output_file *out, struct tally all)
     if (auto_is_on())
         write_verdict(out, auto_verdict());
     write_refusal(out);
-    write_cohorts(out);
+    write_order(out);
     write_posted(out);
     PUT(out, ",\"functions\":[");
     bool is_first = true;

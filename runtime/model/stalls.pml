@@ -103,7 +103,7 @@ proctype comes(byte fiber) {
 }
 
 /* Its first look at the run queue is left out: nobody but the holder takes from there. */
-/* mirrors: runtime/run_queues/run_queue.c take_waiting take_oldest take_all */
+/* mirrors: runtime/run_queues/run_queue.c take_waiting take_pushed take_all */
 inline take_waiting(self) {
     atomic {
         assert((holder >> 1) == self);

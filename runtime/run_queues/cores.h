@@ -32,7 +32,7 @@ struct fiber {
     const void *counters;    /* those of the hook that it hops at */
     int32_t going;           /* the core it left for, through all teams, or HOME */
     uint32_t depth;          /* in a run queue: how many it was with those before it */
-    uint32_t came_by;        /* the hook, as came_by() has it (cohort.c) */
+    uint32_t came_by;        /* the hook, as came_by() has it */
     uint32_t control;        /* MXCSR */
     uint32_t keys;           /* PKRU */
     uint8_t wanted_home;     /* carriers send it home instead of running it */
@@ -72,17 +72,6 @@ struct surroundings {
 };
 #define REMEMBERED 16
 
-/* A core's holder goes on with so many fibers that came by this hook (cohort.c). */
-struct turn {
-    uint32_t hook, left;
-};
-
-/* How many fibers were taken so, how many of them by another hook than the one before, and how many
- * before others that had waited for longer. */
-struct cohorts {
-    uint64_t taken, changes, overtaking;
-};
-
 /* The run queue is what cores contend for, so it has a cache line of its own. */
 struct core {
     uintptr_t run_queue __attribute__((aligned(64))); /* a fiber, newest first, or a state below */
@@ -97,9 +86,7 @@ struct core {
     uint64_t parks, wakes; /* how often it slept, and how often until a fiber came */
     uint32_t in_line;      /* how many are ready */
     uint32_t open;         /* it has carriers */
-    struct turn turn;      /* the holder's */
-    struct cohorts cohorts;
-    struct ring *ring; /* posted calls (ring.c); NULL unless they are made in batches */
+    struct ring *ring;     /* posted calls (ring.c); NULL unless they are made in batches */
 };
 
 /* States of an empty run queue: its holder watches it, sleeps on it, or runs a fiber. */

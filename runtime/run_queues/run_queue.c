@@ -5,7 +5,7 @@
  * hop, so the run queue is one word that holds fibers and the holder's state alike: pushing is one
  * compare-and-swap that guesses an empty run queue instead of reading it first, and tells by what
  * it replaced whether the holder must be woken. The holder takes the whole list at once and turns
- * it round, so none overtakes another (unless cohort.c is asked who is next), and fetches at once
+ * it round, so that the order in which they came is kept for order.c, and fetches at once
  * every line that the fiber will need, from a memory of where it was last time, rather than one
  * after the other as they are met. An empty run queue is watched for as long as spin_policy.c says,
  * and then slept on; since only the holder waits, at most one carrier a core spins. Rejected: a
@@ -102,37 +102,17 @@ static inline struct fiber *take_all(struct core *core, uintptr_t newest, uint32
     return oldest;
 }
 
-struct fiber *take_pushed(struct core *core, uint32_t *count)
+/* By the holder: empties the run queue; who was there, oldest first, and how many. */
+static struct fiber *take_pushed(struct core *core, uint32_t *count)
 {
     uintptr_t newest = __atomic_load_n(&core->run_queue, __ATOMIC_RELAXED);
     *count = 0;
     return newest > BUSY ? take_all(core, newest, count) : NULL;
 }
 
-static inline struct fiber *take_oldest(struct core *core)
-{
-    struct fiber *ready = core->ready;
-    uintptr_t newest = WATCHED;
-    if (ready == NULL)
-        newest = __atomic_load_n(&core->run_queue, __ATOMIC_RELAXED);
-    if (newest > BUSY) {
-        uint32_t taken_together;
-        ready = take_all(core, newest, &taken_together);
-        if (UNLIKELY(taken_together > 1))
-            __atomic_store_n(&core->in_line, taken_together, __ATOMIC_RELAXED);
-    }
-    if (ready == NULL)
-        return NULL;
-    __atomic_store_n(&core->ready, ready->next, __ATOMIC_RELAXED);
-    if (UNLIKELY(core->in_line != 0))
-        __atomic_store_n(&core->in_line, core->in_line - 1, __ATOMIC_RELAXED);
-    return ready;
-}
-
 struct fiber *take_waiting(struct core *core)
 {
-    struct fiber *taken =
-        LIKELY(most_in_turn == 1) ? take_oldest(core) : take_by_hook(core, take_pushed);
+    struct fiber *taken = take_next(core, take_pushed);
     if (taken == NULL)
         return NULL;
     struct surroundings now = {taken, taken->stack, taken->thread_base, taken->counters};

@@ -14,8 +14,6 @@ static inline void fetch(const void *line)
 }
 void prepare_run_queues(void);
 void hand_over(struct core *core, struct fiber *fiber);
-/* By the holder: empties the run queue; who was there, oldest first, and how many. */
-struct fiber *take_pushed(struct core *core, uint32_t *count);
 struct fiber *take_waiting(struct core *core);
 void wake_watcher(struct core *core);
 
@@ -28,17 +26,16 @@ static inline bool change(struct core *core, uintptr_t from, uintptr_t to)
                                        __ATOMIC_RELAXED);
 }
 
-/* cohort.c */
-void prepare_cohorts(void);
-/* How many fibers that came by one hook follow each other at most, though others wait. */
-extern uint32_t most_in_turn;
-/* By the holder, where that is more than one: the fiber whose turn it is, or NULL. What was pushed
- * comes by take_pushed(). */
+/* order.c, or a file of an experiment that is linked in its place */
+struct output_file;
+void prepare_order(void);
+/* By the holder: who comes next, or NULL. What was pushed comes by `take`: who was there, oldest
+ * first, and how many. */
 typedef struct fiber *taking(struct core *core, uint32_t *count);
-struct fiber *take_by_hook(struct core *core, taking *take);
-/* Of all cores; nothing where fibers are taken in the order in which they come. */
-struct cohorts all_cohorts(void);
-void cohorts_forked(void);
+struct fiber *take_next(struct core *core, taking *take);
+void order_forked(void);
+/* Keys of the statistics, each behind a comma. */
+void write_order(struct output_file *out);
 /* Tells hooks apart by where a thread counts their hops: the same distance in all threads. */
 static inline uint32_t came_by(const uint64_t *hops)
 {

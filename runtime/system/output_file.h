@@ -24,6 +24,17 @@ struct output_file {
 /* Why nothing can be written at the path, or NULL; what else went wrong is in `error`. */
 const char *open_output_file(struct output_file *out, const char *path);
 void flush_output_file(struct output_file *out);
+/* Room for one call of PUT. */
+static inline void make_room(struct output_file *out)
+{
+    if (out->used > sizeof out->buffer - 512)
+        flush_output_file(out);
+}
+/* Appends a text of at most 512 bytes, by format_text(). */
+#define PUT(out, ...)                                            \
+    (make_room(out),                                             \
+     (out)->used += format_text((out)->buffer + (out)->used, \
+                                  sizeof(out)->buffer - (out)->used, __VA_ARGS__))
 /* Gives a file its name; zero or a negative errno. */
 long close_output_file(struct output_file *out);
 

@@ -8,11 +8,10 @@
 //! Each folder uses only folders that come before it, and all use `ids.rs`: [`machine`] says what a
 //! machine is; `report`, what a replay tells; `hierarchy` holds the caches; `threads` says where
 //! threads run; `sequential` replays a trace access by access, and [`detail`] stands on it;
-//! [`kernel_model`] makes up what a kernel would have done; `filters` leaves out what need not be
-//! simulated, `parallel` replays the rest on all host threads, and `bounds` tells what one core
-//! misses by itself, and what it misses at least. [`core_model`] turns what served each reference
-//! into cycles, [`timing`] replays connections on cores with such clocks, and [`queueing`] predicts
-//! throughput by formulas.
+//! `filters` leaves out what need not be simulated, `parallel` replays the rest on all host threads,
+//! and `bounds` tells what one core misses by itself, and what it misses at least. [`core_model`]
+//! turns what served each reference into cycles, [`timing`] replays connections on cores with such
+//! clocks, and [`queueing`] predicts throughput by formulas.
 //!
 //! [`Machine`] says how large and slow each level is. [`replay()`] runs a whole trace through its
 //! caches, [`Replayer`] an execution at a time, which an [`Observer`] can follow. Both stand on
@@ -81,7 +80,6 @@ mod error;
 mod filters;
 mod hierarchy;
 mod ids;
-pub mod kernel_model;
 pub mod machine;
 mod objects;
 mod options;

@@ -1,6 +1,5 @@
 //! All tests of the crate, as one program, which is built sooner than one for each file.
 
-mod a_modelled_kernel_keeps_its_rules;
 mod a_plan_becomes_a_split;
 mod a_replay_equals_the_oracle;
 mod against_cachegrind;
@@ -14,11 +13,11 @@ mod detail;
 mod entered;
 mod homes;
 mod host;
+mod kernel_calls;
 #[path = "../../traces/tests/located/mod.rs"]
 mod located;
 mod machines;
 mod mesi;
-mod modelled;
 mod naive;
 mod neighbourhoods_of_cores;
 mod no_core_misses_less_than_the_lower_bound;

@@ -1,7 +1,7 @@
 //! System calls that are posted, replayed: what each core's caches count equals what an oracle
 //! counts that is told every access in the order of the rules (`docs/reference/replay.md`).
 
-use crate::modelled::{CODE, Step, modelled, naive_references, row};
+use crate::kernel_calls::{CALLS, CODE, Step, record, references};
 use crate::oracle::Oracle;
 use crate::random::{equal, holds, machines};
 use corehop_simulator::detail::{Posting, SystemCalls, replay_by_mode};
@@ -11,16 +11,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::num::NonZeroUsize;
 
-const NAMES: [(i32, &str); 5] = [
-    (0, "read"),
-    (4, "stat"),
-    (17, "pread64"),
-    (18, "pwrite64"),
-    (257, "openat"),
-];
-
 fn programs() -> impl Strategy<Value = Vec<Step>> {
-    let call = prop::sample::select(NAMES.map(|(number, _)| number).to_vec());
+    let call = prop::sample::select(CALLS.map(|(number, ..)| number).to_vec());
     let step = (0usize..2, vec(0u64..40, 0..6), vec(call, 0..3));
     let made = |steps: &Vec<Step>| steps.iter().any(|(_, _, calls)| !calls.is_empty());
     vec(step, 1..12).prop_filter("a call", made)
@@ -35,7 +27,7 @@ fn naive(
 ) -> (Vec<Counters>, u64) {
     let mut oracle = Oracle::new(machine, core as u32 + 1);
     let make = |oracle: &mut Oracle, core, call: i32| {
-        for (kind, line) in naive_references(call as u64, row(call).unwrap()) {
+        for (kind, line) in references(call) {
             oracle.access(core, kind, line);
         }
     };
@@ -74,14 +66,15 @@ fn naive(
 
 #[test]
 fn every_core_counts_what_the_oracle_counts() {
-    let names = prop::sample::subsequence(NAMES.to_vec(), 0..=NAMES.len());
+    let names = CALLS.map(|(number, name, _)| (number, name)).to_vec();
+    let names = prop::sample::subsequence(names, 0..=CALLS.len());
     let batch = prop::option::of(1usize..5);
     holds(
         "posted calls equal the oracle's",
         (programs(), machines(), names, 0u32..3, batch),
         |(steps, machine, posted, core, batch)| {
             let core = core % machine.cores;
-            let trace = modelled(&steps);
+            let trace = record(&steps);
             let posting = Posting {
                 calls: posted.iter().map(|(_, name)| (*name).into()).collect(),
                 core: Some(CoreId(core)),
@@ -113,7 +106,7 @@ fn without_posted_calls_the_modes_count_what_they_count() {
         "nothing posted is nothing changed",
         (programs(), machines()),
         |(steps, machine)| {
-            let trace = modelled(&steps);
+            let trace = record(&steps);
             let (split, options) = (Split::default(), ReplayOptions::default());
             let modes = replay_by_mode(&trace, &machine, &split, &options);
             let modes = modes.unwrap().unwrap();
@@ -129,7 +122,7 @@ fn without_posted_calls_the_modes_count_what_they_count() {
 
 #[test]
 fn calls_are_counted_by_name() {
-    let trace = modelled(&[(0, vec![1], vec![0, 18]), (1, vec![], vec![0])]);
+    let trace = record(&[(0, vec![1], vec![0, 18]), (1, vec![], vec![0])]);
     let calls = SystemCalls::of(&trace, &ReplayOptions::default()).unwrap();
     let made: Vec<(String, u64)> = calls.made().into_iter().collect();
     assert_eq!(made, [("pwrite64".into(), 1), ("read".into(), 2)]);
@@ -137,7 +130,7 @@ fn calls_are_counted_by_name() {
 
 #[test]
 fn a_core_that_the_machine_has_not_is_refused() {
-    let trace = modelled(&[(0, vec![1], vec![0])]);
+    let trace = record(&[(0, vec![1], vec![0])]);
     let machine = Machine::named_or_path("xeon-e5-2620-v4").unwrap();
     let posting = Posting {
         core: Some(CoreId(machine.cores)),

@@ -50,12 +50,6 @@ pub struct Arguments {
         help_heading = "Patched side"
     )]
     pub(super) system_calls: Option<String>,
-    /// Maximum number of threads of one hook that a core of the patched server runs in a row
-    ///
-    /// It is the same as `corehop run --cohort`. Default: cores do not group threads by hook.
-    #[arg(long, value_name = "THREADS", help_heading = "Patched side", hide_short_help = true,
-          value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(super) cohort: Option<u32>,
     /// Patched file to start, written by `corehop patch`
     ///
     /// Default: the hooks are put in place in memory.

@@ -27,7 +27,6 @@ pub fn render(report: &Report<'_>) -> Value {
     json!({
         "plan": arguments.plan,
         "system_calls": arguments.system_calls,
-        "cohort": arguments.cohort,
         "command": words,
         "rounds": report.rounds.all().len(),
         "original": throughput[0],

@@ -5,7 +5,6 @@ use crate::line::{Lines, line};
 use crate::measuring::in_groups;
 use corehop_measure::Sample;
 use corehop_measure::rounds::{CONFIDENCE, Verdict};
-use corehop_measure::server::Cohorts;
 use corehop_support::format::number::{change, counted, grouped};
 
 /// The table.
@@ -123,20 +122,6 @@ fn hops(text: &mut Lines, report: &Report<'_>) {
             text,
             "{:<12}{posted} posted, {declined} made where they are",
             "calls"
-        );
-    }
-    if let Some(cohorts) = told.cohorts {
-        let Cohorts {
-            taken,
-            changes,
-            overtaking,
-        } = cohorts;
-        let [taken, changes, overtaking] = [taken, changes, overtaking].map(grouped);
-        line!(
-            text,
-            "{:<12}{taken} threads taken, {changes} by another hook than the one before; \
-             {overtaking} before others that had waited longer",
-            "cohorts"
         );
     }
 }

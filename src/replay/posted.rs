@@ -33,7 +33,7 @@ pub struct PostedArguments {
     /// `read,write@batch` makes them in batches on the cores of their threads. `all@batch:1` makes
     /// all calls in batches on core 1.
     ///
-    /// The trace must have the kernel (`record --system`), or needs --kernel-model.
+    /// The trace must have the kernel (`record --system`).
     #[arg(
         long,
         value_name = "CALLS@WHERE",
@@ -176,7 +176,7 @@ fn with_kernel(trace: &Trace, path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!("{}: what system calls did is not in it", path.display());
-    let remedy = "add --kernel-model soares, or record the server with --system";
+    let remedy = "record the server with --system, or add a kernel by `corehop-lab kernel-model`";
     Err(Failure::new(Exit::Input, message).remedy(remedy))
 }
 

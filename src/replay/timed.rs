@@ -1,7 +1,8 @@
 //! `corehop replay --timed`: connections on cores with clocks, under several schedulers.
 //!
 //! The simulation is `corehop_simulator::timing`; this file has its options. Every scheduler is
-//! simulated with every number of connections, on all host threads.
+//! simulated with every number of connections, on all host threads. An experiment may have further
+//! schedulers (`research/`): it names all that there are.
 
 mod core_model;
 mod json;
@@ -20,21 +21,16 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use core_model::ModelName;
 use corehop_partitioner::progress;
 use corehop_simulator::timing::{
-    Choice, Error, Load, PREFETCHERS, PrefetcherName, QUANTUM_CYCLES, Setting, Streams,
+    Choice, Entry, Error, Load, PREFETCHERS, PrefetcherName, QUANTUM_CYCLES, Setting, Streams,
 };
 use corehop_simulator::{Machine, Split};
 use simulated::Report;
 use std::path::Path;
 
-/// The options of a timed replay.
+/// The options of a timed replay, which require an argument `timed`.
 #[derive(Args)]
 #[command(next_help_heading = "Timed replay")]
 pub struct TimedArguments {
-    /// Simulate connections over time instead: report throughput, latency, and queues
-    ///
-    /// Each request runs as soon as its thread has a core (docs/reference/timed.md).
-    #[arg(long, conflicts_with_all = ["detail", "requests", "baseline"])]
-    pub timed: bool,
     /// Numbers of connections that send requests, such as 1,2,4
     ///
     /// Default: the number of connections in the trace.
@@ -45,11 +41,10 @@ pub struct TimedArguments {
     repeat_connections: bool,
     /// Schedulers, which determine where threads run
     ///
-    /// They are free, pinned, split, split-if-idle[=D], split-cohort[=B], teams, wide, cohort[=B],
-    /// steal, and steal-random (docs/reference/timed.md). Default: free,pinned; with --plan also
-    /// split.
+    /// They are free, pinned, split, split-if-idle[=D], teams, wide, steal, and steal-random
+    /// (docs/reference/timed.md). Default: free,pinned; with --plan also split.
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "timed")]
-    scheduler: Vec<Choice>,
+    scheduler: Vec<String>,
     /// Core model, which determines the cost of instructions and accesses
     #[arg(
         long,
@@ -145,16 +140,25 @@ fn prefetchers() -> impl TypedValueParser<Value = PrefetcherName> {
 
 /// The other options that a timed replay uses.
 pub struct Asked<'a> {
+    /// The trace to replay.
     pub trace: &'a Path,
+    /// How its addresses are taken.
     pub taken: &'a AddressingOptions,
+    /// The machine to simulate: a bundled name, `host`, or a file.
     pub machine: &'a str,
+    /// The plan that schedulers go by.
     pub plan: Option<&'a Path>,
+    /// How many requests end before counting starts.
     pub warm_up: Option<usize>,
+    /// Whether JSON is printed instead of tables.
     pub json: bool,
+    /// The schedulers that there are to choose from.
+    pub schedulers: &'a [&'static Entry],
 }
 
 /// Simulates all settings and prints the results.
 pub fn run(arguments: &TimedArguments, asked: &Asked<'_>) -> Result<(), Failure> {
+    let schedulers = arguments.schedulers(asked)?;
     machines::tell_host([asked.machine]);
     let mut machine = Machine::named_or_path(asked.machine)?;
     if let Some(cycles) = arguments.hop_cost {
@@ -175,7 +179,8 @@ pub fn run(arguments: &TimedArguments, asked: &Asked<'_>) -> Result<(), Failure>
         model.streams(&trace, &splits, arguments.prefetcher, tell)
     });
     let streams = streams.map_err(failed)?;
-    let settings = arguments.settings(&machine, split.as_ref(), &streams, asked.warm_up);
+    let on = (&machine, split.as_ref());
+    let settings = arguments.settings(on, &schedulers, &streams, asked.warm_up);
     let stage = ("settings simulated", settings.len() as u64);
     let outcomes = progress::stage(&bar, stage, |tell| {
         model.simulate(&streams, &settings, tell)
@@ -199,8 +204,8 @@ impl TimedArguments {
     /// Every scheduler with every number of connections.
     fn settings<'a>(
         &self,
-        machine: &'a Machine,
-        split: Option<&'a Split>,
+        (machine, split): (&'a Machine, Option<&'a Split>),
+        schedulers: &[Choice],
         streams: &Streams,
         warm_up: Option<usize>,
     ) -> Vec<Setting<'a>> {
@@ -227,7 +232,6 @@ impl TimedArguments {
             warm_up: warm_up.map_or_else(|| streams.requests(connections), |n| n as u64),
             requests: self.count.unwrap_or_else(|| streams.requests(connections)),
         };
-        let schedulers = self.schedulers(split.is_some());
         let all = [streams.connections()];
         let connections = match &self.connections[..] {
             [] => &all[..],
@@ -240,15 +244,21 @@ impl TimedArguments {
         connections.iter().flat_map(of_number).collect()
     }
 
-    fn schedulers(&self, with_plan: bool) -> Vec<Choice> {
-        if !self.scheduler.is_empty() {
-            return self.scheduler.clone();
-        }
-        let names: &[&str] = match with_plan {
-            true => &["free", "pinned", "split"],
-            false => &["free", "pinned"],
+    fn schedulers(&self, asked: &Asked<'_>) -> Result<Vec<Choice>, Failure> {
+        let usual = ["free", "pinned", "split"];
+        let names: Vec<&str> = match &self.scheduler[..] {
+            [] if asked.plan.is_some() => usual.to_vec(),
+            [] => usual[..2].to_vec(),
+            named => named.iter().map(String::as_str).collect(),
         };
-        names.iter().filter_map(|name| name.parse().ok()).collect()
+        let chosen = names.into_iter().map(|name| {
+            let choice = Choice::of(asked.schedulers, name);
+            choice.map_err(|error| {
+                let message = format!("--scheduler: {error}");
+                Failure::new(Exit::Usage, message).remedy("`--help` says what each takes")
+            })
+        });
+        chosen.collect()
     }
 }
 

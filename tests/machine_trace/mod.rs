@@ -8,6 +8,7 @@ use corehop_traces::{
 use std::path::Path;
 
 /// Caches of a few lines.
+#[allow(dead_code)] // Not every test that shares this needs it.
 pub const MACHINE: &str = "\
 name = \"tiny\"
 cores = 2

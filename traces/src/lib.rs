@@ -85,5 +85,5 @@ pub use read::order::OrderSummary;
 pub use read::player::{ChunkRef, Player};
 pub use read::sizes::ColumnSize;
 pub use read::trace::{Ending, Trace};
-pub use write::copy::{Addition, Chosen, Watched, copy, copy_chosen, copy_with};
+pub use write::copy::{Addition, Chosen, UNWATCHED, Watched, copy, copy_chosen, copy_with};
 pub use write::writer::Writer;

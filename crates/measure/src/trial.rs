@@ -56,9 +56,6 @@ pub struct Setup<'a> {
     pub command: &'a [OsString],
     /// The calls of libc that the patched side posts, as `COREHOP_SYSCALLS` names them.
     pub system_calls: Option<&'a str>,
-    /// How many threads of one hook the patched side's cores take in turn, as `COREHOP_COHORT` says
-    /// it.
-    pub cohort: Option<u32>,
     /// To be started in the place of the original with hooks in memory.
     pub patched: Option<&'a Path>,
     /// The function whose calls are counted, on both sides.
@@ -168,9 +165,6 @@ impl<'a> Trials<'a> {
         }
         if let Some(calls) = self.setup.system_calls {
             command.env("COREHOP_SYSCALLS", calls);
-        }
-        if let Some(threads) = self.setup.cohort {
-            command.env("COREHOP_COHORT", threads.to_string());
         }
     }
 

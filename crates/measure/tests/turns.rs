@@ -103,7 +103,6 @@ fn measure(folder: &Path, [original, patched]: [&str; 2], watcher: &Watcher) -> 
         under: &under,
         command: &[original],
         system_calls: None,
-        cohort: None,
         patched: Some(&patched),
         count: None,
         backend: Backend::OfEnvironment,

@@ -5,15 +5,14 @@
 //! runs the same for a moment. With `count` every entry that may be patched is hooked,
 //! with the others two functions that each request calls, so that it goes there and back; and then
 //! the same two, the first of which goes to the core of the object that it is called about. Of that
-//! one hop is expected, since objects may be where requests are. With `carrier` there are cohorts,
-//! too. SOAK_BACKENDS names those to run (`carrier,auto`). Each server prints a table, and a JSON
-//! object as its last line.
+//! one hop is expected, since objects may be where requests are. SOAK_BACKENDS names those to run
+//! (`carrier,auto`). Each server prints a table, and a JSON object as its last line.
 
 mod served;
 
 use crate::workshop::{Statistics, patched, plan_of, plan_of_all, start_reading};
 use corehop_plan::{Argument, Destination, Plan};
-use served::{CLIENTS, CORE, REQUESTS, Subject, connect, expect, say, serve, soak};
+use served::{CLIENTS, REQUESTS, Subject, connect, expect, say, serve, soak};
 use std::io::{BufRead, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -83,7 +82,7 @@ fn memcached_plan(binary: &Path, folder: &Path) -> Plan {
         arguments: memcached_arguments,
         talk: talk_to_memcached,
     };
-    let server = serve(&subject, &program, &looked, ("count", CORE));
+    let server = serve(&subject, &program, &looked, "count");
     talk_to_memcached(&looked, 0);
     let id = server.number();
     assert!(server.stop().status.success());

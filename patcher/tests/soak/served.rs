@@ -49,18 +49,13 @@ pub fn expect(connection: &mut BufReader<UnixStream>, expected: &str) {
 }
 
 /// What functions go by: each has a core, or one of them goes to that of its object.
-pub const CORE: &str = "core";
+const CORE: &str = "core";
 const OBJECT: &str = "object";
-/// Each has a core, and threads that come by one of them run in turn.
-const COHORT: &str = "cohort";
-/// Of a cohort, in turn.
-const IN_TURN: &str = "3";
 
 /// By what functions go where all that is hooked is not only counted.
 fn ways(backend: &str) -> &'static [&'static str] {
     match backend {
         "count" => &[CORE],
-        "carrier" => &[CORE, OBJECT, COHORT],
         _ => &[CORE, OBJECT],
     }
 }
@@ -78,12 +73,8 @@ fn by_object(mut plan: Plan, argument: Argument) -> Plan {
 }
 
 /// Starts the server and waits until it takes connections.
-pub fn serve(subject: &Subject, program: &Path, folder: &Path, ways: (&str, &str)) -> Running {
-    let (backend, by) = ways;
+pub fn serve(subject: &Subject, program: &Path, folder: &Path, backend: &str) -> Running {
     let mut command = Command::new(program);
-    if by == COHORT {
-        command.env("COREHOP_COHORT", IN_TURN);
-    }
     command
         .current_dir(folder)
         .env("COREHOP_BACKEND", backend)
@@ -133,7 +124,7 @@ fn soak_one(subject: &Subject, backend: &str, by: &str) -> serde_json::Value {
     };
     let program = patched(binary, &plan, folder).output;
     (subject.prepare)(folder);
-    let server = serve(subject, &program, folder, (backend, by));
+    let server = serve(subject, &program, folder, backend);
     let over = AtomicBool::new(false);
     let client = &|number: usize| {
         let mut connections = 0u64;

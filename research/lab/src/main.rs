@@ -7,7 +7,7 @@
 mod commands;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use commands::{characterize, fleet, pollute, schema};
+use commands::{characterize, cohorts, fleet, kernel_model, pollute, schema};
 use corehop::console::Verbosity;
 use corehop::{configuration, end_with_the_reader, failed, parsed};
 use std::process::ExitCode;
@@ -29,7 +29,9 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Characterize(characterize::Arguments),
+    Cohorts(cohorts::Arguments),
     Fleet(fleet::Arguments),
+    KernelModel(kernel_model::Arguments),
     Pollute(pollute::Arguments),
     Schema(schema::Arguments),
 }
@@ -49,7 +51,9 @@ fn main() -> ExitCode {
     end_with_the_reader();
     let outcome = match command {
         Command::Characterize(arguments) => characterize::run(&arguments),
+        Command::Cohorts(arguments) => cohorts::run(&arguments),
         Command::Fleet(arguments) => fleet::run(&arguments),
+        Command::KernelModel(arguments) => kernel_model::run(&arguments),
         Command::Pollute(arguments) => pollute::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
     };

@@ -1,6 +1,10 @@
 //! All tests of the crate, as one program, which is built sooner than one for each file.
 
+mod a_modelled_kernel_keeps_its_rules;
 mod characterize_prints_tables_and_json;
+mod cohorts_are_simulated_and_installed;
+mod cohorts_equal_naive_ones;
+mod cohorts_run_in_turn;
 #[path = "../../../simulator/tests/coloured/mod.rs"]
 mod coloured;
 mod coloured_pages;
@@ -11,10 +15,14 @@ mod definitions;
 mod fleet_starts_its_program;
 #[path = "../../../simulator/tests/homes/mod.rs"]
 mod homes;
+mod kernel_model_is_called_synthetic;
 mod lines_are_classified_as_by_sets;
 #[path = "../../../traces/tests/located/mod.rs"]
 mod located;
+#[path = "../../../tests/machine_trace/mod.rs"]
+mod machine_trace;
 mod made_up;
+mod modelled;
 #[path = "../../../simulator/tests/naive/mod.rs"]
 mod naive;
 #[path = "../../../simulator/tests/numbered/mod.rs"]
@@ -40,6 +48,10 @@ mod server;
 mod servers_of_known_classes;
 #[path = "../../../simulator/tests/steps/mod.rs"]
 mod steps;
+mod timing;
+#[allow(dead_code, unused_imports)] // The patcher's tests use more of it.
+#[path = "../../../patcher/tests/workshop/mod.rs"]
+mod workshop;
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,4 @@
-//! `corehop-lab pollute` of a placed, physically indexed or modelled replay: the figures without a
-//! buffer are those of `corehop replay` with the same options, and pages are the index's.
+//! `corehop-lab pollute` of a placed or physically indexed replay: the figures without a buffer are those of `corehop replay` with the same options, and pages are the index's.
 
 use crate::coloured_pages::{HOT, PAGE, STREAM, machine};
 use crate::conforming;
@@ -98,12 +97,11 @@ fn without_a_buffer_all_is_as_in_a_plain_replay() {
         let pages = STREAM.map(|page| format!("{:#x}", page * PAGE + first));
         pages.collect::<Vec<_>>().join(",")
     };
-    let cases: [(&[&str], u64); 5] = [
+    let cases: [(&[&str], u64); 4] = [
         (&[], 0),
         (&["--baseline", "thread-per-core"], 0),
         (&["--plan", "split.toml"], 0),
         (&["--index", "physical"], PHYSICAL + FRAMES * PAGE),
-        (&["--kernel-model", "soares"], 0),
     ];
     for (options, first) in cases {
         let plain = told("replay", folder, options);
@@ -117,22 +115,13 @@ fn without_a_buffer_all_is_as_in_a_plain_replay() {
             before["counters"]["l2"], plain["counters"]["l2"],
             "{options:?}"
         );
-        for same in [
-            "accesses",
-            "hops",
-            "cores",
-            "placement",
-            "index",
-            "kernel_model",
-        ] {
+        for same in ["accesses", "hops", "cores", "placement", "index"] {
             assert_eq!(polluted[same], plain[same], "{options:?}: {same}");
         }
         let misses = |side: &Value| side["counters"]["l2"]["misses"].as_u64().unwrap();
         match options {
             // On a core of its own the stream takes nothing from the others.
             ["--plan", _] => assert_eq!(misses(after), misses(before)),
-            // The modelled kernel replaces all that the stream would.
-            ["--kernel-model", _] => assert_ne!(misses(after), 0),
             _ => assert!(misses(after) < misses(before), "{options:?}"),
         }
     }

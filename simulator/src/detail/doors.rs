@@ -4,7 +4,6 @@
 //! later on x86-64 (arch/x86/entry/entry_64.S, arch/x86/include/asm/idtentry.h), which its own
 //! symbols tell. A system call is known by its handler, since the number is in a register.
 
-use crate::kernel_model::SYMBOL;
 use corehop_traces::Trace;
 
 /// Why the kernel runs.
@@ -34,6 +33,10 @@ impl Reason {
         }
     }
 }
+
+/// What names of functions begin with that make a system call up, in a module that
+/// [is modelled](corehop_traces::Module::is_modelled): its name follows.
+const MODELLED: &str = "modelled_";
 
 /// What entering a function says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +78,7 @@ impl Door {
             "native_irq_return_iret" => return Door::Out,
             _ => {}
         }
-        if let Some(name) = symbol.strip_prefix(SYMBOL) {
+        if let Some(name) = symbol.strip_prefix(MODELLED) {
             return entered(Reason::SystemCall, name);
         }
         let handlers = [

@@ -7,6 +7,8 @@
 //! and what connections that take turns on a core evict of each other. The rules are in
 //! `docs/reference/timed.md`; the tests hold it against a second implementation of them.
 //!
+//! Who has another scheduler implements [`Scheduler`] and describes it by an [`Entry`].
+//!
 //! [`Streams`] is what the connections of a trace do, made once; [`simulate`] runs it in one
 //! [`Setting`], [`simulate_all`] in several at once.
 
@@ -27,8 +29,10 @@ pub use load::Load;
 pub use outcome::{CoreOutcome, Outcome, PrefetchCounters};
 pub use prefetchers::registry::{PREFETCHERS, PrefetcherName};
 pub use schedulers::choice::{Choice, NotAScheduler};
-pub use schedulers::entry::{Entry, Standing};
+pub use schedulers::entry::{Argument, Entry, Setup, Standing};
+pub use schedulers::queues::{Queues, Waiting};
 pub use schedulers::registry::SCHEDULERS;
+pub use schedulers::scheduler::{Move, Scheduler, Thread};
 pub use setting::{MOST_CONNECTIONS, QUANTUM_CYCLES, Setting};
 pub use simulate::{simulate, simulate_all};
 pub use streams::annotate::{Annotate, Unknown};

@@ -1,8 +1,11 @@
 //! The timed replay beside a naive one, its formulas, and the rules of its prefetchers.
 
 mod a_lock_a_server_and_a_hop;
+mod accesstest;
 mod against_model;
 mod against_naive;
+mod engine_equals_naive;
+mod known_schedulers;
 mod laws;
 #[allow(dead_code)] // What the bench tells of it.
 #[path = "../../../benches/messages/simulated.rs"]

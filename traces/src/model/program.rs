@@ -19,6 +19,15 @@ pub struct Module {
     pub end: u64,
 }
 
+impl Module {
+    /// Whether nobody recorded what its code does: a program made it up, and added it to a copy of
+    /// the trace. Its path says so, as `[kernel, modelled]` does.
+    #[must_use]
+    pub fn is_modelled(&self) -> bool {
+        self.path.starts_with('[') && self.path.ends_with(", modelled]")
+    }
+}
+
 /// A function whose entry was executed at least once while recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {

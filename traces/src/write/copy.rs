@@ -77,7 +77,8 @@ pub struct Chosen<'a> {
 /// Who is told of executions as they are read, and who is asked at each whether to go on.
 pub type Watched<'a> = (Tell<'a>, &'a dyn Fn() -> bool);
 
-const UNWATCHED: Watched<'static> = (&|_| (), &|| true);
+/// Nobody.
+pub const UNWATCHED: Watched<'static> = (&|_| (), &|| true);
 
 /// The same of what is chosen; `None` where whoever is asked has said no, and an unfinished trace
 /// is left.
@@ -102,11 +103,16 @@ pub fn copy_with(
     trace: &Trace,
     path: &Path,
     options: &WriterOptions,
+    watched: Watched<'_>,
     addition: &mut impl Addition,
-) -> Result<Summary, Error> {
-    let all = Chosen::default();
-    let copied = write(trace, &all, (path, options), UNWATCHED, addition)?;
-    Ok(copied.expect("nothing stops it"))
+) -> Result<Option<Summary>, Error> {
+    write(
+        trace,
+        &Chosen::default(),
+        (path, options),
+        watched,
+        addition,
+    )
 }
 
 fn write(

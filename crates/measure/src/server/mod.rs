@@ -14,7 +14,7 @@ pub(crate) mod started;
 
 pub use environment::{Backend, tunables_here};
 pub use load::{BadExpression, expression, run};
-pub use orders::{Cohorts, Hops};
+pub use orders::Hops;
 pub use ready::{Ready, Sign};
 pub use role::Role;
 

@@ -35,9 +35,6 @@ pub struct Hops {
     /// System calls that were posted, and those that were to be but were made where they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_calls: Option<Posted>,
-    /// In which order threads were taken, where cohorts were asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cohorts: Option<Cohorts>,
     /// Calls by function.
     #[serde(skip)]
     pub calls: BTreeMap<String, u64>,
@@ -59,25 +56,6 @@ impl std::ops::AddAssign for Posted {
     }
 }
 
-/// How all processes of a server took threads that came by the same hook in turn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Cohorts {
-    /// Threads that cores took.
-    pub taken: u64,
-    /// Those that came by another hook than the one before.
-    pub changes: u64,
-    /// Those taken before others that had waited for longer.
-    pub overtaking: u64,
-}
-
-impl std::ops::AddAssign for Cohorts {
-    fn add_assign(&mut self, other: Cohorts) {
-        self.taken += other.taken;
-        self.changes += other.changes;
-        self.overtaking += other.overtaking;
-    }
-}
-
 /// What a process writes.
 #[derive(Deserialize)]
 struct Told {
@@ -88,7 +66,6 @@ struct Told {
     timed_hops: u64,
     functions: Vec<Function>,
     system_calls: Option<Calls>,
-    cohorts: Option<Cohorts>,
 }
 
 #[derive(Deserialize)]
@@ -205,9 +182,6 @@ fn sum(told: impl Iterator<Item = Told>) -> Option<Hops> {
                 declined: call.declined,
             };
         }
-        if let Some(cohorts) = told.cohorts {
-            *all.cohorts.get_or_insert_default() += cohorts;
-        }
         for function in told.functions {
             *all.calls.entry(function.symbol).or_default() += function.calls;
         }
@@ -230,7 +204,6 @@ impl Hops {
             failed_hops: told.iter().map(|hops| hops.failed_hops).sum(),
             hop_ns: median(told.iter().map(|hops| hops.hop_ns)),
             system_calls: together(told.iter().filter_map(|hops| hops.system_calls)),
-            cohorts: together(told.iter().filter_map(|hops| hops.cohorts)),
             ..Hops::default()
         })
     }
@@ -247,11 +220,6 @@ impl Hops {
         if let (Some(calls), Some(before)) = (&mut self.system_calls, before.system_calls) {
             calls.posted = calls.posted.saturating_sub(before.posted);
             calls.declined = calls.declined.saturating_sub(before.declined);
-        }
-        if let (Some(cohorts), Some(before)) = (&mut self.cohorts, before.cohorts) {
-            cohorts.taken = cohorts.taken.saturating_sub(before.taken);
-            cohorts.changes = cohorts.changes.saturating_sub(before.changes);
-            cohorts.overtaking = cohorts.overtaking.saturating_sub(before.overtaking);
         }
         for (symbol, calls) in &mut self.calls {
             *calls = calls.saturating_sub(before.calls.get(symbol).copied().unwrap_or(0));
@@ -312,33 +280,5 @@ mod tests {
         let since = all.since(&before).system_calls.unwrap();
         assert_eq!((since.posted, since.declined), (29, 1));
         assert!(!before.clone().since(&before).is_any());
-    }
-
-    #[test]
-    fn so_do_threads_taken_in_turn() {
-        let of = |taken: u64| {
-            let mut told = told(0, 0, 0);
-            let cohorts =
-                serde_json::json!({"most": 4, "taken": taken, "changes": 2, "overtaking": 1});
-            told.cohorts = serde_json::from_value(cohorts).unwrap();
-            told
-        };
-        let before = sum([of(3)].into_iter()).unwrap();
-        let all = sum([of(10), of(20), told(0, 0, 0)].into_iter()).unwrap();
-        let since = all.since(&before).cohorts.unwrap();
-        let (taken, changes, overtaking) = (27, 2, 1);
-        assert_eq!(
-            since,
-            Cohorts {
-                taken,
-                changes,
-                overtaking
-            }
-        );
-        assert_eq!(before.since(&all_of_none()).cohorts.unwrap().taken, 3);
-    }
-
-    fn all_of_none() -> Hops {
-        sum([told(0, 0, 0)].into_iter()).unwrap()
     }
 }

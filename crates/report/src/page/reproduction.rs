@@ -61,7 +61,7 @@ fn commands(report: &Report<'_>) -> Vec<String> {
     let searched = searched.map_or(String::new(), |requests| format!(" --requests {requests}"));
     let taken = options(explained.trace);
     let trace = match report.is_default_trace {
-        true => taken,
+        true => taken.to_owned(),
         false => format!("{taken} {}", explained.trace_name),
     };
     let (machine, planned) = (&explained.machine.name, &explained.plan.machine);

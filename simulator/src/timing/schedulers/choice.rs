@@ -18,10 +18,12 @@ pub struct Choice {
 #[derive(Debug, thiserror::Error)]
 pub enum NotAScheduler {
     /// No scheduler has that name.
-    #[error("no scheduler is called '{name}': name one of {}", names())]
+    #[error("no scheduler is called '{name}': name one of {known}")]
     Unknown {
         /// What was named.
         name: String,
+        /// Those that could have been.
+        known: String,
     },
     /// It takes no number, or another.
     #[error("scheduler {name} takes {takes}, not '{given}'")]
@@ -35,21 +37,30 @@ pub enum NotAScheduler {
     },
 }
 
-fn names() -> String {
-    let names: Vec<&str> = SCHEDULERS.iter().map(|entry| entry.name).collect();
-    names.join(", ")
-}
-
 impl FromStr for Choice {
     type Err = NotAScheduler;
 
     fn from_str(text: &str) -> Result<Choice, NotAScheduler> {
+        Choice::of(SCHEDULERS, text)
+    }
+}
+
+impl Choice {
+    /// The one of `schedulers` that a text names.
+    ///
+    /// # Errors
+    /// It names none of them, or with the wrong number.
+    pub fn of(schedulers: &[&'static Entry], text: &str) -> Result<Choice, NotAScheduler> {
         let (name, given) = match text.split_once('=') {
             Some((name, given)) => (name, Some(given)),
             None => (text, None),
         };
-        let entry = SCHEDULERS.iter().find(|entry| entry.name == name);
-        let entry = *entry.ok_or_else(|| NotAScheduler::Unknown { name: name.into() })?;
+        let entry = schedulers.iter().find(|entry| entry.name == name);
+        let entry = *entry.ok_or_else(|| {
+            let known: Vec<&str> = schedulers.iter().map(|entry| entry.name).collect();
+            let (name, known) = (name.into(), known.join(", "));
+            NotAScheduler::Unknown { name, known }
+        })?;
         let argument = match (entry.argument, given) {
             (None, None) => 0,
             (Some(argument), None) => argument.default,
@@ -97,8 +108,8 @@ mod tests {
             let again: Choice = choice.to_string().parse().unwrap();
             assert_eq!(again.to_string(), choice.to_string());
         }
-        let choice: Choice = "cohort=3".parse().unwrap();
-        assert_eq!(choice.to_string(), "cohort=3");
+        let choice: Choice = "split-if-idle=3".parse().unwrap();
+        assert_eq!(choice.to_string(), "split-if-idle=3");
     }
 
     #[test]
@@ -106,12 +117,13 @@ mod tests {
         let refused = |text: &str| text.parse::<Choice>().unwrap_err().to_string();
         assert_eq!(
             refused("fair"),
-            "no scheduler is called 'fair': name one of free, pinned, split, split-if-idle, \
-             split-cohort, teams, wide, cohort, steal, steal-random"
+            "no scheduler is called 'fair': name one of free, pinned, split, split-if-idle, teams, \
+             wide, steal, steal-random"
         );
         assert_eq!(refused("free=1"), "scheduler free takes no number, not '1'");
-        let takes = "scheduler cohort takes how many threads a stage takes in a row, at least 1";
-        assert_eq!(refused("cohort=0"), format!("{takes}, not '0'"));
-        assert_eq!(refused("cohort="), format!("{takes}, not ''"));
+        let takes = "scheduler split-if-idle takes by how many threads the queue there may be \
+                     longer, at least 0";
+        assert_eq!(refused("split-if-idle=-1"), format!("{takes}, not '-1'"));
+        assert_eq!(refused("split-if-idle="), format!("{takes}, not ''"));
     }
 }

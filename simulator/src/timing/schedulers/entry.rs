@@ -15,7 +15,8 @@ pub struct Entry {
     pub goes_by_plan: bool,
     /// The number that may follow the name, if one may.
     pub argument: Option<Argument>,
-    pub(crate) build: fn(&Setup<'_>) -> Box<dyn Scheduler>,
+    /// Makes it for a simulation.
+    pub build: fn(&Setup<'_>) -> Box<dyn Scheduler>,
 }
 
 /// Who can do what a scheduler does.
@@ -52,12 +53,17 @@ pub struct Argument {
 }
 
 /// What a scheduler is made from.
-pub(crate) struct Setup<'a> {
+pub struct Setup<'a> {
+    /// How many cores there are.
     pub cores: usize,
+    /// The machine that they are of.
     pub machine: &'a Machine,
+    /// The plan; an empty one if the scheduler does not go by any.
     pub split: &'a Split,
     /// References by stage of the split.
     pub load: &'a dyn Fn() -> Vec<u64>,
+    /// The number behind the name, or its default.
     pub argument: u32,
+    /// Of all random numbers.
     pub seed: u64,
 }

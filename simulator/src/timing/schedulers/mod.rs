@@ -10,12 +10,9 @@ pub(crate) mod queues;
 pub(crate) mod registry;
 pub(crate) mod scheduler;
 
-mod cohort;
-mod cohorts;
 mod free;
 mod pinned;
 mod split;
-mod split_cohort;
 mod split_if_idle;
 mod steal;
 mod steal_random;

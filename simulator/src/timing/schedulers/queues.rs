@@ -8,7 +8,7 @@ use crate::CameBy;
 
 /// A thread that waits for a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Waiting {
+pub struct Waiting {
     /// Since when.
     pub ready: u64,
     /// Whose thread it is.
@@ -22,7 +22,7 @@ pub(crate) struct Waiting {
 }
 
 /// All cores.
-pub(crate) struct Queues {
+pub struct Queues {
     waiting: Vec<Vec<Waiting>>,
     running: Vec<Option<usize>>,
     all_waiting: usize,
@@ -30,7 +30,7 @@ pub(crate) struct Queues {
 
 impl Queues {
     /// Of so many idle cores.
-    pub fn new(cores: usize) -> Queues {
+    pub(crate) fn new(cores: usize) -> Queues {
         Queues {
             waiting: vec![Vec::new(); cores],
             running: vec![None; cores],
@@ -59,7 +59,7 @@ impl Queues {
     }
 
     /// A thread begins to wait for `core`.
-    pub fn push(&mut self, core: usize, thread: Waiting) {
+    pub(crate) fn push(&mut self, core: usize, thread: Waiting) {
         let queue = &mut self.waiting[core];
         let key = |thread: &Waiting| (thread.ready, thread.connection);
         let place = queue.partition_point(|before| key(before) <= key(&thread));
@@ -68,7 +68,7 @@ impl Queues {
     }
 
     /// The thread at `place` of the queue of `from` runs on `core`.
-    pub fn start(&mut self, core: usize, (from, place): (usize, usize)) -> Waiting {
+    pub(crate) fn start(&mut self, core: usize, (from, place): (usize, usize)) -> Waiting {
         let thread = self.waiting[from].remove(place);
         self.all_waiting -= 1;
         self.running[core] = Some(thread.connection);
@@ -76,7 +76,7 @@ impl Queues {
     }
 
     /// The thread that ran on `core` leaves it.
-    pub fn stop(&mut self, core: usize) {
+    pub(crate) fn stop(&mut self, core: usize) {
         self.running[core] = None;
     }
 }

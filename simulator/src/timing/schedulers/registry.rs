@@ -1,9 +1,7 @@
 //! All schedulers, in the order in which they are listed.
 
 use super::entry::Entry;
-use super::{
-    cohort, free, pinned, split, split_cohort, split_if_idle, steal, steal_random, teams, wide,
-};
+use super::{free, pinned, split, split_if_idle, steal, steal_random, teams, wide};
 
 /// All schedulers. A new one is a file beside this one and a line here.
 pub static SCHEDULERS: &[&Entry] = &[
@@ -11,10 +9,8 @@ pub static SCHEDULERS: &[&Entry] = &[
     &pinned::ENTRY,
     &split::ENTRY,
     &split_if_idle::ENTRY,
-    &split_cohort::ENTRY,
     &teams::ENTRY,
     &wide::ENTRY,
-    &cohort::ENTRY,
     &steal::ENTRY,
     &steal_random::ENTRY,
 ];

@@ -7,7 +7,7 @@ use super::queues::{Queues, Waiting};
 
 /// A running thread that comes to a function of the split.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Thread {
+pub struct Thread {
     /// Where it runs.
     pub core: usize,
     /// The stage that it was in.
@@ -18,7 +18,7 @@ pub(crate) struct Thread {
 
 /// What a thread does at a function of the split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Move {
+pub enum Move {
     /// It goes on.
     Stay,
     /// It waits for another core, which pays a hop when it takes it.
@@ -28,7 +28,7 @@ pub(crate) enum Move {
 }
 
 /// A policy.
-pub(crate) trait Scheduler: Send {
+pub trait Scheduler: Send {
     /// The core that a connection's thread first waits for.
     fn first_core(&self, connection: usize) -> usize;
 

@@ -13,7 +13,7 @@ pub(super) static ENTRY: Entry = Entry {
     build,
 };
 
-pub(super) struct AsPlanned;
+struct AsPlanned;
 
 fn build(_setup: &Setup<'_>) -> Box<dyn Scheduler> {
     Box::new(AsPlanned)

@@ -1,9 +1,10 @@
 //! One random setting of a random program on a random machine.
 
+use crate::timing::against_naive::policy::Make;
 use crate::timing::against_naive::program::{self, FUNCTIONS, Planned};
 use crate::timing::random::machines;
 use crate::timing::steps::Step;
-use corehop_simulator::timing::{Load, PREFETCHERS, PrefetcherName, SCHEDULERS};
+use corehop_simulator::timing::{Choice, Entry, Load, PREFETCHERS, PrefetcherName};
 use corehop_simulator::{Core, Machine, Topology};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -16,6 +17,16 @@ pub enum Model {
     Window,
 }
 
+/// A scheduler, shown by its name.
+#[derive(Clone, Copy)]
+struct Named(&'static Entry);
+
+impl std::fmt::Debug for Named {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.0.name)
+    }
+}
+
 /// A recorded program, and how it is simulated.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -24,9 +35,11 @@ pub struct Case {
     pub model: Model,
     pub cores: u32,
     pub planned: Planned,
-    /// By place among the schedulers.
-    pub scheduler: usize,
+    pub scheduler: Choice,
+    /// The scheduler's, if it takes any.
     pub argument: u32,
+    /// The scheduler once more.
+    pub policy: Make,
     pub prefetcher: PrefetcherName,
     pub load: Load,
     /// Connections beyond those of the trace, or left out of it.
@@ -91,7 +104,8 @@ fn widened(machine: Machine, (width, groups, distances): (u32, (u32, u32), Vec<u
     }
 }
 
-pub fn cases() -> impl Strategy<Value = Case> {
+/// Of these schedulers, which the policy has once more.
+pub fn cases(schedulers: &[&'static Entry], policy: Make) -> impl Strategy<Value = Case> {
     let groups = (0u32..5, 0u32..5);
     let topologies = (
         prop::sample::select(&[1u32, 1, 2, 4][..]),
@@ -103,15 +117,25 @@ pub fn cases() -> impl Strategy<Value = Case> {
     let models = &[Model::InOrder, Model::Interval, Model::Window][..];
     let core_models = (core_models(), prop::sample::select(models));
     let functions = vec((0..FUNCTIONS, 0u32..12, any::<bool>()), 0..6);
-    let scheduled = (functions, 0..SCHEDULERS.len(), 1u32..4, loads());
+    let schedulers = prop::sample::select(
+        schedulers
+            .iter()
+            .map(|entry| Named(entry))
+            .collect::<Vec<_>>(),
+    );
+    let scheduled = (functions, schedulers, 1u32..4, loads());
     let prefetchers = prop::sample::select(PREFETCHERS);
     let lengths = (-2i8..4, any::<u64>(), 1u64..2500, 0u64..6, 1u64..12);
     let cores = (core_models, prefetchers);
-    (programs, cores, scheduled, lengths).prop_map(|(program, cores, scheduled, lengths)| {
+    (programs, cores, scheduled, lengths).prop_map(move |(program, cores, scheduled, lengths)| {
         let ((core, model), prefetcher) = cores;
         let (steps, machine, cores) = program;
         let machine = Machine { core, ..machine };
-        let (functions, scheduler, argument, load) = scheduled;
+        let (functions, Named(entry), argument, load) = scheduled;
+        let scheduler = Choice {
+            entry,
+            argument: entry.argument.map_or(0, |_| argument),
+        };
         let (more, seed, quantum_cycles, warm_up, requests) = lengths;
         let cores = cores % machine.cores + 1;
         Case {
@@ -122,6 +146,7 @@ pub fn cases() -> impl Strategy<Value = Case> {
             cores,
             scheduler,
             argument,
+            policy,
             prefetcher,
             load,
             more,
@@ -135,17 +160,11 @@ pub fn cases() -> impl Strategy<Value = Case> {
 
 impl Case {
     pub fn name(&self) -> &'static str {
-        SCHEDULERS[self.scheduler].name
+        self.scheduler.entry.name
     }
 
     /// How many connections there are, of a trace that has so many.
     pub fn connections(&self, available: usize) -> usize {
         available.saturating_add_signed(self.more.into()).max(1)
-    }
-
-    pub fn choice(&self) -> corehop_simulator::timing::Choice {
-        let entry = SCHEDULERS[self.scheduler];
-        let argument = entry.argument.map_or(0, |_| self.argument);
-        corehop_simulator::timing::Choice { entry, argument }
     }
 }

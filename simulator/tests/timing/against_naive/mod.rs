@@ -1,75 +1,79 @@
-//! Random small traces, machines and settings: the engine and a naive event simulation agree on
-//! every counter, for every scheduler, both loads, every core model and prefetcher.
+//! Random small traces, machines and settings: whether the engine and a naive event simulation
+//! agree on every counter, for these schedulers, both loads, every core model and prefetcher.
 
-mod accesstest;
-mod case;
+pub mod case;
 mod core;
-mod naive;
-mod policy;
+pub mod naive;
+pub mod policy;
 mod prefetches;
-mod program;
+pub mod program;
 
 use crate::timing::random::{equal, holds};
 use case::{Case, Model, cases};
 use corehop_simulator::Machine;
 use corehop_simulator::core_model::{CoreModel, InOrder, Interval, Window};
-use corehop_simulator::timing::{Setting, Streams, Unknown, simulate, simulate_all};
+use corehop_simulator::timing::{Entry, Setting, Streams, Unknown, simulate, simulate_all};
 use naive::naive;
+use policy::Make;
 use program::{MadeUp, Script, scripts};
 use proptest::test_runner::TestCaseResult;
 
-#[test]
-fn every_counter_is_equal_for_every_scheduler_load_core_model_and_prefetcher() {
-    holds("timed replays equal the naive one", cases(), |case| {
-        let trace = program::record(&case.steps);
-        let split = case.planned.split();
-        let scripts: Vec<Script> = scripts(&case.steps);
-        let streams = match case.model {
-            Model::InOrder => Streams::annotated(
-                (&trace, trace.executions()),
-                &[&split],
-                &mut Unknown,
-                case.prefetcher,
-            ),
-            Model::Interval | Model::Window => {
-                let annotate = &mut MadeUp::default();
-                Streams::annotated(
+/// Tries it, of these schedulers, which the policy has once more.
+pub fn every_counter_is_equal(schedulers: &[&'static Entry], policy: Make) {
+    holds(
+        "timed replays equal the naive one",
+        cases(schedulers, policy),
+        |case| {
+            let trace = program::record(&case.steps);
+            let split = case.planned.split();
+            let scripts: Vec<Script> = scripts(&case.steps);
+            let streams = match case.model {
+                Model::InOrder => Streams::annotated(
                     (&trace, trace.executions()),
                     &[&split],
-                    annotate,
+                    &mut Unknown,
                     case.prefetcher,
-                )
+                ),
+                Model::Interval | Model::Window => {
+                    let annotate = &mut MadeUp::default();
+                    Streams::annotated(
+                        (&trace, trace.executions()),
+                        &[&split],
+                        annotate,
+                        case.prefetcher,
+                    )
+                }
+            };
+            let streams = match streams {
+                Ok(streams) => streams,
+                Err(error) => {
+                    let expected = "no thread of the trace served a whole request";
+                    assert!(error.to_string().starts_with(expected), "{error}");
+                    return equal(scripts.len(), 0);
+                }
+            };
+            equal(streams.connections(), scripts.len())?;
+            let setting = Setting {
+                machine: &case.machine,
+                cores: case.cores,
+                connections: case.connections(scripts.len()),
+                repeat_connections: true,
+                split: Some(&split),
+                scheduler: case.scheduler,
+                prefetcher: case.prefetcher,
+                load: case.load,
+                seed: case.seed,
+                quantum_cycles: case.quantum_cycles,
+                warm_up: case.warm_up,
+                requests: case.requests,
+            };
+            match case.model {
+                Model::InOrder => holds_for(&case, &scripts, (&streams, &setting), InOrder::new),
+                Model::Interval => holds_for(&case, &scripts, (&streams, &setting), Interval::new),
+                Model::Window => holds_for(&case, &scripts, (&streams, &setting), Window::new),
             }
-        };
-        let streams = match streams {
-            Ok(streams) => streams,
-            Err(error) => {
-                let expected = "no thread of the trace served a whole request";
-                assert!(error.to_string().starts_with(expected), "{error}");
-                return equal(scripts.len(), 0);
-            }
-        };
-        equal(streams.connections(), scripts.len())?;
-        let setting = Setting {
-            machine: &case.machine,
-            cores: case.cores,
-            connections: case.connections(scripts.len()),
-            repeat_connections: true,
-            split: Some(&split),
-            scheduler: case.choice(),
-            prefetcher: case.prefetcher,
-            load: case.load,
-            seed: case.seed,
-            quantum_cycles: case.quantum_cycles,
-            warm_up: case.warm_up,
-            requests: case.requests,
-        };
-        match case.model {
-            Model::InOrder => holds_for(&case, &scripts, (&streams, &setting), InOrder::new),
-            Model::Interval => holds_for(&case, &scripts, (&streams, &setting), Interval::new),
-            Model::Window => holds_for(&case, &scripts, (&streams, &setting), Window::new),
-        }
-    });
+        },
+    );
 }
 
 fn holds_for<M: CoreModel>(

@@ -56,7 +56,7 @@ pub struct Naive<'a> {
 
 pub fn naive(case: &Case, scripts: &[Script]) -> Outcome {
     let connections = case.connections(scripts.len());
-    let mut policy = Policy::new(case, scripts);
+    let mut policy = (case.policy)(case, scripts);
     let generator = |stream| {
         let mut random = ChaCha8Rng::seed_from_u64(case.seed);
         random.set_stream(stream);
@@ -101,7 +101,7 @@ pub fn naive(case: &Case, scripts: &[Script]) -> Outcome {
         Load::Open { .. } => naive.draw(0),
     }
     while (naive.ended.len() as u64) < case.warm_up + case.requests {
-        naive.step(&mut policy);
+        naive.step(&mut *policy);
     }
     naive.outcome()
 }
@@ -150,7 +150,7 @@ impl Naive<'_> {
     }
 
     /// Queues that an idle core without one may take from.
-    fn others(&self, policy: &Policy, core: usize) -> Vec<usize> {
+    fn others(&self, policy: &dyn Policy, core: usize) -> Vec<usize> {
         let others = 0..self.cores.len();
         let may = |&from: &usize| {
             let busy = self.cores[from].runs.is_some() && !self.waiting_for(from).is_empty();
@@ -159,7 +159,7 @@ impl Naive<'_> {
         others.filter(may).collect()
     }
 
-    fn turn_of(&self, policy: &Policy, core: usize) -> Option<u64> {
+    fn turn_of(&self, policy: &dyn Policy, core: usize) -> Option<u64> {
         let clock = self.cores[core].clock.cycle();
         if self.cores[core].runs.is_some() {
             return Some(clock);
@@ -176,7 +176,7 @@ impl Naive<'_> {
     }
 
     /// The next turn of a core, or the next request.
-    fn step(&mut self, policy: &mut Policy) {
+    fn step(&mut self, policy: &mut dyn Policy) {
         let turns = 0..self.cores.len();
         let turns = turns.filter_map(|core| Some((self.turn_of(policy, core)?, core)));
         let turn = turns.min();
@@ -199,7 +199,7 @@ impl Naive<'_> {
         }
     }
 
-    fn turn(&mut self, policy: &mut Policy, core: usize, cycle: u64) {
+    fn turn(&mut self, policy: &mut dyn Policy, core: usize, cycle: u64) {
         if self.cores[core].runs.is_none() {
             self.take(policy, core, cycle);
         }
@@ -228,7 +228,7 @@ impl Naive<'_> {
         }
     }
 
-    fn take(&mut self, policy: &mut Policy, core: usize, cycle: u64) {
+    fn take(&mut self, policy: &mut dyn Policy, core: usize, cycle: u64) {
         let own = self.waiting_for(core);
         let connection = match own.is_empty() {
             true => {
@@ -273,7 +273,7 @@ impl Naive<'_> {
     }
 
     /// The action at hand is entered: the core that its thread is to wait for, if it leaves.
-    fn enter(&mut self, policy: &mut Policy, core: usize, connection: usize) -> Option<usize> {
+    fn enter(&mut self, policy: &mut dyn Policy, core: usize, connection: usize) -> Option<usize> {
         let goes_by_plan = !["free", "pinned", "steal", "steal-random"].contains(&self.case.name());
         let client = &mut self.clients[connection];
         let (request, action, _) = client.at;

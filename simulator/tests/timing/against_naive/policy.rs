@@ -1,10 +1,9 @@
-//! The schedulers once more, each decision found the obvious way.
+//! What the naive simulation asks a scheduler, which is there once more, each decision found the
+//! obvious way.
 
 use crate::timing::against_naive::case::Case;
 use crate::timing::against_naive::naive::Naive;
 use crate::timing::against_naive::program::Script;
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 /// By what a thread began to wait: a request, or a function's entry or end.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,201 +13,34 @@ pub enum By {
     End(u32),
 }
 
-/// A scheduler's own memory.
-pub struct Policy {
-    random: ChaCha8Rng,
-    /// By core of the machine, the stage it belongs to (`wide`).
-    stages: Vec<usize>,
-    /// By core: the stage it is at, and how many threads it has taken in it (`cohort`).
-    at: Vec<(u32, u32)>,
-    /// By core: all that it took so far, and for each whether it was the first of a turn
-    /// (`split-cohort`).
-    taken: Vec<Vec<(By, bool)>>,
-}
-
-impl Policy {
-    pub fn new(case: &Case, scripts: &[Script]) -> Policy {
-        let mut random = ChaCha8Rng::seed_from_u64(case.seed);
-        random.set_stream(u64::MAX);
-        let mut loads = vec![0u64; case.planned.cores() as usize];
-        for connection in 0..case.connections(scripts.len()) {
-            loads_of(case, &scripts[connection % scripts.len()], &mut loads);
-        }
-        Policy {
-            random,
-            stages: stages(&loads, case.cores as usize),
-            at: vec![(0, 0); case.cores as usize],
-            taken: vec![Vec::new(); case.cores as usize],
-        }
-    }
-
-    pub fn first_core(&self, case: &Case, connection: usize) -> usize {
-        let (cores, of_plan) = (case.cores as usize, case.planned.cores() as usize);
-        match case.name() {
-            "split" | "split-if-idle" | "split-cohort" => 0,
-            "teams" => connection % (cores / of_plan) * of_plan,
-            "wide" => connection % self.stages.iter().filter(|&&stage| stage == 0).count(),
-            _ => connection % cores,
-        }
-    }
+/// What a scheduler decides; its own memory is in it.
+pub trait Policy {
+    fn first_core(&self, case: &Case, connection: usize) -> usize;
 
     /// The thread on `core` goes from stage to stage: the core it is to wait for, if it leaves.
-    pub fn enter(&mut self, at: &Naive<'_>, core: usize, (from, to): (u32, u32)) -> Option<usize> {
-        let waiting = at.waiting_for(core).len();
-        let threads = |core: usize| {
-            let runs = at.cores[core].runs.is_some();
-            at.waiting_for(core).len() + usize::from(runs)
-        };
-        let to_core = to as usize;
-        let of_plan = at.case.planned.cores() as usize;
-        let target = match at.case.name() {
-            "split" | "split-cohort" => to_core,
-            "split-if-idle" if threads(to_core) > waiting + at.case.argument as usize => core,
-            "split-if-idle" => to_core,
-            "teams" => core / of_plan * of_plan + to_core,
-            "wide" if self.stages[core] == to_core => core,
-            "wide" => {
-                let of_stage = (0..self.stages.len()).filter(|&c| self.stages[c] == to_core);
-                of_stage.min_by_key(|&core| (threads(core), core)).unwrap()
-            }
-            "cohort" if from != to && waiting > 0 => return Some(core),
-            "cohort" if from != to => {
-                self.at[core] = (to, 1);
-                core
-            }
-            _ => core,
-        };
-        (target != core).then_some(target)
+    fn enter(&mut self, at: &Naive<'_>, core: usize, stages: (u32, u32)) -> Option<usize>;
+
+    fn may_take(&self, _case: &Case, _core: usize, _from: usize) -> bool {
+        false
     }
 
-    pub fn may_take(&self, case: &Case, core: usize, from: usize) -> bool {
-        match case.name() {
-            "free" | "steal" | "steal-random" => true,
-            "wide" => self.stages[core] == self.stages[from],
-            _ => false,
-        }
-    }
-
-    pub fn victim(&mut self, at: &Naive<'_>, core: usize, candidates: &[usize]) -> usize {
-        let mut draw = |of: &[usize]| of[self.random.random_range(0..of.len() as u64) as usize];
-        match at.case.name() {
-            "steal-random" => draw(candidates),
-            "steal" => {
-                let nearest = candidates
-                    .iter()
-                    .map(|&from| distance(at.case, core, from))
-                    .min();
-                let near = |from: &usize| Some(distance(at.case, core, *from)) == nearest;
-                let near: Vec<usize> = candidates.iter().copied().filter(near).collect();
-                draw(&near)
-            }
-            _ => {
-                let length = |core: usize| at.waiting_for(core).len();
-                let longest = candidates.iter().map(|&core| length(core)).max().unwrap();
-                let mut longest = candidates.iter().filter(|&&core| length(core) == longest);
-                *longest.next().unwrap()
-            }
-        }
+    fn victim(&mut self, at: &Naive<'_>, _core: usize, candidates: &[usize]) -> usize {
+        longest(at, candidates)
     }
 
     /// Which of the threads that are ready, by their stages and by what they came, `core` takes.
-    pub fn choose(&mut self, case: &Case, core: usize, ready: &[(u32, By)]) -> usize {
-        match case.name() {
-            "cohort" => self.next_of_stage(case, core, ready),
-            "split-cohort" => {
-                let (place, is_first) = self.next_in_turn(case, core, ready);
-                self.taken[core].push((ready[place].1, is_first));
-                place
-            }
-            _ => 0,
-        }
-    }
-
-    /// Whether it begins a turn as well.
-    fn next_in_turn(&self, case: &Case, core: usize, ready: &[(u32, By)]) -> (usize, bool) {
-        let taken = &self.taken[core];
-        let Some(began) = taken.iter().rposition(|(_, is_first)| *is_first) else {
-            return (0, true);
-        };
-        let same = ready.iter().position(|(_, by)| *by == taken[began].0);
-        match same {
-            Some(place) if taken.len() - began < case.argument as usize => (place, false),
-            _ => (0, true),
-        }
-    }
-
-    fn next_of_stage(&mut self, case: &Case, core: usize, ready: &[(u32, By)]) -> usize {
-        let (mut stage, mut taken) = self.at[core];
-        loop {
-            let place = ready.iter().position(|waiting| waiting.0 == stage);
-            if let Some(place) = place.filter(|_| taken < case.argument) {
-                self.at[core] = (stage, taken + 1);
-                return place;
-            }
-            stage = (stage + 1) % case.planned.cores();
-            taken = 0;
-        }
+    fn choose(&mut self, _case: &Case, _core: usize, _ready: &[(u32, By)]) -> usize {
+        0
     }
 }
 
-/// How many of the first core's groups the other is not in, and how far their nodes are.
-fn distance(case: &Case, one: usize, other: usize) -> (usize, u32) {
-    let topology = &case.machine.topology;
-    let together = |size: u32| one / size as usize == other / size as usize;
-    let l2 = case.machine.l2.shared_by;
-    let said: Vec<u32> = topology
-        .cores_per_l3
-        .into_iter()
-        .chain(topology.cores_per_node)
-        .collect();
-    if said.is_empty() {
-        // Pairs of L2s, pairs of pairs, up to more cores than there are.
-        let doubled = (0..8).map(|times| l2 << times);
-        return (doubled.filter(|&size| !together(size)).count(), 0);
-    }
-    let apart = said.iter().chain([&l2]).filter(|&&size| !together(size));
-    let node_of = |core: usize| Some(core / topology.cores_per_node? as usize);
-    let of_nodes = match (node_of(one), node_of(other)) {
-        (Some(one), Some(other)) if !topology.node_distances.is_empty() => {
-            topology.node_distances[one][other]
-        }
-        _ => 0,
-    };
-    (apart.count(), of_nodes)
-}
+/// Makes one.
+pub type Make = fn(&Case, &[Script]) -> Box<dyn Policy>;
 
-/// Adds what a connection references in each stage.
-fn loads_of(case: &Case, script: &Script, loads: &mut [u64]) {
-    let mut stage = 0;
-    let mut open: Vec<(Option<usize>, u32)> = Vec::new();
-    for action in script.iter().flatten() {
-        while let Some(&(Some(end), before)) = open.last()
-            && end <= action.place
-        {
-            open.pop();
-            stage = before;
-        }
-        if let Some((to, for_call)) = case.planned.of(action.function) {
-            if for_call {
-                open.push((action.call_ends, stage));
-            }
-            stage = to;
-        }
-        loads[stage as usize] += action.references.len() as u64;
-    }
-}
-
-fn stages(loads: &[u64], cores: usize) -> Vec<usize> {
-    let mut sizes = vec![1u64; loads.len()];
-    while sizes.iter().sum::<u64>() < cores as u64 {
-        let is_heaviest = |&stage: &usize| {
-            (0..loads.len()).all(|o| loads[stage] * sizes[o] >= loads[o] * sizes[stage])
-        };
-        let heaviest = (0..loads.len()).find(is_heaviest).unwrap();
-        sizes[heaviest] += 1;
-    }
-    let stages = sizes.iter().enumerate();
-    stages
-        .flat_map(|(stage, &size)| vec![stage; size as usize])
-        .collect()
+/// The first of the longest queues.
+pub fn longest(at: &Naive<'_>, candidates: &[usize]) -> usize {
+    let length = |core: usize| at.waiting_for(core).len();
+    let longest = candidates.iter().map(|&core| length(core)).max().unwrap();
+    let mut longest = candidates.iter().filter(|&&core| length(core) == longest);
+    *longest.next().unwrap()
 }

@@ -1,17 +1,17 @@
 //! The order in which a core takes threads that wait for it: by cohorts of those that came by the
 //! same hook.
 //!
-//! This is the rule of `runtime/run_queues/cohort.c`. The core goes on with the thread that waits
+//! This is the rule of `research/lab/runtime/cohort.c`. The core goes on with the thread that waits
 //! longest of those that came by what its turn is about, until it took B in this turn or none
 //! waits; then the one that waits longest of all begins a turn. With B = 1 it is the order in which
 //! threads come. Of threads that come later, at most (B - 1)(H - 1) are taken before one that
 //! waits, of H hooks, and at most B - 1 once it is the one that waits longest.
 
-use crate::CameBy;
+use corehop_simulator::CameBy;
 
 /// One core's turn.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cohorts {
+pub(super) struct Turn {
     most: u32,
     /// What it is about; `None` are threads that a request woke.
     came_by: Option<CameBy>,
@@ -19,10 +19,10 @@ pub(super) struct Cohorts {
     left: u32,
 }
 
-impl Cohorts {
+impl Turn {
     /// Up to so many in turn; no turn is under way.
-    pub fn of(most: u32) -> Cohorts {
-        Cohorts {
+    pub fn of(most: u32) -> Turn {
+        Turn {
             most,
             came_by: None,
             left: 0,
@@ -70,8 +70,8 @@ mod tests {
         as_first: u32,
     }
 
-    fn take(cohorts: &mut Cohorts, waiting: &mut Vec<Thread>) -> Thread {
-        let place = cohorts.choose(waiting.iter().map(|thread| thread.by));
+    fn take(turn: &mut Turn, waiting: &mut Vec<Thread>) -> Thread {
+        let place = turn.choose(waiting.iter().map(|thread| thread.by));
         let taken = waiting.remove(place);
         for (older, thread) in waiting[..place].iter_mut().enumerate() {
             thread.overtaken += 1;
@@ -87,13 +87,13 @@ mod tests {
             // What comes, or from 4 on one that is taken.
             events in vec(0usize..7, 1..200),
         ) {
-            let (mut cohorts, mut waiting) = (Cohorts::of(most), Vec::new());
+            let (mut turn, mut waiting) = (Turn::of(most), Vec::new());
             for event in events {
                 match HOOKS.get(event) {
                     Some(&by) => waiting.push(Thread { by, overtaken: 0, as_first: 0 }),
                     None if waiting.is_empty() => {}
                     None => {
-                        let taken = take(&mut cohorts, &mut waiting);
+                        let taken = take(&mut turn, &mut waiting);
                         let hooks = HOOKS.len() as u32;
                         prop_assert!(taken.overtaken <= (most - 1) * (hooks - 1), "{taken:?}");
                         prop_assert!(taken.as_first < most, "{taken:?}");
@@ -104,10 +104,10 @@ mod tests {
 
         #[test]
         fn one_in_turn_is_the_order_in_which_threads_come(comes in vec(0usize..4, 1..50)) {
-            let mut cohorts = Cohorts::of(1);
+            let mut turn = Turn::of(1);
             for from in 0..comes.len() {
                 let waiting = comes[from..].iter().map(|&come| HOOKS[come]);
-                prop_assert_eq!(cohorts.choose(waiting), 0);
+                prop_assert_eq!(turn.choose(waiting), 0);
             }
         }
     }
@@ -115,12 +115,12 @@ mod tests {
     #[test]
     fn who_comes_while_a_turn_lasts_takes_part_in_it() {
         let [request, entry, end, _] = HOOKS;
-        let mut cohorts = Cohorts::of(3);
-        assert_eq!(cohorts.choose([entry, request].into_iter()), 0);
-        assert_eq!(cohorts.choose([request, end, entry, entry].into_iter()), 2);
-        assert_eq!(cohorts.choose([request, end, entry, entry].into_iter()), 2);
+        let mut turn = Turn::of(3);
+        assert_eq!(turn.choose([entry, request].into_iter()), 0);
+        assert_eq!(turn.choose([request, end, entry, entry].into_iter()), 2);
+        assert_eq!(turn.choose([request, end, entry, entry].into_iter()), 2);
         // Three were taken.
-        assert_eq!(cohorts.choose([request, end, entry].into_iter()), 0);
-        assert_eq!(cohorts.choose([end, entry].into_iter()), 0);
+        assert_eq!(turn.choose([request, end, entry].into_iter()), 0);
+        assert_eq!(turn.choose([end, entry].into_iter()), 0);
     }
 }

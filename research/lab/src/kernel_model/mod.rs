@@ -3,24 +3,29 @@
 //! A trace of user code tells which system calls were made, and nothing of what they did to the
 //! caches. A model puts executions of code that never was after each call: so many lines fetched
 //! from and loaded. It is written into a copy of the trace, which everything else takes as one of a
-//! machine ([`super::detail::replay_by_mode`]), and whose module, functions and note say what they
-//! are. `docs/reference/kernel-model.md` has the rules; [`soares`] has the table.
+//! machine ([`corehop_simulator::detail::replay_by_mode`]), and whose module, functions and note say
+//! what they are. `research/kernel-model.md` has the rules; [`soares`] has the table.
 
 pub mod soares;
 
 use corehop_support::format::system_call;
+use corehop_traces::execution::LINE_SHIFT;
 use corehop_traces::{
-    Addition, CodeBlock, Error, Function, Kind, Module, SystemCall, ThreadId, Trace, Writer,
-    WriterOptions, copy_with, execution::LINE_SHIFT,
+    Addition, CodeBlock, Error, Function, Kind, Module, Summary, SystemCall, ThreadId, Trace,
+    Watched, Writer, WriterOptions, copy_with,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The module that the made-up functions are in.
-pub const MODULE: &str = "[kernel, modelled]";
+/// The module that the made-up functions are in: by its name everybody knows that it is modelled
+/// ([`Module::is_modelled`]).
+const MODULE: &str = "[kernel, modelled]";
 
-/// What the names of their symbols begin with.
-pub(crate) const SYMBOL: &str = "modelled_";
+/// What the names of their symbols begin with, by which a replay knows them as system calls.
+const SYMBOL: &str = "modelled_";
+
+/// A model: its name, and the footprint of the call of each number, if it has any.
+pub type Named<'a> = (&'a str, &'a dyn Fn(i32) -> Option<Footprint>);
 
 /// Distinct lines that a call references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,16 +91,17 @@ impl References {
 /// Numbers of calls that have lines of their own.
 const SETS_OF_CALLS: u64 = 1024;
 
-/// Writes a copy of `trace` to `path` in which a call of each number has the footprint that
-/// `footprint_of` says, if any; `name` is the model's.
+/// Writes a copy of `trace` to `path` in which a call of each number has the footprint that the
+/// model says, if any; `None` where whoever is asked has said no.
 ///
 /// # Errors
-/// Those of [`corehop_traces::copy()`].
+/// Those of [`corehop_traces::copy_chosen`].
 pub fn write(
     trace: &Trace,
-    (name, footprint_of): (&str, &dyn Fn(i32) -> Option<Footprint>),
+    (name, footprint_of): Named<'_>,
     path: &Path,
-) -> Result<(), Error> {
+    watched: Watched<'_>,
+) -> Result<Option<Summary>, Error> {
     let threads = (0..trace.threads().len()).map(ThreadId::from_index);
     let calls = threads.flat_map(|thread| trace.system_calls(thread));
     let footprints = calls.filter_map(|call| Some((call.number, footprint_of(call.number)?)));
@@ -104,8 +110,7 @@ pub fn write(
         footprints: footprints.collect(),
         calls: BTreeMap::new(),
     };
-    copy_with(trace, path, &WriterOptions::default(), &mut model)?;
-    Ok(())
+    copy_with(trace, path, &WriterOptions::default(), watched, &mut model)
 }
 
 /// What is added to a copy.

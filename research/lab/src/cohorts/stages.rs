@@ -7,9 +7,9 @@
 //! scheduling to enhance server performance", 2002). Giving up a core costs nothing here but the
 //! misses.
 
-use super::entry::{Argument, Entry, Setup, Standing};
-use super::queues::{Queues, Waiting};
-use super::scheduler::{Move, Scheduler, Thread};
+use corehop_simulator::timing::{
+    Argument, Entry, Move, Queues, Scheduler, Setup, Standing, Thread, Waiting,
+};
 
 pub(super) static ENTRY: Entry = Entry {
     name: "cohort",

@@ -1,6 +1,9 @@
 /*
  * COREHOP_COHORT=B: of a core's waiting fibers, those that came by the same hook run in turn.
  *
+ * It is linked in the place of the runtime's run_queues/order.c, which has fibers run in the order in
+ * which they came.
+ *
  * A core that several functions of a plan share has the working set of each in its cache while
  * fibers run that came by that one. Taken in the order in which they came, fibers of many
  * connections make it change from one to the other all the time. So this is the cohort scheduling
@@ -27,36 +30,56 @@
  * others write, before each fiber: what is ready is older than what is there, so this is done only
  * where nobody is ready that could be next, with the same result.
  */
+#include "output_file.h"
 #include "run_queue.h"
 #include "settings.h"
+#include "system.h"
 
 /* More in turn than there can sensibly be connections is no bound. */
 #define MOST_COHORT 1024
 
-uint32_t most_in_turn = 1;
+/* Of a core; its holder's, on a cache line of its own. */
+struct cohorts {
+    /* The holder goes on with so many fibers that came by this hook. */
+    uint32_t hook, left;
+    /* How many fibers were taken so, how many of them by another hook than the one before, and how
+     * many before others that had waited for longer. */
+    uint64_t taken, changes, overtaking;
+} __attribute__((aligned(64)));
 
-void prepare_cohorts(void)
+/* How many fibers that came by one hook follow each other at most, though others wait. */
+static uint32_t most_in_turn = 1;
+/* By number of the core; NULL while fibers are taken in the order in which they come. */
+static struct cohorts *cohorts;
+
+void prepare_order(void)
 {
     most_in_turn = (uint32_t)number_from("COREHOP_COHORT", MOST_COHORT, 1);
-    most_in_turn = most_in_turn == 0 ? 1 : most_in_turn;
+    if (most_in_turn > 1)
+        cohorts = map_memory(core_count() * sizeof *cohorts);
 }
 
-struct cohorts all_cohorts(void)
+void order_forked(void)
 {
-    struct cohorts all = {0};
-    for (uint32_t i = 0; i < core_count(); i++) {
-        const struct cohorts *of = &pool.cores[i].cohorts;
-        all.taken += __atomic_load_n(&of->taken, __ATOMIC_RELAXED);
-        all.changes += __atomic_load_n(&of->changes, __ATOMIC_RELAXED);
-        all.overtaking += __atomic_load_n(&of->overtaking, __ATOMIC_RELAXED);
-    }
-    return all;
+    for (uint32_t i = 0; cohorts != NULL && i < core_count(); i++)
+        cohorts[i] = (struct cohorts){0};
 }
 
-void cohorts_forked(void)
+static uint64_t all(size_t offset)
 {
+    uint64_t sum = 0;
     for (uint32_t i = 0; i < core_count(); i++)
-        pool.cores[i].cohorts = (struct cohorts){0};
+        sum += __atomic_load_n((uint64_t *)((char *)&cohorts[i] + offset), __ATOMIC_RELAXED);
+    return sum;
+}
+
+void write_order(struct output_file *out)
+{
+    if (cohorts == NULL)
+        return;
+    PUT(out, ",\"cohorts\":{\"most\":%u,\"taken\":%lu,\"changes\":%lu,\"overtaking\":%lu}",
+        most_in_turn, all(offsetof(struct cohorts, taken)), all(offsetof(struct cohorts, changes)),
+        all(offsetof(struct cohorts, overtaking)));
 }
 
 /* Where the first fiber of a list is linked that came by this hook, or the list's end. */
@@ -67,32 +90,53 @@ static struct fiber **first_by(struct fiber **link, uint32_t hook)
     return link;
 }
 
-struct fiber *take_by_hook(struct core *core, taking *take)
+/* What was pushed waits behind those that are ready, who are there. */
+static void fetch_pushed(struct core *core, struct fiber **end, taking *take)
 {
-    struct turn *turn = &core->turn;
-    bool goes_on = turn->left != 0;
-    struct fiber **link = goes_on ? first_by(&core->ready, turn->hook) : &core->ready;
+    uint32_t count;
+    __atomic_store_n(end, take(core, &count), __ATOMIC_RELAXED);
+    __atomic_store_n(&core->in_line, core->in_line + count, __ATOMIC_RELAXED);
+}
+
+/* Who comes next: where it is linked. */
+static struct fiber **choose(struct core *core, struct cohorts *own, taking *take)
+{
+    bool goes_on = own->left != 0;
+    struct fiber **link = goes_on ? first_by(&core->ready, own->hook) : &core->ready;
     if (*link == NULL) {
-        uint32_t count;
-        __atomic_store_n(link, take(core, &count), __ATOMIC_RELAXED);
-        __atomic_store_n(&core->in_line, core->in_line + count, __ATOMIC_RELAXED);
+        fetch_pushed(core, link, take);
         if (goes_on)
-            link = first_by(link, turn->hook);
+            link = first_by(link, own->hook);
     }
-    goes_on = goes_on && *link != NULL;
-    if (!goes_on)
-        link = &core->ready;
+    if (goes_on && *link != NULL) {
+        if (link != &core->ready)
+            bump(&own->overtaking);
+        return link;
+    }
+    if (core->ready != NULL) {
+        if (own->hook != core->ready->came_by)
+            bump(&own->changes);
+        own->hook = core->ready->came_by;
+        own->left = most_in_turn;
+    }
+    return &core->ready;
+}
+
+struct fiber *take_next(struct core *core, taking *take)
+{
+    struct cohorts *own = cohorts == NULL ? NULL : &cohorts[core - pool.cores];
+    struct fiber **link = &core->ready;
+    if (own != NULL)
+        link = choose(core, own, take);
+    else if (*link == NULL)
+        fetch_pushed(core, link, take);
     struct fiber *taken = *link;
     if (taken == NULL)
         return NULL;
-    if (!goes_on) {
-        if (turn->hook != taken->came_by)
-            bump(&core->cohorts.changes);
-        *turn = (struct turn){.hook = taken->came_by, .left = most_in_turn};
-    } else if (link != &core->ready)
-        bump(&core->cohorts.overtaking);
-    turn->left--;
-    bump(&core->cohorts.taken);
+    if (own != NULL) {
+        own->left--;
+        bump(&own->taken);
+    }
     __atomic_store_n(link, taken->next, __ATOMIC_RELAXED);
     __atomic_store_n(&core->in_line, core->in_line - 1, __ATOMIC_RELAXED);
     return taken;

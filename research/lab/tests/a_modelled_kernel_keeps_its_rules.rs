@@ -1,6 +1,6 @@
 //! A made-up kernel takes from full caches what its table says, and a replay of a trace with it
 //! counts what the oracle counts that is told its lines by the rules of
-//! `docs/reference/kernel-model.md`, call by call.
+//! `research/kernel-model.md`, call by call.
 
 use crate::modelled::{CODE, modelled, naive_references, row};
 use crate::oracle::Oracle;

@@ -1,4 +1,4 @@
-//! A part of a trace as a trace of its own: some requests, or the server without its kernel.
+//! A trace that a command writes from another one: a part of it, or a copy with something added.
 
 use crate::console;
 use crate::failure::{Exit, Failure};
@@ -6,9 +6,10 @@ use crate::interrupt;
 use crate::progress::Bar;
 use corehop_partitioner::progress;
 use corehop_recorder::trace_file;
-use corehop_traces::{Chosen, Summary, Trace, WriterOptions, copy_chosen};
+use corehop_traces::{Error, Summary, Watched};
 use std::path::Path;
 
+/// What is left when a signal ends it.
 pub const UNDONE: &str = "nothing was written";
 
 /// Finds out whether a trace can be written there.
@@ -20,19 +21,19 @@ pub fn check(output: &Path, force: bool) -> Result<(), Failure> {
     Ok(trace_file::check(output, force)?)
 }
 
-/// Writes it.
+/// Writes it as `copy` does, which reads so many executions, and says what was written.
 pub fn write(
     output: &Path,
     force: bool,
-    trace: &Trace,
-    chosen: &Chosen<'_>,
+    stage: (&'static str, u64),
+    copy: impl FnOnce(Watched<'_>) -> Result<Option<Summary>, Error>,
 ) -> Result<(), Failure> {
     // The unfinished trace is to vanish, which the signal's default action would not see to.
     interrupt::listen()?;
     if force {
         trace_file::abandon(output);
     }
-    let copied = copied(output, trace, chosen);
+    let copied = copied(stage, copy);
     let summary = copied.inspect_err(|_| trace_file::abandon(output))?;
     console::say(&format!(
         "{}: {} requests, {} accesses, {}",
@@ -44,15 +45,12 @@ pub fn write(
     Ok(())
 }
 
-fn copied(output: &Path, trace: &Trace, chosen: &Chosen<'_>) -> Result<Summary, Failure> {
-    let stage = (
-        "code blocks exported",
-        trace.executions_read(chosen.requests),
-    );
-    let options = WriterOptions::default();
+fn copied(
+    stage: (&'static str, u64),
+    copy: impl FnOnce(Watched<'_>) -> Result<Option<Summary>, Error>,
+) -> Result<Summary, Failure> {
     let copied = progress::stage(&Bar::new(), stage, |tell| {
-        let goes_on = || !interrupt::is_asked();
-        copy_chosen(trace, chosen, output, &options, (tell, &goes_on))
+        copy((tell, &|| !interrupt::is_asked()))
     });
     copied?.ok_or_else(|| interrupt::failure(UNDONE))
 }

@@ -4,9 +4,10 @@
 //! own (`fixtures/cohorts.c`), against the rule said in the obvious way. Then a patched program
 //! shows that it happens, and that all else is as without it.
 
-use crate::workshop::{self, Statistics, build, build_alone, patched, plan_of, run};
+use crate::workshop::{self, Statistics, build, patched, plan_of, run};
+use corehop_lab::cohorts::LIBRARY;
 use proptest::prelude::*;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const HOOKS: u32 = 4;
@@ -122,10 +123,21 @@ fn expected(most: u32, events: &[Event]) -> Result<String, TestCaseError> {
     Ok(lines)
 }
 
+/// The runtime's run queue and this experiment's order, alone.
+fn build_alone(folder: &Path) -> PathBuf {
+    let here = env!("CARGO_MANIFEST_DIR");
+    let layers = ["system", "threads", "hooks", "run_queues"];
+    let layers = layers.map(|layer| format!("-I{here}/../../runtime/{layer}"));
+    let own = format!("-I{here}/runtime");
+    let mut flags = vec!["-xc", "-std=gnu11", "-DCOREHOP_ABI=0", &*own];
+    flags.extend(layers.iter().map(String::as_str));
+    build(folder, "cohorts", &flags, &["cohorts.c"])
+}
+
 #[test]
 fn whoever_is_taken_is_who_the_rule_says_and_nobody_is_overtaken_more_often_than_the_bound() {
     let folder = tempfile::tempdir().unwrap();
-    let program = build_alone(folder.path(), "cohorts");
+    let program = build_alone(folder.path());
     let config = ProptestConfig {
         failure_persistence: None,
         ..ProptestConfig::with_cases(200)
@@ -151,7 +163,7 @@ fn the_bound_is_met() {
     // One of each hook, ours last, and then those that overtake it.
     let hooks = [1, 2, 3, 0, 1, 2, 3, 1, 2, 3, 0];
     let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new(build_alone(folder.path(), "cohorts"));
+    let mut command = Command::new(build_alone(folder.path()));
     command.arg("3").args(hooks.map(|hook| hook.to_string()));
     let ran = run(command.args(["-"; 11]));
     let lines: Vec<&str> = ran.output.lines().collect();
@@ -188,6 +200,8 @@ fn stages() -> Stages {
     let named = [("apart", 0), ("first_stage", 1), ("second_stage", 1)];
     let plan = plan_of(&plain, 2, &named);
     let program = patched(&plain, &plan, folder.path()).output;
+    let runtime = folder.path().join(corehop_runtime::NAME);
+    std::fs::write(runtime, LIBRARY).unwrap();
     Stages { folder, program }
 }
 

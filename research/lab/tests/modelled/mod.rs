@@ -1,10 +1,8 @@
 //! Small programs whose system calls reference what Soares's table says, and the same by a second
-//! reading of the rules of `docs/reference/kernel-model.md`.
+//! reading of the rules of `research/kernel-model.md`.
 
-#![allow(dead_code)] // Each test uses its part.
-
-use corehop_simulator::kernel_model::{soares, write};
-use corehop_traces::{CodeBlock, EndReason, Header, Kind, Trace, Writer, WriterOptions};
+use corehop_lab::kernel_model::{soares, write};
+use corehop_traces::{CodeBlock, EndReason, Header, Kind, Trace, UNWATCHED, Writer, WriterOptions};
 use std::path::Path;
 
 /// What a thread of two does: an execution of the only code block, with loads of these lines, and
@@ -38,7 +36,8 @@ pub fn modelled(steps: &[Step]) -> Trace {
     let folder = tempfile::tempdir().unwrap();
     let [user, both] = ["user.trace", "both.trace"].map(|name| folder.path().join(name));
     let trace = record(steps, &user).unwrap();
-    write(&trace, (soares::NAME, &soares::footprint), &both).unwrap();
+    let model = (soares::NAME, &soares::footprint as &dyn Fn(i32) -> _);
+    write(&trace, model, &both, UNWATCHED).unwrap().unwrap();
     Trace::open(&both).unwrap()
 }
 

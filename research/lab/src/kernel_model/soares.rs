@@ -6,9 +6,8 @@
 //! [`Footprint::further_lines`] is. The table has five rows. Other calls take that of the one that
 //! they do most like; those that do like none, the smallest.
 
-use super::{Footprint, MODULE};
+use super::Footprint;
 use corehop_support::format::system_call;
-use corehop_traces::Trace;
 
 /// How the command line names it.
 pub const NAME: &str = "soares";
@@ -25,12 +24,6 @@ const CLOSE: Row = [23, 120, 450];
 /// The same of 41, 233 and 869.
 const MMAP: Row = [21, 117, 435];
 const MUNMAP: Row = [20, 116, 434];
-
-/// Whether a trace has a kernel that was made up so; none has that is as it was recorded.
-#[must_use]
-pub fn is_in(trace: &Trace) -> bool {
-    trace.modules().iter().any(|module| module.path == MODULE)
-}
 
 /// Of the call of this number; `None` for those that Linux answers without the kernel.
 pub fn footprint(number: i32) -> Option<Footprint> {

@@ -7,10 +7,11 @@
 use crate::timing::against_naive::case::{Case, Model};
 use crate::timing::against_naive::naive::naive;
 use crate::timing::against_naive::program::{Action, Planned, Script};
+use crate::timing::known_schedulers::known;
 use crate::timing::simulated::{self, CORES, Point};
 use crate::timing::synthetic::{LINE_BYTES, QUANTUM_CYCLES, Step};
 use corehop_simulator::Machine;
-use corehop_simulator::timing::{Load, Outcome, PrefetcherName, SCHEDULERS};
+use corehop_simulator::timing::{Load, Outcome, PrefetcherName};
 use corehop_traces::Kind;
 
 /// Enough that no core ever waits for one, and few enough for the naive simulation.
@@ -64,15 +65,15 @@ fn turn(paths: &[Vec<Step>; 2]) -> Vec<Action> {
 }
 
 fn case(machine: Machine, scheduler: &str) -> Case {
-    let is_named = |entry: &&corehop_simulator::timing::Entry| entry.name == scheduler;
     Case {
         steps: Vec::new(),
         machine,
         model: Model::Window,
         cores: CORES,
         planned: Planned::new(vec![(0, 0, false), (1, 1, false)], CORES),
-        scheduler: SCHEDULERS.iter().position(is_named).unwrap(),
+        scheduler: scheduler.parse().unwrap(),
         argument: 0,
+        policy: known,
         prefetcher: PrefetcherName::None,
         load: Load::Closed {
             think_cycles: 0,

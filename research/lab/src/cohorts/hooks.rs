@@ -1,13 +1,12 @@
 //! `split-cohort=B`: hops as a plan says, and each core takes threads that came by the same hook in
 //! turn, up to B of them.
 //!
-//! It is what the runtime does with `COREHOP_COHORT` (docs/reference/carrier.md, *Cohorts*).
+//! It is what the runtime of this experiment does with `COREHOP_COHORT` (research/cohorts.md).
 
-use super::cohorts::Cohorts;
-use super::entry::{Argument, Entry, Setup, Standing};
-use super::queues::{Queues, Waiting};
-use super::scheduler::{Move, Scheduler, Thread};
-use super::split::AsPlanned;
+use super::turn::Turn;
+use corehop_simulator::timing::{
+    Argument, Entry, Move, Queues, Scheduler, Setup, Standing, Thread, Waiting,
+};
 
 pub(super) static ENTRY: Entry = Entry {
     name: "split-cohort",
@@ -24,25 +23,25 @@ pub(super) static ENTRY: Entry = Entry {
 
 struct SplitCohort {
     /// By core.
-    cohorts: Vec<Cohorts>,
+    turns: Vec<Turn>,
 }
 
 fn build(setup: &Setup<'_>) -> Box<dyn Scheduler> {
     Box::new(SplitCohort {
-        cohorts: vec![Cohorts::of(setup.argument); setup.cores],
+        turns: vec![Turn::of(setup.argument); setup.cores],
     })
 }
 
 impl Scheduler for SplitCohort {
-    fn first_core(&self, connection: usize) -> usize {
-        AsPlanned.first_core(connection)
+    fn first_core(&self, _connection: usize) -> usize {
+        0
     }
 
-    fn enter(&mut self, thread: Thread, queues: &Queues) -> Move {
-        AsPlanned.enter(thread, queues)
+    fn enter(&mut self, thread: Thread, _queues: &Queues) -> Move {
+        Move::Hop(thread.to as usize)
     }
 
     fn choose(&mut self, core: usize, ready: &[Waiting]) -> usize {
-        self.cohorts[core].choose(ready.iter().map(|thread| thread.came_by))
+        self.turns[core].choose(ready.iter().map(|thread| thread.came_by))
     }
 }

@@ -1,0 +1,9 @@
+//! What the naive timed replay of the simulator's tests stands on, and it.
+
+#[path = "../../../../simulator/tests/timing/against_naive/mod.rs"]
+pub mod against_naive;
+#[allow(dead_code)] // The simulator's tests use more of it.
+#[path = "../../../../simulator/tests/core_model/naive/mod.rs"]
+mod core_model;
+
+use crate::{definitions, oracle, random, steps};
