@@ -8,15 +8,14 @@ mod by_argument;
 
 use crate::bundled;
 use crate::console;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::one_way;
 use crate::progress::Bar;
-use crate::scope::Scope;
+use crate::scope::{MoreFunctions, Scope};
 use clap::Args;
 use corehop_partitioner::candidates::{Called, CandidateRule, Candidates};
 use corehop_partitioner::delegated;
-use corehop_partitioner::kth_calls::at_calls;
 use corehop_partitioner::requests::TrainTestSplit;
 use corehop_support::format::name::shortened;
 use corehop_support::format::number::grouped;
@@ -49,14 +48,14 @@ pub struct Arguments {
         long,
         help_heading = "Candidates",
         conflicts_with_all = ["requests", "all_requests", "seed", "max_calls", "group_within",
-            "kth_calls", "delegate"]
+            "delegate"]
     )]
     by_argument: bool,
     /// List functions whose calls could be delegated to another core instead
     ///
     /// They are the candidates of `corehop partition --delegate`. Each is a separate group, and all
     /// of its returns must be patchable, because threads migrate back there.
-    #[arg(long, conflicts_with = "kth_calls", help_heading = "Candidates")]
+    #[arg(long, help_heading = "Candidates")]
     delegate: bool,
     /// Print one JSON object instead of the table
     #[arg(long)]
@@ -74,11 +73,25 @@ struct Listing<'a> {
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let (trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
-    list(arguments, trace, &trace_name).map_err(|failure| failure.of_trace(&trace_name))
+    run_with(arguments, None)
 }
 
-fn list(arguments: &Arguments, mut trace: Trace, trace_name: &str) -> Result<(), Failure> {
+/// The same with functions beside those of the trace.
+pub fn run_with(arguments: &Arguments, more: Option<MoreFunctions<'_>>) -> Result<(), Failure> {
+    let other = arguments.by_argument || arguments.delegate;
+    if more.is_some() && other {
+        let message = "--by-argument and --delegate list functions of the trace only";
+        return Err(Failure::new(Exit::Usage, message).remedy("leave both out"));
+    }
+    let (trace, trace_name) = bundled::open_or_bundled(arguments.trace.as_deref())?;
+    list(arguments, (trace, &trace_name), more).map_err(|failure| failure.of_trace(&trace_name))
+}
+
+fn list(
+    arguments: &Arguments,
+    (mut trace, trace_name): (Trace, &str),
+    more: Option<MoreFunctions<'_>>,
+) -> Result<(), Failure> {
     let scope = &arguments.scope;
     if arguments.by_argument {
         let min_share = scope.rule().min_share;
@@ -88,8 +101,8 @@ fn list(arguments: &Arguments, mut trace: Trace, trace_name: &str) -> Result<(),
     let parts = TrainTestSplit::of(trace.requests(), scope.searched(), scope.seed)?;
     let learning: Vec<RequestId> = parts.training().collect();
     let bar = Bar::new();
-    if scope.has_kth_calls() {
-        trace = at_calls(trace, &learning, &scope.rule(), &bar)?;
+    if let Some(more) = more {
+        trace = more(trace, &learning, &scope.rule())?;
     }
     let (rule, candidates) = match arguments.delegate {
         false => (

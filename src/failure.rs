@@ -65,7 +65,7 @@ impl Unexplained {
     }
 
     /// Leaves it to [`Failure::of_trace`] to name the trace.
-    fn of_some_trace(self) -> Unexplained {
+    pub fn of_some_trace(self) -> Unexplained {
         Unexplained(Failure {
             is_of_trace: true,
             ..self.0
@@ -366,10 +366,7 @@ impl From<corehop_partitioner::Error> for Failure {
             Error::Trace(error) => error.into(),
             Error::Replay(error) => error.into(),
             Error::Timed(corehop_simulator::timing::Error::Trace(error)) => error.into(),
-            Error::NoRequests
-            | Error::TooFewRequests { .. }
-            | Error::NoPointers
-            | Error::NoRequestFunction => {
+            Error::NoRequests | Error::TooFewRequests { .. } | Error::NoPointers => {
                 Failure::new(Exit::Input, error).of_some_trace().explained()
             }
             _ => Failure::new(Exit::Input, error).explained(),

@@ -66,7 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             .iter()
             .for_each(|known| console::say(&known.said()));
         let posting = arguments.system_calls.posting(&trace, under.load.is_some());
-        let found = search::plans(trace, &trace_path, &here, arguments.plans as usize)
+        let found = search::plans(&trace, &trace_path, &here, arguments.plans as usize)
             .map_err(|failure| failure.of_trace(&trace_path.display().to_string()))?;
         Ok((Candidates::new(found, posting), carriers))
     })??;

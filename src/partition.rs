@@ -30,7 +30,7 @@ use crate::jobs::Jobs;
 use crate::machines;
 use crate::one_way;
 use crate::progress::Bar;
-use crate::scope::Scope;
+use crate::scope::{MoreFunctions, Scope};
 use by_argument::ByArgument;
 use calls::{Calls, DelegationContext};
 use checks::{check_functions, machines_of};
@@ -39,14 +39,13 @@ use clap::Args;
 use corehop_partitioner::checkpoint::Checkpoint;
 use corehop_partitioner::delegation::Delegate;
 use corehop_partitioner::fewer::functions;
-use corehop_partitioner::kth_calls::for_search;
 use corehop_partitioner::plan::SearchResult;
 use corehop_partitioner::resamples::{Resample, resample};
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Settings, machine_list};
 use corehop_support::atomic_file::Output;
 use corehop_support::quantity::duration::seconds;
-use corehop_traces::{FunctionId, Trace};
+use corehop_traces::{FunctionId, RequestId, Trace};
 use delivery::Delivery;
 use finished_search::FinishedSearch;
 use identity::identity;
@@ -236,10 +235,7 @@ impl Arguments {
     /// Whether an option was given that only has a meaning at entries of functions.
     fn has_use_for_entries(&self) -> bool {
         let goes_back = matches!(self.returns, Returns::Auto) || self.calls.are_asked();
-        goes_back
-            || self.output.is_some()
-            || self.checkpoint.is_some()
-            || self.scope.has_kth_calls()
+        goes_back || self.output.is_some() || self.checkpoint.is_some()
     }
 
     /// What to do about hops back.
@@ -276,10 +272,18 @@ impl Arguments {
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    run_with(arguments, None)
+}
+
+/// The same with functions beside those of the trace.
+pub fn run_with(arguments: &Arguments, more: Option<MoreFunctions<'_>>) -> Result<(), Failure> {
     machines::tell_host(arguments.machine.iter().map(String::as_str));
     let machines = machines_of(&arguments.machine, arguments.cores(), arguments.backend)?;
     check_functions(arguments.functions, arguments.cores())?;
     check_machines(arguments)?;
+    if more.is_some() {
+        check_more(arguments)?;
+    }
     arguments.calls.check(&arguments.beside_calls())?;
     // Known before the search: its result must not be lost.
     let output = arguments.output.as_deref();
@@ -290,8 +294,25 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (trace, trace_name) = arguments
         .taken
         .open_or_bundled(arguments.trace.as_deref())?;
-    let found = search(arguments, &machines, (trace, &trace_name), output.as_ref());
+    let searched = with_more(trace, arguments, more);
+    let found = searched
+        .and_then(|trace| search(arguments, &machines, (trace, &trace_name), output.as_ref()));
     found.map_err(|failure| failure.of_trace(&trace_name))
+}
+
+/// The trace with more functions, if there are any.
+fn with_more(
+    trace: Trace,
+    arguments: &Arguments,
+    more: Option<MoreFunctions<'_>>,
+) -> Result<Trace, Failure> {
+    let Some(more) = more else {
+        return Ok(trace);
+    };
+    let settings = settings(arguments, None);
+    let train_test = settings.train_test_split(&trace)?;
+    let learning: Vec<RequestId> = train_test.training().collect();
+    more(trace, &learning, &settings.rule)
 }
 
 /// Searches, and delivers what was found.
@@ -304,7 +325,10 @@ fn search(
     if arguments.by_argument.is_asked() {
         return search_by_argument(arguments, (&trace, trace_name), machines, output);
     }
-    let trace = with_more_points(trace, arguments)?;
+    let trace = match arguments.points {
+        HopSites::Blocks => trace.with_a_function_at_every_block(),
+        HopSites::Entries => trace,
+    };
     let named = arguments.named.requests(&trace)?;
     let checkpoint = arguments.checkpoint(&trace, machines)?;
     let looks_for_returns = arguments.returns().is_asked() || arguments.calls.are_asked();
@@ -355,17 +379,6 @@ fn search(
     let delivered = deliver(&search, arguments, output);
     checkpoint.map_or(Ok(()), Checkpoint::finish)?;
     delivered
-}
-
-/// The trace with functions where the options let threads hop besides entries of functions.
-fn with_more_points(mut trace: Trace, arguments: &Arguments) -> Result<Trace, Failure> {
-    if arguments.scope.has_kth_calls() {
-        trace = for_search(trace, &settings(arguments, None), &Bar::new())?;
-    }
-    Ok(match arguments.points {
-        HopSites::Blocks => trace.with_a_function_at_every_block(),
-        _ => trace,
-    })
 }
 
 fn search_by_argument(
@@ -448,6 +461,23 @@ fn deliver(
     delivery.make(&said)
 }
 
+/// Refuses what is only of functions of the trace.
+fn check_more(arguments: &Arguments) -> Result<(), Failure> {
+    let refused = [
+        (arguments.by_argument.is_asked(), "--by-argument"),
+        (arguments.calls.are_asked(), "--delegate"),
+        (arguments.points == HopSites::Blocks, "--points blocks"),
+    ];
+    match refused.into_iter().find(|(is_asked, _)| *is_asked) {
+        Some((_, option)) => {
+            let message = format!("{option} is of functions of the trace only");
+            let remedy = format!("leave {option} out, or use `corehop partition`");
+            Err(Failure::new(Exit::Usage, message).remedy(remedy))
+        }
+        None => Ok(()),
+    }
+}
+
 fn check_machines(arguments: &Arguments) -> Result<(), Failure> {
     let usage = |message: &str, remedy: &str| {
         let failure = Failure::new(Exit::Usage, message);
@@ -460,7 +490,7 @@ fn check_machines(arguments: &Arguments) -> Result<(), Failure> {
         ),
         _ if arguments.points == HopSites::Blocks && arguments.has_use_for_entries() => usage(
             "--points blocks: in the middle of functions no code is patched, nor do calls begin",
-            "leave out --output, --delegate, --checkpoint, --kth-calls and --returns auto",
+            "leave out --output, --delegate, --checkpoint and --returns auto",
         ),
         (false, Returns::Auto) if arguments.machine.len() > 1 => usage(
             "--returns auto: hops back are chosen for one machine",

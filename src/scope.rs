@@ -3,10 +3,17 @@
 //! The options are the same for `candidates` and for `partition`, so that the one lists what the
 //! other chooses from.
 
+use crate::failure::Failure;
 use clap::Args;
 use corehop_partitioner::candidates::CandidateRule;
 use corehop_partitioner::delegated;
 use corehop_partitioner::requests::Searched;
+use corehop_traces::{RequestId, Trace};
+
+/// Gives a trace functions beside its own, which are then candidates too: for experiments
+/// (`research/`). It is told which requests are searched, and by which rule.
+pub type MoreFunctions<'a> =
+    &'a dyn Fn(Trace, &[RequestId], &CandidateRule) -> Result<Trace, Failure>;
 
 /// The options that select requests and functions.
 #[derive(Args)]
@@ -58,13 +65,6 @@ pub struct Scope {
         hide_short_help = true
     )]
     group_within: u64,
-    /// Also consider single calls of functions that requests call more often than --max-calls
-    ///
-    /// These are the first, second, fourth, eighth call, and so on. Calls at a quarter, half, three
-    /// quarters, and the end of the median request's calls are added. Requests must begin at a
-    /// function that can be hooked.
-    #[arg(long, help_heading = "Candidates")]
-    kth_calls: bool,
 }
 
 /// Seeds are kept in plans, and TOML integers are signed.
@@ -106,17 +106,9 @@ impl Scope {
     pub fn admitted(&self) -> String {
         let rule = self.rule();
         format!(
-            "--max-calls {} --min-share {} --group-within {}{}",
-            rule.max_calls,
-            rule.min_share,
-            rule.group_within,
-            if self.kth_calls { " --kth-calls" } else { "" }
+            "--max-calls {} --min-share {} --group-within {}",
+            rule.max_calls, rule.min_share, rule.group_within,
         )
-    }
-
-    /// Whether single calls of functions are candidates too.
-    pub fn has_kth_calls(&self) -> bool {
-        self.kth_calls
     }
 
     /// What makes a function a candidate.

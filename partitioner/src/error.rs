@@ -26,12 +26,6 @@ pub enum Error {
          before corehop kept that: record again"
     )]
     NoPointers,
-    /// Requests do not begin at a function that can be hooked.
-    #[error(
-        "calls of a request are counted from a function that each request enters, and the trace's \
-         requests begin at none that can be hooked: record with --request-at naming one"
-    )]
-    NoRequestFunction,
     /// Fewer requests than were asked for.
     #[error(
         "{wanted} requests wanted, but the trace holds {complete} complete ones: ask for \

@@ -6,9 +6,9 @@
 //! [`strategy`]). It replays the best few in full, shared L3 included, and evaluates the best of
 //! them on the held-out requests ([`held_out`]); where throughput counts, the best by a timed
 //! replay ([`finalists`]). Then it asks whether threads had better go back when calls return
-//! ([`mod@delegation`]). Single calls of functions may be candidates too ([`kth_calls`]). Calls
-//! that run on another core than their callers, at home or beside a split, are looked for in
-//! another way ([`delegated`]).
+//! ([`mod@delegation`]). Single calls of functions are candidates too where the trace has functions
+//! for them. Calls that run on another core than their callers, at home or beside a split, are
+//! looked for in another way ([`delegated`]).
 //!
 //! Why a plan does what it does is a question of its own ([`attribution`]).
 
@@ -30,12 +30,11 @@ pub mod fewer;
 pub mod finalists;
 pub mod held_out;
 pub mod hop_cost;
-pub mod kth_calls;
 pub mod machine_list;
 pub mod objective;
 pub mod plan;
 pub mod progress;
-mod request_function;
+pub mod request_function;
 pub mod requests;
 pub mod resamples;
 mod settings;

@@ -7,7 +7,8 @@ use std::path::Path;
 
 /// The function at which the trace's requests begin, looked for as the recording did; `None` where
 /// something else told, or where no one function of the trace bears the name.
-pub(crate) fn request_function(trace: &Trace) -> Option<FunctionId> {
+#[must_use]
+pub fn request_function(trace: &Trace) -> Option<FunctionId> {
     let text = trace.header().request_at.as_str();
     let modules = trace.modules();
     let file_name = |path: &str| Path::new(path).file_name().map(ToOwned::to_owned);

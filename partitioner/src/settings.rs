@@ -75,7 +75,10 @@ impl Default for Settings<'_> {
 
 impl Settings<'_> {
     /// The requests that this search uses; none are held out where it is not to be evaluated.
-    pub(crate) fn train_test_split(&self, trace: &Trace) -> Result<TrainTestSplit, Error> {
+    ///
+    /// # Errors
+    /// The trace has too few requests.
+    pub fn train_test_split(&self, trace: &Trace) -> Result<TrainTestSplit, Error> {
         if let Some(only) = self.only {
             return Ok(TrainTestSplit::only(only));
         }

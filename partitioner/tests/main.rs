@@ -9,7 +9,6 @@ mod delegated_calls_equal_brute_force;
 #[path = "../../simulator/tests/entered/mod.rs"]
 mod entered;
 mod going_back_keeps_the_callers_core_warm;
-mod kth_calls_equal_brute_force;
 #[path = "../../simulator/tests/random/mod.rs"]
 mod random;
 mod searched;

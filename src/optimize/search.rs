@@ -2,9 +2,8 @@
 //!
 //! Each number of cores has a best split by L2 misses, which are what hops are for, and one by
 //! cycles, which also weigh what a hop costs here; they differ where the one hops more often than
-//! it gains. Where requests begin at a function that can be hooked, each has two more that may go
-//! at single calls of functions. Where the trace tells arguments, so has going by one: the best
-//! function by L2 misses and the best by cycles. All are judged on requests that the search did not
+//! it gains. Where the trace tells arguments, so has going by one: the best function by L2 misses
+//! and the best by cycles. All are judged on requests that the search did not
 //! see, and the best by cycles come first. Several searches often find the same plan, which is kept
 //! once; of each kind of plan one is kept at least, as far as there is room.
 
@@ -16,10 +15,8 @@ use corehop_measure::machine::cpus::can_carry;
 use corehop_measure::rounds::Assumption;
 use corehop_partitioner::by_argument::{self, Sought};
 use corehop_partitioner::delegation::Delegate;
-use corehop_partitioner::kth_calls::for_search;
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::requests::{Searched, complete};
-use corehop_partitioner::strategy::Strategy;
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Comparison, Error, Settings, partition, plan};
 use corehop_plan::{Destination, Mode, Plan};
@@ -120,14 +117,14 @@ pub struct Found {
 }
 
 /// The best plans for a recorded server, `most` of them.
-pub fn plans(trace: Trace, path: &Path, here: &Here, most: usize) -> Result<Found, Failure> {
+pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Found, Failure> {
     if let Some(why) = here.why_no_hops() {
         return Ok(Found {
             plans: Vec::new(),
             none: Some(why.into()),
         });
     }
-    let one_way: Vec<FunctionId> = one_way::known(&trace).into_iter().map(|of| of.0).collect();
+    let one_way: Vec<FunctionId> = one_way::known(trace).into_iter().map(|of| of.0).collect();
     let machines = [Weighted {
         machine: here.machine.clone(),
         weight: 1.0,
@@ -148,22 +145,10 @@ pub fn plans(trace: Trace, path: &Path, here: &Here, most: usize) -> Result<Foun
         ..Settings::default()
     };
     for asked in asked(here.cores, BY_FUNCTION) {
-        found.search((&trace, &trace_name), &machines, &settings(asked))?;
+        found.search((trace, &trace_name), &machines, &settings(asked))?;
     }
-    let by_argument = by_argument(&trace, &trace_name, &machines[0], (here.cores, searched))?;
+    let by_argument = by_argument(trace, &trace_name, &machines[0], (here.cores, searched))?;
     by_argument.into_iter().for_each(|plan| found.add(plan));
-    // Of so many candidates a proof takes too long.
-    let local = |asked| Settings {
-        strategy: Some(Strategy::Local),
-        ..settings(asked)
-    };
-    let aims = asked(here.cores, AT_CALLS).map(local);
-    let aims: Vec<Settings<'_>> = aims.collect();
-    if let Some(numbered) = numbered(trace, &aims[0])? {
-        for settings in &aims {
-            found.search((&numbered, &trace_name), &machines, settings)?;
-        }
-    }
     found.plans = kept(found.plans, most);
     Ok(found)
 }
@@ -212,25 +197,12 @@ fn by_argument(
     Ok(found.iter().map(predicted).collect())
 }
 
-/// The trace with functions for single calls; none where requests begin at no function that can be
-/// hooked, from which calls are counted.
-fn numbered(trace: Trace, settings: &Settings<'_>) -> Result<Option<Trace>, Failure> {
-    match for_search(trace, settings, &Bar::new()) {
-        Err(Error::NoRequestFunction) => Ok(None),
-        numbered => Ok(Some(numbered?)),
-    }
-}
-
 /// What is to be small, and whether threads may go back.
 type Aim = (Objective, Delegate);
 
 const BY_FUNCTION: [Aim; 2] = [
     (Objective::L2, Delegate::Never),
     (Objective::Cycles, Delegate::Take),
-];
-const AT_CALLS: [Aim; 2] = [
-    (Objective::L2, Delegate::Never),
-    (Objective::Cycles, Delegate::Never),
 ];
 
 /// What is searched for.
@@ -291,10 +263,9 @@ impl Found {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use corehop_plan::{Argument, By, KthCall, PlannedFunction, VERSION_BY_ARGUMENT};
+    use corehop_plan::{Argument, By, PlannedFunction, VERSION_BY_ARGUMENT};
 
     const CORE: Destination = Destination::Core(1);
-    const CALL: Destination = Destination::At(KthCall { core: 1, call: 2 });
 
     fn by_argument() -> Destination {
         let argument = Argument::try_from("argument 1".to_owned()).unwrap();
@@ -337,15 +308,15 @@ mod tests {
     #[test]
     fn the_best_plan_of_each_kind_is_kept_and_the_best_predicted_comes_first() {
         let all = [
-            (0.70, CALL),
-            (0.71, CALL),
-            (0.72, CALL),
-            (0.80, CORE),
+            (0.70, CORE),
+            (0.71, CORE),
+            (0.72, CORE),
+            (0.80, by_argument()),
             (0.75, by_argument()),
             (0.90, CORE),
         ];
-        assert_eq!(kept_of(&all, 3), [0.70, 0.75, 0.80]);
-        assert_eq!(kept_of(&all, 4), [0.70, 0.71, 0.75, 0.80]);
+        assert_eq!(kept_of(&all, 2), [0.70, 0.75]);
+        assert_eq!(kept_of(&all, 3), [0.70, 0.71, 0.75]);
         assert_eq!(kept_of(&all, 1), [0.70]);
         assert_eq!(kept_of(&all, 20).len(), 6);
     }

@@ -171,7 +171,7 @@ fn planned(function: &PlannedFunction) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use corehop_plan::{Argument, By, Destination, KthCall};
+    use corehop_plan::{Argument, By, Destination};
 
     fn told(to: Destination, mode: Mode) -> String {
         planned(&PlannedFunction {
@@ -190,7 +190,6 @@ mod tests {
             let argument = Argument::ALL[2];
             Destination::By(By { argument, after })
         };
-        let at = Destination::At(KthCall { core: 1, call: 6 });
         let core = Destination::Core(1);
         assert_eq!(told(core, Mode::Enter), "core 1      from serve");
         let delegated = "core 1      from serve, and back when it returns";
@@ -198,6 +197,5 @@ mod tests {
         assert_eq!(told(by(0), Mode::Enter), "by argument 3 from serve");
         let later = "by argument 3 after 4 calls from serve";
         assert_eq!(told(by(4), Mode::Enter), later);
-        assert_eq!(told(at, Mode::Enter), "core 1 at call 6 from serve");
     }
 }

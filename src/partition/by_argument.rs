@@ -28,7 +28,7 @@ pub struct ByArgument {
         help_heading = "Search",
         hide_short_help = true,
         conflicts_with_all = ["functions", "fewer", "sweep", "backend", "repeat_connections",
-            "draws", "max_calls", "group_within", "kth_calls", "strategy", "returns",
+            "draws", "max_calls", "group_within", "strategy", "returns",
             "time_limit", "checkpoint", "delegate", "only", "points"]
     )]
     by_argument: bool,

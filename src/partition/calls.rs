@@ -18,7 +18,7 @@ pub struct Calls {
     /// --cores, where the best split has it.
     #[arg(long, value_name = "FUNCTIONS", help_heading = "Search",
           value_parser = clap::value_parser!(u32).range(1..=64),
-          conflicts_with_all = ["sweep", "fewer", "checkpoint", "kth_calls"])]
+          conflicts_with_all = ["sweep", "fewer", "checkpoint"])]
     delegate: Option<u32>,
     /// For --delegate without --cores: number of cores besides core 0
     #[arg(long = "delegate-cores", alias = "elsewhere", value_name = "CORES",

@@ -5,10 +5,16 @@ use corehop_partitioner::attribution::options;
 use corehop_partitioner::checkpoint::Identity;
 use corehop_partitioner::machine_list;
 use corehop_partitioner::weights::Weighted;
-use corehop_traces::Trace;
+use corehop_traces::{FunctionId, Trace};
 
 /// What decides what a search learns, by name. Seeds and limits do not: they say where it looks.
 pub fn identity(trace: &Trace, machines: &[Weighted], scope: &Scope) -> Identity {
+    let functions = (0..trace.functions().len()).map(FunctionId::from_index);
+    let at_calls = functions.filter(|&of| trace.call_meant(of).is_some());
+    let rule = match at_calls.count() {
+        0 => scope.admitted(),
+        calls => format!("{}, and {calls} single calls", scope.admitted()),
+    };
     let trace = format!(
         "of {} bytes with checksum {:08x}{}",
         trace.size_bytes(),
@@ -19,7 +25,7 @@ pub fn identity(trace: &Trace, machines: &[Weighted], scope: &Scope) -> Identity
         ("trace", trace),
         ("machine", machine_list::together(machines)),
         ("requests", scope.drawn()),
-        ("rule for candidates", scope.admitted()),
+        ("rule for candidates", rule),
     ];
     identity.map(|(what, value)| (what.into(), value)).into()
 }

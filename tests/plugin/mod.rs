@@ -22,7 +22,7 @@ pub fn plugin() -> &'static Path {
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .status();
         assert!(built.expect("cargo runs").success());
-        let command = Path::new(env!("CARGO_BIN_EXE_corehop"));
+        let command = Path::new(crate::BUILT);
         command.with_file_name("libcorehop_qemu_plugin.so")
     })
 }

@@ -26,7 +26,6 @@ mod known_accesses;
 mod needs_guest;
 mod needs_postgres;
 mod no_ops;
-mod one_call;
 mod open_calls;
 #[path = "../plugin/mod.rs"]
 mod plugin;

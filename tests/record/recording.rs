@@ -12,9 +12,14 @@ use tempfile::TempDir;
 
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
+/// `corehop`.
+fn program() -> PathBuf {
+    Path::new(crate::BUILT).with_file_name("corehop")
+}
+
 /// `corehop record`, ready for its arguments.
 pub fn record() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    let mut command = Command::new(program());
     command.arg("record").env("COREHOP_QEMU_PLUGIN", plugin());
     command
 }
@@ -39,7 +44,7 @@ impl Recording {
 
     /// What corehop prints of the trace, by these words and the trace's path.
     pub fn told_by(&self, words: &[&str]) -> String {
-        let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+        let output = Command::new(program())
             .args(words)
             .arg(self.path())
             .current_dir(self.folder())

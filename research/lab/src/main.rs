@@ -7,7 +7,7 @@
 mod commands;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use commands::{characterize, cohorts, fleet, kernel_model, pollute, schema};
+use commands::{characterize, cohorts, fleet, kernel_model, kth_calls, pollute, schema};
 use corehop::console::Verbosity;
 use corehop::{configuration, end_with_the_reader, failed, parsed};
 use std::process::ExitCode;
@@ -32,6 +32,7 @@ enum Command {
     Cohorts(cohorts::Arguments),
     Fleet(fleet::Arguments),
     KernelModel(kernel_model::Arguments),
+    KthCalls(kth_calls::Arguments),
     Pollute(pollute::Arguments),
     Schema(schema::Arguments),
 }
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Command::Cohorts(arguments) => cohorts::run(&arguments),
         Command::Fleet(arguments) => fleet::run(&arguments),
         Command::KernelModel(arguments) => kernel_model::run(&arguments),
+        Command::KthCalls(arguments) => kth_calls::run(&arguments),
         Command::Pollute(arguments) => pollute::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
     };

@@ -16,6 +16,8 @@ mod fleet_starts_its_program;
 #[path = "../../../simulator/tests/homes/mod.rs"]
 mod homes;
 mod kernel_model_is_called_synthetic;
+mod kth_calls_are_found_in_a_recording;
+mod kth_calls_equal_brute_force;
 mod lines_are_classified_as_by_sets;
 #[path = "../../../traces/tests/located/mod.rs"]
 mod located;
@@ -30,6 +32,8 @@ mod numbered;
 #[path = "../../../simulator/tests/oracle/mod.rs"]
 mod oracle;
 mod perf_prints_what_is_read;
+#[path = "../../../tests/plugin/mod.rs"]
+mod plugin;
 mod pollute_buffers_equal_the_oracle;
 mod pollute_prints_tables_and_json;
 mod pollute_with_other_options;
@@ -37,12 +41,17 @@ mod pollute_with_other_options;
 mod random;
 #[path = "../../../simulator/tests/recording/mod.rs"]
 mod recording;
+#[allow(dead_code)] // The tests of recordings use more of it.
+#[path = "../../../tests/record/recording.rs"]
+mod recordings;
 mod rocs_finds_what_pollutes;
 mod samples_of_a_profiler;
 mod samples_of_a_trace;
 #[path = "../../../tests/schemas/mod.rs"]
 mod schemas;
 mod schemas_are_strict;
+#[path = "../../../partitioner/tests/searching/mod.rs"]
+mod searching;
 #[path = "../../../tests/server/mod.rs"]
 mod server;
 mod servers_of_known_classes;

@@ -31,8 +31,6 @@ pub enum Assumption {
     SystemCalls,
     /// That requests enter the same functions.
     Functions,
-    /// That requests call a function in the same order.
-    KthCalls,
     /// That the objects which arguments point to outlive requests, wherever they lie.
     Arguments,
 }
@@ -41,8 +39,7 @@ impl Assumption {
     /// The most that a plan assumes.
     pub fn of(plan: &Plan) -> Assumption {
         let functions = plan.functions.iter().map(|function| match function.to {
-            Destination::Core(_) => Assumption::Functions,
-            Destination::At(_) => Assumption::KthCalls,
+            Destination::Core(_) | Destination::At(_) => Assumption::Functions,
             Destination::By(_) => Assumption::Arguments,
         });
         functions.max().unwrap_or(Assumption::Functions)
@@ -210,7 +207,7 @@ impl Race {
 mod tests {
     use super::*;
     use crate::rounds::noise::Noise;
-    use Assumption::{Arguments, Functions, KthCalls, SystemCalls};
+    use Assumption::{Arguments, Functions, SystemCalls};
 
     /// A race to its end, in which each contestant's throughput is made up from the round's number.
     fn hold(assumptions: &[Assumption], mut throughput: impl FnMut(usize, usize) -> f64) -> Race {
@@ -243,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_contestant_that_is_far_slower_leaves_after_three_rounds() {
-        let race = hold(&[Functions, KthCalls], |at, round| {
+        let race = hold(&[Functions, Arguments], |at, round| {
             [100.0, 200.0][at] * jitter(round + at)
         });
         assert_eq!(race.rounds(), FEWEST_ROUNDS);
@@ -263,7 +260,7 @@ mod tests {
     /// later ones; a steady one of each other kind is kept.
     #[test]
     fn two_lucky_rounds_of_any_kind_do_not_win_against_a_steady_contestant() {
-        let kinds = [SystemCalls, Functions, KthCalls, Arguments];
+        let kinds = [SystemCalls, Functions, Arguments];
         let lucky = [170.0, 165.0, 101.0, 100.0, 168.0, 99.0];
         for misleading in kinds {
             for steady in kinds {
@@ -283,7 +280,7 @@ mod tests {
     /// else; a steady one that gains nothing is not kept.
     #[test]
     fn two_unlucky_rounds_of_any_kind_do_not_lose_against_one_that_gains_nothing() {
-        let kinds = [SystemCalls, Functions, KthCalls, Arguments];
+        let kinds = [SystemCalls, Functions, Arguments];
         for good in kinds {
             for idle in kinds {
                 let race = hold(&[good, idle], |contestant, round| match contestant {
@@ -297,7 +294,7 @@ mod tests {
 
     #[test]
     fn of_those_that_nothing_separates_the_one_that_assumes_least_is_kept() {
-        let kinds = [Arguments, KthCalls, Functions];
+        let kinds = [Arguments, Functions, SystemCalls];
         let race = hold(&kinds, |at, round| {
             [152.0, 151.0, 150.0][at] * [0.99, 1.0, 1.01][(round + at) % 3]
         });

@@ -4,5 +4,6 @@ pub mod characterize;
 pub mod cohorts;
 pub mod fleet;
 pub mod kernel_model;
+pub mod kth_calls;
 pub mod pollute;
 pub mod schema;

@@ -8,27 +8,25 @@
 //! and proofs included, holds as it is. Of one function it may take several: a loop of calls is
 //! then split by its rounds.
 
-use crate::Error;
-use crate::candidates::{CandidateRule, Candidates};
-use crate::progress::{self, Progress};
-use crate::request_function::request_function;
-use crate::settings::Settings;
+use corehop_partitioner::candidates::{CandidateRule, Candidates};
+use corehop_partitioner::progress::{self, Progress};
+use corehop_partitioner::request_function::request_function;
 use corehop_plan::LAST_CALL;
 use corehop_traces::{FunctionId, RequestId, Trace};
 use std::collections::BTreeSet;
 
-/// The trace with a function for each such call, as this search counts candidates.
-///
-/// # Errors
-/// As [`at_calls`]; too few requests.
-pub fn for_search(
-    trace: Trace,
-    settings: &Settings<'_>,
-    progress: &dyn Progress,
-) -> Result<Trace, Error> {
-    let train_test = settings.train_test_split(&trace)?;
-    let training: Vec<RequestId> = train_test.training().collect();
-    at_calls(trace, &training, &settings.rule, progress)
+/// Why there are no such functions.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Requests do not begin at a function that can be hooked.
+    #[error(
+        "calls of a request are counted from a function that each request enters, and the trace's \
+         requests begin at none that can be hooked"
+    )]
+    NoRequestFunction,
+    /// The trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] corehop_traces::Error),
 }
 
 /// The trace with a function for each such call. Calls are counted over these requests.

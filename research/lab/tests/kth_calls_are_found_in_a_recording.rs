@@ -1,10 +1,11 @@
 //! Hops at single calls of each request, found in a recording and replayed.
 
 use crate::conforming::read;
-use crate::recording::Recording;
+use crate::recordings::Recording;
 use corehop_plan::{Destination, KthCall};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 /// Requests that take twelve steps, the middle ones on one half of the data, the others on the
 /// other. Each half fits an L2, both together do not.
@@ -49,6 +50,24 @@ fn corehop(recording: &Recording, words: &[&str]) -> Value {
     read(words, recording.told_by(words))
 }
 
+/// What this program's search does with it.
+fn search(recording: &Recording, words: &[&str]) -> Output {
+    Command::new(crate::LAB)
+        .arg("kth-calls")
+        .args(words)
+        .arg(recording.path())
+        .current_dir(recording.folder())
+        .output()
+        .unwrap()
+}
+
+/// The same as JSON.
+fn searched(recording: &Recording, words: &[&str]) -> Value {
+    let output = search(recording, words);
+    assert!(output.status.success(), "{output:?}");
+    read(words, output.stdout)
+}
+
 const WITH_PLAN: [&str; 5] = ["--machine", "tiny.toml", "--plan", "plan.toml", "--json"];
 
 /// Where the functions of the plan go that was found.
@@ -62,17 +81,17 @@ fn planned(folder: &Path) -> Vec<Destination> {
 fn the_search_finds_the_call_at_which_requests_take_up_other_data() {
     let (mut recording, folder) = recorded(5, 12);
     let requests = recording.trace().requests().len();
-    let search = |plan: &str, jobs: &str| {
-        let words = ["partition", "--kth-calls", "--cores", "2", "--json"];
+    let plan_to = |plan: &str, jobs: &str| {
+        let words = ["partition", "--cores", "2", "--json"];
         let more = ["--jobs", jobs, "--machine", "tiny.toml", "-o", plan];
-        let mut said = corehop(&recording, &[&words[..], &more[..]].concat());
+        let mut said = searched(&recording, &[&words[..], &more[..]].concat());
         said["seconds"] = 0.into();
         said
     };
-    let (said, again) = (search("plan.toml", "1"), search("again.toml", "3"));
+    let (said, again) = (plan_to("plan.toml", "1"), plan_to("again.toml", "3"));
     assert_eq!(said, again);
     assert_eq!(said["proven_optimal"], true);
-    let candidates = corehop(&recording, &["candidates", "--kth-calls", "--json"]);
+    let candidates = searched(&recording, &["candidates", "--json"]);
     let named = candidates["candidates"].as_array().unwrap().iter();
     let named: Vec<&str> = named.map(|of| of["name"].as_str().unwrap()).collect();
     let calls = [1, 2, 3, 4, 6, 8, 9, 12].map(|call| format!("step at call {call}"));
@@ -91,7 +110,7 @@ fn the_search_finds_the_call_at_which_requests_take_up_other_data() {
 fn a_loop_is_split_by_several_calls_of_one_function() {
     let (mut recording, folder) = recorded(5, 8);
     let requests = recording.trace().requests().len();
-    let words = ["partition", "--kth-calls", "--cores", "2", "--json"];
+    let words = ["partition", "--cores", "2", "--json"];
     let more = [
         "--functions",
         "3",
@@ -100,7 +119,7 @@ fn a_loop_is_split_by_several_calls_of_one_function() {
         "-o",
         "plan.toml",
     ];
-    let said = corehop(&recording, &[&words[..], &more[..]].concat());
+    let said = searched(&recording, &[&words[..], &more[..]].concat());
     assert_eq!(said["proven_optimal"], true);
     let there = Destination::At(KthCall { core: 1, call: 6 });
     let back = Destination::At(KthCall { core: 0, call: 9 });
@@ -112,4 +131,23 @@ fn a_loop_is_split_by_several_calls_of_one_function() {
         explained["cores"][1]["entering"],
         serde_json::json!(["step"])
     );
+}
+
+#[test]
+fn what_is_only_of_functions_is_refused() {
+    let (mut recording, _) = recorded(5, 8);
+    recording.trace();
+    for (words, refused) in [
+        (&["partition", "--delegate", "1"][..], "--delegate"),
+        (
+            &["partition", "--cores", "2", "--points", "blocks"],
+            "--points blocks",
+        ),
+        (&["candidates", "--by-argument"], "--by-argument"),
+    ] {
+        let output = search(&recording, words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains(refused), "{said}");
+    }
 }
