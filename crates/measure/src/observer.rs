@@ -1,6 +1,6 @@
 //! How a measurement tells whoever watches how far it is, and is told to end.
 
-use crate::rounds::Comparison;
+use crate::rounds::{Outlook, Standing};
 
 /// Told of a measurement's progress.
 pub trait Observer {
@@ -10,13 +10,13 @@ pub trait Observer {
     fn advance(&self, steps: u64);
     /// The stage is over.
     fn end(&self);
-    /// The round of this number, from 1 on, gave these throughputs of original and patched.
-    fn round(&self, number: usize, throughput: [f64; 2]);
-    /// The round of a race of this number gave these throughputs: the original's, then those of the
-    /// contestants that were in the race.
-    fn raced(&self, number: usize, throughputs: &[f64]);
-    /// What so many rounds say together.
-    fn compared(&self, rounds: usize, comparison: &Comparison);
+    /// The round of this number, from 1 on, gave these throughputs: the original's, then those of
+    /// the contestants that were measured.
+    fn round(&self, number: usize, throughputs: &[f64]);
+    /// How things are after a round.
+    fn stands(&self, standing: &Standing);
+    /// How long a proof takes; at most once.
+    fn foretold(&self, outlook: &Outlook);
     /// A line that a patched server printed on its standard error.
     fn said(&self, line: &str);
     /// Whether the measurement shall end every server and fail with

@@ -27,6 +27,7 @@ pub enum Side {
 }
 
 /// What one trial measured.
+#[derive(Clone)]
 pub struct Sample {
     /// More is better; in which unit, the user knows.
     pub throughput: f64,

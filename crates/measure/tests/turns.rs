@@ -2,7 +2,7 @@
 //!
 //! Both sides are shell scripts, so no hooks are needed and nothing hangs on this machine's speed.
 
-use corehop_measure::rounds::{Comparison, Limits, Verdict, take_turns};
+use corehop_measure::rounds::{Limits, Outlook, Question, Standing, Verdict, take_turns};
 use corehop_measure::server::{Backend, Ready, Sign, UnderLoad, expression};
 use corehop_measure::{Error, Observer, Setup, Trials};
 use corehop_plan::Plan;
@@ -42,15 +42,18 @@ impl Observer for Watcher {
         self.keep("end".into());
     }
 
-    fn round(&self, number: usize, [original, patched]: [f64; 2]) {
-        self.keep(format!("round {number}: {original} and {patched}"));
+    fn round(&self, number: usize, throughputs: &[f64]) {
+        self.keep(format!("round {number}: {throughputs:?}"));
     }
 
-    fn raced(&self, number: usize, throughputs: &[f64]) {
-        self.keep(format!("race, round {number}: {throughputs:?}"));
+    fn stands(&self, standing: &Standing) {
+        let (round, most) = (standing.round, standing.most);
+        self.keep(format!("{round} of {most}: {:?}", standing.stage));
     }
 
-    fn compared(&self, _: usize, _: &Comparison) {}
+    fn foretold(&self, outlook: &Outlook) {
+        self.keep(format!("{} rounds", outlook.rounds));
+    }
 
     fn said(&self, line: &str) {
         self.keep(line.into());
@@ -109,7 +112,8 @@ fn measure(folder: &Path, [original, patched]: [&str; 2], watcher: &Watcher) -> 
         kinds: &[],
         observer: watcher,
     };
-    let rounds = take_turns(&Trials::new(setup, Some(&plan()))?, &Limits::fixed(2))?;
+    let limits = Limits::fixed(2, Question::Difference);
+    let rounds = take_turns(&Trials::new(setup, Some(&plan()))?, &limits)?;
     assert_eq!(rounds.medians(|sample| sample.throughput), [10.0, 20.0]);
     assert_eq!(rounds.comparison().verdict(), Verdict::Faster);
     assert_eq!(rounds.hops(), None);
@@ -131,9 +135,10 @@ fn both_sides_take_turns_and_every_other_round_the_patched_one_goes_first() {
         "end",
         "runs of original and patched made: 4",
         "hooked",
-        "round 1: 10 and 20",
+        "round 1: [10.0, 20.0]",
         "hooked",
-        "round 2: 10 and 20",
+        "round 2: [10.0, 20.0]",
+        "2 of 2: Answering(Gain)",
         "end",
     ];
     assert_eq!(*watcher.told.borrow(), expected);

@@ -1,21 +1,21 @@
 //! The original and several contestants in turn: which does best, and by how much.
 //!
-//! A contestant is the server with a plan's hops, or with its system calls posted. First a race of
-//! all of them, which `race` decides. Then the winner against the original, in new rounds
-//! until its interval is narrow. What the race measured has no part in that interval: the best of
-//! several was in luck there more often than not. Rejected: the race's rounds counted in with a
-//! correction for the choice, which is as wide as what the few more rounds cost.
+//! A contestant is the server with a plan's hops, or with its system calls posted. A round measures
+//! the original once and every contestant once. `race` decides after a few rounds which contestant
+//! goes on, with the original alone. Its rounds of the race count: `settled` makes the intervals of
+//! all contestants hold together, so that the best may be chosen by the rounds that answer.
+//! Rejected: to answer by new rounds only. They need no correction for the choice, but throw away
+//! the larger part of what was measured.
 
 use super::interval::Comparison;
 use super::race::{Assumption, Decision, MOST_ROUNDS, Race, Raced};
-use super::turns::{Limits, Rounds, warm_turns};
+use super::settled::Rule;
+use super::standing::{Pace, Stage, Standing};
+use super::turns::{Begun, FEWEST_ROUNDS, Limits, Round, Rounds, warm_turns};
 use crate::server::Hops;
 use crate::{Error, Sample, Setup, Side, Trials};
 use corehop_plan::Plan;
 use std::time::Instant;
-
-/// Rounds of a race in any case: one has no interval.
-const FEWEST_RACED: usize = 2;
 
 /// What may make the server faster.
 #[derive(Clone, Copy)]
@@ -60,8 +60,10 @@ pub struct Measured {
     pub decision: Decision,
     /// Of each contestant in the race; empty where there was but one.
     pub raced: Vec<Raced>,
-    /// The best one's rounds.
+    /// The best one's rounds, with those of the race.
     pub rounds: Rounds,
+    /// How long all of it took.
+    pub seconds: f64,
     /// Of those rounds.
     pub comparison: Comparison,
     /// What its servers told of their hops in them, all together.
@@ -115,11 +117,17 @@ impl<'a> Contest<'a> {
     /// # Errors
     /// Those of [`Trials::sample`].
     pub fn hold(&self, limits: &Limits) -> Result<Measured, Error> {
-        let deadline = limits.deadline();
+        let (since, deadline) = (Instant::now(), limits.deadline());
         self.warm_up()?;
-        let race = self.race(limits)?;
+        let rule = Rule::new(limits, self.contestants.len());
+        let (race, mut rounds) = self.race(&rule, limits)?;
         let (best, decision) = race.winner();
-        let rounds = warm_turns(&self.contestants[best], limits, deadline)?;
+        let begun = Begun {
+            rule,
+            rounds: rounds.swap_remove(best),
+            contestant: best,
+        };
+        let rounds = warm_turns(&self.contestants[best], begun, deadline)?;
         Ok(Measured {
             best,
             decision,
@@ -127,6 +135,7 @@ impl<'a> Contest<'a> {
             comparison: rounds.comparison(),
             hops: rounds.hops(),
             rounds,
+            seconds: since.elapsed().as_secs_f64(),
         })
     }
 
@@ -145,12 +154,13 @@ impl<'a> Contest<'a> {
         (0..self.contestants.len()).collect()
     }
 
-    /// Rounds of the original and all contestants that none has beaten yet.
-    fn race(&self, limits: &Limits) -> Result<Race, Error> {
-        let most = MOST_ROUNDS.min(limits.most as usize).max(FEWEST_RACED);
+    /// Rounds of the original and all contestants that none has beaten yet, and those of each.
+    fn race(&self, rule: &Rule, limits: &Limits) -> Result<(Race, Vec<Vec<Round>>), Error> {
+        let most = MOST_ROUNDS.min(rule.most());
         let mut race = Race::new(self.assumptions.iter().copied(), most);
+        let mut rounds = vec![Vec::new(); self.contestants.len()];
         if race.is_over() {
-            return Ok(race);
+            return Ok((race, rounds));
         }
         let deadline = limits.time.map(|limit| Instant::now() + limit / 2);
         let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
@@ -159,16 +169,43 @@ impl<'a> Contest<'a> {
             "rounds of the original and all contestants made",
             Some(most as u64),
         );
-        while !race.is_over() && (race.rounds() < FEWEST_RACED || !is_late()) {
+        let mut pace = Pace::new();
+        while !race.is_over() && (race.rounds() < FEWEST_ROUNDS || !is_late()) {
             let running = race.running();
             let samples = self.round(&running, race.rounds() % 2 == 1)?;
             let throughputs: Vec<f64> = samples.iter().map(|sample| sample.throughput).collect();
+            pace.add(samples.len());
             race.add(throughputs[0], &throughputs[1..]);
-            observer.raced(race.rounds(), &throughputs);
+            for (&at, patched) in running.iter().zip(&samples[1..]) {
+                rounds[at].push(Round {
+                    original: samples[0].clone(),
+                    patched: patched.clone(),
+                });
+            }
+            observer.round(race.rounds(), &throughputs);
             observer.advance(1);
+            if race.rounds() < FEWEST_ROUNDS {
+                continue;
+            }
+            let compared = |&at: &usize| (at, rule.compare(race.of(at)));
+            observer.stands(&Standing {
+                round: race.rounds(),
+                most: rule.most(),
+                stage: Stage::Choosing,
+                contestants: running.iter().map(compared).collect(),
+            });
+            let of_all = match race.is_over() {
+                true => 0,
+                false => most - race.rounds(),
+            };
+            let starts = race.running().len() + 1;
+            let leader = race.of(race.winner().0);
+            if let Some(outlook) = pace.outlook(rule, leader, (of_all, starts)) {
+                observer.foretold(&outlook);
+            }
         }
         observer.end();
-        Ok(race)
+        Ok((race, rounds))
     }
 
     /// The original and these contestants, each once, perhaps in the opposite order; the original's

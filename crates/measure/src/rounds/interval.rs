@@ -12,9 +12,12 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// How often intervals made like this hold the true ratio.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// An interval around 1 that reaches further than this to one side, in percent, tells nothing: much
-/// is left in it that someone would want to know.
+/// Changes of so many percent a user notices. An interval around 1 that reaches further tells
+/// nothing: much is left in it that someone would want to know.
 pub const TELLING_PERCENT: f64 = 5.0;
+
+/// The same as a ratio.
+const TELLING: f64 = 1.0 + TELLING_PERCENT / 100.0;
 
 /// Throughput of the patched server as a multiple of the original's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,9 +38,9 @@ pub enum Verdict {
     Faster,
     /// All of it lies below 1.
     Slower,
-    /// It holds 1, and changes of [`TELLING_PERCENT`] would show.
+    /// It holds 1, and no change of [`TELLING_PERCENT`] or more.
     NoDifference,
-    /// It holds 1, and is wider than that.
+    /// It holds 1, and such changes.
     Inconclusive,
 }
 
@@ -50,14 +53,7 @@ impl Comparison {
     /// The same with an interval that holds the true ratio so often.
     pub(super) fn with_confidence(rounds: &[(f64, f64)], confidence: f64) -> Comparison {
         let count = rounds.len() as f64;
-        let logarithms = || {
-            rounds
-                .iter()
-                .map(|(original, patched)| (patched / original).ln())
-        };
-        let mean = logarithms().sum::<f64>() / count;
-        let squares: f64 = logarithms().map(|value| (value - mean).powi(2)).sum();
-        let deviation = (squares / (count - 1.0)).sqrt();
+        let (mean, deviation) = moments(rounds);
         let half = quantile(count - 1.0, confidence) * deviation / count.sqrt();
         Comparison {
             ratio: mean.exp(),
@@ -66,13 +62,18 @@ impl Comparison {
         }
     }
 
+    /// The standard deviation of the logarithms of the ratios of at least two rounds.
+    pub(super) fn deviation(rounds: &[(f64, f64)]) -> f64 {
+        moments(rounds).1
+    }
+
     /// What it says.
     pub fn verdict(&self) -> Verdict {
         match (self.low > 1.0, self.high < 1.0) {
             (true, _) => Verdict::Faster,
             (_, true) => Verdict::Slower,
-            _ if self.resolution_percent() > TELLING_PERCENT => Verdict::Inconclusive,
-            _ => Verdict::NoDifference,
+            _ if self.high < TELLING && self.low > 1.0 / TELLING => Verdict::NoDifference,
+            _ => Verdict::Inconclusive,
         }
     }
 
@@ -87,8 +88,21 @@ impl Comparison {
     }
 }
 
+/// Mean and standard deviation of the logarithms of the ratios.
+fn moments(rounds: &[(f64, f64)]) -> (f64, f64) {
+    let count = rounds.len() as f64;
+    let logarithms = || {
+        rounds
+            .iter()
+            .map(|(original, patched)| (patched / original).ln())
+    };
+    let mean = logarithms().sum::<f64>() / count;
+    let squares: f64 = logarithms().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / (count - 1.0)).sqrt())
+}
+
 /// The factor of the two-sided interval.
-fn quantile(freedom: f64, confidence: f64) -> f64 {
+pub(super) fn quantile(freedom: f64, confidence: f64) -> f64 {
     let distribution = StudentsT::new(0.0, 1.0, freedom).expect("at least two rounds");
     distribution.inverse_cdf(f64::midpoint(1.0, confidence))
 }

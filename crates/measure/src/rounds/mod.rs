@@ -6,12 +6,15 @@ mod interval;
 mod noise;
 mod race;
 mod settled;
+mod standing;
 mod turns;
 
 pub use contest::{Contest, Contestant, Measured};
 pub use groups::Group;
 pub use interval::{CONFIDENCE, Comparison, TELLING_PERCENT, Verdict};
 pub use race::{Assumption, Decision, Raced};
+pub use settled::{Answer, Question, Rule};
+pub use standing::{Outlook, Stage, Standing};
 pub use turns::{Limits, Round, Rounds, take_turns};
 
 /// The upper median; 0 of nothing.

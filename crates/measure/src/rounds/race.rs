@@ -14,7 +14,8 @@
 //! Rejected: the best mean of two rounds, which prefers whatever varies most; and successive
 //! halving, which drops half of the contestants after so few rounds whether they differ or not.
 
-use super::interval::{CONFIDENCE, Comparison, TELLING_PERCENT};
+use super::interval::{Comparison, TELLING_PERCENT};
+use super::settled::level_of_each;
 use corehop_plan::{Destination, Plan};
 use serde::Serialize;
 
@@ -126,6 +127,11 @@ impl Race {
         rounds.max().unwrap_or(0)
     }
 
+    /// Throughput of the original and this contestant, round by round.
+    pub(super) fn of(&self, contestant: usize) -> &[(f64, f64)] {
+        &self.racers[contestant].rounds
+    }
+
     /// Whether another round could tell nothing more, or is one too many.
     pub(super) fn is_over(&self) -> bool {
         self.running().len() < 2 || self.rounds() >= self.most_rounds
@@ -199,7 +205,7 @@ impl Race {
     fn confidence(&self) -> f64 {
         let rivals = self.racers.len().saturating_sub(1).max(1);
         let looks = (self.most_rounds + 1).saturating_sub(FEWEST_ROUNDS).max(1);
-        1.0 - (1.0 - CONFIDENCE) / (rivals * looks) as f64
+        level_of_each(rivals * looks)
     }
 }
 

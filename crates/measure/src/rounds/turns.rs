@@ -1,15 +1,18 @@
 //! Original and patched in turn, until enough was measured, and their medians.
 //!
-//! Every other round the patched server goes first, so that neither always follows the other.
+//! Every other round the patched server goes first, so that neither always follows the other. When
+//! it is enough, `settled` says.
 
 use super::groups::{Group, groups};
-use super::settled::is_settled;
+use super::settled::{Answer, Question, Rule};
+use super::standing::{Pace, Stage, Standing};
 use super::{Comparison, median};
 use crate::server::Hops;
 use crate::{Error, Sample, Side, Trials};
 use std::time::{Duration, Instant};
 
 /// Both sides, measured one after the other.
+#[derive(Clone)]
 pub struct Round {
     /// As the user has it.
     pub original: Sample,
@@ -25,29 +28,35 @@ impl Round {
 }
 
 /// All rounds of a measurement.
-pub struct Rounds(Vec<Round>);
+pub struct Rounds {
+    all: Vec<Round>,
+    rule: Rule,
+}
 
 /// When enough was measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
+    /// What is to be answered: with the answer the rounds end.
+    pub question: Question,
     /// So many rounds in any case; two at least, or there is nothing to compare.
     pub fewest: u32,
     /// No more than this.
     pub most: u32,
-    /// In between, until the interval is no wider than this to either side, in percent, or a tenth
-    /// of the change.
-    pub within_percent: f64,
-    /// No round but the fewest begins after this time.
+    /// After the answer, until the interval is no wider than this to either side, in percent, or a
+    /// tenth of the change.
+    pub within_percent: Option<f64>,
+    /// No round but two begins after this time.
     pub time: Option<Duration>,
 }
 
 impl Limits {
     /// Just so many rounds.
-    pub fn fixed(rounds: u32) -> Limits {
+    pub fn fixed(rounds: u32, question: Question) -> Limits {
         Limits {
+            question,
             fewest: rounds,
             most: rounds,
-            within_percent: f64::INFINITY,
+            within_percent: None,
             time: None,
         }
     }
@@ -56,15 +65,10 @@ impl Limits {
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.time.map(|limit| Instant::now() + limit)
     }
-
-    fn are_reached(&self, measured: &[Round], deadline: Option<Instant>) -> bool {
-        let rounds = measured.len();
-        rounds >= self.fewest as usize
-            && (rounds >= self.most as usize
-                || deadline.is_some_and(|deadline| Instant::now() >= deadline)
-                || is_settled(&compared(measured), rounds, self.within_percent))
-    }
 }
+
+/// Rounds in any case: one has no interval.
+pub(super) const FEWEST_ROUNDS: usize = 2;
 
 /// Measures rounds.
 ///
@@ -84,47 +88,75 @@ pub fn take_turns(trials: &Trials<'_>, limits: &Limits) -> Result<Rounds, Error>
         }
         observer.end();
     }
-    warm_turns(trials, limits, deadline)
+    let begun = Begun {
+        rule: Rule::new(limits, 1),
+        rounds: Vec::new(),
+        contestant: 0,
+    };
+    warm_turns(trials, begun, deadline)
 }
 
-/// Measures rounds of what is warm already.
+/// A contestant of which rounds were measured before, perhaps none.
+pub(super) struct Begun {
+    /// When they may end.
+    pub rule: Rule,
+    /// Those rounds.
+    pub rounds: Vec<Round>,
+    /// Its number.
+    pub contestant: usize,
+}
+
+/// Measures rounds of what is warm already, after those that there are.
 ///
 /// # Errors
 /// Those of [`Trials::sample`].
 pub(super) fn warm_turns(
     trials: &Trials<'_>,
-    limits: &Limits,
+    begun: Begun,
     deadline: Option<Instant>,
 ) -> Result<Rounds, Error> {
     let observer = trials.setup().observer;
-    let most = u64::from(limits.most.max(limits.fewest));
-    observer.begin("runs of original and patched made", Some(most * 2));
+    let (rule, mut all) = (begun.rule, begun.rounds);
+    let left = rule.most().saturating_sub(all.len());
+    observer.begin("runs of original and patched made", Some(left as u64 * 2));
     let sample = |side| {
         let sample = trials.sample(side);
         observer.advance(1);
         sample
     };
-    let mut measured = Vec::new();
-    while !limits.are_reached(&measured, deadline) {
-        let first = match measured.len() % 2 {
+    let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    let mut pace = Pace::new();
+    while !(rule.is_settled(&pairs(&all)) || all.len() >= FEWEST_ROUNDS && is_late()) {
+        let first = match all.len() % 2 {
             0 => Some(sample(Side::Original)?),
             _ => None,
         };
         let patched = sample(Side::Patched)?;
         let original = first.map_or_else(|| sample(Side::Original), Ok)?;
         let round = Round { original, patched };
-        observer.round(measured.len() + 1, round.throughput());
-        measured.push(round);
-        if measured.len() > 1 {
-            observer.compared(measured.len(), &compared(&measured));
+        pace.add(2);
+        observer.round(all.len() + 1, &round.throughput());
+        all.push(round);
+        if all.len() < FEWEST_ROUNDS {
+            continue;
+        }
+        let rounds = pairs(&all);
+        let comparison = rule.compare(&rounds);
+        observer.stands(&Standing {
+            round: all.len(),
+            most: rule.most(),
+            stage: Stage::Answering(match rule.is_settled(&rounds) {
+                true => rule.answer(&comparison),
+                false => Answer::Open,
+            }),
+            contestants: vec![(begun.contestant, comparison)],
+        });
+        if let Some(outlook) = pace.outlook(&rule, &rounds, (0, 2)) {
+            observer.foretold(&outlook);
         }
     }
     observer.end();
-    Ok(Rounds(measured))
-}
-
-fn compared(rounds: &[Round]) -> Comparison {
-    Comparison::of(&pairs(rounds))
+    Ok(Rounds { all, rule })
 }
 
 /// Throughput of original and patched.
@@ -136,24 +168,29 @@ fn pairs(rounds: &[Round]) -> Vec<(f64, f64)> {
 impl Rounds {
     /// Each of them.
     pub fn all(&self) -> &[Round] {
-        &self.0
+        &self.all
     }
 
     /// What they say together.
     pub fn comparison(&self) -> Comparison {
-        compared(&self.0)
+        self.rule.compare(&pairs(&self.all))
+    }
+
+    /// What they say to the question.
+    pub fn answer(&self) -> Answer {
+        self.rule.answer(&self.comparison())
     }
 
     /// The slower and the faster starts, where the patched server's fall into two groups.
     pub fn groups(&self) -> Option<[Group; 2]> {
-        groups(&pairs(&self.0))
+        groups(&pairs(&self.all))
     }
 
     /// Medians of original and patched.
     pub fn medians(&self, of: impl Fn(&Sample) -> f64) -> [f64; 2] {
         [
-            median(self.0.iter().map(|round| of(&round.original))),
-            median(self.0.iter().map(|round| of(&round.patched))),
+            median(self.all.iter().map(|round| of(&round.original))),
+            median(self.all.iter().map(|round| of(&round.patched))),
         ]
     }
 
@@ -170,13 +207,13 @@ impl Rounds {
     /// What the patched servers told of their hops, all together, and of what one takes the
     /// median; `None` where none told.
     pub fn hops(&self) -> Option<Hops> {
-        let told = self.0.iter();
+        let told = self.all.iter();
         let told = told.filter_map(|round| round.patched.hops.clone());
         Hops::together(&told.collect::<Vec<_>>())
     }
 
     /// How long a hop took in the median of all rounds, in nanoseconds; 0 when unknown.
     pub fn hop_ns(&self) -> f64 {
-        median(self.0.iter().map(|round| round.patched.hop_ns()))
+        median(self.all.iter().map(|round| round.patched.hop_ns()))
     }
 }
