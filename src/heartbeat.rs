@@ -126,7 +126,7 @@ fn number(steps: u64) -> String {
 }
 
 /// `40 s`, `12 min`, `3.5 h`.
-fn rounded(time: Duration) -> String {
+pub fn rounded(time: Duration) -> String {
     match time.as_secs() {
         0..120 => format!("{:.0} s", time.as_secs_f64()),
         120..7200 => format!("{:.0} min", time.as_secs_f64() / 60.0),

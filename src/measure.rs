@@ -45,7 +45,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let counters = counters::available();
     interrupt::listen()?;
-    let (under, observer) = (arguments.under.under_load(), Shown::new());
+    let (under, observer) = (
+        arguments.under.under_load(),
+        Shown::of(vec!["patched".into()]),
+    );
     let setup = Setup {
         under: &under,
         command: &arguments.command,

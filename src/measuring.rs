@@ -1,50 +1,55 @@
-//! What is shown of a measurement while it runs: a bar, and with --verbose each round. And whether
-//! the patched server was one in all of its rounds.
+//! What is shown of a measurement while it runs: a bar, after each round what it looks like so far,
+//! and with --verbose its throughputs. And whether the patched server was one in all of its rounds.
 
 use crate::console;
+use crate::heartbeat::rounded;
 use crate::interrupt;
 use crate::progress::Bar;
 use corehop_measure::Observer;
-use corehop_measure::rounds::{Comparison, Group, Rounds};
+use corehop_measure::rounds::{Answer, Comparison, Group, Outlook, Rounds, Stage, Standing};
 use corehop_partitioner::progress::Progress;
+use std::time::Duration;
 
 /// Shows it, and has Ctrl-C and SIGTERM end it; [`interrupt::listen`] comes first.
-pub struct Shown(Bar);
+pub struct Shown {
+    bar: Bar,
+    contestants: Vec<String>,
+}
 
 impl Shown {
-    /// Before anything is measured.
-    pub fn new() -> Shown {
-        Shown(Bar::new())
+    /// Before anything is measured, of contestants that are called so.
+    pub fn of(contestants: Vec<String>) -> Shown {
+        Shown {
+            bar: Bar::new(),
+            contestants,
+        }
     }
 }
 
 impl Observer for Shown {
     fn begin(&self, stage: &str, total: Option<u64>) {
-        self.0.begin(stage, total);
+        self.bar.begin(stage, total);
     }
 
     fn advance(&self, steps: u64) {
-        self.0.advance(steps);
+        self.bar.advance(steps);
     }
 
     fn end(&self) {
-        self.0.end();
+        self.bar.end();
     }
 
-    fn round(&self, number: usize, [original, patched]: [f64; 2]) {
-        console::detail(&format!("round {number}: {original:.6} and {patched:.6}"));
-    }
-
-    fn raced(&self, number: usize, throughputs: &[f64]) {
+    fn round(&self, number: usize, throughputs: &[f64]) {
         let throughputs: Vec<String> = throughputs.iter().map(|of| format!("{of:.6}")).collect();
-        console::detail(&format!("race, round {number}: {}", throughputs.join(", ")));
+        console::detail(&format!("round {number}: {}", throughputs.join(", ")));
     }
 
-    fn compared(&self, rounds: usize, comparison: &Comparison) {
-        let Comparison { ratio, low, high } = comparison;
-        console::detail(&format!(
-            "{rounds} rounds: {ratio:.3} ({low:.3} to {high:.3})"
-        ));
+    fn stands(&self, standing: &Standing) {
+        console::say(&stands(standing, &self.contestants));
+    }
+
+    fn foretold(&self, outlook: &Outlook) {
+        console::say(&foretold(outlook));
     }
 
     fn said(&self, line: &str) {
@@ -53,6 +58,43 @@ impl Observer for Shown {
 
     fn is_interrupted(&self) -> bool {
         interrupt::is_asked()
+    }
+}
+
+/// `round 4 of at most 20: split of 3 functions 1.02 (0.95 to 1.10), not settled`.
+fn stands(standing: &Standing, names: &[String]) -> String {
+    let of = |(at, compared): &(usize, Comparison)| {
+        let Comparison { ratio, low, high } = compared;
+        format!("{} {ratio:.2} ({low:.2} to {high:.2})", names[*at])
+    };
+    let all: Vec<String> = standing.contestants.iter().map(of).collect();
+    let state = match standing.stage {
+        Stage::Choosing => "the best goes on",
+        Stage::Answering(Answer::Open) => "not settled",
+        Stage::Answering(Answer::Gain | Answer::NoGain) => "settled",
+    };
+    let (round, most, all) = (standing.round, standing.most, all.join(", "));
+    format!("round {round} of at most {most}: {all}, {state}")
+}
+
+/// `rounds differ by 2.1 %: to prove a gain of 1.05 takes about 8 rounds, 45 s more`.
+fn foretold(outlook: &Outlook) -> String {
+    let Outlook {
+        noise_percent,
+        rounds,
+        most,
+        ..
+    } = outlook;
+    let gain = format!("{:.3}", 1.0 + outlook.percent / 100.0);
+    let gain = gain.strip_suffix('0').unwrap_or(&gain);
+    let told =
+        format!("rounds differ by {noise_percent:.1} %: to prove a gain of {gain} takes about");
+    match rounds > most {
+        true => format!("{told} {rounds} rounds, more than the {most} of --max-rounds"),
+        false => {
+            let left = rounded(Duration::from_secs_f64(outlook.seconds));
+            format!("{told} {rounds} rounds, {left} more")
+        }
     }
 }
 
@@ -78,4 +120,53 @@ pub fn untold(rounds: &Rounds) -> Option<String> {
         "warning: {when}the patched server told nothing of its hops: it was killed, or runs \
          without hooks (its messages are shown with --verbose)"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_is_told_with_what_is_decided_and_what_it_looks_like() {
+        let names = ["split of 3 functions".to_owned(), "system calls".into()];
+        let compared = |ratio: f64| Comparison {
+            ratio,
+            low: ratio - 0.07,
+            high: ratio + 0.08,
+        };
+        let mut standing = Standing {
+            round: 4,
+            most: 20,
+            stage: Stage::Answering(Answer::Open),
+            contestants: vec![(0, compared(1.02))],
+        };
+        let expected =
+            "round 4 of at most 20: split of 3 functions 1.02 (0.95 to 1.10), not settled";
+        assert_eq!(stands(&standing, &names), expected);
+        standing.stage = Stage::Answering(Answer::NoGain);
+        assert!(stands(&standing, &names).ends_with(", settled"));
+        standing.stage = Stage::Choosing;
+        standing.contestants.push((1, compared(0.9)));
+        let expected = "round 4 of at most 20: split of 3 functions 1.02 (0.95 to 1.10), system \
+                        calls 0.90 (0.83 to 0.98), the best goes on";
+        assert_eq!(stands(&standing, &names), expected);
+    }
+
+    #[test]
+    fn a_proof_is_foretold_in_rounds_and_time_or_as_more_than_there_are() {
+        let mut outlook = Outlook {
+            percent: 5.0,
+            noise_percent: 2.14,
+            rounds: 8,
+            most: 20,
+            seconds: 45.0,
+        };
+        let expected =
+            "rounds differ by 2.1 %: to prove a gain of 1.05 takes about 8 rounds, 45 s more";
+        assert_eq!(foretold(&outlook), expected);
+        (outlook.percent, outlook.rounds) = (0.5, 900);
+        let expected = "rounds differ by 2.1 %: to prove a gain of 1.005 takes about 900 rounds, \
+                        more than the 20 of --max-rounds";
+        assert_eq!(foretold(&outlook), expected);
+    }
 }

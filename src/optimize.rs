@@ -3,8 +3,8 @@
 //!
 //! The stages are those of the other subcommands, in turn: record under load, search for this
 //! machine, measure on it. Its word is the measured one: a replay only says which few plans are
-//! worth measuring. The best of several wins a race, and is judged on fresh rounds that had no part
-//! in the choice; the luckiest of several measurements is no measurement of it.
+//! worth measuring. The best of several wins a race, and its interval allows for the choice: the
+//! luckiest of several measurements is no measurement of it.
 //! Rejected: to take the plan that is predicted best. A replay knows neither prefetchers nor what a
 //! hop costs a pipeline, and with few candidates left the real machine is soon asked.
 //!
@@ -35,7 +35,7 @@ use crate::open;
 use crate::progress::Bar;
 use candidate::{Candidates, Contested};
 use corehop_measure::Setup;
-use corehop_measure::rounds::{Contest, Limits};
+use corehop_measure::rounds::{Contest, Limits, Question};
 use corehop_measure::server::{Backend, UnderLoad};
 use corehop_patcher::InMemory;
 use corehop_report::{Options, Outputs};
@@ -111,7 +111,7 @@ fn measure(
     (entrants, left): (Vec<usize>, &str),
 ) -> Result<Contested, Failure> {
     let command: Vec<OsString> = arguments.command.iter().map(OsString::from).collect();
-    let observer = Shown::new();
+    let observer = Shown::of(candidates.names(&entrants));
     let setup = Setup {
         under,
         command: &command,
@@ -123,6 +123,9 @@ fn measure(
         observer: &observer,
     };
     let limits = Limits {
+        question: Question::Gain {
+            smallest_percent: arguments.smallest_gain,
+        },
         fewest: 2,
         most: arguments.max_rounds,
         within_percent: arguments.within,

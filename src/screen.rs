@@ -88,7 +88,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let machine = Machine::named_or_path(&arguments.machine)?;
     let counters = counters::available();
     interrupt::listen()?;
-    let (under, observer) = (arguments.under.under_load(), Shown::new());
+    let (under, observer) = (arguments.under.under_load(), Shown::of(Vec::new()));
     let subject = match (arguments.pid, &under.load) {
         (None, Some(load)) => Subject::Started {
             command: &arguments.command,

@@ -288,10 +288,21 @@ fn a_slower_server_has_an_exit_code_of_its_own_and_wide_intervals_say_nothing() 
     );
     assert!(wide.0.starts_with("verdict     inconclusive: "), "{wide:?}");
     let narrow = measured(
-        "100 120 120 100 100 120 120 100 100 120",
+        "100 120 120 100 100 120 120 100 100 120 120 100",
         &["--rounds", "2", "--within", "2"],
     );
     assert_eq!(narrow, ("verdict     faster: +20.0 %".into(), Some(0)));
+    // Without --rounds it ends with the first look that has a verdict.
+    let numbers = "100 80 81 101 100 82 80 100 100 81 81 100";
+    let early = measured(numbers, &[]);
+    assert_eq!(early, ("verdict     slower: -19.3 %".into(), Some(8)));
+    let same = measured("100 101 100 101 100 100 99 100 100 101 100 100", &[]);
+    let expected = "verdict     no difference of 5 % or more: the interval holds 1";
+    assert_eq!(same, (expected.into(), Some(0)));
+    // What is required decides when it ends.
+    let gains = "100 112 113 100 100 112 113 100 100 112 113 100";
+    let required = |percent| measured(gains, &["--require-gain", percent]).1;
+    assert_eq!([required("5"), required("20")], [Some(0), Some(1)]);
     // It needs no --within, and limits --rounds.
     let limited = measured("100 80 81 101", &["--max-rounds", "2"]);
     assert_eq!(limited, slower);

@@ -136,7 +136,7 @@ fn a_load_that_fits_every_cache_is_said_not_to_pay_before_anything_is_measured()
 fn a_plan_that_pays_is_kept_with_its_report_and_the_command_that_uses_it() {
     let folder = folder();
     // Original and patched, then patched and original.
-    let numbers = "100 150 151 100 101 150 150 100 100 152";
+    let numbers = "100 150 151 100 101 150 150 100 100 152 151 101";
     let output = measure(folder.path(), numbers, &["--plans", "1", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let figures = figures::of("optimize", &output);
@@ -145,7 +145,20 @@ fn a_plan_that_pays_is_kept_with_its_report_and_the_command_that_uses_it() {
     assert!((1.49..1.52).contains(&ratio), "{figures}");
     let [low, high] = [0, 1].map(|end| figures["interval"][end].as_f64().unwrap());
     assert!(1.0 < low && low < ratio && ratio < high);
-    assert_eq!(figures["original"].as_array().unwrap().len(), 5);
+    // The first look at one plan; it needs no other.
+    assert_eq!(figures["original"].as_array().unwrap().len(), 6);
+    assert_eq!(figures["answer"], "gain");
+    assert_eq!(figures["smallest_gain_percent"], 5.0);
+    let told = said(&output);
+    for line in [
+        "round 5 of at most 20: split of ",
+        "rounds differ by ",
+        ": to prove a gain of 1.05 takes about 6 rounds, ",
+    ] {
+        assert!(told.contains(line), "{told}");
+    }
+    let last = told.lines().find(|line| line.starts_with("round 6 of"));
+    assert!(last.unwrap().ends_with(", settled"), "{told}");
     assert!(figures["hops"]["hops"].as_u64().unwrap() > 0);
     assert_eq!(figures["plan"], "corehop-optimize/plan.toml");
     assert_eq!(figures["report"], "corehop-optimize/report.html");
@@ -177,6 +190,41 @@ fn a_plan_that_pays_is_kept_with_its_report_and_the_command_that_uses_it() {
     assert!(said(&slower).contains(expected), "{}", said(&slower));
     assert!(!left.join("plan.toml").exists());
     assert!(slower.stdout.is_empty());
+}
+
+#[test]
+fn a_plan_that_gains_nothing_ends_at_the_first_look_that_shows_it() {
+    let folder = folder();
+    // The first look leaves a gain of 3 % open, the second leaves no such gain.
+    let numbers = "100 100 104 100 100 98 103 100 100 99 102 100 100 98 100 100";
+    let more = ["--plans", "1", "--json", "--smallest-gain", "3.5"];
+    let output = measure(folder.path(), numbers, &more);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let figures = figures::of("optimize", &output);
+    assert_eq!(figures["answer"], "no-gain", "{figures}");
+    assert_eq!(figures["original"].as_array().unwrap().len(), 8);
+    assert!(
+        figures["interval"][1].as_f64().unwrap() < 1.035,
+        "{figures}"
+    );
+    assert!(figures["measuring_seconds"].as_f64().unwrap() > 0.0);
+    assert!(
+        said(&output).contains("leave the server as it is"),
+        "{}",
+        said(&output)
+    );
+}
+
+#[test]
+fn rounds_that_differ_too_much_leave_the_question_open() {
+    let folder = folder();
+    let numbers = "100 130 100 120 100 140 150 100 100 80 170 100";
+    let more = ["--plans", "1", "--json", "--max-rounds", "6"];
+    let output = measure(folder.path(), numbers, &more);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let figures = figures::of("optimize", &output);
+    assert_eq!(figures["answer"], "open", "{figures}");
+    assert!(said(&output).contains("or raise --max-rounds"));
 }
 
 /// A server that ends by itself: its requests walk one of four tables each, of which two fit an L2.
@@ -311,6 +359,7 @@ fn every_way_not_to_begin_or_to_go_on_has_its_exit_code_and_remedy() {
     assert_eq!(code(&["--machine", "nowhere"]), Some(3));
     assert_eq!(code(&["--prepare", "true"]), Some(2), "no load");
     assert_eq!(code(&["--within", "0"]), Some(2));
+    assert_eq!(code(&["--smallest-gain", "0"]), Some(2));
     assert_eq!(code(&["--cores", "1"]), Some(2));
 }
 

@@ -7,32 +7,35 @@ use crate::optimize::{folder, measure, said};
 use serde_json::Value;
 
 #[test]
-fn the_winner_of_the_race_is_judged_on_rounds_of_its_own() {
+fn rounds_of_the_race_count_for_the_winner_and_the_original_runs_once_in_each() {
     let folder = folder();
-    // Two rounds of original and both plans, the second backwards; then original and the second.
-    let numbers = "100 110 120 120 110 100 100 90 90 100";
-    let more = ["--plans", "2", "--max-rounds", "2", "--json"];
+    // Three rounds of original and both plans, the second backwards; then original and the second.
+    let numbers = "100 101 120 121 100 100 100 99 119 120 100 100 121 119 100 100 120 121 100";
+    let more = ["--plans", "2", "--json"];
     let output = measure(folder.path(), numbers, &more);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let figures = figures::of("optimize", &output);
     let tried = figures["tried"].as_array().unwrap();
-    let raced: Vec<f64> = tried
-        .iter()
-        .map(|of| of["raced"]["ratio"].as_f64().unwrap())
-        .collect();
-    let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
-    assert!(near(raced[0], 1.1) && near(raced[1], 1.2), "{figures}");
+    assert_eq!(tried[0]["raced"]["rounds"], 3, "{figures}");
+    assert_eq!(tried[1]["raced"]["rounds"], 3, "{figures}");
     assert_eq!(figures["best"], 1);
-    assert!(near(figures["ratio"].as_f64().unwrap(), 0.9), "{figures}");
-    assert_eq!(figures["gain"], false);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(figures["chosen_by"], "separated");
+    assert_eq!(figures["original"], serde_json::json!([100.0; 8]));
+    let patched = [120.0, 121.0, 119.0, 120.0, 121.0, 119.0, 120.0, 121.0];
+    assert_eq!(figures["patched"], serde_json::json!(patched));
+    let calls = std::fs::read_to_string(folder.path().join("calls")).unwrap();
+    assert_eq!(calls.lines().count(), 3 * 3 + 5 * 2);
+    let told = said(&output);
+    let line = told.lines().find(|line| line.starts_with("round 2 of"));
+    assert!(line.unwrap().contains("), split 2 of "), "{told}");
+    assert!(line.unwrap().ends_with(", the best goes on"), "{told}");
 }
 
 #[test]
 fn a_plan_that_was_lucky_in_two_rounds_loses_the_race_against_a_steady_one() {
     let folder = folder();
-    // Six rounds of original and both plans, each other one backwards; then the second plan's five.
-    let numbers = "100 170 140 141 166 100 100 100 140 142 101 101 100 99 141 140 102 100 \
-                   100 140 141 100 100 140 141 100 100 142";
+    // Six rounds of original and both plans, each other one backwards.
+    let numbers = "100 170 140 141 166 100 100 100 140 142 101 101 100 99 141 140 102 100";
     let more = ["--plans", "2", "--max-rounds", "6", "--json"];
     let output = measure(folder.path(), numbers, &more);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
@@ -40,7 +43,7 @@ fn a_plan_that_was_lucky_in_two_rounds_loses_the_race_against_a_steady_one() {
     assert_eq!(figures["best"], 1, "{figures}");
     assert_eq!(figures["chosen_by"], "lower-end");
     assert_eq!(figures["tried"][0]["raced"]["rounds"], 6);
-    assert_eq!(figures["original"].as_array().unwrap().len(), 5);
+    assert_eq!(figures["original"].as_array().unwrap().len(), 6);
     assert_eq!(figures["groups"], Value::Null);
 }
 
@@ -48,7 +51,7 @@ fn a_plan_that_was_lucky_in_two_rounds_loses_the_race_against_a_steady_one() {
 fn a_plan_that_is_fast_in_half_of_its_starts_is_reported_with_both_groups() {
     let folder = folder();
     // Original and patched, then patched and original.
-    let numbers = "100 101 152 100 100 150 102 100 100 151 151 100 100 100 101 100";
+    let numbers = "100 101 101 100 100 100 102 100 100 151 151 100 100 150 152 100";
     let more = ["--plans", "1", "--max-rounds", "8"];
     let output = measure(folder.path(), numbers, &[&more[..], &["--json"]].concat());
     let figures = figures::of("optimize", &output);

@@ -3,7 +3,7 @@
 use crate::load_options::{LoadOptions, width};
 use crate::posted_calls::checked;
 use clap::Args;
-use corehop_measure::rounds::Limits;
+use corehop_measure::rounds::{Limits, Question};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -57,19 +57,21 @@ pub struct Arguments {
     pub(super) patched: Option<PathBuf>,
     #[command(flatten)]
     pub(super) under: LoadOptions,
-    /// Number of rounds; each measures the original and the patched server once
-    #[arg(long, value_name = "NUMBER", default_value_t = 10, help_heading = "Measurement",
+    /// Exact number of rounds; each measures the original and the patched server once
+    ///
+    /// Default: until the verdict is certain. With --within it is the minimum.
+    #[arg(long, value_name = "NUMBER", help_heading = "Measurement",
           value_parser = clap::value_parser!(u32).range(2..=10_000))]
-    pub(super) rounds: u32,
-    /// After --rounds, continue until the interval is within this many percent to either side
+    pub(super) rounds: Option<u32>,
+    /// Continue until the interval is within this many percent to either side
     ///
     /// An interval within a tenth of the change is enough too. Default: no further rounds.
     #[arg(long, visible_alias = "precision", value_name = "PERCENT",
           help_heading = "Measurement", value_parser = width)]
     pub(super) within: Option<f64>,
-    /// Maximum number of rounds, even if the interval is still wider than --within
+    /// Maximum number of rounds, even without a certain verdict or if the interval is still wider
     ///
-    /// It also limits --rounds. Default: --rounds, or 100 with --within.
+    /// It also limits --rounds. Default: --rounds, or 20, or 100 with --within.
     #[arg(long, value_name = "NUMBER", help_heading = "Measurement", hide_short_help = true,
           value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(super) max_rounds: Option<u32>,
@@ -120,8 +122,14 @@ pub struct Arguments {
     pub(super) command: Vec<OsString>,
 }
 
-/// With `--within`, unless `--max-rounds` says another number.
-const MOST_ROUNDS: u32 = 100;
+/// One has no interval.
+const FEWEST_ROUNDS: u32 = 2;
+
+/// Rounds at most, unless `--max-rounds` says another number.
+const MOST_ROUNDS: u32 = 20;
+
+/// The same with `--within`.
+const MOST_ROUNDS_WITHIN: u32 = 100;
 
 /// The text is not a gain.
 #[derive(Debug, thiserror::Error)]
@@ -138,13 +146,23 @@ fn percent(text: &str) -> Result<f64, NoPercent> {
 impl Arguments {
     /// When to end the rounds.
     pub(super) fn limits(&self) -> Limits {
-        let fewest = self.rounds.min(self.max_rounds.unwrap_or(u32::MAX));
-        match self.within {
-            None => Limits::fixed(fewest),
-            Some(within_percent) => Limits {
+        let question = match self.require_gain {
+            Some(percent) => Question::AtLeast { percent },
+            None => Question::Difference,
+        };
+        let usual = match self.within {
+            Some(_) => MOST_ROUNDS_WITHIN,
+            None => MOST_ROUNDS,
+        };
+        let fewest = self.rounds.unwrap_or(FEWEST_ROUNDS);
+        let fewest = fewest.min(self.max_rounds.unwrap_or(u32::MAX));
+        match (self.rounds, self.within) {
+            (Some(_), None) => Limits::fixed(fewest, question),
+            _ => Limits {
+                question,
                 fewest,
-                most: self.max_rounds.unwrap_or(MOST_ROUNDS.max(fewest)),
-                within_percent,
+                most: self.max_rounds.unwrap_or(usual.max(fewest)),
+                within_percent: self.within,
                 time: None,
             },
         }

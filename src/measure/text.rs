@@ -4,7 +4,7 @@ use super::result::Report;
 use crate::line::{Lines, line};
 use crate::measuring::in_groups;
 use corehop_measure::Sample;
-use corehop_measure::rounds::{CONFIDENCE, Verdict};
+use corehop_measure::rounds::{CONFIDENCE, TELLING_PERCENT, Verdict};
 use corehop_support::format::number::{change, counted, grouped};
 
 /// The table.
@@ -63,11 +63,14 @@ pub fn render(report: &Report<'_>) -> Lines {
     let verdict = match comparison.verdict() {
         Verdict::Faster => format!("faster: {}", change(ratio)),
         Verdict::Slower => format!("slower: {}", change(ratio)),
-        Verdict::NoDifference => "no difference: the interval holds 1".into(),
-        Verdict::Inconclusive => format!(
-            "inconclusive: the interval holds 1, and changes of less than {resolution:.0} % would \
-             not show; --within 2 goes on until it is narrow"
-        ),
+        Verdict::NoDifference => {
+            format!("no difference of {TELLING_PERCENT} % or more: the interval holds 1")
+        }
+        Verdict::Inconclusive => {
+            format!(
+                "inconclusive: the interval holds 1, and changes of {TELLING_PERCENT} % or more"
+            )
+        }
     };
     line!(text, "{:<12}{verdict}", "verdict");
     text

@@ -109,14 +109,21 @@ pub struct Arguments {
         hide_short_help = true
     )]
     pub(super) anyway: bool,
-    /// Measure until the confidence interval is within this many percent to either side
+    /// Smallest gain that matters, in percent
     ///
-    /// An interval within a tenth of the change is enough too. This is checked from the fifth round
-    /// on.
-    #[arg(long, visible_alias = "precision", value_name = "PERCENT", default_value_t = 2.0,
+    /// Measuring ends when the server is certainly faster, or certainly not faster by this much. A
+    /// smaller value takes more rounds.
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, help_heading = "Measurement",
+          value_parser = width)]
+    pub(super) smallest_gain: f64,
+    /// Continue after the answer until the confidence interval is within this many percent
+    ///
+    /// An interval within a tenth of the change is enough too. Default: measuring ends with the
+    /// answer.
+    #[arg(long, visible_alias = "precision", value_name = "PERCENT",
           help_heading = "Measurement", value_parser = width)]
-    pub(super) within: f64,
-    /// Maximum number of rounds for the best variant, even if the interval is still wider
+    pub(super) within: Option<f64>,
+    /// Maximum number of rounds, even without an answer
     #[arg(long, value_name = "NUMBER", default_value_t = 20, help_heading = "Measurement",
           hide_short_help = true, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(super) max_rounds: u32,

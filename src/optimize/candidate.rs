@@ -6,6 +6,7 @@
 use super::search::{Found, Predicted};
 use super::system_calls::Posting;
 use corehop_measure::rounds::{Contestant, Measured, Raced};
+use corehop_support::format::number::counted;
 
 /// What may make the server faster.
 pub enum Candidate {
@@ -60,6 +61,24 @@ impl Candidates {
             Candidate::SystemCalls(_) => true,
         };
         (0..self.all.len()).filter(is_worth_it).collect()
+    }
+
+    /// What people are told that these are.
+    pub fn names(&self, which: &[usize]) -> Vec<String> {
+        let splits = which.iter().filter(|&&at| at < self.plans().count());
+        let is_only = splits.count() < 2;
+        let named = which.iter().map(|&at| match &self.all[at] {
+            Candidate::Plan(of) => {
+                let functions = of.plan.functions.len() as u64;
+                let functions = counted(functions, "function", "functions");
+                match is_only {
+                    true => format!("split of {functions}"),
+                    false => format!("split {} of {functions}", at + 1),
+                }
+            }
+            Candidate::SystemCalls(_) => "asynchronous system calls".into(),
+        });
+        named.collect()
     }
 
     /// These, as a contest takes them.

@@ -25,6 +25,9 @@ pub fn render(outcome: &Outcome<'_>) -> Value {
     let tried = candidates.all.iter().enumerate();
     json!({
         "gain": gain.is_some(),
+        "answer": outcome.answer(),
+        "smallest_gain_percent": outcome.arguments.smallest_gain,
+        "measuring_seconds": measured.map(|of| of.seconds),
         "ratio": comparison.map(|of| of.ratio),
         "interval": comparison.map(|of| [of.low, of.high]),
         "confidence": CONFIDENCE,

@@ -11,7 +11,7 @@ use super::search::Here;
 use super::start;
 use crate::carriers::Known;
 use crate::measuring::in_groups;
-use corehop_measure::rounds::{CONFIDENCE, Comparison, Measured, Verdict};
+use corehop_measure::rounds::{Answer, CONFIDENCE, Comparison, Measured, Verdict};
 use corehop_measure::server::tunables_here;
 use corehop_support::format::number::{change, counted};
 use std::path::Path;
@@ -64,12 +64,15 @@ impl Outcome<'_> {
         Some(start::command(best, &self.folder.plan(), moved, server))
     }
 
-    /// Whether there may be a gain larger than what was to be told, all the same.
-    pub fn is_open(&self) -> bool {
-        let within = 1.0 + self.arguments.within / 100.0;
-        let open = |of: &Comparison| of.low <= 1.0 && of.high > within;
-        self.best()
-            .is_some_and(|(_, measured)| open(&measured.comparison))
+    /// What is said to whether the server becomes faster. Where nothing was worth measuring, or
+    /// neither hopped nor posted a call, there is no gain.
+    pub fn answer(&self) -> Answer {
+        let of_rounds = self.best().map(|(_, measured)| measured);
+        match (self.gain(), of_rounds.filter(|of| !of.is_still())) {
+            (Some(_), _) => Answer::Gain,
+            (None, Some(measured)) => measured.rounds.answer(),
+            (None, None) => Answer::NoGain,
+        }
     }
 
     /// The figures by which nothing pays; nothing where something does.

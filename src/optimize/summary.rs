@@ -9,7 +9,7 @@ use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
 use crate::measuring::in_groups;
-use corehop_measure::rounds::{Decision, Measured};
+use corehop_measure::rounds::{Answer, Decision, Measured};
 use corehop_plan::{Mode, PlannedFunction};
 use corehop_support::format::number::{change, counted, grouped};
 
@@ -61,12 +61,12 @@ pub fn tell(outcome: &Outcome<'_>) -> Result<(), Failure> {
     let trace = outcome.trace.display();
     let message = format!("no speedup found: {why}{untried}");
     let failure = Failure::new(Exit::Findings, message);
-    let advice = match outcome.is_open() {
-        true => {
+    let advice = match outcome.answer() {
+        Answer::Open => {
             "results vary too much between rounds: rerun with --trace on an idle machine, or raise \
              --max-rounds"
         }
-        false => "leave the server as it is",
+        Answer::Gain | Answer::NoGain => "leave the server as it is",
     };
     Err(failure.remedy(format!("{advice}; the trace is {trace}{kept}")))
 }
