@@ -12,7 +12,7 @@ SUITE := PYTHONPATH=scripts .venv/bin/python -B -m suite
 
 .PHONY: help demo figures test test-again build-tests lint-python lint-words test-python test-benches test-long qemu guest test-qemu10 \
 	bench-hop bench-record bench-staged bench-accesstest bench-messages bench-servers \
-	bench-utilisation bench-verdicts bench-connections \
+	bench-utilisation bench-verdicts bench-optimize bench-connections \
 	bench-delegation bench-truth bench-replay bench-data-hops bench-search bench-core-model \
 	bench-fleet bench-system bench-syscalls bench-pollute build deb test-deb package sample fuzz \
 	soak test-runtime test-transparent test-upstream test-msrv test-ubsan test-miri test-tsan coverage \
@@ -51,6 +51,7 @@ help:
 	@echo 'make bench-servers  times real servers as they are and with hops, and prints a table'
 	@echo 'make bench-utilisation  times threads that take locks, beside two models, and prints a table'
 	@echo 'make bench-verdicts  what auto says of redis with and without a gain, twenty times each'
+	@echo 'make bench-optimize  how soon corehop optimize answers on eight loads, and how often rightly'
 	@echo 'make bench-data-hops  times redis and mariadbd with 2, 4 and 8 sets or tables beyond an L2, at home by hops'
 	@echo 'make bench-delegation  times memcached with its allocator on another core'
 	@echo 'make bench-syscalls  system calls on another core and in batches: what one costs, and six servers'
@@ -189,6 +190,11 @@ bench-servers:
 
 bench-verdicts: build
 	@cargo bench --locked --bench servers -- --verdicts
+
+# What cannot be installed is left out of the table, which says so.
+bench-optimize: build
+	@scripts/setup.sh bench || [ $$? -eq 7 ]
+	@cargo bench --locked --bench servers -- --optimize
 
 bench-data-hops:
 	@scripts/setup.sh bench || [ $$? -eq 7 ]

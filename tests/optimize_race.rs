@@ -20,9 +20,9 @@ fn rounds_of_the_race_count_for_the_winner_and_the_original_runs_once_in_each() 
     assert_eq!(tried[1]["raced"]["rounds"], 3, "{figures}");
     assert_eq!(figures["best"], 1);
     assert_eq!(figures["chosen_by"], "separated");
-    assert_eq!(figures["original"], serde_json::json!([100.0; 8]));
+    assert_eq!(figures["original"], Value::from(vec![100.0; 8]));
     let patched = [120.0, 121.0, 119.0, 120.0, 121.0, 119.0, 120.0, 121.0];
-    assert_eq!(figures["patched"], serde_json::json!(patched));
+    assert_eq!(figures["patched"], Value::from(patched.to_vec()));
     let calls = std::fs::read_to_string(folder.path().join("calls")).unwrap();
     assert_eq!(calls.lines().count(), 3 * 3 + 5 * 2);
     let told = said(&output);

@@ -14,7 +14,8 @@
 //! starts, `COREHOP_AWAKE=1` keeps the CPUs from halting (awake.rs). `make bench-verdicts` runs it
 //! with `--verdicts`: what `auto` says, twenty times over. `make bench-data-hops` runs it with
 //! `--data-hops`: hops by data (data_hops.rs), and `make bench-delegation` with `--delegation`: an
-//! allocator on another core (delegation.rs).
+//! allocator on another core (delegation.rs). `make bench-optimize` runs it with `--optimize`: how
+//! soon `corehop optimize` answers (optimized.rs).
 
 mod apache;
 mod awake;
@@ -24,6 +25,7 @@ mod dnsmasq;
 mod dokuwiki;
 #[path = "../foretold/mod.rs"]
 mod foretold;
+mod haproxy;
 mod here;
 #[path = "../machine/mod.rs"]
 mod machine;
@@ -31,7 +33,9 @@ mod machine;
 mod mariadb;
 mod measuring;
 mod memcached;
+mod mixed;
 mod nginx;
+mod optimized;
 mod php;
 mod pipeline;
 mod planning;
@@ -71,10 +75,18 @@ const VARIANTS: &[Variant] = &[
 ];
 
 fn main() -> Outcome<()> {
+    if optimized::is_load()? {
+        return Ok(());
+    }
     let is_asked = |option: &str| std::env::args().any(|argument| argument == option);
-    let is_whole = ["--whole", "--verdicts", "--data-hops", "--delegation"]
-        .into_iter()
-        .any(is_asked);
+    let wholes = [
+        "--whole",
+        "--verdicts",
+        "--data-hops",
+        "--delegation",
+        "--optimize",
+    ];
+    let is_whole = wholes.into_iter().any(is_asked);
     let effort = match is_whole {
         true => Effort::whole(VARIANTS),
         false => Effort::tiny(VARIANTS),
@@ -91,6 +103,9 @@ fn main() -> Outcome<()> {
     if is_asked("--delegation") {
         return delegation::measure(&here, is_whole);
     }
+    if is_asked("--optimize") {
+        return optimized::measure(&here, is_whole);
+    }
     let mut table = Table::of(VARIANTS);
     for server in wanted(&here, is_whole)? {
         table.add(match server::missing(&*server, &[server::EMULATOR]) {
@@ -106,6 +121,7 @@ fn main() -> Outcome<()> {
     if !is_whole {
         data_hops::measure(&here, is_whole)?;
         delegation::measure(&here, is_whole)?;
+        optimized::measure(&here, is_whole)?;
     }
     println!("\n{}", here.since());
     let rows = table.end();

@@ -9,8 +9,9 @@
 use crate::Outcome;
 use crate::running::{Place, Running};
 use crate::server::{Answered, Launch, Load, Server};
+use crate::started::PATIENCE;
 use std::io::{BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
@@ -110,7 +111,7 @@ impl Server for Postgres {
         let mut statements = String::new();
         for table in 0..TABLES {
             statements += &format!(
-                "create table t{table} (id int primary key, next int, name text); \
+                "drop table if exists t{table}; create table t{table} (id int primary key, next int, name text); \
                  insert into t{table} select i, (i * 7 + {table}) % 50, 'name ' || i \
                  from generate_series(0, 49) i; create index on t{table} (next); \
                  analyze t{table}; "
@@ -138,13 +139,19 @@ fn joins() -> String {
 
 impl Session {
     fn open(running: &mut Running) -> Outcome<Session> {
-        // It listens before it takes connections.
-        let stderr = running.folder.join("stderr");
+        // It listens before it takes connections, and refuses them meanwhile.
+        let port = running.port;
         running.wait_for("postgres to be ready", || {
-            let said = std::fs::read_to_string(&stderr).ok()?;
-            said.contains("ready to accept connections").then_some(())
-        })?;
-        let mut connection = BufReader::new(running.dial()?);
+            let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
+            Session::greeted(stream).ok()
+        })
+    }
+
+    fn greeted(stream: TcpStream) -> Outcome<Session> {
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let mut connection = BufReader::new(stream);
         let words = b"user\0postgres\0database\0postgres\0\0";
         let length = 8 + words.len() as u32;
         let head = [length.to_be_bytes(), PROTOCOL.to_be_bytes()].concat();

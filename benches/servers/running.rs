@@ -81,7 +81,8 @@ pub enum Way<'a> {
 
 /// A process that runs, and what it was told.
 pub struct Running {
-    child: Child,
+    /// None where someone else has started it.
+    child: Option<Child>,
     pub folder: PathBuf,
     pub port: u16,
     pub is_recorded: bool,
@@ -124,7 +125,7 @@ pub struct Place {
 
 impl Place {
     /// A folder of this name; with the patched copies, if the server needs them.
-    fn make(server: &dyn Server, way: &Way, folder: PathBuf) -> Outcome<Place> {
+    pub fn make(server: &dyn Server, way: &Way, folder: PathBuf) -> Outcome<Place> {
         std::fs::create_dir(&folder)?;
         // A server may give up the rights of who started it.
         std::fs::create_dir(folder.join(ITS_OWN))?;
@@ -203,7 +204,7 @@ impl Running {
             .spawn()
             .map_err(|error| format!("{} cannot be started: {error}", launch.command[0]))?;
         Ok(Running {
-            child,
+            child: Some(child),
             folder,
             port,
             is_recorded: matches!(way, Way::Recorded { .. }),
@@ -211,10 +212,22 @@ impl Running {
         })
     }
 
+    /// A server that `corehop optimize` has started in this folder and will end.
+    #[allow(dead_code)] // Only the bench of servers is a load for it.
+    pub fn at(folder: PathBuf, port: u16) -> Running {
+        Running {
+            child: None,
+            is_recorded: is_recorded(&folder, port),
+            folder,
+            port,
+            is_pinned: false,
+        }
+    }
+
     /// The process that was started.
     #[allow(dead_code)] // Only the bench of connections asks.
     pub fn id(&self) -> u32 {
-        self.child.id()
+        self.child.as_ref().map_or(0, Child::id)
     }
 
     /// Connects as soon as the server listens.
@@ -231,14 +244,14 @@ impl Running {
 
     /// Waits until `found` finds something; not for a server that has ended.
     pub fn wait_for<T>(&mut self, what: &str, found: impl FnMut() -> Option<T>) -> Outcome<T> {
-        let found = started::wait_for(&mut self.child, found)?;
+        let found = started::wait_for(self.child.as_mut(), found)?;
         found.ok_or_else(|| format!("waited in vain for {what}: {}", self.last_words()).into())
     }
 
     /// Waits until the process ends by itself.
     pub fn wait_to_end(&mut self, deadline: Instant) -> Outcome<()> {
         while Instant::now() < deadline {
-            if self.child.try_wait()?.is_some() {
+            if self.child().try_wait()?.is_some() {
                 return Ok(());
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -283,27 +296,49 @@ impl Running {
         lines[lines.len().saturating_sub(3)..].join("; ")
     }
 
-    /// Ends the server.
+    fn child(&mut self) -> &mut Child {
+        self.child.as_mut().expect("it was started here")
+    }
+
+    /// Ends the server, which was started here.
     pub fn end(&mut self) -> Outcome<ExitStatus> {
         let deadline = Instant::now() + LAST_WORDS;
-        if self.child.try_wait()?.is_none() {
-            started::terminate(&self.child);
+        let child = self.child();
+        if child.try_wait()?.is_none() {
+            started::terminate(child);
         }
         while Instant::now() < deadline {
-            if let Some(status) = self.child.try_wait()? {
+            if let Some(status) = child.try_wait()? {
                 return Ok(status);
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        self.child.kill()?;
-        Ok(self.child.wait()?)
+        child.kill()?;
+        Ok(child.wait()?)
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.end();
+        if self.child.is_some() {
+            let _ = self.end();
+        }
     }
+}
+
+/// Whether the server of this folder or port runs under the recorder's emulator.
+fn is_recorded(folder: &Path, port: u16) -> bool {
+    let (folder, port) = (folder.display().to_string(), port.to_string());
+    let is_it = |words: Vec<String>| {
+        let is_emulator = words
+            .first()
+            .is_some_and(|word| word.contains("qemu-x86_64"));
+        let names_it = |word: &String| word.contains(&folder) || word.contains(&port);
+        is_emulator && words.iter().skip(1).any(names_it)
+    };
+    let processes = procfs::process::all_processes().into_iter().flatten();
+    let words = processes.filter_map(|process| process.ok()?.cmdline().ok());
+    words.into_iter().any(is_it)
 }
 
 /// What stands before a command that refuses to run as root: a namespace in which this user has

@@ -55,7 +55,7 @@ impl Tables {
 
     fn statements(&self) -> Outcome<String> {
         let mut random = ChaCha8Rng::seed_from_u64(1);
-        let mut statements = "create database tables;\nuse tables;\n".to_owned();
+        let mut statements = "create or replace database tables;\nuse tables;\n".to_owned();
         for table in 0..self.tables {
             writeln!(
                 statements,

@@ -8,14 +8,20 @@ use std::time::{Duration, Instant};
 /// For a program to start, be filled, or answer; under QEMU, too.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Waits until `found` finds something. It finds nothing in a program that has ended, nor in one
-/// that takes longer than [`PATIENCE`].
-pub fn wait_for<T>(
-    child: &mut Child,
+/// Waits until `found` finds something. It finds nothing in a program that has ended, as far as it
+/// was started here, nor in one that takes longer than [`PATIENCE`].
+pub fn wait_for<'a, T>(
+    child: impl Into<Option<&'a mut Child>>,
     mut found: impl FnMut() -> Option<T>,
 ) -> io::Result<Option<T>> {
     let deadline = Instant::now() + PATIENCE;
-    while Instant::now() < deadline && child.try_wait()?.is_none() {
+    let mut child = child.into();
+    while Instant::now() < deadline {
+        if let Some(child) = &mut child
+            && child.try_wait()?.is_some()
+        {
+            break;
+        }
         let found = found();
         if found.is_some() {
             return Ok(found);

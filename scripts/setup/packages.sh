@@ -105,6 +105,7 @@ missing_for_bench() {
     lacks_postgres && postgres_package
     lacks /usr/bin/memcached && echo memcached
     lacks /usr/sbin/nginx && echo nginx-light
+    lacks /usr/sbin/haproxy && echo haproxy
     lacks /usr/sbin/named && echo bind9
     lacks taskset && echo util-linux
     lacks /usr/bin/bzip2 && echo bzip2
@@ -247,7 +248,7 @@ release_daemons() {
 keep_daemons_off() {
     for package in "$@"; do
         case $package in
-            redis-server | memcached) unit=$package ;;
+            redis-server | memcached | haproxy) unit=$package ;;
             nginx-light) unit=nginx ;;
             libapache2-mod-* | dokuwiki) unit=apache2 ;;
             postgresql*) unit=postgresql ;;
