@@ -68,6 +68,9 @@ fn files<'f>(functions: impl Iterator<Item = &'f PlannedFunction>) -> Vec<BuiltF
     files
 }
 
+/// Whether a function of A and one of B are the same.
+type Rule<'a> = &'a dyn Fn(&PlannedFunction, &PlannedFunction) -> bool;
+
 /// By function of A, that of B.
 fn pairs(a: &[PlannedFunction], b: &[Option<PlannedFunction>]) -> Vec<Option<usize>> {
     let b: Vec<&PlannedFunction> = b.iter().flatten().collect();
@@ -90,7 +93,7 @@ fn pairs(a: &[PlannedFunction], b: &[Option<PlannedFunction>]) -> Vec<Option<usi
     };
     let is_same =
         |a: &PlannedFunction, b: &PlannedFunction| is_one_build(a, b) || is_one_function(a, b);
-    let rules: [&dyn Fn(&PlannedFunction, &PlannedFunction) -> bool; 3] = [
+    let rules: [Rule<'_>; 3] = [
         &|a, b| is_same(a, b) && (a.to, a.mode) == (b.to, b.mode),
         &|a, b| is_same(a, b) && call(a.to) == call(b.to),
         &is_same,

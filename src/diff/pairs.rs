@@ -20,6 +20,9 @@ impl<'a> BuiltFile<'a> {
     }
 }
 
+/// Whether a file of A and one of B are the same.
+type Rule<'a> = &'a dyn Fn(&BuiltFile<'_>, &BuiltFile<'_>) -> bool;
+
 /// By file of A, that of B; each is taken once.
 pub fn paired(a: &[BuiltFile<'_>], b: &[BuiltFile<'_>]) -> Vec<Option<usize>> {
     let by_path = |a: &BuiltFile<'_>, b: &BuiltFile<'_>| a.path == b.path;
@@ -32,8 +35,7 @@ pub fn paired(a: &[BuiltFile<'_>], b: &[BuiltFile<'_>]) -> Vec<Option<usize>> {
     };
     let mut pairs = vec![None; a.len()];
     let mut is_taken = vec![false; b.len()];
-    let rules: [&dyn Fn(&BuiltFile<'_>, &BuiltFile<'_>) -> bool; 3] =
-        [&by_path, &by_build, &by_name];
+    let rules: [Rule<'_>; 3] = [&by_path, &by_build, &by_name];
     for matches in rules {
         for (of_a, pair) in a.iter().zip(&mut pairs) {
             if pair.is_some() {

@@ -19,6 +19,7 @@ use corehop_traces::FunctionId;
 /// All tables, with an empty line between them.
 pub fn render(explained: &Explanation<'_>, top: usize) -> Lines {
     let mut text = Lines::new();
+    counted(&mut text, explained);
     totals(&mut text, explained);
     by_argument::add(&mut text, &explained.split, explained.trace);
     modes::table(&mut text, explained);
@@ -36,14 +37,14 @@ fn per_request(count: u64, replay: &Replay) -> f64 {
     count as f64 / replay.requests.max(1) as f64
 }
 
-fn totals(text: &mut Lines, explained: &Explanation<'_>) {
-    let ((before, _), (after, _)) = (&explained.before, &explained.after);
+/// What was replayed.
+fn counted(text: &mut Lines, explained: &Explanation<'_>) {
     line!(
         text,
         "{}, machine {}: {} requests counted after {} to warm up",
         explained.trace_name,
         explained.machine.name,
-        count(after.requests),
+        count(explained.after.0.requests),
         count(explained.warm_up as u64)
     );
     if explained.left_out() > 0 {
@@ -65,6 +66,10 @@ fn totals(text: &mut Lines, explained: &Explanation<'_>) {
         );
         line!(text);
     }
+}
+
+fn totals(text: &mut Lines, explained: &Explanation<'_>) {
+    let ((before, _), (after, _)) = (&explained.before, &explained.after);
     let cores = format!("{} cores", explained.plan.cores);
     line!(
         text,

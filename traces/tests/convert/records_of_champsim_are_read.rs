@@ -416,7 +416,7 @@ proptest! {
             prop_assert_eq!(kept, data);
         }
         let cut = &bytes[..bytes.len() - cut];
-        let is_whole = cut.len() % 64 == 0;
+        let is_whole = cut.len().is_multiple_of(64);
         let outcome = import(cut, &options);
         prop_assert!(is_whole || outcome.is_err());
     }
