@@ -5,6 +5,8 @@
 //! common is kept once, in `definitions.json`; a schema that is printed has a copy of what it
 //! refers to, so that it needs no other file.
 
+mod keys;
+
 use crate::console;
 use crate::failure::Failure;
 use crate::line::{Lines, line};
@@ -12,17 +14,21 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde_json::{Map, Value};
 
-/// Print the JSON Schema of a command's JSON, or list the schemas
+/// Print the JSON Schema of a command's JSON, or its keys, or list the schemas
 ///
 /// The schemas use draft 2020-12. A command with several kinds of output has a schema for each.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop schema
+         corehop schema partition --keys
          corehop schema partition > partition.schema.json")]
 pub struct Arguments {
     /// Schema to print; default: list all
     #[arg(value_parser = PossibleValuesParser::new(NAMED.map(|(name, _)| name)))]
     name: Option<String>,
+    /// List the schema's keys with their types and meanings, to read
+    #[arg(long, requires = "name")]
+    keys: bool,
 }
 
 /// The schemas' texts by name, each in the file of that name.
@@ -65,6 +71,7 @@ pub const DEFINITIONS: &str = include_str!("../configs/schemas/definitions.json"
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     console::print(&match &arguments.name {
+        Some(name) if arguments.keys => keys(&NAMED, &[DEFINITIONS], name),
         Some(name) => printed(&NAMED, &[DEFINITIONS], name),
         None => listed(&NAMED),
     })
@@ -83,9 +90,19 @@ pub fn listed(named: &[(&str, &str)]) -> Lines {
 
 /// One of these schemas, with the definitions that it refers to.
 pub fn printed(named: &[(&str, &str)], definitions: &[&str], name: &str) -> Lines {
-    let text = named.iter().find(|(known, _)| *known == name);
-    let schema = whole(object(text.map_or("{}", |(_, text)| text)), definitions);
+    let schema = found(named, definitions, name);
     Lines::of_text(&format!("{:#}", Value::Object(schema)))
+}
+
+/// The keys of one of these schemas, to read.
+pub fn keys(named: &[(&str, &str)], definitions: &[&str], name: &str) -> Lines {
+    keys::of(&found(named, definitions, name))
+}
+
+/// The schema of this name, whole.
+fn found(named: &[(&str, &str)], definitions: &[&str], name: &str) -> Map<String, Value> {
+    let text = named.iter().find(|(known, _)| *known == name);
+    whole(object(text.map_or("{}", |(_, text)| text)), definitions)
 }
 
 /// A file of the folder. The tests read each, so none is broken.

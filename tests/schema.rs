@@ -3,7 +3,6 @@
 use crate::conforming;
 use crate::schemas;
 use serde_json::Value;
-use std::path::Path;
 use std::process::{Command, Output};
 
 fn corehop(arguments: &[&str]) -> Output {
@@ -48,11 +47,21 @@ fn every_object_is_closed_and_every_key_has_a_description() {
 }
 
 #[test]
-fn every_key_is_told_of_in_the_documentation() {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
-    let folders = ["guide", "reference"].map(|folder| docs.join(folder));
-    let missing = schemas::keys_without_a_page(&all(), &folders);
-    assert!(missing.is_empty(), "docs/ does not tell of {missing:?}");
+fn every_key_is_listed_with_its_meaning() {
+    let missing = schemas::keys_not_listed(env!("CARGO_BIN_EXE_corehop"), &all());
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
+fn keys_are_listed_by_where_they_stand() {
+    let output = corehop(&["schema", "doctor", "--keys"]);
+    insta::assert_snapshot!(String::from_utf8(output.stdout).unwrap());
+}
+
+#[test]
+fn keys_without_a_name_are_a_usage_error() {
+    let output = corehop(&["schema", "--keys"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
 }
 
 #[test]

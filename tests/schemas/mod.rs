@@ -1,9 +1,7 @@
-//! All schemas of a program, their keys, and which of these no page names.
+//! All schemas of a program, their keys, and which of these it does not list.
 
 use crate::conforming::schema;
 use serde_json::Value;
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The schemas by name, as `PROGRAM schema` lists them.
@@ -60,36 +58,28 @@ pub fn faults(part: &Value, place: &str) -> Vec<String> {
     wrong
 }
 
-/// The pages in a folder.
-fn pages(folder: &Path) -> Vec<PathBuf> {
-    let files = std::fs::read_dir(folder).unwrap();
-    let files = files.map(|file| file.unwrap().path());
-    files
-        .filter(|file| file.extension().is_some_and(|suffix| suffix == "md"))
-        .collect()
-}
-
-/// The keys of schemas that no page in these folders has in code.
-pub fn keys_without_a_page(all: &[(String, Value)], folders: &[PathBuf]) -> Vec<String> {
-    let mut keys = BTreeSet::new();
-    for (_, schema) in all {
-        walk(schema, "", &mut |part, place| {
-            if place.ends_with("/properties") {
-                keys.extend(part.as_object().unwrap().keys().cloned());
+/// The keys that `PROGRAM schema NAME --keys` does not list with their meanings.
+pub fn keys_not_listed(program: &str, all: &[(String, Value)]) -> Vec<String> {
+    let mut missing = Vec::new();
+    for (name, schema) in all {
+        let output = Command::new(program)
+            .args(["schema", name, "--keys"])
+            .output();
+        let listed = String::from_utf8(output.unwrap().stdout).unwrap();
+        let listed: Vec<&str> = listed.lines().map(str::trim_start).collect();
+        walk(schema, name, &mut |part, place| {
+            if !place.ends_with("/properties") {
+                return;
+            }
+            for (key, value) in part.as_object().unwrap() {
+                let meaning = value["description"].as_str().unwrap_or_default();
+                let key = format!("{key} ");
+                let is_listed = |line: &&&str| line.starts_with(&key) && line.ends_with(meaning);
+                if !listed.iter().any(|line| is_listed(&line)) {
+                    missing.push(format!("{place}/{key}"));
+                }
             }
         });
     }
-    let pages = folders.iter().flat_map(|folder| pages(folder));
-    let text: String = pages
-        .map(|page| std::fs::read_to_string(page).unwrap())
-        .collect();
-    let quoted = regex::Regex::new("`[^`\n]+`").unwrap();
-    let words = quoted.find_iter(&text).flat_map(|words| {
-        let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-        words.as_str().split(move |letter| !is_part(letter))
-    });
-    let told: BTreeSet<&str> = words.collect();
-    keys.into_iter()
-        .filter(|key| !told.contains(&**key))
-        .collect()
+    missing
 }

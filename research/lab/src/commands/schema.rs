@@ -4,9 +4,9 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use corehop::console;
 use corehop::failure::Failure;
-use corehop::schema::{DEFINITIONS, listed, printed};
+use corehop::schema::{DEFINITIONS, keys, listed, printed};
 
-/// Print the JSON Schema of a command's JSON, or list the schemas
+/// Print the JSON Schema of a command's JSON, or its keys, or list the schemas
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop-lab schema
@@ -15,6 +15,9 @@ pub struct Arguments {
     /// Schema to print; default: list all
     #[arg(value_parser = PossibleValuesParser::new(NAMED.map(|(name, _)| name)))]
     name: Option<String>,
+    /// List the schema\'s keys with their types and meanings, to read
+    #[arg(long, requires = "name")]
+    keys: bool,
 }
 
 /// What several schemas of experiments refer to.
@@ -39,6 +42,7 @@ const NAMED: [(&str, &str); 4] = [
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     console::print(&match &arguments.name {
+        Some(name) if arguments.keys => keys(&NAMED, &[DEFINITIONS, OWN], name),
         Some(name) => printed(&NAMED, &[DEFINITIONS, OWN], name),
         None => listed(&NAMED),
     })
