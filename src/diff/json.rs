@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// One object, with at most `top` functions in each list of a trace's functions.
 pub fn render(compared: &Compared<'_>, top: usize) -> Value {
     let changes = &compared.changes;
-    let [a, b] = compared.files;
+    let [a, b] = compared.files.map(|file| file.display().to_string());
     json!({
         "kind": compared.kind,
         "a": a,

@@ -35,7 +35,7 @@ struct Output {
     read: fn(&str, &Path) -> Result<Side, Failure>,
 }
 
-const OUTPUTS: [Output; 7] = [
+const OUTPUTS: [Output; 8] = [
     Output {
         kind: Kind {
             word: "optimize",
@@ -59,6 +59,14 @@ const OUTPUTS: [Output; 7] = [
         },
         is_it: |keys| keys.strategy && keys.splits_evaluated,
         read: side::<predicted::Partitioned>,
+    },
+    Output {
+        kind: Kind {
+            word: "partition-sweep",
+            phrase: "a result of `corehop partition --sweep`",
+        },
+        is_it: |keys| keys.rows && keys.objective,
+        read: side::<predicted::Swept>,
     },
     Output {
         kind: Kind {
@@ -106,6 +114,8 @@ struct Keys {
     #[serde(deserialize_with = "is_there")]
     movers: bool,
     #[serde(deserialize_with = "is_there")]
+    objective: bool,
+    #[serde(deserialize_with = "is_there")]
     objects: bool,
     #[serde(deserialize_with = "is_there")]
     pictured: bool,
@@ -117,6 +127,8 @@ struct Keys {
     resolution_percent: bool,
     #[serde(deserialize_with = "is_there")]
     rounds: bool,
+    #[serde(deserialize_with = "is_there")]
+    rows: bool,
     #[serde(deserialize_with = "is_there")]
     splits_evaluated: bool,
     #[serde(deserialize_with = "is_there")]

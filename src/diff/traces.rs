@@ -75,8 +75,10 @@ pub fn compare(arguments: &Arguments, files: [&Path; 2]) -> Result<([Side; 2], T
     let requests = replays.each_ref().map(|of| of.replay.requests);
     let is_per_request = requests.iter().all(|&requests| requests > 0);
     let per = requests.map(|requests| if is_per_request { requests } else { 1 });
-    let mut said: Vec<String> = traces.iter().flat_map(remarks).collect();
-    said.dedup();
+    let mut said = remarks(&traces[0]);
+    let of_b = remarks(&traces[1]);
+    let more: Vec<String> = of_b.into_iter().filter(|of| !said.contains(of)).collect();
+    said.extend(more);
     let modules = paired(&built(&traces[0]), &built(&traces[1]));
     let compared = Traces {
         machine: machine.name.clone(),

@@ -182,6 +182,18 @@ fn what_commands_print_of_a_trace_is_known_by_its_keys() {
             &["report", "split.toml", "-o", "page.html", "--force"],
         ),
         (
+            "partition-sweep",
+            &[
+                "partition",
+                "bank.trace",
+                "--cores",
+                "2",
+                "--sweep",
+                "--requests",
+                "2",
+            ],
+        ),
+        (
             "partition",
             &["partition", "bank.trace", "--cores", "2", "--requests", "2"],
         ),
@@ -203,6 +215,50 @@ fn what_commands_print_of_a_trace_is_known_by_its_keys() {
         );
         assert_same(path, &["b.json", "b.json"]);
     }
+}
+
+/// What a replay counted, of which the L2 missed so many.
+fn counters(l2: u64) -> Value {
+    let kind = json!({
+        "accesses": 9, "hits": 0, "misses": 9, "cold": 9, "capacity": 0, "coherence": 0,
+        "inclusion": 0,
+    });
+    let level = |misses: u64| {
+        json!({
+            "accesses": 90, "hits": 90 - misses, "misses": misses, "fetch_misses": misses,
+            "data_misses": 0, "coherence_misses": 0, "fetch": kind, "load": kind, "store": kind,
+        })
+    };
+    json!({
+        "l1i": level(20), "l1d": level(20), "l2": level(l2), "l3": level(1), "transfers": 0,
+        "hit_modified": 0, "invalidated_lines": 0, "cycles": 1000,
+    })
+}
+
+#[test]
+fn plans_that_go_by_an_argument_are_compared_with_their_misses() {
+    let result = |after: u32, l2: u64| {
+        json!({
+            "machine": "tiny", "trace": "t", "cores": 2, "seed": 1, "objective": "l2",
+            "candidates": 3, "replays": 9, "verdict": "good", "hops_per_request": 2.0,
+            "searched": {"requests": 10, "baseline": counters(40), "split": counters(l2)},
+            "held_out": {"requests": 10, "baseline": counters(50), "split": counters(l2)},
+            "break_even_hop_cycles": null, "name": "find", "calls": 7, "known": 7, "objects": 2,
+            "after": after, "request": null, "carriers": [],
+            "plan": [{
+                "module": "/usr/bin/server", "build_id": "0a1b", "offset": 64, "symbol": "find",
+                "by": "argument 1", "after": after, "mode": "enter",
+            }],
+        })
+    };
+    let folder = folder("partition-by-argument", &result(3, 10), &result(4, 25));
+    let told = differing_json(folder.path(), &WORDS);
+    assert_eq!(told["kind"], "partition-by-argument");
+    let keys = json!([{"name": "after", "a": "3", "b": "4"}]);
+    assert_eq!(told["migrations"]["changed"][0]["keys"], keys);
+    let ratio = figure(&told, "held out: L2 misses ratio");
+    assert_eq!(ratio, [json!(0.2), json!(0.5)]);
+    assert_same(folder.path(), &["a.json", "a.json"]);
 }
 
 #[test]

@@ -126,6 +126,50 @@ impl Headline for Partitioned {
     }
 }
 
+/// Of `corehop partition --sweep --json`.
+#[derive(Deserialize)]
+pub struct Swept {
+    trace: String,
+    objective: String,
+    rows: Vec<Row>,
+}
+
+/// One search of a sweep.
+#[derive(Deserialize)]
+struct Row {
+    machine: String,
+    cores: u32,
+    requests: u64,
+    baseline: Counters,
+    split: Counters,
+    hops: u64,
+    ratio: Option<f64>,
+}
+
+impl Headline for Swept {
+    fn side(self) -> Side {
+        let mut side = Side::default();
+        side.set("trace", self.trace);
+        side.set("objective", self.objective);
+        for row in self.rows {
+            let name = match row.cores {
+                1 => format!("{}, 1 core", row.machine),
+                cores => format!("{}, {cores} cores", row.machine),
+            };
+            let requests = row.requests.max(1) as f64;
+            side.count(format!("{name}: ratio"), row.ratio, 3);
+            for (what, total) in [
+                ("L2 misses, one core", row.baseline.l2.misses),
+                ("L2 misses, split", row.split.l2.misses),
+                ("hops", row.hops),
+            ] {
+                side.count(format!("{name}: {what}"), total as f64 / requests, 2);
+            }
+        }
+        side
+    }
+}
+
 /// Of `corehop partition --by-argument --json`.
 #[derive(Deserialize)]
 pub struct ByArgument {
