@@ -14,6 +14,7 @@ use crate::requests::{RequestList, request_list};
 use clap::{Args, ValueEnum};
 use corehop_partitioner::progress;
 use corehop_support::atomic_file::{Output, PRIVATE};
+use corehop_traces::convert::drmemtrace::Branches;
 use corehop_traces::convert::{drmemtrace, lackey};
 use corehop_traces::{Chosen, Execution, RequestId, Trace, WriterOptions, copy_chosen};
 use std::io::{self, BufWriter, Write};
@@ -160,13 +161,29 @@ fn export(
                 .map_err(failed)
         }),
         Format::Drmemtrace | Format::Corehop => {
-            let mut exporter = drmemtrace::Exporter::begin(trace, out).map_err(failed)?;
+            let branches = branches(trace)?;
+            let exporter = drmemtrace::Exporter::begin(trace, branches, out);
+            let mut exporter = exporter.map_err(failed)?;
             each(arguments, trace, requests, |execution| {
                 exporter.execution(execution).map_err(failed)
             })?;
             exporter.finish().map_err(failed)
         }
     }
+}
+
+/// The branches of a trace, which are known only once all of it has been seen.
+fn branches(trace: &Trace) -> Result<Branches, Failure> {
+    let stage = ("code blocks looked at", trace.executions_read(None));
+    progress::stage(&Bar::new(), stage, |tell| {
+        let mut branches = Branches::default();
+        let mut executions = trace.executions().telling(tell);
+        while let Some(execution) = executions.next()? {
+            branches.see(trace, &execution);
+            interrupt::heed(UNDONE)?;
+        }
+        Ok(branches)
+    })
 }
 
 fn each(

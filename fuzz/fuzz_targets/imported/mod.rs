@@ -27,8 +27,14 @@ pub fn as_text(trace: &Trace) -> Vec<u8> {
 }
 
 pub fn as_records(trace: &Trace) -> Vec<u8> {
+    let mut branches = drmemtrace::Branches::default();
+    let mut executions = trace.executions();
+    while let Some(execution) = executions.next().expect("a sound trace") {
+        branches.see(trace, &execution);
+    }
     let mut records = Vec::new();
-    let mut exporter = drmemtrace::Exporter::begin(trace, &mut records).expect("memory");
+    let exporter = drmemtrace::Exporter::begin(trace, branches, &mut records);
+    let mut exporter = exporter.expect("memory");
     let mut executions = trace.executions();
     while let Some(execution) = executions.next().expect("a sound trace") {
         exporter.execution(&execution).expect("memory");

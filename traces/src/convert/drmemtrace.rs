@@ -5,11 +5,13 @@
 //! numbers are those of drmemtrace's `trace_type_t`, `trace_marker_type_t` and
 //! `offline_file_type_t`. Raw traces that were not converted yet are not read.
 
+mod branches;
 mod export;
 mod folder;
 mod frames;
 mod import;
 mod input;
+mod instructions;
 mod left_out;
 mod order;
 mod pages;
@@ -19,6 +21,7 @@ mod record;
 mod sizes;
 mod threads;
 
+pub use branches::Branches;
 pub use export::Exporter;
 pub use import::{import, import_path};
 pub(in crate::convert) use program::unknown_build;

@@ -1,5 +1,7 @@
 //! Traces of other tools, in and out.
 
+mod exported;
+mod exported_records_keep_dynamorios_rules;
 mod folders_of_dynamorio_are_read;
 mod packed_records;
 mod random_records_are_read_or_refused;

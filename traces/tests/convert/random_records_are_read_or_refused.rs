@@ -1,6 +1,7 @@
 //! Random records of the types that drmemtrace has, packed and with a byte changed: a sound trace
 //! that goes out and comes in again as the same records, or a refusal, never a panic.
 
+use super::exported::as_records;
 use super::packed_records::{Record, bytes, gzip, lz4, snappy};
 use corehop_traces::convert::{Options, drmemtrace};
 use corehop_traces::{Header, Trace, Writer, WriterOptions, check};
@@ -79,14 +80,7 @@ fn again(bytes: &[u8]) -> Option<Vec<u8>> {
     drmemtrace::import(bytes, "random", writer, &Options::default()).ok()?;
     assert!(check(&path).unwrap().sound());
     let trace = Trace::open(&path).unwrap();
-    let mut records = Vec::new();
-    let mut exporter = drmemtrace::Exporter::begin(&trace, &mut records).unwrap();
-    let mut executions = trace.executions();
-    while let Some(execution) = executions.next().unwrap() {
-        exporter.execution(&execution).unwrap();
-    }
-    exporter.finish().unwrap();
-    Some(records)
+    Some(as_records(&trace))
 }
 
 proptest! {

@@ -1,5 +1,6 @@
 //! Random traces of several threads, out and in again: what a format can tell comes back equal.
 
+use super::exported::as_records;
 use crate::convert::streams::{
     code_blocks, fit, mappings, pages, steps, write_machine, write_processes,
 };
@@ -21,17 +22,6 @@ fn as_text(trace: &Trace) -> Vec<u8> {
         }
     }
     text
-}
-
-fn as_records(trace: &Trace) -> Vec<u8> {
-    let mut records = Vec::new();
-    let mut exporter = drmemtrace::Exporter::begin(trace, &mut records).unwrap();
-    let mut executions = trace.executions();
-    while let Some(execution) = executions.next().unwrap() {
-        exporter.execution(&execution).unwrap();
-    }
-    exporter.finish().unwrap();
-    records
 }
 
 /// A load or store: operating system's thread, request, instruction, kind, size and address. Of

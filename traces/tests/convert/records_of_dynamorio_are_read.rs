@@ -1,6 +1,7 @@
 //! drmemtrace's records, written by hand as its header files describe them: what is kept, what is
 //! left out, and what is refused with its place.
 
+use super::exported::as_records;
 use super::packed_records::{Record, bytes};
 use corehop_traces::convert::{Imported, Options, drmemtrace};
 use corehop_traces::{Header, Index, Kind, Trace, Writer, WriterOptions, physical_address};
@@ -483,13 +484,7 @@ fn markers_of_cpus_say_where_threads_go_on() {
         ));
     }
     assert_eq!(found, [(7, Some(2)), (7, Some(0)), (8, None), (7, Some(0))]);
-    let mut again = Vec::new();
-    let mut exporter = drmemtrace::Exporter::begin(&trace, &mut again).unwrap();
-    let mut executions = trace.executions();
-    while let Some(execution) = executions.next().unwrap() {
-        exporter.execution(&execution).unwrap();
-    }
-    exporter.finish().unwrap();
+    let again = as_records(&trace);
     let said = again
         .chunks_exact(12)
         .filter(|record| record[..4] == [28, 0, 3, 0]);

@@ -1,10 +1,14 @@
 //! Writes a trace as drmemtrace's records, in the order of a replay.
 //!
 //! Every instruction of an execution is a record, and its loads and stores follow it. A trace keeps
-//! no opcodes, so all are of the kind that is no branch, and there are no encodings. Threads are
-//! told apart by their records, in one file, because files for each thread would lose the order.
-//! Times are not kept either: a timestamp counts how often the thread has changed.
+//! no opcodes, so what is a branch follows from where threads go on ([`Branches`]), and there are no
+//! encodings. Threads are told apart by their records, in one file, because files for each thread
+//! would lose the order. Times are not kept either: a timestamp counts how often the thread has
+//! changed. drmemtrace promises that no timestamp stands between a branch and what it leads to, so
+//! there is none where a thread goes on behind a branch.
 
+use super::branches::Branches;
+use super::instructions::{Located, located};
 use super::pages::Pages;
 use super::record::{Record, SYSTEM_CALL_FUNCTIONS, file_type, kind, marker};
 use crate::{Execution, Kind, RequestId, ThreadId, Trace};
@@ -22,12 +26,24 @@ struct Known {
     thread: u64,
     /// The request that it serves.
     request: Option<RequestId>,
+    /// What it has executed last.
+    last: Option<Last>,
+}
+
+/// The execution of a thread before the one at hand.
+#[derive(Clone, Copy)]
+struct Last {
+    number: u64,
+    /// Where the instruction behind its last one is.
+    end: u64,
+    is_branch: bool,
 }
 
 /// Writes one trace, execution by execution.
 pub struct Exporter<'t, W: Write> {
     trace: &'t Trace,
     out: W,
+    branches: Branches,
     known: HashMap<ThreadId, Known>,
     /// Threads in the order of their first execution.
     order: Vec<ThreadId>,
@@ -35,28 +51,39 @@ pub struct Exporter<'t, W: Write> {
     /// That which was told last.
     cpu: Option<u16>,
     switches: u64,
+    /// Gaps that the choice of executions has left.
+    gaps: u64,
     pages: Pages,
 }
 
 impl<'t, W: Write> Exporter<'t, W> {
-    /// Writes what comes before the first thread.
+    /// Writes what comes before the first thread; `branches` have seen the whole trace, whichever
+    /// executions are written.
     ///
     /// # Errors
     /// What `out` says.
-    pub fn begin(trace: &'t Trace, out: W) -> io::Result<Self> {
+    pub fn begin(trace: &'t Trace, mut branches: Branches, out: W) -> io::Result<Self> {
+        branches.settle(trace);
         let mut exporter = Exporter {
             trace,
             out,
+            branches,
             known: HashMap::new(),
             order: Vec::new(),
             current: None,
             cpu: None,
             switches: 0,
+            gaps: 0,
             pages: Pages::default(),
         };
         exporter.put(kind::HEADER, 0, VERSION)?;
         exporter.put(kind::MARKER, marker::VERSION, VERSION)?;
-        exporter.put(kind::MARKER, marker::FILE_TYPE, file_type::X86_64)?;
+        let mut threads = (0..trace.threads().len()).map(ThreadId::from_index);
+        let mut bits = file_type::X86_64;
+        if threads.any(|thread| !trace.system_calls(thread).is_empty()) {
+            bits |= file_type::SYSTEM_CALLS;
+        }
+        exporter.put(kind::MARKER, marker::FILE_TYPE, bits)?;
         Ok(exporter)
     }
 
@@ -69,24 +96,24 @@ impl<'t, W: Write> Exporter<'t, W> {
         self.switch_to(execution.thread, cpu)?;
         self.mark(execution)?;
         let block = &self.trace.code_blocks()[execution.code_block as usize];
-        let all = execution.accesses.iter();
-        let fetches = all.clone().filter(|access| access.kind == Kind::Fetch);
-        let data = all.filter(|access| access.kind != Kind::Fetch);
-        let (mut fetches, mut data) = (fetches.peekable(), data.peekable());
-        // Of several processes, addresses have the number of their memory, those of code too.
-        let mut located = 0;
-        for instruction in &block.instructions {
-            let address = block.start + u64::from(instruction.offset);
-            while let Some(fetch) = fetches.next_if(|fetch| fetch.pc <= address) {
-                located = fetch.address.wrapping_sub(fetch.pc);
+        let data = execution.accesses.iter();
+        let mut data = data.filter(|access| access.kind != Kind::Fetch).peekable();
+        let mut before = None;
+        for instruction in located(block, execution) {
+            let Located {
+                pc,
+                address,
+                size_bytes,
+            } = instruction;
+            if before.is_none() {
+                self.tell_gap(execution, address)?;
             }
-            let size = instruction.size_bytes.into();
-            let located = address.wrapping_add(located);
-            self.place(execution, located)?;
-            let last = u64::from(instruction.size_bytes) - 1;
-            self.place(execution, located.wrapping_add(last))?;
-            self.put(kind::INSTRUCTION, size, located)?;
-            while let Some(access) = data.next_if(|access| access.pc == address) {
+            self.place(execution, address)?;
+            let last = u64::from(size_bytes) - 1;
+            self.place(execution, address.wrapping_add(last))?;
+            let kind = self.branches.kind(address);
+            self.put(kind, size_bytes.into(), address)?;
+            while let Some(access) = data.next_if(|access| access.pc == pc) {
                 let kind = match access.kind {
                     Kind::Store => kind::WRITE,
                     _ => kind::READ,
@@ -94,8 +121,29 @@ impl<'t, W: Write> Exporter<'t, W> {
                 self.place(execution, access.address)?;
                 self.put(kind, access.size_bytes, access.address)?;
             }
+            before = Some(Last {
+                number: execution.number,
+                end: instruction.end(),
+                is_branch: kind != kind::INSTRUCTION,
+            });
+        }
+        if let Some(known) = self.known.get_mut(&execution.thread) {
+            known.last = before.or(known.last);
         }
         self.system_calls(execution)
+    }
+
+    /// Begins another window where executions of the thread were left out, and it goes on elsewhere.
+    fn tell_gap(&mut self, execution: &Execution<'_>, address: u64) -> io::Result<()> {
+        let known = self.known.get(&execution.thread);
+        let Some(last) = known.and_then(|known| known.last) else {
+            return Ok(());
+        };
+        if last.number + 1 == execution.number || last.end == address {
+            return Ok(());
+        }
+        self.gaps += 1;
+        self.put(kind::MARKER, marker::WINDOW, self.gaps)
     }
 
     /// Says where in physical memory the page of an address is, unless that was said before.
@@ -152,19 +200,21 @@ impl<'t, W: Write> Exporter<'t, W> {
                 false => self.tell_cpu(cpu),
             };
         }
-        let first = self.known.is_empty();
+        let is_new = !self.known.contains_key(&thread);
         let known = match self.known.get(&thread) {
             Some(known) => *known,
             None => self.introduce(thread),
         };
         self.put(kind::THREAD, 0, known.thread)?;
         self.put(kind::PROCESS, 0, known.process)?;
-        if first {
+        if is_new {
             self.put(kind::MARKER, marker::LINE_BYTES, 64)?;
             self.put(kind::MARKER, marker::PAGE_BYTES, 4096)?;
         }
         self.switches += 1;
-        self.put(kind::MARKER, marker::TIMESTAMP, self.switches)?;
+        if !known.last.is_some_and(|last| last.is_branch) {
+            self.put(kind::MARKER, marker::TIMESTAMP, self.switches)?;
+        }
         self.tell_cpu(cpu)
     }
 
@@ -186,6 +236,7 @@ impl<'t, W: Write> Exporter<'t, W> {
             process: number(of_system.process_id),
             thread: base | namesakes << 33,
             request: None,
+            last: None,
         };
         self.known.insert(thread, known);
         self.order.push(thread);

@@ -39,7 +39,10 @@ pub(super) mod kind {
     pub const LAST_PREFETCH: u16 = 9;
     /// Any instruction that is no branch; branches of several kinds follow.
     pub const INSTRUCTION: u16 = 10;
+    pub const DIRECT_JUMP: u16 = 11;
     pub const INDIRECT_JUMP: u16 = 12;
+    /// Of versions up to 4; later ones say whether it is taken.
+    pub const CONDITIONAL_JUMP: u16 = 13;
     pub const DIRECT_CALL: u16 = 14;
     pub const INDIRECT_CALL: u16 = 15;
     pub const LAST_BRANCH: u16 = 16;
@@ -135,6 +138,8 @@ pub(super) mod file_type {
     pub const DATA_FILTERED: u64 = 0x100;
     /// The bytes of each instruction are told before it is first executed.
     pub const ENCODINGS: u64 = 0x200;
+    /// Markers tell the numbers of system calls.
+    pub const SYSTEM_CALLS: u64 = 0x400;
     /// Only what comes before the marker that says so is filtered.
     pub const FILTERED_AT_FIRST: u64 = 0x2000;
     /// The kernel's instructions are there, without what they load and store.
