@@ -5,7 +5,7 @@
 //! own; equal ones pair first, then those of the same call, and then the rest in its order.
 
 use super::changes::Setting;
-use super::pairs::{BuiltFile, paired};
+use super::pairs::{BuiltFile, by_rules, paired};
 use corehop_plan::{Destination, Mode, PlannedFunction};
 
 /// The functions of two plans.
@@ -68,9 +68,6 @@ fn files<'f>(functions: impl Iterator<Item = &'f PlannedFunction>) -> Vec<BuiltF
     files
 }
 
-/// Whether a function of A and one of B are the same.
-type Rule<'a> = &'a dyn Fn(&PlannedFunction, &PlannedFunction) -> bool;
-
 /// By function of A, that of B.
 fn pairs(a: &[PlannedFunction], b: &[Option<PlannedFunction>]) -> Vec<Option<usize>> {
     let b: Vec<&PlannedFunction> = b.iter().flatten().collect();
@@ -93,26 +90,16 @@ fn pairs(a: &[PlannedFunction], b: &[Option<PlannedFunction>]) -> Vec<Option<usi
     };
     let is_same =
         |a: &PlannedFunction, b: &PlannedFunction| is_one_build(a, b) || is_one_function(a, b);
-    let rules: [Rule<'_>; 3] = [
-        &|a, b| is_same(a, b) && (a.to, a.mode) == (b.to, b.mode),
-        &|a, b| is_same(a, b) && call(a.to) == call(b.to),
-        &is_same,
-    ];
-    let mut pairs = vec![None; a.len()];
-    let mut is_taken = vec![false; b.len()];
-    for matches in rules {
-        for (of_a, pair) in a.iter().zip(&mut pairs) {
-            if pair.is_some() {
-                continue;
-            }
-            let found = (0..b.len()).find(|&at| !is_taken[at] && matches(of_a, b[at]));
-            if let Some(at) = found {
-                is_taken[at] = true;
-                *pair = found;
-            }
-        }
-    }
-    pairs
+    let a: Vec<&PlannedFunction> = a.iter().collect();
+    by_rules(
+        &a,
+        &b,
+        &[
+            &|a, b| is_same(a, b) && (a.to, a.mode) == (b.to, b.mode),
+            &|a, b| is_same(a, b) && call(a.to) == call(b.to),
+            &|a, b| is_same(a, b),
+        ],
+    )
 }
 
 /// The call of a request that moves the thread; `None` where all calls do.

@@ -1,4 +1,5 @@
-//! Which file of A is which of B: another build has another build id, and may lie elsewhere.
+//! What of A is which of B, by several rules in turn; and which file is: another build has another
+//! build id, and may lie elsewhere.
 //!
 //! Files pair by path, what remains by build id, and what then remains by name, each in its order.
 
@@ -20,9 +21,6 @@ impl<'a> BuiltFile<'a> {
     }
 }
 
-/// Whether a file of A and one of B are the same.
-type Rule<'a> = &'a dyn Fn(&BuiltFile<'_>, &BuiltFile<'_>) -> bool;
-
 /// By file of A, that of B; each is taken once.
 pub fn paired(a: &[BuiltFile<'_>], b: &[BuiltFile<'_>]) -> Vec<Option<usize>> {
     let by_path = |a: &BuiltFile<'_>, b: &BuiltFile<'_>| a.path == b.path;
@@ -33,19 +31,26 @@ pub fn paired(a: &[BuiltFile<'_>], b: &[BuiltFile<'_>]) -> Vec<Option<usize>> {
         let [a, b] = [a, b].map(|of| Path::new(of.path).file_name());
         a.is_some() && a == b
     };
+    by_rules(a, b, &[&by_path, &by_build, &by_name])
+}
+
+/// Whether one of A and one of B are the same.
+pub type Rule<'r, T> = &'r dyn Fn(&T, &T) -> bool;
+
+/// By each of A, which of B it is: by the first rule, and what remains by the next. Each of B is
+/// taken once, the first that fits.
+pub fn by_rules<T>(a: &[T], b: &[T], rules: &[Rule<'_, T>]) -> Vec<Option<usize>> {
     let mut pairs = vec![None; a.len()];
     let mut is_taken = vec![false; b.len()];
-    let rules: [Rule<'_>; 3] = [&by_path, &by_build, &by_name];
-    for matches in rules {
+    for is_same in rules {
         for (of_a, pair) in a.iter().zip(&mut pairs) {
             if pair.is_some() {
                 continue;
             }
-            let mut free = b.iter().enumerate();
-            let found = free.find(|(at, of_b)| !is_taken[*at] && matches(of_a, of_b));
-            if let Some((at, _)) = found {
+            let found = (0..b.len()).find(|&at| !is_taken[at] && is_same(of_a, &b[at]));
+            if let Some(at) = found {
                 is_taken[at] = true;
-                *pair = Some(at);
+                *pair = found;
             }
         }
     }

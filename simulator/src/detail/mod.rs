@@ -2,9 +2,9 @@
 //!
 //! [`replay_in_detail`] makes one sequential pass and feeds all parts. Each part is a file of its
 //! own that knows lines by number and nothing of caches. [`replay_by_function`] makes a pass that
-//! tells functions apart and no more, and [`replay_by_mode`] one that tells user code and the kernel
-//! apart; [`Visits`] takes what the kernel does apart once more, and [`SystemCalls::replay_posted`]
-//! has it done on another core, or in batches.
+//! tells functions apart and no more, and [`replay_by_mode`] one that tells user code and the
+//! kernel apart; [`Visits`] takes what the kernel does apart once more, and
+//! [`SystemCalls::replay_posted`] has it done on another core, or in batches.
 
 mod attribution;
 mod cores;

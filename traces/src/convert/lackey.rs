@@ -1,12 +1,12 @@
 //! The text of Valgrind's `--tool=lackey --trace-mem=yes`: a line for each access.
 //!
 //! `I  ADDRESS,SIZE` is a fetch, ` L` a load, ` S` a store and ` M` a load and a store of the same
-//! bytes, all by the instruction fetched before; addresses are hexadecimal, sizes decimal.
-//! `SB ADDRESS`, which `--trace-superblocks=yes` adds, says where a piece of translated code begins,
-//! which may hold several jumps: it tells nothing that a trace keeps. Lines that begin with `==`,
+//! bytes, all by the instruction fetched before; addresses are hexadecimal, sizes decimal. `SB` and
+//! an address, which `--trace-superblocks=yes` adds, says where a piece of translated code begins:
+//! it may hold several jumps, so that tells nothing that a trace keeps. Lines that begin with `==`,
 //! `--` or `**` are Valgrind's messages, or with `>` before that, where Valgrind runs itself. The
-//! text tells neither threads nor code blocks. Taken as it stands, each `I` is a code block, so that
-//! what [`write()`] wrote reads back as the same accesses.
+//! text tells neither threads nor code blocks. Taken as it stands, each `I` is a code block, so
+//! that what [`write()`] wrote reads back as the same accesses.
 
 use crate::convert::assembler::Assembler;
 use crate::convert::error::{Error, Fault, FilePosition, problem};

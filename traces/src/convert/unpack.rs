@@ -2,9 +2,9 @@
 //!
 //! DynamoRIO writes traces plain, as gzip, LZ4 frames or Snappy's framing, and as zip archives of
 //! chunks that follow one another; ChampSim's traces are published as xz or gzip. Which it is
-//! follows from the first bytes, not from the name. All of it is unpacked as it is read, so a trace
-//! may be larger than memory. An archive's table of contents is at its end: one that comes through a
-//! pipe is copied to a temporary file first.
+//! follows from the first bytes, not from the name. All of it is unpacked as it is read, so a
+//! trace may be larger than memory. An archive's table of contents is at its end: one that comes
+//! through a pipe is copied to a temporary file first.
 
 use rawzip::{CompressionMethod, RECOMMENDED_BUFFER_SIZE, ReaderAt, ZipArchive};
 use std::cell::Cell;

@@ -1,5 +1,6 @@
 //! Traces of other tools, in and out.
 
+mod dynamorios_rules;
 mod exported;
 mod exported_records_keep_dynamorios_rules;
 mod folders_of_dynamorio_are_read;

@@ -1,11 +1,11 @@
 //! Writes a trace as drmemtrace's records, in the order of a replay.
 //!
-//! Every instruction of an execution is a record, and its loads and stores follow it. A trace keeps
-//! no opcodes, so what is a branch follows from where threads go on ([`Branches`]), and there are no
-//! encodings. Threads are told apart by their records, in one file, because files for each thread
-//! would lose the order. Times are not kept either: a timestamp counts how often the thread has
-//! changed. drmemtrace promises that no timestamp stands between a branch and what it leads to, so
-//! there is none where a thread goes on behind a branch.
+//! Every instruction of an execution is a record, and its loads and stores follow it. A trace
+//! keeps no opcodes, so what is a branch follows from where threads go on ([`Branches`]), and
+//! there are no encodings. Threads are told apart by their records, in one file, because files for
+//! each thread would lose the order. Times are not kept either: a timestamp counts how often the
+//! thread has changed. drmemtrace promises that no timestamp stands between a branch and what it
+//! leads to, so there is none where a thread goes on behind a branch.
 
 use super::branches::Branches;
 use super::instructions::{Located, located};
@@ -133,7 +133,7 @@ impl<'t, W: Write> Exporter<'t, W> {
         self.system_calls(execution)
     }
 
-    /// Begins another window where executions of the thread were left out, and it goes on elsewhere.
+    /// Begins another window where executions of the thread were left out and it goes on elsewhere.
     fn tell_gap(&mut self, execution: &Execution<'_>, address: u64) -> io::Result<()> {
         let known = self.known.get(&execution.thread);
         let Some(last) = known.and_then(|known| known.last) else {
