@@ -126,8 +126,8 @@ inline take_all() {
     }
 }
 
-/* mirrors: runtime/run_queues/run_queue.c take_oldest */
-inline take_oldest(fiber) {
+/* mirrors: runtime/run_queues/order.c take_next */
+inline take_next(fiber) {
     fiber = NOBODY;
     newest = WATCHED;
     if
@@ -194,7 +194,7 @@ proctype holder() {
     byte newest, taken, fiber, oldest;
     bool swapped;
     do
-    :: take_oldest(fiber);
+    :: take_next(fiber);
        if
        :: fiber != NOBODY ->
           d_step {
