@@ -1,10 +1,10 @@
-//! What each function did to the caches, and how many instructions ran: a followed replay without
+//! What each function did to the caches, and how many instructions ran: an analysis without
 //! the parts of [`super::replay_in_detail`] that look at every line's past.
 //!
 //! Two traces are compared by this, so it takes not much longer than a replay alone.
 
+use super::analysis::{AnalysisTool, analyze};
 use super::attribution::Attribution;
-use super::followed::{Follower, follow};
 use super::pass::{Cost, FunctionCost};
 use super::sums::Sums;
 use crate::error::Error;
@@ -14,7 +14,6 @@ use crate::options::ReplayOptions;
 use crate::report::observer::{CacheLevel, Cause, Observer};
 use crate::report::replay::Replay;
 use crate::threads::split::Split;
-use crate::threads::thread_placement::delegated_calls;
 use corehop_traces::{Execution, Kind, Trace};
 use std::cmp::Reverse;
 
@@ -39,7 +38,6 @@ pub fn replay_by_function(
     split: &Split,
     options: &ReplayOptions<'_>,
 ) -> Result<ByFunction, Error> {
-    let calls = delegated_calls(trace, [split])?;
     let attribution = Attribution::of(trace);
     let mut collector = Collector {
         trace,
@@ -48,8 +46,7 @@ pub fn replay_by_function(
         owner: 0,
         instructions: 0,
     };
-    let on = (machine, split);
-    let (replay, _) = follow(trace, on, calls.as_ref(), options, &mut collector)?;
+    let replay = analyze(trace, machine, split, options, &mut collector)?;
     let executed = collector.by_owner.iter().enumerate();
     let executed = executed.filter(|(_, sums)| sums.accesses != [0; 3]);
     let mut functions: Vec<FunctionCost> = executed
@@ -110,7 +107,7 @@ impl Observer for Collector<'_> {
     }
 }
 
-impl Follower for Collector<'_> {
+impl AnalysisTool for Collector<'_> {
     fn begin(&mut self, execution: &Execution<'_>) {
         self.owner = self.attribution.owner_of(execution.code_block);
         self.sums().entries += u64::from(execution.entry.is_some());

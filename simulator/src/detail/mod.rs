@@ -4,12 +4,13 @@
 //! own that knows lines by number and nothing of caches. [`replay_by_function`] makes a pass that
 //! tells functions apart and no more, and [`replay_by_mode`] one that tells user code and the
 //! kernel apart; [`Visits`] takes what the kernel does apart once more, and
-//! [`SystemCalls::replay_posted`] has it done on another core, or in batches.
+//! [`SystemCalls::replay_posted`] has it done on another core, or in batches. [`analyze`] makes a
+//! pass for an [`AnalysisTool`] of the caller's.
 
+mod analysis;
 mod attribution;
 mod cores;
 mod doors;
-mod followed;
 mod functions;
 mod interference;
 mod mode;
@@ -23,6 +24,7 @@ mod visited;
 mod visits;
 mod working_set;
 
+pub use analysis::{AnalysisTool, analyze};
 pub use attribution::{Attribution, CodeOwner, Spans};
 pub use cores::{CodeUse, CoreUse, CoreUses};
 pub use doors::Reason;

@@ -7,7 +7,7 @@
 //! last. Every reference has to be seen for that, so a replay of its own is followed, which traces
 //! without a kernel do not take.
 
-use super::followed::{CountedRequests, Follower, follow};
+use super::analysis::{AnalysisTool, CountedRequests, follow};
 use super::mode::Mode;
 use super::sums::Sums;
 use super::visited::{VisitKind, Visited};
@@ -161,7 +161,7 @@ impl<'t> Collector<'t> {
     }
 }
 
-impl Follower for Collector<'_> {
+impl AnalysisTool for Collector<'_> {
     fn begin(&mut self, execution: &Execution<'_>) {
         let block = &self.trace.code_blocks()[execution.code_block as usize];
         self.mode = Mode::of(block.start);

@@ -4,9 +4,9 @@
 //! so that they speak of the same replay and add up to its totals. Lines are the engine's own ids.
 //! Sharing the work between host cores would not do: a stack distance needs every access in order.
 
+use super::analysis::{AnalysisTool, follow};
 use super::attribution::{Attribution, CodeOwner};
 use super::cores::{CoreUse, CoreUses};
-use super::followed::{Follower, follow};
 use super::interference::{Interference, Interfering};
 use super::reuse_distance::{LruStack, ReuseDistances};
 use super::segments::Segments;
@@ -220,7 +220,7 @@ impl Observer for Collector<'_> {
     }
 }
 
-impl Follower for Collector<'_> {
+impl AnalysisTool for Collector<'_> {
     fn begin(&mut self, execution: &Execution<'_>) {
         self.owner = self.attribution.owner_of(execution.code_block);
         if let Some(function) = execution.entry {

@@ -10,8 +10,8 @@
 //! A call is what a thread does in the kernel from its entry until it is back in user code, with
 //! interrupts that came meanwhile. What posting it takes is not in the figures.
 
+use super::analysis::{Step, steps};
 use super::doors::Reason;
-use super::followed::{Step, steps};
 use super::mode::Mode;
 use super::sums::Sums;
 use super::visits::{Visit, Visits};

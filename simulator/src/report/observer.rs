@@ -5,7 +5,7 @@
 //! nothing.
 
 use crate::ids::{CoreId, LineId};
-use corehop_traces::Kind;
+use corehop_traces::{Access, Kind};
 
 /// A level of caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,6 +49,13 @@ impl Cause {
 /// Told of what happens in a [`crate::Hierarchy`]; each method does nothing unless implemented.
 /// Lines are the ids that the hierarchy gave them.
 pub trait Observer {
+    /// A thread on `core` is about to make this access. [`Observer::accessed`] follows for each of
+    /// its lines, in ascending order. Only a [`crate::Replayer`] knows accesses; a hierarchy knows
+    /// lines.
+    fn makes(&mut self, core: CoreId, access: &Access) {
+        let _ = (core, access);
+    }
+
     /// `core` is about to reference `line`: comes before whatever this access makes happen.
     fn accessed(&mut self, core: CoreId, kind: Kind, line: LineId) {
         let _ = (core, kind, line);

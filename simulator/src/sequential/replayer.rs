@@ -125,6 +125,7 @@ impl<'a> Replayer<'a> {
         let (hierarchy, lines) = (&mut self.hierarchy, &mut self.lines);
         let counted = &mut self.moves[core.index()].accesses;
         for access in accesses {
+            observer.makes(core, access);
             for line in access.lines() {
                 let id = lines.id(line, |line| {
                     hierarchy.line(line);

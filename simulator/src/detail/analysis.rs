@@ -1,8 +1,9 @@
-//! A sequential replay that somebody follows, execution by execution and event by event.
+//! A sequential replay that an analysis follows, execution by execution and event by event.
 //!
-//! Whoever wants more than totals follows one: a [`Follower`] is told which execution comes, then
+//! Whoever wants more than totals follows one: an [`AnalysisTool`] receives each execution, then
 //! what that makes happen in the caches, and that it is over. One loop over the trace serves all of
-//! them, so that each counts the same requests as [`crate::replay()`] does.
+//! them, so that each counts the same requests as [`crate::replay()`] does. The replay knows
+//! nothing of what they compute.
 
 use crate::error::Error;
 use crate::machine::Machine;
@@ -11,10 +12,12 @@ use crate::report::observer::Observer;
 use crate::report::replay::Replay;
 use crate::sequential::Replayer;
 use crate::threads::split::Split;
+use crate::threads::thread_placement::delegated_calls;
 use corehop_traces::{Calls, Execution, RequestId, Trace};
 
-/// Told of each execution before and after what [`Observer`] tells of it.
-pub(crate) trait Follower: Observer {
+/// An analysis of one replay: it receives each execution before and after the events of
+/// [`Observer`] that the execution causes.
+pub trait AnalysisTool: Observer {
     /// What follows belongs to this execution.
     fn begin(&mut self, execution: &Execution<'_>);
 
@@ -74,6 +77,23 @@ pub(crate) fn steps(
     Ok(CountedRequests { first, number })
 }
 
+/// Replays `trace` as [`crate::replay()`] does, with a tool that receives what happens.
+///
+/// # Errors
+/// Those of [`crate::replay()`].
+pub fn analyze(
+    trace: &Trace,
+    machine: &Machine,
+    split: &Split,
+    options: &ReplayOptions<'_>,
+    tool: &mut impl AnalysisTool,
+) -> Result<Replay, Error> {
+    let calls = delegated_calls(trace, [split])?;
+    let on = (machine, split);
+    let (replay, _) = follow(trace, on, calls.as_ref(), options, tool)?;
+    Ok(replay)
+}
+
 /// Replays `trace` as [`crate::replay()`] does; `calls` are those that the split delegates.
 ///
 /// # Errors
@@ -83,19 +103,19 @@ pub(crate) fn follow(
     (machine, split): (&Machine, &Split),
     calls: Option<&Calls>,
     options: &ReplayOptions<'_>,
-    follower: &mut impl Follower,
+    tool: &mut impl AnalysisTool,
 ) -> Result<(Replay, CountedRequests), Error> {
     let mut replayer = Replayer::new(machine, split)?.with_calls(calls);
     let counted = steps(trace, options, |step| match step {
         Step::StartCounting => {
             replayer.start_counting();
-            follower.start_counting();
+            tool.start_counting();
         }
         Step::Execution(execution) => {
-            follower.begin(&execution);
+            tool.begin(&execution);
             let before = replayer.core_of(execution.thread);
-            let core = replayer.execute_observed(&execution, follower);
-            follower.end(core != before);
+            let core = replayer.execute_observed(&execution, tool);
+            tool.end(core != before);
         }
     })?;
     let mut replay = replayer.finish();
