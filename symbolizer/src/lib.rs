@@ -4,19 +4,22 @@
 //! in neither, a Python 3.11 or newer with pyelftools runs the one that this crate carries
 //! (`carried.rs`). It keeps what it has read, so asking twice costs a fraction of a
 //! second. Rust's names are made readable here, by the demangler that Rust's own tools use, and
-//! functions that are shown to people get the source lines that they begin at (`source.rs`).
+//! functions that are shown to people get the source lines that they begin at (`source.rs`). What a
+//! binary has in memory besides code is read here (`data.rs`).
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
 mod carried;
+mod data;
 mod error;
 mod output;
 mod source;
 mod symbol;
 
+pub use data::{DataLayout, DataSymbol, Section};
 pub use error::Error;
-pub use source::{SourceLine, SourceLines};
+pub use source::{Frame, SourceLine, SourceLines};
 pub use symbol::{Symbol, demangled};
 
 use corehop_support::processes::python_program;

@@ -13,8 +13,6 @@ use std::process::{Command, ExitStatus};
 pub struct Told {
     /// Sorted by offset.
     pub functions: Vec<Symbol>,
-    /// Empty where the file has none.
-    pub build_id: String,
     /// The file that has what was stripped from it.
     pub debug_file: Option<PathBuf>,
 }
@@ -26,8 +24,6 @@ pub type Each = Vec<Result<Told, Error>>;
 #[derive(Deserialize)]
 struct Line {
     functions: Option<Vec<Symbol>>,
-    #[serde(default)]
-    build_id: String,
     #[serde(default)]
     debug_file: Option<PathBuf>,
     error: Option<String>,
@@ -77,7 +73,6 @@ impl Line {
         match (self.functions, self.error) {
             (Some(functions), _) => Ok(Ok(Told {
                 functions: functions.into_iter().map(Symbol::readable).collect(),
-                build_id: self.build_id,
                 debug_file: self.debug_file,
             })),
             (None, Some(reason)) => Ok(Err(Error::Refused {

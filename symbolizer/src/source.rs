@@ -1,11 +1,12 @@
-//! Where functions are written: file and line, by the DWARF of a program or of its debug file.
+//! Where code is written: file and line, by the DWARF of a program or of its debug file.
 //!
 //! A server's line tables have millions of rows, and a report shows some tens of functions, so each
-//! is looked up by itself (addr2line, on gimli), which reads the units of those alone. Debian's
-//! debug files share what they have in common (dwz); a debug file names the file that holds it.
+//! address is looked up by itself (addr2line, on gimli), which reads the units of those alone.
+//! Debian's debug files share what they have in common (dwz); a debug file names the file that
+//! holds it.
 
 use crate::output::Told;
-use addr2line::Loader;
+use addr2line::{Loader, Location};
 use object::Object;
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -21,6 +22,16 @@ pub struct SourceLine {
     pub line: u32,
 }
 
+/// One of the functions that an instruction belongs to: the innermost inlined one, or a function
+/// that it was inlined into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// The function, as people read its name; `None` where the line table alone is known.
+    pub function: Option<String>,
+    /// The instruction's place in it, or that of the call that was inlined.
+    pub source: Option<SourceLine>,
+}
+
 /// Line tables of the files that were asked for, each opened once.
 #[derive(Default)]
 pub struct SourceLines {
@@ -31,33 +42,74 @@ impl SourceLines {
     /// Where the function at virtual address `offset` is written, of the file at `path` as long as
     /// that is the build named; `None` where that is not known.
     pub fn of(&mut self, path: &Path, build_id: &str, offset: u64) -> Option<SourceLine> {
+        let loader = self.loader(path, build_id)?;
+        source_line(&loader.find_location(offset).ok()??)
+    }
+
+    /// The functions that the instruction at virtual address `offset` belongs to, innermost first:
+    /// inlined ones, then the one that holds it. Of the same files as [`SourceLines::of`]; empty
+    /// where that is not known.
+    pub fn frames(&mut self, path: &Path, build_id: &str, offset: u64) -> Vec<Frame> {
+        let mut found = Vec::new();
+        let Some(loader) = self.loader(path, build_id) else {
+            return found;
+        };
+        let Ok(mut frames) = loader.find_frames(offset) else {
+            return found;
+        };
+        while let Ok(Some(frame)) = frames.next() {
+            let function = frame.function.as_ref();
+            let name = function.and_then(|function| function.raw_name().ok());
+            let frame = Frame {
+                function: name.map(|name| crate::demangled(&name)),
+                source: frame.location.as_ref().and_then(source_line),
+            };
+            if frame.function.is_some() || frame.source.is_some() {
+                found.push(frame);
+            }
+        }
+        found
+    }
+
+    fn loader(&mut self, path: &Path, build_id: &str) -> Option<&Loader> {
         let key = (path.to_owned(), build_id.to_owned());
         let opened = self.opened.entry(key);
-        let loader = opened.or_insert_with(|| open(path, build_id)).as_ref()?;
-        let location = loader.find_location(offset).ok()??;
-        Some(SourceLine {
-            file: location.file?.to_owned(),
-            line: location.line.filter(|&line| line > 0)?,
-        })
+        opened.or_insert_with(|| open(path, build_id)).as_ref()
     }
 }
 
+fn source_line(location: &Location<'_>) -> Option<SourceLine> {
+    Some(SourceLine {
+        file: location.file?.to_owned(),
+        line: location.line.filter(|&line| line > 0)?,
+    })
+}
+
 fn open(path: &Path, build_id: &str) -> Option<Loader> {
+    let file = with_debug_data(path, build_id)?;
+    Loader::new_with_sup(&file, common_part(&file)).ok()
+}
+
+/// The file with the debug data of the one at `path`, which may be that one, as long as that is
+/// the build named.
+pub(crate) fn with_debug_data(path: &Path, build_id: &str) -> Option<PathBuf> {
     // Without a build id nothing says that the file is the one that was recorded, and what a trace
     // names may be a pipe, which would keep its reader waiting.
     if build_id.is_empty() || !path.is_file() {
         return None;
     }
-    let Told {
-        build_id: found,
-        debug_file,
-        ..
-    } = crate::read(path).ok()?;
+    let cache = object::ReadCache::new(std::fs::File::open(path).ok()?);
+    let object = object::File::parse(&cache).ok()?;
+    let found = object.build_id().ok()??;
+    let found: String = found.iter().map(|byte| format!("{byte:02x}")).collect();
     if found != build_id {
         return None;
     }
-    let file = debug_file.unwrap_or_else(|| path.to_owned());
-    Loader::new_with_sup(&file, common_part(&file)).ok()
+    // A program with its own debug data needs no search for another file.
+    let has_debug_data = object.section_by_name(".debug_info").is_some();
+    let told = (!has_debug_data).then(|| crate::read(path).ok()).flatten();
+    let debug_file = told.and_then(|Told { debug_file, .. }| debug_file);
+    Some(debug_file.unwrap_or_else(|| path.to_owned()))
 }
 
 /// The file that holds what `file` has in common with others.
