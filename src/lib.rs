@@ -44,6 +44,7 @@ pub mod partition;
 mod patch;
 mod plan_to_hook;
 mod posted_calls;
+mod profile;
 pub mod progress;
 mod record;
 mod recording;
@@ -88,6 +89,7 @@ enum Command {
     Import(import::Arguments),
     Diff(diff::Arguments),
     Replay(replay::Arguments),
+    Profile(profile::Arguments),
     Functions(functions::Arguments),
     Candidates(candidates::Arguments),
     Partition(partition::Arguments),
@@ -165,6 +167,7 @@ pub fn run() -> ExitCode {
         Command::Import(arguments) => import::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Profile(arguments) => profile::run(&arguments),
         Command::Functions(arguments) => functions::run(&arguments),
         Command::Candidates(arguments) => candidates::run(&arguments),
         Command::Partition(arguments) => partition::run(&arguments),

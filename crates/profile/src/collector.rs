@@ -1,0 +1,377 @@
+//! What receives the events of a replay, and counts them by instruction and by piece of memory.
+//!
+//! It runs at every access, so it looks nothing up twice. An access of a code block is mostly by
+//! the instruction that made the one at the same place in an earlier execution, and a line mostly
+//! belongs to one piece of memory. Fetches are counted by instruction alone; to which module's code
+//! they belong follows from that.
+
+use crate::cost::{Cost, Level, Missed};
+use crate::data::{Images, LinePiece, Piece};
+use crate::fully_associative::Beside;
+use corehop_simulator::detail::{AnalysisTool, Attribution};
+use corehop_simulator::{CacheLevel, Cause, CoreId, LineId, Machine, Observer};
+use corehop_traces::execution::LINE_SHIFT;
+use corehop_traces::{Access, CodeBlock, Execution, Kind, Pointer, ThreadId, Trace};
+use std::collections::HashMap;
+
+/// The stack pointer, as traces number registers.
+const STACK_POINTER: u8 = 4;
+
+/// What makes accesses: an instruction that fetches itself, loads, or stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Site {
+    /// Guest address; for fetches, of the first byte fetched.
+    pub pc: u64,
+    pub kind: Kind,
+    /// Whose code it is, as [`Attribution`] numbers owners.
+    pub owner: u32,
+}
+
+/// A part of memory, and who has used it as a stack.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DataPiece {
+    pub piece: Piece,
+    /// The first thread that accessed it by its stack pointer.
+    pub stack_of: Option<ThreadId>,
+}
+
+/// What was counted.
+pub(crate) struct Counted {
+    /// By instruction.
+    pub sites: Vec<(Site, Cost)>,
+    /// By piece of memory, loads and stores alone.
+    pub pieces: Vec<(DataPiece, Cost)>,
+}
+
+impl Counted {
+    /// All of it.
+    pub fn total(&self) -> Cost {
+        let mut total = Cost::default();
+        self.sites.iter().for_each(|(_, cost)| total += *cost);
+        total
+    }
+}
+
+/// The line was not met yet.
+const NOT_MET: u32 = u32::MAX;
+/// The line belongs to several pieces.
+const SEVERAL: u32 = u32::MAX - 1;
+
+/// Who made an access at one place of a code block.
+#[derive(Clone, Copy)]
+struct Maker {
+    pc: u64,
+    site: u32,
+    kind: Kind,
+    /// Whether its address is at a known distance from the stack pointer.
+    by_stack_pointer: bool,
+}
+
+/// The tool.
+pub(crate) struct Collector<'a> {
+    trace: &'a Trace,
+    attribution: &'a Attribution,
+    images: &'a Images,
+    beside: Beside,
+
+    /// By code block, then by an access's place in an execution.
+    makers: Vec<Vec<Maker>>,
+    site_of: HashMap<Site, u32>,
+    sites: Vec<Site>,
+    /// By site.
+    site_accesses: Vec<u64>,
+    site_missed: Vec<Missed>,
+    site_hops: Vec<u64>,
+
+    /// By line.
+    piece_of_line: Vec<u32>,
+    piece_of: HashMap<Piece, u32>,
+    pieces: Vec<DataPiece>,
+    /// By piece, and loads before stores.
+    piece_accesses: Vec<[u64; 2]>,
+    piece_missed: Vec<[Missed; 2]>,
+
+    thread: ThreadId,
+    code_block: u32,
+    /// The next access's place in the execution.
+    place: usize,
+    /// The site of the execution's first access.
+    first_site: u32,
+    /// Of the access at hand: who makes it, its address, and its next line.
+    site: u32,
+    kind: Kind,
+    by_stack_pointer: bool,
+    address: u64,
+    next_line: u64,
+    piece: u32,
+    /// Whether the fully associative cache held the line, by level.
+    would_hit: [bool; 3],
+}
+
+impl<'a> Collector<'a> {
+    /// For so many cores of a machine.
+    pub fn new(
+        trace: &'a Trace,
+        (machine, cores): (&Machine, u32),
+        attribution: &'a Attribution,
+        images: &'a Images,
+    ) -> Collector<'a> {
+        Collector {
+            trace,
+            attribution,
+            images,
+            beside: Beside::new(machine, cores),
+            makers: vec![Vec::new(); trace.code_blocks().len()],
+            site_of: HashMap::new(),
+            sites: Vec::new(),
+            site_accesses: Vec::new(),
+            site_missed: Vec::new(),
+            site_hops: Vec::new(),
+            piece_of_line: Vec::new(),
+            piece_of: HashMap::new(),
+            pieces: Vec::new(),
+            piece_accesses: Vec::new(),
+            piece_missed: Vec::new(),
+            thread: ThreadId(0),
+            code_block: 0,
+            place: 0,
+            first_site: 0,
+            site: 0,
+            kind: Kind::Fetch,
+            by_stack_pointer: false,
+            address: 0,
+            next_line: 0,
+            piece: 0,
+            would_hit: [false; 3],
+        }
+    }
+
+    /// What was counted; places where nothing was are left out.
+    pub fn finish(self) -> Counted {
+        let sites = self.sites.into_iter().enumerate().map(|(index, site)| {
+            let mut cost = Cost::default();
+            cost.add(
+                site.kind,
+                self.site_accesses[index],
+                self.site_missed[index],
+            );
+            cost.add_hops(self.site_hops[index]);
+            (site, cost)
+        });
+        let pieces = self.pieces.into_iter().enumerate().map(|(index, piece)| {
+            let [loads, stores] = self.piece_accesses[index];
+            let [load_missed, store_missed] = self.piece_missed[index];
+            let mut cost = Cost::default();
+            cost.add(Kind::Load, loads, load_missed);
+            cost.add(Kind::Store, stores, store_missed);
+            (piece, cost)
+        });
+        let is_used = |cost: &Cost| *cost != Cost::default();
+        Counted {
+            sites: sites.filter(|(_, cost)| is_used(cost)).collect(),
+            // One that is not counted may still show where a stack is.
+            pieces: pieces.collect(),
+        }
+    }
+
+    /// Who makes the access at hand, which is at this place for the first time.
+    fn maker(&mut self, access: &Access) -> Maker {
+        let site = Site {
+            pc: access.pc,
+            kind: access.kind,
+            owner: self.attribution.owner_of(self.code_block) as u32,
+        };
+        let number = match self.site_of.get(&site) {
+            Some(&number) => number,
+            None => {
+                let number = self.sites.len() as u32;
+                self.site_of.insert(site, number);
+                self.sites.push(site);
+                self.site_accesses.push(0);
+                self.site_missed.push(Missed::default());
+                self.site_hops.push(0);
+                number
+            }
+        };
+        let block = &self.trace.code_blocks()[self.code_block as usize];
+        // What a trace knows of registers is about an instruction's first access.
+        let before = self.sites[self.site as usize];
+        let is_first = self.place == 0 || before.kind == Kind::Fetch || before.pc != access.pc;
+        let is_first_data = is_first && access.kind != Kind::Fetch;
+        let maker = Maker {
+            pc: access.pc,
+            site: number,
+            kind: access.kind,
+            by_stack_pointer: is_first_data && uses_stack_pointer(block, access.pc),
+        };
+        let makers = &mut self.makers[self.code_block as usize];
+        match makers.get_mut(self.place) {
+            Some(known) => *known = maker,
+            None => makers.resize(self.place + 1, maker),
+        }
+        maker
+    }
+
+    /// The piece that the access at hand is of, in this line.
+    #[inline]
+    fn find_piece(&mut self, line: LineId) -> u32 {
+        let number = self.next_line;
+        let known = self.piece_of_line.get(line.index()).copied();
+        match known.unwrap_or(NOT_MET) {
+            NOT_MET => self.meet(line, number),
+            SEVERAL => {
+                let piece = self.images.piece(self.virtual_address(number));
+                self.number(piece)
+            }
+            piece => piece,
+        }
+    }
+
+    /// The first byte of the access in this line.
+    fn virtual_address(&self, line: u64) -> u64 {
+        self.trace.owner(self.address.max(line << LINE_SHIFT)).1
+    }
+
+    fn meet(&mut self, line: LineId, number: u64) -> u32 {
+        let piece = self.images.of_line(self.trace, number);
+        let (kept, piece) = match piece {
+            LinePiece::Whole(piece) => {
+                let piece = self.number(piece);
+                (piece, piece)
+            }
+            LinePiece::Several => {
+                let piece = self.images.piece(self.virtual_address(number));
+                (SEVERAL, self.number(piece))
+            }
+        };
+        if line.index() >= self.piece_of_line.len() {
+            self.piece_of_line.resize(line.index() + 1, NOT_MET);
+        }
+        self.piece_of_line[line.index()] = kept;
+        piece
+    }
+
+    fn number(&mut self, piece: Piece) -> u32 {
+        if let Some(&number) = self.piece_of.get(&piece) {
+            return number;
+        }
+        let number = self.pieces.len() as u32;
+        self.piece_of.insert(piece, number);
+        self.pieces.push(DataPiece {
+            piece,
+            stack_of: None,
+        });
+        self.piece_accesses.push([0; 2]);
+        self.piece_missed.push(Default::default());
+        number
+    }
+
+    /// What missed events of the access at hand are added to.
+    #[inline]
+    fn count(&mut self, add: impl Fn(&mut Missed)) {
+        add(&mut self.site_missed[self.site as usize]);
+        if self.kind != Kind::Fetch {
+            add(&mut self.piece_missed[self.piece as usize][self.kind as usize - 1]);
+        }
+    }
+}
+
+/// Whether the first access of the instruction at `pc` is at a known distance from what the stack
+/// pointer held.
+fn uses_stack_pointer(block: &CodeBlock, pc: u64) -> bool {
+    let offset = pc.wrapping_sub(block.start);
+    let mut instructions = block.instructions.iter();
+    let place = instructions.position(|of| u64::from(of.offset) == offset);
+    let accessed_by = |pointer: &Pointer| match *pointer {
+        Pointer::Accessed {
+            instruction,
+            register: STACK_POINTER,
+            ..
+        } => Some(usize::from(instruction)),
+        _ => None,
+    };
+    let mut accessed = block.pointers.iter().filter_map(accessed_by);
+    place.is_some_and(|place| accessed.any(|instruction| instruction == place))
+}
+
+impl Observer for Collector<'_> {
+    #[inline]
+    fn makes(&mut self, _: CoreId, access: &Access) {
+        let known = self.makers[self.code_block as usize]
+            .get(self.place)
+            .copied();
+        let known = known.filter(|maker| maker.pc == access.pc && maker.kind == access.kind);
+        let maker = known.unwrap_or_else(|| self.maker(access));
+        if self.place == 0 {
+            self.first_site = maker.site;
+        }
+        self.place += 1;
+        self.site = maker.site;
+        self.kind = maker.kind;
+        self.by_stack_pointer = maker.by_stack_pointer;
+        self.address = access.address;
+        self.next_line = access.address >> LINE_SHIFT;
+    }
+
+    #[inline]
+    fn accessed(&mut self, core: CoreId, kind: Kind, line: LineId) {
+        self.site_accesses[self.site as usize] += 1;
+        self.would_hit[0] = self.beside.access_l1(core.index(), kind, line);
+        if kind != Kind::Fetch {
+            self.piece = self.find_piece(line);
+            self.piece_accesses[self.piece as usize][kind as usize - 1] += 1;
+            if self.by_stack_pointer {
+                let piece = &mut self.pieces[self.piece as usize];
+                piece.stack_of = piece.stack_of.or(Some(self.thread));
+            }
+        }
+        self.next_line += 1;
+    }
+
+    #[inline]
+    fn missed(&mut self, level: CacheLevel, core: CoreId, _: Kind, cause: Cause, line: LineId) {
+        let level = Level::from(level);
+        let would_hit = self.would_hit[level as usize];
+        self.count(|missed| missed.by_level[level as usize].count(cause, would_hit));
+        // What a level misses, the next one is asked for.
+        match level {
+            Level::L1 => self.would_hit[1] = self.beside.access_l2(core.index(), line),
+            Level::L2 => self.would_hit[2] = self.beside.access_l3(line),
+            Level::L3 => {}
+        }
+    }
+
+    fn transferred(&mut self, _: CoreId, _: Kind, _: LineId) {
+        self.count(|missed| missed.transfers += 1);
+    }
+
+    fn hit_modified(&mut self, _: CoreId, _: Kind, _: LineId) {
+        self.count(|missed| missed.hit_modified += 1);
+    }
+
+    fn invalidated(&mut self, _: usize, _: CoreId, _: LineId) {
+        self.count(|missed| missed.invalidated_lines += 1);
+    }
+}
+
+impl AnalysisTool for Collector<'_> {
+    fn begin(&mut self, execution: &Execution<'_>) {
+        self.thread = execution.thread;
+        self.code_block = execution.code_block;
+        self.place = 0;
+    }
+
+    fn end(&mut self, hopped: bool) {
+        if hopped {
+            self.site_hops[self.first_site as usize] += 1;
+        }
+    }
+
+    fn start_counting(&mut self) {
+        self.site_accesses.fill(0);
+        self.site_missed.fill(Missed::default());
+        self.site_hops.fill(0);
+        self.piece_accesses.fill([0; 2]);
+        self.piece_missed.fill(Default::default());
+    }
+}

@@ -1,0 +1,265 @@
+//! Views: the same costs by function, by source line, and by object in memory.
+
+use crate::code::{CodeFrame, Lines};
+use crate::collector::Counted;
+use crate::cost::{Cost, Level};
+use crate::data::{DataName, Images};
+use corehop_simulator::Machine;
+use corehop_simulator::detail::{Attribution, CodeOwner};
+use corehop_traces::{Function, Kind, Trace};
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// What costs are attributed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// Functions.
+    Function,
+    /// Source lines, with inlined functions.
+    Line,
+    /// Objects in memory: variables, stacks, the heap, mappings, code.
+    Object,
+}
+
+/// What kind of place a row is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlaceKind {
+    /// A function with a symbol.
+    Function,
+    /// A source line.
+    Line,
+    /// An instruction whose line is not known.
+    Instruction,
+    /// Code without a symbol, of a module or outside of all.
+    Code,
+    /// A variable.
+    Global,
+    /// What no symbol covers of a section.
+    Section,
+    /// A thread's stack.
+    Stack,
+    /// The heap that `brk` extends.
+    Heap,
+    /// Memory that processes share.
+    Mapping,
+    /// The kernel's memory.
+    Kernel,
+    /// The code of a module: what fetches access.
+    Fetched,
+    /// Memory of which nothing is known.
+    Anonymous,
+}
+
+/// What a row is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Its kind.
+    pub kind: PlaceKind,
+    /// What it is called.
+    pub name: String,
+    /// Path of the file that holds it; `None` where none is known.
+    pub module: Option<String>,
+    /// Functions of a source line, innermost first.
+    pub frames: Vec<CodeFrame>,
+    /// Whether a symbol, a source line, or the trace names it.
+    pub is_named: bool,
+}
+
+/// A place, and what it cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The place.
+    pub place: Place,
+    /// Its cost.
+    pub cost: Cost,
+}
+
+/// What rows are sorted by, largest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Misses of a level.
+    Misses(Level),
+    /// Estimated cycles.
+    Cycles,
+}
+
+/// All rows of one view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// What the rows are.
+    pub by: By,
+    /// In no order that means something.
+    pub rows: Vec<Row>,
+}
+
+impl View {
+    fn of(by: By, costs: BTreeMap<Place, Cost>) -> View {
+        let rows = costs.into_iter().map(|(place, cost)| Row { place, cost });
+        View {
+            by,
+            rows: rows.collect(),
+        }
+    }
+
+    /// What places without a name cost.
+    #[must_use]
+    pub fn unnamed(&self) -> Cost {
+        let unnamed = self.rows.iter().filter(|row| !row.place.is_named);
+        unnamed.fold(Cost::default(), |mut sum, row| {
+            sum += row.cost;
+            sum
+        })
+    }
+
+    /// The rows, those first that cost most; equal ones by name.
+    #[must_use]
+    pub fn sorted(&self, order: Order, machine: &Machine) -> Vec<&Row> {
+        let mut rows: Vec<(u64, &Row)> = self
+            .rows
+            .iter()
+            .map(|row| match order {
+                Order::Misses(level) => (row.cost.misses(level), row),
+                Order::Cycles => (row.cost.cycles(machine), row),
+            })
+            .collect();
+        rows.sort_by_key(|&(figure, row)| (Reverse(figure), &row.place));
+        rows.into_iter().map(|(_, row)| row).collect()
+    }
+}
+
+/// Whether a function of a file without symbols got its name from its address.
+fn has_made_up_name(function: &Function) -> bool {
+    function.symbol == format!("fn_{:x}", function.offset)
+}
+
+/// What the code of an owner is called.
+fn owner_place(trace: &Trace, owner: CodeOwner) -> Place {
+    let module = match owner {
+        CodeOwner::Function(of) => Some(trace.functions()[of.index()].module),
+        CodeOwner::Module(module) => Some(module),
+        CodeOwner::Elsewhere => None,
+    };
+    let is_named = match owner {
+        CodeOwner::Function(of) => !has_made_up_name(&trace.functions()[of.index()]),
+        CodeOwner::Module(_) | CodeOwner::Elsewhere => false,
+    };
+    Place {
+        kind: match owner {
+            CodeOwner::Function(_) => PlaceKind::Function,
+            CodeOwner::Module(_) | CodeOwner::Elsewhere => PlaceKind::Code,
+        },
+        name: owner.name(trace),
+        module: module.map(|module| trace.modules()[module as usize].path.clone()),
+        frames: Vec::new(),
+        is_named,
+    }
+}
+
+/// Adds a cost to those of a place.
+fn add(costs: &mut BTreeMap<Place, Cost>, place: Place, cost: Cost) {
+    *costs.entry(place).or_default() += cost;
+}
+
+/// By the function that each instruction is of.
+pub(crate) fn by_function(trace: &Trace, attribution: &Attribution, counted: &Counted) -> View {
+    let mut of_owners = BTreeMap::<u32, Cost>::new();
+    for (site, cost) in &counted.sites {
+        *of_owners.entry(site.owner).or_default() += *cost;
+    }
+    let mut costs = BTreeMap::new();
+    for (owner, cost) in of_owners {
+        let place = owner_place(trace, attribution.owner(owner as usize));
+        add(&mut costs, place, cost);
+    }
+    View::of(By::Function, costs)
+}
+
+/// By the source line that each instruction is of.
+pub(crate) fn by_line(
+    trace: &Trace,
+    attribution: &Attribution,
+    counted: &Counted,
+    lines: &mut Lines<'_>,
+) -> View {
+    let mut named = BTreeMap::<_, Cost>::new();
+    for (site, cost) in &counted.sites {
+        *named.entry(lines.name(site, attribution)).or_default() += *cost;
+    }
+    let mut costs = BTreeMap::new();
+    for (code, cost) in named {
+        let has_line = !code.frames.is_empty();
+        let innermost = code.frames.iter().find_map(|frame| {
+            let (file, line) = (frame.file.as_ref()?, frame.line?);
+            Some(format!("{file}:{line}"))
+        });
+        let module = code.module.map(|module| &trace.modules()[module].path);
+        let place = Place {
+            kind: match has_line {
+                true => PlaceKind::Line,
+                false => PlaceKind::Instruction,
+            },
+            name: innermost.unwrap_or(code.place),
+            module: module.cloned(),
+            frames: code.frames,
+            is_named: has_line,
+        };
+        add(&mut costs, place, cost);
+    }
+    View::of(By::Line, costs)
+}
+
+/// By the object that each access is to: for fetches, the code of a module.
+pub(crate) fn by_object(trace: &Trace, images: &Images, counted: &Counted) -> View {
+    let modules = trace.modules();
+    let place = |kind, name: String, module: Option<usize>| Place {
+        kind,
+        name,
+        module: module.map(|module| modules[module].path.clone()),
+        frames: Vec::new(),
+        is_named: !matches!(kind, PlaceKind::Section | PlaceKind::Anonymous),
+    };
+    let mut costs = BTreeMap::new();
+    let fetches = counted
+        .sites
+        .iter()
+        .filter(|(site, _)| site.kind == Kind::Fetch);
+    for (site, cost) in fetches {
+        let holds = modules
+            .iter()
+            .position(|module| (module.start..module.end).contains(&site.pc));
+        let fetched = match holds {
+            Some(_) => place(PlaceKind::Fetched, "code".into(), holds),
+            None => Place {
+                is_named: false,
+                ..place(PlaceKind::Fetched, "code outside all modules".into(), None)
+            },
+        };
+        add(&mut costs, fetched, *cost);
+    }
+    for (name, cost) in images.named(trace, counted) {
+        let place = match name {
+            DataName::Global { module, name } => place(PlaceKind::Global, name, Some(module)),
+            DataName::Section { module, name } => place(PlaceKind::Section, name, Some(module)),
+            DataName::Stack(thread) => {
+                let of = &trace.threads()[thread.index()];
+                let name = format!("stack of thread {}", of.os_thread_id);
+                place(PlaceKind::Stack, name, None)
+            }
+            DataName::Heap => place(PlaceKind::Heap, "heap".into(), None),
+            DataName::Mapping(object) => {
+                let name = trace.shared_objects()[object as usize].clone();
+                place(PlaceKind::Mapping, name, None)
+            }
+            DataName::Kernel => place(PlaceKind::Kernel, "kernel memory".into(), None),
+            DataName::Anonymous(start, end) => {
+                let name = format!("anonymous {start:#x}-{end:#x}");
+                place(PlaceKind::Anonymous, name, None)
+            }
+        };
+        add(&mut costs, place, cost);
+    }
+    View::of(By::Object, costs)
+}

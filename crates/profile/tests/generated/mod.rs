@@ -1,0 +1,133 @@
+//! Random programs of a few functions on two threads, recorded as traces of a file that is nowhere.
+
+use corehop_traces::{
+    CodeBlock, EndReason, Function, FunctionId, Header, Kind, Module, Pointer, ThreadId, Trace,
+    Writer, WriterOptions,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::path::Path;
+
+/// One execution of a code block.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub thread: u32,
+    pub begins_request: bool,
+    pub block: u32,
+    /// Which of the block's instructions access which addresses, and whether they store.
+    pub data: Vec<(u16, u64, bool)>,
+}
+
+pub const FILE: &str = "/nowhere/server";
+pub const CODE: u64 = 0x40_0000;
+/// The code of a function, whose first block is its entry. Its second block spans two lines.
+pub const FUNCTION_BYTES: u64 = 128;
+pub const FUNCTIONS: u32 = 3;
+/// Beyond the functions' blocks: one of the module, one outside, one in the kernel.
+pub const BLOCKS: u32 = 2 * FUNCTIONS + 3;
+/// The instruction that accesses memory by the stack pointer, once in an execution.
+pub const BY_STACK_POINTER: u16 = 1;
+pub const KERNEL: u64 = 0xffff_8880_0000_0000;
+/// Areas far from each other, of three pages each: what one is called depends on no other.
+pub const AREAS: [u64; 3] = [0x1000_0000, 0x2000_0000, KERNEL];
+/// Pages that may be stacks.
+pub const STACKS: [u64; 2] = [0x7000_0000, 0x7800_0000];
+
+/// Where a block begins.
+pub fn address_of(block: u32) -> u64 {
+    let function = u64::from(block / 2) * FUNCTION_BYTES;
+    match block {
+        _ if block >= 2 * FUNCTIONS + 2 => KERNEL + 0x10_0000,
+        _ if block == 2 * FUNCTIONS + 1 => 0x900_0000,
+        _ if block == 2 * FUNCTIONS => CODE + 0x800,
+        _ if block.is_multiple_of(2) => CODE + function,
+        _ => CODE + function + 58,
+    }
+}
+
+/// Which function a block enters.
+pub fn entered_by(block: u32) -> Option<u32> {
+    (block < 2 * FUNCTIONS && block.is_multiple_of(2)).then_some(block / 2)
+}
+
+/// Programs, of which some accesses span two lines or two pages.
+pub fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let area = (0..AREAS.len(), 0u64..0x2000).prop_map(|(area, place)| AREAS[area] + place);
+    let near = (0..AREAS.len(), 0u64..12).prop_map(|(area, line)| AREAS[area] + line * 64);
+    let stack = || (0..STACKS.len(), 0u64..30).prop_map(|(of, line)| STACKS[of] + line * 64);
+    let address = prop_oneof![2 => area, 4 => near, 1 => stack()];
+    let other = (prop_oneof![Just(0u16), Just(2u16)], address, any::<bool>());
+    let by_stack = prop::option::weighted(0.4, (stack(), any::<bool>()));
+    let data = (vec(other, 0..4), by_stack).prop_map(|(mut data, by_stack)| {
+        let by_stack = by_stack.map(|(address, store)| (BY_STACK_POINTER, address, store));
+        data.extend(by_stack);
+        data.sort_by_key(|&(instruction, ..)| instruction);
+        data
+    });
+    let step = (0u32..2, prop::bool::weighted(0.2), 0..BLOCKS, data);
+    let step = step.prop_map(|(thread, begins_request, block, data)| Step {
+        thread,
+        begins_request,
+        block,
+        data,
+    });
+    vec(step, 1..150)
+}
+
+/// Writes the steps, each at its own stamp, and opens the trace.
+pub fn record(path: &Path, steps: &[Step]) -> Result<Trace, corehop_traces::Error> {
+    let header = Header {
+        command: vec!["server".into()],
+        ..Header::default()
+    };
+    let mut writer = Writer::create(path, &header, &WriterOptions::default())?;
+    let module = writer.module(&Module {
+        path: FILE.into(),
+        build_id: "0a1b".into(),
+        load_bias: CODE,
+        start: CODE,
+        end: CODE + 0x1000,
+    })?;
+    for function in 0..FUNCTIONS {
+        let offset = u64::from(function) * FUNCTION_BYTES;
+        // The first one's file has lost its symbol.
+        let symbol = match function {
+            0 => format!("fn_{offset:x}"),
+            _ => format!("f{function}"),
+        };
+        writer.function(&Function {
+            module,
+            offset,
+            size_bytes: FUNCTION_BYTES,
+            name: symbol.clone(),
+            symbol,
+            unpatchable: None,
+        })?;
+    }
+    for block in 0..BLOCKS {
+        let mut code = CodeBlock::new(address_of(block), [4, 4, 4]);
+        code.pointers = vec![Pointer::Accessed {
+            instruction: BY_STACK_POINTER,
+            register: 4,
+            distance: -8,
+        }];
+        writer.code_block(&code, entered_by(block).map(FunctionId))?;
+    }
+    for thread in 0..2 {
+        writer.thread(1, 100 + thread)?;
+    }
+    for (stamp, step) in (1..).zip(steps) {
+        let thread = ThreadId(step.thread);
+        writer.stamp(thread, stamp)?;
+        if step.begins_request {
+            writer.request(thread)?;
+        }
+        writer.execution(thread, step.block)?;
+        for &(instruction, address, store) in &step.data {
+            let kind = if store { Kind::Store } else { Kind::Load };
+            writer.data(thread, instruction, kind, 8, address)?;
+        }
+    }
+    writer.finish(EndReason::Interrupted)?;
+    Trace::open(path)
+}

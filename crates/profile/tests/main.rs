@@ -1,0 +1,7 @@
+//! All tests of the crate, as one program, which is built sooner than one for each file.
+
+mod generated;
+mod naive;
+#[path = "../../../simulator/tests/random/mod.rs"]
+mod random;
+mod views_equal_a_naive_attribution;

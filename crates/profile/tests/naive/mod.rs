@@ -1,0 +1,256 @@
+//! A second attribution, which shares no code with the first: after each access it looks what the
+//! caches counted more, and it names places by going through all there are.
+
+use crate::generated::{
+    AREAS, BY_STACK_POINTER, CODE, FILE, FUNCTION_BYTES, FUNCTIONS, KERNEL, STACKS, entered_by,
+};
+use corehop_simulator::{CacheLevel, CoreId, Geometry, Hierarchy, LineId, Machine};
+use corehop_traces::{Access, Kind, RequestId, Trace};
+use std::collections::{BTreeMap, HashMap};
+
+/// What a place cost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    pub accesses: u64,
+    pub cycles: u64,
+    /// By level and by cause: cold, capacity, conflict, coherence, inclusion.
+    pub misses: [[u64; 5]; 3],
+    pub fetch_misses: u64,
+}
+
+/// Costs by name, of each view.
+#[derive(Default)]
+pub struct Attributed {
+    pub functions: BTreeMap<String, Cost>,
+    pub lines: BTreeMap<String, Cost>,
+    pub objects: BTreeMap<String, Cost>,
+}
+
+/// A cache in which any line can be anywhere: lines, the latest first.
+#[derive(Default)]
+struct Anywhere(Vec<u64>);
+
+impl Anywhere {
+    fn access(&mut self, line: u64, size_bytes: u64) -> bool {
+        let place = self.0.iter().position(|&other| other == line);
+        if let Some(place) = place {
+            self.0.remove(place);
+        }
+        self.0.insert(0, line);
+        self.0.truncate((size_bytes / 64) as usize);
+        place.is_some()
+    }
+}
+
+struct Naive<'m> {
+    machine: &'m Machine,
+    hierarchy: Hierarchy,
+    ids: HashMap<u64, LineId>,
+    /// By level and instance.
+    anywhere: HashMap<(CacheLevel, u32), Anywhere>,
+}
+
+/// The levels that an access of this kind goes through.
+fn levels(kind: Kind) -> [CacheLevel; 3] {
+    let l1 = match kind {
+        Kind::Fetch => CacheLevel::L1I,
+        Kind::Load | Kind::Store => CacheLevel::L1D,
+    };
+    [l1, CacheLevel::L2, CacheLevel::L3]
+}
+
+impl Naive<'_> {
+    /// What the caches have counted of one kind: by level and cause, and what other caches served.
+    fn counted(&self, kind: Kind) -> ([[u64; 4]; 3], u64) {
+        let mut counted = ([[0; 4]; 3], 0);
+        for tally in self.hierarchy.tally() {
+            for (sums, level) in counted.0.iter_mut().zip(levels(kind)) {
+                let of = tally.misses(level, kind);
+                let causes = [of.cold, of.capacity, of.coherence, of.inclusion];
+                for (sum, more) in sums.iter_mut().zip(causes) {
+                    *sum += more;
+                }
+            }
+            counted.1 += tally.transfers[kind as usize] + tally.hit_modified[kind as usize];
+        }
+        counted
+    }
+
+    fn would_hit(&mut self, level: CacheLevel, core: u32, line: u64) -> bool {
+        let of = match level {
+            CacheLevel::L1I => self.machine.l1i,
+            CacheLevel::L1D => self.machine.l1d,
+            CacheLevel::L2 => self.machine.l2,
+            CacheLevel::L3 => self.machine.l3.unwrap(),
+        };
+        let instance = match level {
+            CacheLevel::L3 => 0,
+            _ => core / of.shared_by,
+        };
+        let anywhere = self.anywhere.entry((level, instance)).or_default();
+        anywhere.access(line, of.size_bytes)
+    }
+
+    /// Makes an access of one line; what it cost.
+    fn access(&mut self, core: u32, kind: Kind, line: u64) -> Cost {
+        let hierarchy = &mut self.hierarchy;
+        let id = *self.ids.entry(line).or_insert_with(|| hierarchy.line(line));
+        let before = self.counted(kind);
+        self.hierarchy.access(CoreId(core), kind, id, &mut ());
+        let after = self.counted(kind);
+        let mut cost = Cost {
+            accesses: 1,
+            ..Cost::default()
+        };
+        let there_are = if self.machine.l3.is_some() { 3 } else { 2 };
+        let mut missed_levels = 0;
+        for (level, of) in levels(kind).into_iter().take(there_are).enumerate() {
+            let would_hit = self.would_hit(of, core, line);
+            let more = |cause: usize| after.0[level][cause] - before.0[level][cause];
+            let [cold, replaced, coherence, inclusion] = [0, 1, 2, 3].map(more);
+            cost.misses[level] = match would_hit {
+                true => [cold, 0, replaced, coherence, inclusion],
+                false => [cold, replaced, 0, coherence, inclusion],
+            };
+            if cost.misses[level] == [0; 5] {
+                break;
+            }
+            missed_levels += 1;
+        }
+        let machine = self.machine;
+        let l1 = match kind {
+            Kind::Fetch => machine.l1i,
+            Kind::Load | Kind::Store => machine.l1d,
+        };
+        if kind == Kind::Fetch && missed_levels > 0 {
+            cost.fetch_misses = 1;
+        }
+        cost.cycles = u64::from(match (missed_levels, machine.l3) {
+            _ if after.1 > before.1 => machine.transfer_latency_cycles,
+            (0, _) => l1.latency_cycles,
+            (1, _) => machine.l2.latency_cycles,
+            (2, Some(l3)) => l3.latency_cycles,
+            _ => machine.memory_latency_cycles,
+        });
+        cost
+    }
+}
+
+fn add(costs: &mut BTreeMap<String, Cost>, name: String, cost: &Cost) {
+    let sum = costs.entry(name).or_default();
+    sum.accesses += cost.accesses;
+    sum.cycles += cost.cycles;
+    sum.fetch_misses += cost.fetch_misses;
+    for (sums, more) in sum.misses.iter_mut().zip(cost.misses) {
+        for (sum, more) in sums.iter_mut().zip(more) {
+            *sum += more;
+        }
+    }
+}
+
+/// The function or module that holds an address, and the distance from its start.
+fn code_name(block: u32, start: u64, pc: u64) -> (String, String) {
+    for function in 0..FUNCTIONS {
+        let first = CODE + u64::from(function) * FUNCTION_BYTES;
+        let holds = first <= start && start < first + FUNCTION_BYTES;
+        if holds || entered_by(block) == Some(function) {
+            let name = match function {
+                0 => "fn_0".into(),
+                _ => format!("f{function}"),
+            };
+            let place = format!("{name}+{:#x}", pc - first);
+            return (name, place);
+        }
+    }
+    if (CODE..CODE + 0x1000).contains(&start) {
+        let place = format!("[{FILE}]+{:#x}", pc - CODE);
+        return (format!("[{FILE}]"), place);
+    }
+    ("[outside all modules]".into(), format!("{pc:#x}"))
+}
+
+/// Pages of data in the order of their accesses, with the thread of those by the stack pointer.
+fn pages(trace: &Trace) -> Vec<(u64, Option<u32>)> {
+    let mut pages = Vec::new();
+    let mut executions = trace.executions();
+    while let Some(execution) = executions.next().unwrap() {
+        let start = trace.code_blocks()[execution.code_block as usize].start;
+        let thread = trace.threads()[execution.thread.index()].os_thread_id;
+        for access in execution.accesses {
+            if access.kind == Kind::Fetch {
+                continue;
+            }
+            let by_stack = access.pc == start + 4 * u64::from(BY_STACK_POINTER);
+            let page = |line: u64| line * 64 / 4096 * 4096;
+            let thread = by_stack.then_some(thread);
+            pages.extend(access.lines().map(|line| (page(line), thread)));
+        }
+    }
+    pages
+}
+
+/// What the memory of a line is called.
+fn object_name(pages: &[(u64, Option<u32>)], access: &Access, line: u64) -> String {
+    if access.kind == Kind::Fetch {
+        return match (CODE..CODE + 0x1000).contains(&access.pc) {
+            true => "code".into(),
+            false => "code outside all modules".into(),
+        };
+    }
+    let address = line * 64;
+    if address >= KERNEL {
+        return "kernel memory".into();
+    }
+    if let Some(&stack) = STACKS.iter().find(|&&page| page == address / 4096 * 4096) {
+        let used = pages.iter().filter(|(page, _)| *page == stack);
+        return match used.filter_map(|(_, thread)| *thread).next() {
+            Some(thread) => format!("stack of thread {thread}"),
+            None => format!("anonymous {stack:#x}-{:#x}", stack + 0x1000),
+        };
+    }
+    // Pages near each other are one region, from the first that was accessed to the last.
+    let is_near = |area: u64, page: u64| (area..area + 0x4000).contains(&page);
+    let area = AREAS.iter().find(|&&area| is_near(area, address));
+    let area = *area.unwrap();
+    let pages = pages.iter().map(|(page, _)| *page);
+    let pages = || pages.clone().filter(|&page| is_near(area, page));
+    let (first, last) = (pages().min().unwrap(), pages().max().unwrap());
+    format!("anonymous {first:#x}-{:#x}", last + 0x1000)
+}
+
+/// Costs of what comes from this request on, or of everything.
+pub fn attributed(
+    trace: &Trace,
+    (machine, cores): (&Machine, u32),
+    from: Option<RequestId>,
+) -> Attributed {
+    let pages = pages(trace);
+    let mut naive = Naive {
+        machine,
+        hierarchy: Hierarchy::new(&Geometry::new(machine, cores, 1)),
+        ids: HashMap::new(),
+        anywhere: HashMap::new(),
+    };
+    let mut attributed = Attributed::default();
+    let mut is_counting = from.is_none();
+    let mut executions = trace.executions();
+    while let Some(execution) = executions.next().unwrap() {
+        is_counting |= execution.request.is_some() && execution.request >= from;
+        let core = execution.thread.index() as u32 % cores;
+        let start = trace.code_blocks()[execution.code_block as usize].start;
+        for access in execution.accesses {
+            for line in access.lines() {
+                let cost = naive.access(core, access.kind, line);
+                if !is_counting {
+                    continue;
+                }
+                let (function, place) = code_name(execution.code_block, start, access.pc);
+                add(&mut attributed.functions, function, &cost);
+                add(&mut attributed.lines, place, &cost);
+                let object = object_name(&pages, access, line);
+                add(&mut attributed.objects, object, &cost);
+            }
+        }
+    }
+    attributed
+}

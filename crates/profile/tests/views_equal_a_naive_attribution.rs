@@ -1,0 +1,117 @@
+//! Every view adds up to the replay's counters, and equals what a naive attribution says of the
+//! same trace, place by place.
+
+use crate::generated::{record, steps};
+use crate::naive::{self, attributed};
+use crate::random::{holds, machines};
+use corehop_profile::{By, Causes, Cost, Level, Profile, View, profile};
+use corehop_simulator::{Counters, Machine, ReplayOptions, Split, replay};
+use corehop_traces::RequestId;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+const VIEWS: [By; 3] = [By::Function, By::Line, By::Object];
+const LEVELS: [Level; 3] = [Level::L1, Level::L2, Level::L3];
+
+/// As the naive attribution has it.
+fn plain(cost: &Cost, machine: &Machine) -> naive::Cost {
+    let causes = |level: Level| {
+        let Causes {
+            cold,
+            capacity,
+            conflict,
+            coherence,
+            inclusion,
+        } = cost.causes(level);
+        [cold, capacity, conflict, coherence, inclusion]
+    };
+    naive::Cost {
+        accesses: cost.accesses(),
+        cycles: cost.cycles(machine),
+        misses: LEVELS.map(causes),
+        fetch_misses: cost.fetch_causes().total(),
+    }
+}
+
+fn by_name(view: &View, machine: &Machine) -> BTreeMap<String, naive::Cost> {
+    let rows = view.rows.iter();
+    let named = rows.map(|row| (row.place.name.clone(), plain(&row.cost, machine)));
+    let named: BTreeMap<_, _> = named.collect();
+    assert_eq!(named.len(), view.rows.len(), "two rows have one name");
+    named
+}
+
+fn sum(view: &View) -> Cost {
+    view.rows.iter().fold(Cost::default(), |mut sum, row| {
+        sum += row.cost;
+        sum
+    })
+}
+
+#[test]
+fn every_view_adds_up_and_equals_a_naive_one() {
+    let warm_ups = 0usize..3;
+    let cores = 1u32..4;
+    let cases = (steps(), machines(), cores, warm_ups);
+    holds(
+        "views of random traces",
+        cases,
+        |(steps, machine, cores, warm_up)| {
+            let cores = cores.min(machine.cores);
+            let folder = tempfile::tempdir().unwrap();
+            let trace = record(&folder.path().join("server.trace"), &steps).unwrap();
+            let requests = trace.requests().len();
+            let warm_up = if warm_up < requests { warm_up } else { 0 };
+            let options = ReplayOptions {
+                warm_up_requests: warm_up,
+                ..ReplayOptions::default()
+            };
+            let split = Split::thread_per_core(cores);
+            let on = (&machine, &split);
+            let Profile {
+                replay: own,
+                total,
+                views,
+            } = profile(&trace, on, &options, &VIEWS).unwrap();
+            prop_assert_eq!(&own, &replay(&trace, &machine, &split, &options).unwrap());
+            prop_assert_eq!(total.counters(&machine), own.counters);
+            for view in &views {
+                prop_assert_eq!(sum(view).counters(&machine), own.counters);
+            }
+            let from = (warm_up > 0).then_some(RequestId(warm_up as u32));
+            let expected = attributed(&trace, (&machine, cores), from);
+            let expected = [expected.functions, expected.lines, expected.objects];
+            for (view, expected) in views.iter().zip(expected) {
+                prop_assert_eq!(by_name(view, &machine), expected);
+            }
+            Ok(())
+        },
+    );
+}
+
+#[test]
+fn what_has_no_symbol_counts_as_unnamed() {
+    let step = |block: u32| crate::generated::Step {
+        thread: 0,
+        begins_request: false,
+        block,
+        data: vec![(0, 0x1000_0000, false)],
+    };
+    let steps: Vec<_> = (0..crate::generated::BLOCKS).map(step).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let trace = record(&folder.path().join("server.trace"), &steps).unwrap();
+    let machine = Machine::named_or_path("xeon-e5-2620-v4").unwrap();
+    let on = (&machine, &Split::default());
+    let profile = profile(&trace, on, &ReplayOptions::default(), &VIEWS).unwrap();
+    let unnamed = |view: &View| view.unnamed().counters(&machine).accesses();
+    let [functions, lines, objects] = &profile.views[..] else {
+        panic!("three views");
+    };
+    // Of 9 blocks, four are in functions with a symbol: two of one line, and two of two lines.
+    let Counters { l1i, l1d, .. } = profile.replay.counters;
+    assert_eq!((l1i.accesses(), l1d.accesses()), (12, 9));
+    assert_eq!(unnamed(functions), 21 - (2 * 2 + 2 * 3));
+    assert_eq!(unnamed(lines), 21);
+    // Loads, and fetches outside of all modules.
+    assert_eq!(unnamed(objects), 9 + 2);
+}

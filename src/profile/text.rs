@@ -1,0 +1,193 @@
+//! A profile as tables for a terminal; `docs/guide/profile.md` describes the columns.
+
+use crate::line::{Lines, line};
+use crate::replay::counted_requests;
+use corehop_partitioner::attribution::remarks;
+use corehop_profile::{By, Causes, Cost, Level, Order, Place, PlaceKind, Profile, View};
+use corehop_simulator::Machine;
+use corehop_support::format::name::shortened;
+use corehop_support::format::number::{counted, grouped, share};
+use corehop_traces::Trace;
+
+/// What the tables show.
+pub struct Table<'a> {
+    pub profile: &'a Profile,
+    pub trace: &'a Trace,
+    /// What to call the trace, and how many requests warm up.
+    pub named: (&'a str, usize),
+    pub machine: &'a Machine,
+    /// Whose causes are shown.
+    pub level: Level,
+    pub order: Order,
+    pub limit: usize,
+    pub is_per_request: bool,
+}
+
+/// Causes with their headings.
+const CAUSES: [(&str, fn(&Causes) -> u64); 5] = [
+    ("cold", |causes| causes.cold),
+    ("capacity", |causes| causes.capacity),
+    ("conflict", |causes| causes.conflict),
+    ("coherence", |causes| causes.coherence),
+    ("inclusion", |causes| causes.inclusion),
+];
+
+/// Parts of a file's path that are shown: its name, and the folder that tells it from others.
+const PARTS: usize = 2;
+
+impl Table<'_> {
+    /// All tables, with an empty line between them.
+    pub fn render(&self) -> Lines {
+        let mut text = Lines::new();
+        let (name, warm_up) = self.named;
+        let cores = self.profile.replay.per_core.len() as u64;
+        let cores = counted(cores, "core", "cores");
+        line!(text, "{name}, machine {}, {cores}", self.machine.name);
+        let replay = &self.profile.replay;
+        counted_requests(&mut text, replay, warm_up, &remarks(self.trace));
+        for (index, view) in self.profile.views.iter().enumerate() {
+            if index > 0 {
+                line!(text);
+            }
+            self.view(&mut text, view);
+        }
+        text
+    }
+
+    fn level_name(&self) -> &'static str {
+        match self.level {
+            Level::L1 => "L1",
+            Level::L2 => "L2",
+            Level::L3 => "L3",
+        }
+    }
+
+    /// Causes that any access missed for.
+    fn causes(&self) -> impl Iterator<Item = &'static (&'static str, fn(&Causes) -> u64)> {
+        let all = self.profile.total.causes(self.level);
+        CAUSES.iter().filter(move |(_, of)| of(&all) > 0)
+    }
+
+    fn view(&self, text: &mut Lines, view: &View) {
+        let what = match view.by {
+            By::Function => "function",
+            By::Line => "source line",
+            By::Object => "object in memory",
+        };
+        let scale = match self.is_per_request {
+            true => "a request",
+            false => "in all",
+        };
+        let level = self.level_name();
+        line!(text, "by {what}, {scale}; causes of {level} misses");
+        let causes = self.causes().map(|(name, _)| format!("{name:>12}"));
+        line!(
+            text,
+            "{:>8}{:>15}{:>13}{:>13}{:>13}{}  {what}",
+            "share",
+            "cycles",
+            "L1 misses",
+            "L2 misses",
+            "L3 misses",
+            causes.collect::<String>()
+        );
+        self.row(text, &self.profile.total, "total");
+        let rows = view.sorted(self.order, self.machine);
+        for row in rows.iter().take(self.limit) {
+            self.row(text, &row.cost, &title(view.by, &row.place));
+        }
+        if let Some(more) = rows.len().checked_sub(self.limit).filter(|&more| more > 0) {
+            let more = counted(more as u64, "more row", "more rows");
+            line!(text, "{more}; --limit shows them");
+        }
+        line!(text, "{}", self.unnamed(view));
+    }
+
+    fn row(&self, text: &mut Lines, cost: &Cost, name: &str) {
+        let figure = |figure: u64| match self.is_per_request {
+            true => {
+                let requests = self.profile.replay.requests.max(1);
+                format!("{:.1}", figure as f64 / requests as f64)
+            }
+            false => grouped(figure),
+        };
+        let causes = cost.causes(self.level);
+        let causes = self.causes().map(|(_, of)| figure(of(&causes)));
+        let causes = causes.map(|figure| format!("{figure:>12}"));
+        let [l1, l2, l3] = [Level::L1, Level::L2, Level::L3].map(|of| figure(cost.misses(of)));
+        line!(
+            text,
+            "{:>8}{:>15}{l1:>13}{l2:>13}{l3:>13}{}  {name}",
+            share(self.sorted_by(cost), self.sorted_by(&self.profile.total), 1),
+            figure(cost.cycles(self.machine)),
+            causes.collect::<String>()
+        );
+    }
+
+    /// The figure that rows are sorted by.
+    fn sorted_by(&self, cost: &Cost) -> u64 {
+        match self.order {
+            Order::Misses(level) => cost.misses(level),
+            Order::Cycles => cost.cycles(self.machine),
+        }
+    }
+
+    /// What share has no name, and why.
+    fn unnamed(&self, view: &View) -> String {
+        let of_what = match self.order {
+            Order::Misses(_) => format!("{} misses", self.level_name()),
+            Order::Cycles => "cycles".into(),
+        };
+        let part = share(
+            self.sorted_by(&view.unnamed()),
+            self.sorted_by(&self.profile.total),
+            1,
+        );
+        let part = match part.is_empty() {
+            true => "0.0 %".into(),
+            false => part,
+        };
+        let place = match view.by {
+            By::Function => "in code without a symbol: a stripped file, or outside all modules",
+            By::Line => "in code without line numbers: no DWARF of the recorded build was found",
+            By::Object => {
+                "in memory that no symbol names: the file was stripped, or is not the recorded \
+                 build, or the memory is anonymous"
+            }
+        };
+        format!("{part} of the {of_what} are {place}")
+    }
+}
+
+/// What a row is called.
+fn title(by: By, place: &Place) -> String {
+    let short = |path: &str| {
+        let parts: Vec<&str> = path.rsplitn(PARTS + 1, '/').take(PARTS).collect();
+        parts.into_iter().rev().collect::<Vec<_>>().join("/")
+    };
+    let file = |path: &String| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let module = place.module.as_ref().map(file);
+    let of = |name: &str| match &module {
+        Some(module) => format!("{name} of {module}"),
+        None => name.to_owned(),
+    };
+    match (by, place.kind) {
+        (By::Function, _) => shortened(&place.name),
+        (By::Line, PlaceKind::Line) => {
+            let frames = place.frames.iter().map(|frame| {
+                let source = match (&frame.file, frame.line) {
+                    (Some(file), Some(line)) => format!("{}:{line}", short(file)),
+                    _ => "?".into(),
+                };
+                let function = frame.function.as_deref().map(shortened);
+                format!("{source} {}", function.unwrap_or_default())
+                    .trim_end()
+                    .to_owned()
+            });
+            frames.collect::<Vec<_>>().join(" < ")
+        }
+        (By::Line, _) => place.name.clone(),
+        (By::Object, PlaceKind::Section) => format!("{} without a symbol", of(&place.name)),
+        (By::Object, _) => of(&shortened(&place.name)),
+    }
+}
