@@ -4,6 +4,9 @@
 //! the instruction that made the one at the same place in an earlier execution, and a line mostly
 //! belongs to one piece of memory. Fetches are counted by instruction alone; to which module's code
 //! they belong follows from that.
+//!
+//! A trace has no stack pointers. But a call pushes its return address: where a function is entered,
+//! and the last instruction before was a store of a word, that word is on the thread's stack.
 
 use crate::cost::{Cost, Level, Missed};
 use crate::data::{Images, LinePiece, Piece};
@@ -11,11 +14,11 @@ use crate::fully_associative::Beside;
 use corehop_simulator::detail::{AnalysisTool, Attribution};
 use corehop_simulator::{CacheLevel, Cause, CoreId, LineId, Machine, Observer};
 use corehop_traces::execution::LINE_SHIFT;
-use corehop_traces::{Access, CodeBlock, Execution, Kind, Pointer, ThreadId, Trace};
+use corehop_traces::{Access, CodeBlock, Execution, Kind, ThreadId, Trace};
 use std::collections::HashMap;
 
-/// The stack pointer, as traces number registers.
-const STACK_POINTER: u8 = 4;
+/// Bytes of a return address.
+const WORD: u16 = 8;
 
 /// What makes accesses: an instruction that fetches itself, loads, or stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,7 +34,7 @@ pub(crate) struct Site {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DataPiece {
     pub piece: Piece,
-    /// The first thread that accessed it by its stack pointer.
+    /// The first thread that pushed a return address to it.
     pub stack_of: Option<ThreadId>,
 }
 
@@ -63,8 +66,6 @@ struct Maker {
     pc: u64,
     site: u32,
     kind: Kind,
-    /// Whether its address is at a known distance from the stack pointer.
-    by_stack_pointer: bool,
 }
 
 /// The tool.
@@ -91,6 +92,11 @@ pub(crate) struct Collector<'a> {
     piece_accesses: Vec<[u64; 2]>,
     piece_missed: Vec<[Missed; 2]>,
 
+    /// By code block: its last instruction.
+    last_instructions: Vec<u64>,
+    /// By thread: the piece that its last execution's last instruction stored a word to.
+    pushed_to: Vec<Option<u32>>,
+
     thread: ThreadId,
     code_block: u32,
     /// The next access's place in the execution.
@@ -100,7 +106,8 @@ pub(crate) struct Collector<'a> {
     /// Of the access at hand: who makes it, its address, and its next line.
     site: u32,
     kind: Kind,
-    by_stack_pointer: bool,
+    size_bytes: u16,
+    pc: u64,
     address: u64,
     next_line: u64,
     piece: u32,
@@ -132,13 +139,16 @@ impl<'a> Collector<'a> {
             pieces: Vec::new(),
             piece_accesses: Vec::new(),
             piece_missed: Vec::new(),
+            last_instructions: trace.code_blocks().iter().map(last_instruction).collect(),
+            pushed_to: vec![None; trace.threads().len()],
             thread: ThreadId(0),
             code_block: 0,
             place: 0,
             first_site: 0,
             site: 0,
             kind: Kind::Fetch,
-            by_stack_pointer: false,
+            size_bytes: 0,
+            pc: 0,
             address: 0,
             next_line: 0,
             piece: 0,
@@ -193,16 +203,10 @@ impl<'a> Collector<'a> {
                 number
             }
         };
-        let block = &self.trace.code_blocks()[self.code_block as usize];
-        // What a trace knows of registers is about an instruction's first access.
-        let before = self.sites[self.site as usize];
-        let is_first = self.place == 0 || before.kind == Kind::Fetch || before.pc != access.pc;
-        let is_first_data = is_first && access.kind != Kind::Fetch;
         let maker = Maker {
             pc: access.pc,
             site: number,
             kind: access.kind,
-            by_stack_pointer: is_first_data && uses_stack_pointer(block, access.pc),
         };
         let makers = &mut self.makers[self.code_block as usize];
         match makers.get_mut(self.place) {
@@ -276,22 +280,10 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// Whether the first access of the instruction at `pc` is at a known distance from what the stack
-/// pointer held.
-fn uses_stack_pointer(block: &CodeBlock, pc: u64) -> bool {
-    let offset = pc.wrapping_sub(block.start);
-    let mut instructions = block.instructions.iter();
-    let place = instructions.position(|of| u64::from(of.offset) == offset);
-    let accessed_by = |pointer: &Pointer| match *pointer {
-        Pointer::Accessed {
-            instruction,
-            register: STACK_POINTER,
-            ..
-        } => Some(usize::from(instruction)),
-        _ => None,
-    };
-    let mut accessed = block.pointers.iter().filter_map(accessed_by);
-    place.is_some_and(|place| accessed.any(|instruction| instruction == place))
+/// Where the last instruction of a block is.
+fn last_instruction(block: &CodeBlock) -> u64 {
+    let last = block.instructions.last();
+    block.start + last.map_or(0, |instruction| u64::from(instruction.offset))
 }
 
 impl Observer for Collector<'_> {
@@ -308,7 +300,8 @@ impl Observer for Collector<'_> {
         self.place += 1;
         self.site = maker.site;
         self.kind = maker.kind;
-        self.by_stack_pointer = maker.by_stack_pointer;
+        self.size_bytes = access.size_bytes;
+        self.pc = access.pc;
         self.address = access.address;
         self.next_line = access.address >> LINE_SHIFT;
     }
@@ -320,10 +313,6 @@ impl Observer for Collector<'_> {
         if kind != Kind::Fetch {
             self.piece = self.find_piece(line);
             self.piece_accesses[self.piece as usize][kind as usize - 1] += 1;
-            if self.by_stack_pointer {
-                let piece = &mut self.pieces[self.piece as usize];
-                piece.stack_of = piece.stack_of.or(Some(self.thread));
-            }
         }
         self.next_line += 1;
     }
@@ -359,9 +348,18 @@ impl AnalysisTool for Collector<'_> {
         self.thread = execution.thread;
         self.code_block = execution.code_block;
         self.place = 0;
+        let pushed_to = self.pushed_to[execution.thread.index()];
+        if let (Some(piece), Some(_)) = (pushed_to, execution.entry) {
+            let piece = &mut self.pieces[piece as usize];
+            piece.stack_of = piece.stack_of.or(Some(execution.thread));
+        }
     }
 
     fn end(&mut self, hopped: bool) {
+        let is_push = self.kind == Kind::Store
+            && self.size_bytes == WORD
+            && self.pc == self.last_instructions[self.code_block as usize];
+        self.pushed_to[self.thread.index()] = is_push.then_some(self.piece);
         if hopped {
             self.site_hops[self.first_site as usize] += 1;
         }

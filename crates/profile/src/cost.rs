@@ -145,6 +145,12 @@ impl Cost {
         self.accesses.iter().sum()
     }
 
+    /// Lines accessed by accesses of one kind.
+    #[must_use]
+    pub fn accesses_of(&self, kind: Kind) -> u64 {
+        self.accesses[kind as usize]
+    }
+
     /// Why a level missed: fetches, loads, and stores together.
     #[must_use]
     pub fn causes(&self, level: Level) -> Causes {

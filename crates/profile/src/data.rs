@@ -2,8 +2,8 @@
 //!
 //! A trace knows where the code of a binary lies. The binary itself, if it is here and still the
 //! build that was recorded, says where its variables are. Whatever lies outside all binaries is
-//! counted by page, and named after the replay: a stack is where a thread accessed memory by its
-//! stack pointer, and the heap begins behind the program's variables.
+//! counted by page, and named after the replay: a stack is where a thread pushed return addresses, and
+//! the heap begins behind the program's variables.
 
 use crate::collector::{Counted, DataPiece};
 use crate::cost::Cost;

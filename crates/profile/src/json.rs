@@ -5,6 +5,7 @@ use crate::code::CodeFrame;
 use crate::cost::{Causes, Cost, Level};
 use crate::view::{By, Order, PlaceKind, View};
 use corehop_simulator::{Counters, Machine};
+use corehop_traces::Kind;
 use serde::Serialize;
 
 /// Misses of a level, and why.
@@ -28,6 +29,9 @@ impl LevelShown {
 #[derive(Serialize)]
 struct CostShown {
     accesses: u64,
+    fetches: u64,
+    loads: u64,
+    stores: u64,
     cycles: u64,
     l1i: LevelShown,
     l1d: LevelShown,
@@ -39,6 +43,9 @@ impl CostShown {
     fn of(cost: &Cost, machine: &Machine) -> CostShown {
         CostShown {
             accesses: cost.accesses(),
+            fetches: cost.accesses_of(Kind::Fetch),
+            loads: cost.accesses_of(Kind::Load),
+            stores: cost.accesses_of(Kind::Store),
             cycles: cost.cycles(machine),
             l1i: LevelShown::of(cost.fetch_causes()),
             l1d: LevelShown::of(cost.data_causes()),

@@ -1,8 +1,8 @@
 //! Random programs of a few functions on two threads, recorded as traces of a file that is nowhere.
 
 use corehop_traces::{
-    CodeBlock, EndReason, Function, FunctionId, Header, Kind, Module, Pointer, ThreadId, Trace,
-    Writer, WriterOptions,
+    CodeBlock, EndReason, Function, FunctionId, Header, Kind, Module, ThreadId, Trace, Writer,
+    WriterOptions,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -25,8 +25,8 @@ pub const FUNCTION_BYTES: u64 = 128;
 pub const FUNCTIONS: u32 = 3;
 /// Beyond the functions' blocks: one of the module, one outside, one in the kernel.
 pub const BLOCKS: u32 = 2 * FUNCTIONS + 3;
-/// The instruction that accesses memory by the stack pointer, once in an execution.
-pub const BY_STACK_POINTER: u16 = 1;
+/// The last instruction of each block. Before an entry, it is a call if it stores.
+pub const LAST: u16 = 2;
 pub const KERNEL: u64 = 0xffff_8880_0000_0000;
 /// Areas far from each other, of three pages each: what one is called depends on no other.
 pub const AREAS: [u64; 3] = [0x1000_0000, 0x2000_0000, KERNEL];
@@ -56,11 +56,10 @@ pub fn steps() -> impl Strategy<Value = Vec<Step>> {
     let near = (0..AREAS.len(), 0u64..12).prop_map(|(area, line)| AREAS[area] + line * 64);
     let stack = || (0..STACKS.len(), 0u64..30).prop_map(|(of, line)| STACKS[of] + line * 64);
     let address = prop_oneof![2 => area, 4 => near, 1 => stack()];
-    let other = (prop_oneof![Just(0u16), Just(2u16)], address, any::<bool>());
-    let by_stack = prop::option::weighted(0.4, (stack(), any::<bool>()));
-    let data = (vec(other, 0..4), by_stack).prop_map(|(mut data, by_stack)| {
-        let by_stack = by_stack.map(|(address, store)| (BY_STACK_POINTER, address, store));
-        data.extend(by_stack);
+    let other = (0..LAST, address, any::<bool>());
+    let last = prop::option::weighted(0.4, (stack(), any::<bool>()));
+    let data = (vec(other, 0..4), last).prop_map(|(mut data, last)| {
+        data.extend(last.map(|(address, store)| (LAST, address, store)));
         data.sort_by_key(|&(instruction, ..)| instruction);
         data
     });
@@ -105,12 +104,7 @@ pub fn record(path: &Path, steps: &[Step]) -> Result<Trace, corehop_traces::Erro
         })?;
     }
     for block in 0..BLOCKS {
-        let mut code = CodeBlock::new(address_of(block), [4, 4, 4]);
-        code.pointers = vec![Pointer::Accessed {
-            instruction: BY_STACK_POINTER,
-            register: 4,
-            distance: -8,
-        }];
+        let code = CodeBlock::new(address_of(block), [4, 4, 4]);
         writer.code_block(&code, entered_by(block).map(FunctionId))?;
     }
     for thread in 0..2 {

@@ -2,7 +2,7 @@
 //! caches counted more, and it names places by going through all there are.
 
 use crate::generated::{
-    AREAS, BY_STACK_POINTER, CODE, FILE, FUNCTION_BYTES, FUNCTIONS, KERNEL, STACKS, entered_by,
+    AREAS, CODE, FILE, FUNCTION_BYTES, FUNCTIONS, KERNEL, LAST, STACKS, entered_by,
 };
 use corehop_simulator::{CacheLevel, CoreId, Geometry, Hierarchy, LineId, Machine};
 use corehop_traces::{Access, Kind, RequestId, Trace};
@@ -169,21 +169,28 @@ fn code_name(block: u32, start: u64, pc: u64) -> (String, String) {
     ("[outside all modules]".into(), format!("{pc:#x}"))
 }
 
-/// Pages of data in the order of their accesses, with the thread of those by the stack pointer.
+/// Pages of data; for each call, that of its return address once more, with the thread.
 fn pages(trace: &Trace) -> Vec<(u64, Option<u32>)> {
     let mut pages = Vec::new();
+    let mut pushed = HashMap::new();
     let mut executions = trace.executions();
     while let Some(execution) = executions.next().unwrap() {
-        let start = trace.code_blocks()[execution.code_block as usize].start;
         let thread = trace.threads()[execution.thread.index()].os_thread_id;
+        if let Some(page) = pushed.remove(&thread)
+            && entered_by(execution.code_block).is_some()
+        {
+            pages.push((page, Some(thread)));
+        }
+        let start = trace.code_blocks()[execution.code_block as usize].start;
         for access in execution.accesses {
             if access.kind == Kind::Fetch {
                 continue;
             }
-            let by_stack = access.pc == start + 4 * u64::from(BY_STACK_POINTER);
             let page = |line: u64| line * 64 / 4096 * 4096;
-            let thread = by_stack.then_some(thread);
-            pages.extend(access.lines().map(|line| (page(line), thread)));
+            pages.extend(access.lines().map(|line| (page(line), None)));
+            if access.pc == start + 4 * u64::from(LAST) && access.kind == Kind::Store {
+                pushed.insert(thread, page(access.address / 64));
+            }
         }
     }
     pages
