@@ -49,6 +49,7 @@ const NAMED: [(&str, &str); 23] = files![
     "replay",
     "replay-timed",
     "replay-system-calls",
+    "profile",
     "functions",
     "candidates",
     "candidates-by-argument",

@@ -46,6 +46,7 @@ mod patch;
 mod physical_addresses;
 mod plugin;
 mod processes;
+mod profile;
 mod replay;
 mod replay_posted;
 mod report;

@@ -3,7 +3,6 @@
 //! Names come from the symbol tables of the file and of its debug file. Variables of threads have
 //! no address of their own and are left out.
 
-use crate::source::with_debug_data;
 use object::{
     Object, ObjectSection, ObjectSegment, ObjectSymbol, ReadCache, SectionFlags, SymbolKind, elf,
 };
@@ -47,14 +46,13 @@ pub struct DataLayout {
 }
 
 impl DataLayout {
-    /// That of the ELF file at `path`, as long as that is the build named; `None` where that is not
-    /// known.
-    pub fn of(path: &Path, build_id: &str) -> Option<DataLayout> {
-        let debug_file = with_debug_data(path, build_id)?;
+    /// That of the ELF file at `path`, with the symbols that its debug file has besides; `None` of
+    /// a file that cannot be read.
+    pub(crate) fn of(path: &Path, debug_file: &Path) -> Option<DataLayout> {
         let mut layout = DataLayout::default();
         layout.read(path, true)?;
         if debug_file != path {
-            layout.read(&debug_file, false);
+            layout.read(debug_file, false);
         }
         let key = |symbol: &DataSymbol| (symbol.offset, Reverse(symbol.size_bytes));
         // Of several names, the shortest has the fewest underscores and versions.
@@ -112,6 +110,7 @@ impl DataLayout {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SourceLines;
     use std::process::Command;
 
     const SOURCE: &str = "int stock[64];\nstatic int prices[16] = {1};\n_Thread_local int mine;\n\
@@ -130,7 +129,7 @@ mod tests {
         let mut gcc = Command::new("gcc");
         let gcc = gcc.current_dir(folder.path());
         run(gcc.args(["-Wl,--build-id=0x0a1b2c3d", "shop.c", "-o", "shop"]));
-        let layout = DataLayout::of(&program, "0a1b2c3d").unwrap();
+        let layout = SourceLines::default().data(&program, "0a1b2c3d").unwrap();
         let of = |name: &str| {
             let mut all = layout.symbols.iter();
             all.find(|symbol| symbol.name == name).cloned()
@@ -146,10 +145,10 @@ mod tests {
         assert_eq!([section(&stock), section(&prices)], [".bss", ".data"]);
         assert_eq!(of("mine"), None);
         assert!(layout.start <= prices.offset && stock.offset + 256 <= layout.end);
-        assert_eq!(DataLayout::of(&program, "ffffffff"), None);
+        assert_eq!(SourceLines::default().data(&program, "ffffffff"), None);
 
         run(Command::new("strip").arg(&program));
-        let stripped = DataLayout::of(&program, "0a1b2c3d").unwrap();
+        let stripped = SourceLines::default().data(&program, "0a1b2c3d").unwrap();
         assert!(stripped.symbols.iter().all(|symbol| symbol.name != "stock"));
         assert_eq!(stripped.sections, layout.sections);
     }

@@ -29,7 +29,8 @@ use std::process::Command;
 
 /// The functions of the ELF file at `path`, sorted by offset.
 pub fn of(path: &Path) -> Result<Vec<Symbol>, Error> {
-    read(path).map(|told| told.functions)
+    let told = read_each(&[path])?.remove(0)?;
+    Ok(told.functions)
 }
 
 /// Those of several files. A symbolizer takes a fifth of a second to start, and of a file that it
@@ -49,13 +50,7 @@ pub fn of_each(paths: &[&Path]) -> Vec<Result<Vec<Symbol>, Error>> {
     }
 }
 
-/// All that the symbolizer tells of the file at `path`.
-fn read(path: &Path) -> Result<Told, Error> {
-    let mut told = read_each(&[path])?;
-    told.remove(0)
-}
-
-/// The same of several files.
+/// All that the symbolizer tells of these files.
 fn read_each(paths: &[&Path]) -> Result<Each, Error> {
     match find() {
         Some(program) => told_by(Command::new(program).args(paths), paths),

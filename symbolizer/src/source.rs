@@ -5,6 +5,7 @@
 //! Debian's debug files share what they have in common (dwz); a debug file names the file that
 //! holds it.
 
+use crate::data::DataLayout;
 use crate::output::Told;
 use addr2line::{Loader, Location};
 use object::Object;
@@ -32,13 +33,64 @@ pub struct Frame {
     pub source: Option<SourceLine>,
 }
 
-/// Line tables of the files that were asked for, each opened once.
+/// A file, as long as it is the build with this id.
+type Build = (PathBuf, String);
+
+/// Line tables and variables of the files that were asked for, each opened once.
 #[derive(Default)]
 pub struct SourceLines {
-    opened: HashMap<(PathBuf, String), Option<Loader>>,
+    opened: HashMap<Build, Option<Loader>>,
+    /// The files with their debug data.
+    with_debug_data: HashMap<Build, Option<PathBuf>>,
 }
 
 impl SourceLines {
+    /// For files by path and build id, whose debug files are searched at once: a symbolizer takes a
+    /// fifth of a second to start.
+    pub fn of_builds<'b>(builds: impl IntoIterator<Item = (&'b Path, &'b str)>) -> SourceLines {
+        let mut lines = SourceLines::default();
+        let mut without = Vec::new();
+        for (path, build_id) in builds {
+            let build = (path.to_owned(), build_id.to_owned());
+            if lines.with_debug_data.contains_key(&build) {
+                continue;
+            }
+            let found = match is_build(path, build_id) {
+                None => None,
+                Some(has_debug_data) => {
+                    if !has_debug_data {
+                        without.push(build.clone());
+                    }
+                    Some(path.to_owned())
+                }
+            };
+            lines.with_debug_data.insert(build, found);
+        }
+        let paths: Vec<&Path> = without.iter().map(|(path, _)| path.as_path()).collect();
+        let told = match paths[..] {
+            [] => Ok(Vec::new()),
+            _ => crate::read_each(&paths),
+        };
+        let told = told.into_iter().flatten();
+        for (build, told) in without.iter().zip(told) {
+            if let Ok(Told {
+                debug_file: Some(file),
+                ..
+            }) = told
+            {
+                lines.with_debug_data.insert(build.clone(), Some(file));
+            }
+        }
+        lines
+    }
+
+    /// The variables and sections of the file at `path`, as long as that is the build named; `None`
+    /// where that is not known.
+    pub fn data(&mut self, path: &Path, build_id: &str) -> Option<DataLayout> {
+        let debug_file = self.with_debug_data(path, build_id)?;
+        DataLayout::of(path, &debug_file)
+    }
+
     /// Where the function at virtual address `offset` is written, of the file at `path` as long as
     /// that is the build named; `None` where that is not known.
     pub fn of(&mut self, path: &Path, build_id: &str, offset: u64) -> Option<SourceLine> {
@@ -72,9 +124,20 @@ impl SourceLines {
     }
 
     fn loader(&mut self, path: &Path, build_id: &str) -> Option<&Loader> {
-        let key = (path.to_owned(), build_id.to_owned());
-        let opened = self.opened.entry(key);
-        opened.or_insert_with(|| open(path, build_id)).as_ref()
+        let file = self.with_debug_data(path, build_id)?;
+        let build = (path.to_owned(), build_id.to_owned());
+        let opened = self.opened.entry(build);
+        opened.or_insert_with(|| open(&file)).as_ref()
+    }
+
+    /// The file with the debug data of the one at `path`, which may be that one.
+    fn with_debug_data(&mut self, path: &Path, build_id: &str) -> Option<PathBuf> {
+        let build = (path.to_owned(), build_id.to_owned());
+        if !self.with_debug_data.contains_key(&build) {
+            let found = SourceLines::of_builds([(path, build_id)]);
+            self.with_debug_data.extend(found.with_debug_data);
+        }
+        self.with_debug_data[&build].clone()
     }
 }
 
@@ -85,14 +148,12 @@ fn source_line(location: &Location<'_>) -> Option<SourceLine> {
     })
 }
 
-fn open(path: &Path, build_id: &str) -> Option<Loader> {
-    let file = with_debug_data(path, build_id)?;
-    Loader::new_with_sup(&file, common_part(&file)).ok()
+fn open(file: &Path) -> Option<Loader> {
+    Loader::new_with_sup(file, common_part(file)).ok()
 }
 
-/// The file with the debug data of the one at `path`, which may be that one, as long as that is
-/// the build named.
-pub(crate) fn with_debug_data(path: &Path, build_id: &str) -> Option<PathBuf> {
+/// Whether the file at `path` has debug data itself; `None` if it is not the build named.
+fn is_build(path: &Path, build_id: &str) -> Option<bool> {
     // Without a build id nothing says that the file is the one that was recorded, and what a trace
     // names may be a pipe, which would keep its reader waiting.
     if build_id.is_empty() || !path.is_file() {
@@ -102,14 +163,8 @@ pub(crate) fn with_debug_data(path: &Path, build_id: &str) -> Option<PathBuf> {
     let object = object::File::parse(&cache).ok()?;
     let found = object.build_id().ok()??;
     let found: String = found.iter().map(|byte| format!("{byte:02x}")).collect();
-    if found != build_id {
-        return None;
-    }
-    // A program with its own debug data needs no search for another file.
     let has_debug_data = object.section_by_name(".debug_info").is_some();
-    let told = (!has_debug_data).then(|| crate::read(path).ok()).flatten();
-    let debug_file = told.and_then(|Told { debug_file, .. }| debug_file);
-    Some(debug_file.unwrap_or_else(|| path.to_owned()))
+    (found == build_id).then_some(has_debug_data)
 }
 
 /// The file that holds what `file` has in common with others.

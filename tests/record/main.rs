@@ -29,6 +29,7 @@ mod no_ops;
 mod open_calls;
 #[path = "../plugin/mod.rs"]
 mod plugin;
+mod profile;
 mod qemu10;
 mod recording;
 mod redis;

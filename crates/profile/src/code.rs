@@ -40,10 +40,10 @@ pub(crate) struct Lines<'t> {
 
 impl<'t> Lines<'t> {
     /// Of this trace's modules.
-    pub fn new(trace: &'t Trace) -> Lines<'t> {
+    pub fn new(trace: &'t Trace, sources: SourceLines) -> Lines<'t> {
         Lines {
             trace,
-            sources: SourceLines::default(),
+            sources,
             known: HashMap::new(),
         }
     }

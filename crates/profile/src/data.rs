@@ -7,7 +7,7 @@
 
 use crate::collector::{Counted, DataPiece};
 use crate::cost::Cost;
-use corehop_symbolizer::{DataLayout, DataSymbol, Section};
+use corehop_symbolizer::{DataLayout, DataSymbol, Section, SourceLines};
 use corehop_traces::execution::LINE_SHIFT;
 use corehop_traces::{Owner, PAGE_SHIFT, ThreadId, Trace};
 use std::collections::{BTreeMap, HashMap};
@@ -121,14 +121,14 @@ pub(crate) struct Images {
 
 impl Images {
     /// Those whose files are here, and the builds that were recorded.
-    pub fn of(trace: &Trace) -> Images {
+    pub fn of(trace: &Trace, sources: &mut SourceLines) -> Images {
         let mut read = HashMap::new();
         let mut images = Images::default();
         for (module, of) in trace.modules().iter().enumerate() {
             let key = (of.path.as_str(), of.build_id.as_str());
             let layout = read
                 .entry(key)
-                .or_insert_with(|| DataLayout::of(Path::new(&of.path), &of.build_id));
+                .or_insert_with(|| sources.data(Path::new(&of.path), &of.build_id));
             if let Some(layout) = layout {
                 images.add(module, of.load_bias, layout);
             }
@@ -231,7 +231,7 @@ impl Images {
 
     /// Where the heap begins, and where it ends if the trace has a call that extended it.
     fn heap(&self, trace: &Trace) -> Option<(u64, Option<u64>)> {
-        let threads = (0..trace.threads().len()).map(corehop_traces::ThreadId::from_index);
+        let threads = (0..trace.threads().len()).map(ThreadId::from_index);
         let calls = threads.flat_map(|thread| trace.system_calls(thread));
         let breaks = calls.filter(|call| call.number == BRK);
         let breaks = breaks.filter_map(|call| u64::try_from(call.result?).ok());

@@ -30,8 +30,10 @@ use code::Lines;
 use collector::Collector;
 use corehop_simulator::detail::{Attribution, analyze};
 use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Split};
+use corehop_symbolizer::SourceLines;
 use corehop_traces::Trace;
 use data::Images;
+use std::path::Path;
 
 /// What a replay counted, and by what.
 pub struct Profile {
@@ -55,15 +57,20 @@ pub fn profile(
     views: &[By],
 ) -> Result<Profile, Error> {
     let attribution = Attribution::of(trace);
-    // Variables are looked up while the replay runs, and no longer afterwards.
+    let builds = trace.modules().iter();
+    let builds = builds.map(|module| (Path::new(&module.path), module.build_id.as_str()));
+    let mut sources = match views.iter().any(|&by| by != By::Function) {
+        true => SourceLines::of_builds(builds),
+        false => SourceLines::default(),
+    };
     let images = match views.contains(&By::Object) {
-        true => Images::of(trace),
+        true => Images::of(trace, &mut sources),
         false => Images::default(),
     };
     let mut collector = Collector::new(trace, (machine, split.cores()), &attribution, &images);
     let replay = analyze(trace, machine, split, options, &mut collector)?;
     let counted = collector.finish();
-    let mut lines = Lines::new(trace);
+    let mut lines = Lines::new(trace, sources);
     let view = |&by: &By| match by {
         By::Function => view::by_function(trace, &attribution, &counted),
         By::Line => view::by_line(trace, &attribution, &counted, &mut lines),

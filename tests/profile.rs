@@ -1,0 +1,159 @@
+//! `corehop profile` on a small trace: what it prints, and what it refuses.
+
+use crate::conforming;
+use crate::definitions;
+use corehop_traces::{EndReason, Kind, WriterOptions};
+use std::path::Path;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+const CODE: u64 = 0x40_0000;
+
+/// A folder with a machine, and a trace of so many requests of two functions, on two threads in
+/// turn. Both store to one line.
+fn folder(requests: u32) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let machine = include_str!("machines/tiny.toml");
+    std::fs::write(folder.path().join("tiny.toml"), machine).unwrap();
+    let flat = machine.lines().filter(|line| !line.starts_with("l3"));
+    let flat: Vec<&str> = flat.collect();
+    std::fs::write(folder.path().join("flat.toml"), flat.join("\n")).unwrap();
+    record(&folder.path().join("bank.trace"), requests).unwrap();
+    folder
+}
+
+fn record(path: &Path, requests: u32) -> Result<(), corehop_traces::Error> {
+    let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "parse", CODE)?;
+    for function in [("parse", 0), ("commit", 0x40)] {
+        definitions::function(&mut writer, (module, CODE), function, None)?;
+    }
+    let threads = [writer.thread(1, 1)?, writer.thread(1, 2)?];
+    for (&thread, stamp) in threads.iter().cycle().zip(1..=requests) {
+        writer.stamp(thread, stamp.into())?;
+        writer.request(thread)?;
+        for phase in 0..2 {
+            writer.execution(thread, phase)?;
+            writer.data(thread, 0, Kind::Load, 8, 0x1000 * (u64::from(phase) + 1))?;
+            writer.data(thread, 0, Kind::Store, 8, 0x9000)?;
+        }
+    }
+    writer.finish(EndReason::RequestsReached)?;
+    Ok(())
+}
+
+fn profile(folder: &TempDir, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .args(["profile", "bank.trace"])
+        .args(if arguments.contains(&"--machine") {
+            &[][..]
+        } else {
+            &["--machine", "tiny.toml"]
+        })
+        .args(arguments)
+        .current_dir(folder.path())
+        .output()
+        .unwrap()
+}
+
+#[track_caller]
+fn told(folder: &TempDir, arguments: &[&str]) -> String {
+    let output = profile(folder, arguments);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn refused(folder: &TempDir, arguments: &[&str]) -> (i32, String) {
+    let output = profile(folder, arguments);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+    let told = String::from_utf8(output.stderr).unwrap();
+    (output.status.code().unwrap(), told)
+}
+
+#[test]
+fn tables_have_a_row_for_each_place_and_say_what_has_no_name() {
+    let all = ["--by", "function,line,object", "--cores", "2"];
+    insta::assert_snapshot!(told(&folder(4), &all));
+}
+
+#[test]
+fn figures_can_be_means_of_a_request() {
+    let folder = folder(4);
+    let row = |told: &str| {
+        let mut lines = told.lines().filter(|line| line.ends_with("  total"));
+        let row = lines.next().unwrap();
+        // Groups of digits are one space apart, columns at least two.
+        let figures = row.split("  ").map(|figure| figure.trim().replace(' ', ""));
+        let figures = figures.filter_map(|figure| figure.parse().ok());
+        figures.collect::<Vec<f64>>()
+    };
+    let [whole, scaled] = [&[][..], &["--request-scaled"]].map(|of| row(&told(&folder, of)));
+    assert_eq!(whole.len(), 5, "{whole:?}");
+    let quarters = whole.iter().map(|figure| format!("{:.1}", figure / 4.0));
+    let scaled = scaled.iter().map(|figure| format!("{figure:.1}"));
+    assert_eq!(scaled.collect::<Vec<_>>(), quarters.collect::<Vec<_>>());
+}
+
+#[test]
+fn json_has_every_view_and_its_sums() {
+    let folder = folder(4);
+    let words = [
+        "--json",
+        "--by",
+        "object,function",
+        "--limit",
+        "1",
+        "--cores",
+        "2",
+    ];
+    let value = conforming::read(&["profile"], &told(&folder, &words));
+    let views = value["views"].as_array().unwrap();
+    let by: Vec<_> = views
+        .iter()
+        .map(|view| view["by"].as_str().unwrap())
+        .collect();
+    assert_eq!(by, ["object", "function"]);
+    assert!(
+        views
+            .iter()
+            .all(|view| view["rows"].as_array().unwrap().len() == 1)
+    );
+    assert_eq!(views[1]["places"], 2);
+    let (total, counters) = (&value["total"], &value["counters"]);
+    for level in ["l1i", "l1d", "l2", "l3"] {
+        assert_eq!(total[level]["misses"], counters[level]["misses"], "{level}");
+    }
+    assert_eq!(total["cycles"], counters["cycles"]);
+    // Each thread takes the line from the other's core.
+    assert!(total["l1d"]["coherence"].as_u64() > Some(0), "{total}");
+}
+
+#[test]
+fn what_cannot_be_profiled_is_refused_with_a_remedy() {
+    let empty = folder(0);
+    let (code, told) = refused(&empty, &[]);
+    assert_eq!(code, 3);
+    assert!(
+        told.contains("bank.trace: the trace has no accesses to profile"),
+        "{told}"
+    );
+    assert!(told.contains("record the server again"), "{told}");
+
+    let folder = folder(2);
+    let (code, told) = refused(&folder, &["--cores", "3"]);
+    assert_eq!(code, 2);
+    assert!(told.contains("--cores"), "{told}");
+    let (code, told) = refused(&folder, &["--machine", "flat.toml", "--level", "l3"]);
+    assert_eq!((code, told.contains("no L3")), (2, true), "{told}");
+    let (code, told) = refused(&folder, &["--index", "physical", "--by", "object"]);
+    assert_eq!(
+        (code, told.contains("physical addresses")),
+        (3, true),
+        "{told}"
+    );
+    let (code, told) = refused(&folder, &["--warm-up", "2"]);
+    assert_eq!((code, told.contains("bank.trace")), (3, true), "{told}");
+    let (code, _) = refused(&folder, &["--cores", "0"]);
+    assert_eq!(code, 2);
+}

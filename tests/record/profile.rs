@@ -1,0 +1,161 @@
+//! `corehop profile` of a recorded program whose accesses are known line by line.
+
+use crate::conforming;
+use crate::recording::{Recording, compile};
+use corehop_traces::Trace;
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+const ROUNDS: u64 = 20;
+const ROWS: u64 = 96;
+
+/// Each request stores to 96 lines of one table and loads 96 words of one line of another, by a
+/// function that is inlined.
+const SOURCE: &str = r#"
+enum { ROUNDS = 20, ROWS = 96, PRICES = 8 };
+struct row { volatile long count; char rest[56]; };
+struct row stock[ROWS] __attribute__((aligned(64)));
+volatile long prices[PRICES] __attribute__((aligned(64)));
+static inline __attribute__((always_inline)) long price_of(int row) {
+    return prices[row % PRICES]; // looks up
+}
+long serve(long round) {
+    long sum = 0;
+    for (int row = 0; row < ROWS; row++)
+        stock[row].count = round; // counts
+    for (int row = 0; row < ROWS; row++)
+        sum += price_of(row); // adds up
+    return sum;
+}
+int main(void) {
+    long sum = 0;
+    for (long round = 0; round < ROUNDS; round++) sum += serve(round);
+    return sum == 1;
+}
+"#;
+
+/// Sixteen lines of L1D, any of them anywhere.
+const MACHINE: &str = "\
+name = \"narrow\"
+cores = 2
+line_size_bytes = 64
+memory_latency_cycles = 200
+hop_cost_cycles = 10
+l1i = { size_bytes = 1024, ways = 2, latency_cycles = 4 }
+l1d = { size_bytes = 1024, ways = 16, latency_cycles = 4 }
+l2 = { size_bytes = 16384, ways = 4, latency_cycles = 12 }
+l3 = { size_bytes = 65536, ways = 4, latency_cycles = 40 }
+";
+
+fn line_of(comment: &str) -> u64 {
+    let mut lines = (1..).zip(SOURCE.lines());
+    lines.find(|(_, line)| line.contains(comment)).unwrap().0
+}
+
+/// Records the program with DWARF.
+fn recorded() -> (Recording, Trace) {
+    let folder = tempfile::tempdir().unwrap();
+    compile(folder.path(), "server", SOURCE, &["-g"]);
+    std::fs::write(folder.path().join("narrow.toml"), MACHINE).unwrap();
+    let marked = ["--request-at", "serve", "--", "./server"];
+    let mut recording = Recording::start_in(folder, marked);
+    let trace = recording.trace();
+    (recording, trace)
+}
+
+fn profiled(recording: &Recording, by: &str) -> Value {
+    let machine = recording.folder().join("narrow.toml");
+    let machine = machine.to_str().unwrap();
+    let words = [
+        "profile",
+        "--json",
+        "--limit",
+        "1000",
+        "--machine",
+        machine,
+        "--by",
+        by,
+    ];
+    let told = recording.told_by(&words);
+    let mut told = conforming::read(&["profile"], &told);
+    told["views"][0]["rows"].take()
+}
+
+fn row<'v>(rows: &'v Value, is_it: impl Fn(&Value) -> bool) -> &'v Value {
+    let mut rows = rows.as_array().unwrap().iter();
+    rows.find(|row| is_it(row)).expect("a row")
+}
+
+#[test]
+fn a_recorded_programs_lines_and_variables_have_their_accesses() {
+    let (recording, trace) = recorded();
+    assert_eq!(trace.requests().len() as u64, ROUNDS);
+    let count = |row: &Value, key: &str| row["cost"][key].as_u64().unwrap();
+
+    let lines = profiled(&recording, "line");
+    let at = |line: u64| {
+        let end = format!("<stdin>:{line}");
+        move |row: &Value| row["name"].as_str().unwrap().ends_with(&end)
+    };
+    let stores = row(&lines, at(line_of("// counts")));
+    assert_eq!(count(stores, "stores"), ROUNDS * ROWS);
+    assert_eq!(count(stores, "loads"), 0);
+    let loads = row(&lines, at(line_of("// looks up")));
+    assert_eq!(count(loads, "loads"), ROUNDS * ROWS);
+    let functions = loads["frames"].as_array().unwrap().iter();
+    let functions: Vec<_> = functions.map(|frame| frame["function"].as_str()).collect();
+    assert_eq!(functions, [Some("price_of"), Some("serve")]);
+    assert_eq!(loads["frames"][1]["line"], line_of("// adds up"));
+
+    let objects = profiled(&recording, "object");
+    let named = |name: &'static str| move |row: &Value| row["name"] == name;
+    let stock = row(&objects, named("stock"));
+    assert_eq!(stock["kind"], "global");
+    assert_eq!(count(stock, "stores"), ROUNDS * ROWS);
+    // The first request meets each line for the first time. Then 16 lines are too few for 96 in a
+    // circle.
+    let l1d = &stock["cost"]["l1d"];
+    let causes = ["cold", "capacity", "conflict"].map(|cause| l1d[cause].as_u64().unwrap());
+    assert_eq!(causes, [ROWS, (ROUNDS - 1) * ROWS, 0]);
+    let prices = row(&objects, named("prices"));
+    assert_eq!(count(prices, "loads"), ROUNDS * ROWS);
+    assert_eq!(prices["cost"]["l1d"]["cold"], 1);
+    // At least the return address of each request.
+    let stack = row(&objects, |row| row["kind"] == "stack");
+    assert!(count(stack, "loads") >= ROUNDS, "{stack}");
+
+    let functions = profiled(&recording, "function");
+    let serve = row(&functions, named("serve"));
+    assert_eq!(serve["cost"]["stores"].as_u64(), Some(ROUNDS * ROWS));
+}
+
+/// A table that ends with the sentence of what has no name.
+fn table(recording: &Recording, by: &str) -> String {
+    recording.told_by(&["profile", "--by", by, "--limit", "3"])
+}
+
+#[test]
+fn without_dwarf_or_symbols_it_says_so_and_names_instructions_and_sections() {
+    let (recording, _) = recorded();
+    let program = recording.folder().join("server");
+    assert!(table(&recording, "line").contains("<stdin>:"));
+    strip(&program, "--strip-debug");
+    let told = table(&recording, "line");
+    assert!(told.contains("  serve+0x"), "{told}");
+    // The libraries may have debug files.
+    assert!(told.contains(" are in code without line numbers"), "{told}");
+    assert!(!told.contains("<stdin>"), "{told}");
+    assert!(table(&recording, "object").contains("  stock of server\n"));
+    strip(&program, "--strip-all");
+    let told = table(&recording, "object");
+    assert!(
+        told.contains("  .bss of server without a symbol\n"),
+        "{told}"
+    );
+}
+
+fn strip(program: &Path, option: &str) {
+    let status = Command::new("strip").arg(option).arg(program).status();
+    assert!(status.unwrap().success());
+}
