@@ -80,10 +80,10 @@ impl Table<'_> {
         };
         let level = self.level_name();
         line!(text, "by {what}, {scale}; causes of {level} misses");
-        let causes = self.causes().map(|(name, _)| format!("{name:>12}"));
+        let causes = self.causes().map(|(name, _)| format!("{name:>11}"));
         line!(
             text,
-            "{:>8}{:>15}{:>13}{:>13}{:>13}{}  {what}",
+            "{:>7}{:>14}{:>11}{:>11}{:>11}{}  {what}",
             "share",
             "cycles",
             "L1 misses",
@@ -113,11 +113,11 @@ impl Table<'_> {
         };
         let causes = cost.causes(self.level);
         let causes = self.causes().map(|(_, of)| figure(of(&causes)));
-        let causes = causes.map(|figure| format!("{figure:>12}"));
+        let causes = causes.map(|figure| format!("{figure:>11}"));
         let [l1, l2, l3] = [Level::L1, Level::L2, Level::L3].map(|of| figure(cost.misses(of)));
         line!(
             text,
-            "{:>8}{:>15}{l1:>13}{l2:>13}{l3:>13}{}  {name}",
+            "{:>7}{:>14}{l1:>11}{l2:>11}{l3:>11}{}  {name}",
             share(self.sorted_by(cost), self.sorted_by(&self.profile.total), 1),
             figure(cost.cycles(self.machine)),
             causes.collect::<String>()
@@ -148,12 +148,9 @@ impl Table<'_> {
             false => part,
         };
         let place = match view.by {
-            By::Function => "in code without a symbol: a stripped file, or outside all modules",
+            By::Function => "in code without a symbol: stripped, or outside all modules",
             By::Line => "in code without line numbers: no DWARF of the recorded build was found",
-            By::Object => {
-                "in memory that no symbol names: the file was stripped, or is not the recorded \
-                 build, or the memory is anonymous"
-            }
+            By::Object => "in memory without a symbol: stripped, another build, or anonymous",
         };
         format!("{part} of the {of_what} are {place}")
     }
