@@ -39,7 +39,7 @@ macro_rules! files {
 }
 
 /// In the order of the commands.
-const NAMED: [(&str, &str); 23] = files![
+const NAMED: [(&str, &str); 24] = files![
     "optimize",
     "screen",
     "control",

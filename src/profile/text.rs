@@ -23,8 +23,11 @@ pub struct Table<'a> {
     pub is_per_request: bool,
 }
 
+/// A column's title, and what stands in it.
+type Column = (&'static str, fn(&Causes) -> u64);
+
 /// Causes with their headings.
-const CAUSES: [(&str, fn(&Causes) -> u64); 5] = [
+const CAUSES: [Column; 5] = [
     ("cold", |causes| causes.cold),
     ("capacity", |causes| causes.capacity),
     ("conflict", |causes| causes.conflict),
