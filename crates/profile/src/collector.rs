@@ -9,8 +9,8 @@
 //! and the last instruction before was a store of a word, that word is on the thread's stack.
 
 use crate::cost::{Cost, Level, Missed};
-use crate::data::{Images, LinePiece, Piece};
 use crate::fully_associative::Beside;
+use crate::pieces::{Images, LinePiece, Piece};
 use corehop_simulator::detail::{AnalysisTool, Attribution};
 use corehop_simulator::{CacheLevel, Cause, CoreId, LineId, Machine, Observer};
 use corehop_traces::execution::LINE_SHIFT;

@@ -4,8 +4,8 @@
 //! A profile is an analysis of one replay ([`corehop_simulator::detail::analyze`]), which knows
 //! nothing of it. `collector` receives the events and counts them by instruction and by piece of
 //! memory; `fully_associative` tells misses for want of ways from those for want of room. What
-//! these places are called is looked up afterwards: `code` names functions and lines, `data` the
-//! objects in memory. `view` makes rows of both, and `json` prints them. It is a crate apart because
+//! these places are called is looked up afterwards: `code` names instructions, `objects` the
+//! `pieces` of memory. `view` makes rows of both, and `json` prints them. It is a crate apart because
 //! it needs the symbolizer, and nothing of a search or a plan.
 //!
 //! Every view has each access and each miss once, so the rows of each add up to the replay's
@@ -16,9 +16,10 @@
 mod code;
 mod collector;
 mod cost;
-mod data;
 mod fully_associative;
 mod json;
+mod objects;
+mod pieces;
 mod view;
 
 pub use code::CodeFrame;
@@ -32,7 +33,7 @@ use corehop_simulator::detail::{Attribution, analyze};
 use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Split};
 use corehop_symbolizer::SourceLines;
 use corehop_traces::Trace;
-use data::Images;
+use pieces::Images;
 use std::path::Path;
 
 /// What a replay counted, and by what.

@@ -3,7 +3,8 @@
 use crate::code::{CodeFrame, Lines};
 use crate::collector::Counted;
 use crate::cost::{Cost, Level};
-use crate::data::{DataName, Images};
+use crate::objects::{self, DataName};
+use crate::pieces::Images;
 use corehop_simulator::Machine;
 use corehop_simulator::detail::{Attribution, CodeOwner};
 use corehop_traces::{Function, Kind, Trace};
@@ -239,7 +240,7 @@ pub(crate) fn by_object(trace: &Trace, images: &Images, counted: &Counted) -> Vi
         };
         add(&mut costs, fetched, *cost);
     }
-    for (name, cost) in images.named(trace, counted) {
+    for (name, cost) in objects::named(trace, images, counted) {
         let place = match name {
             DataName::Global { module, name } => place(PlaceKind::Global, name, Some(module)),
             DataName::Section { module, name } => place(PlaceKind::Section, name, Some(module)),

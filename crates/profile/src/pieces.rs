@@ -1,0 +1,193 @@
+//! What lies where in memory: variables and sections of binaries, and pages of everything else.
+//!
+//! A trace knows where the code of a binary lies. The binary itself, if it is here and still the
+//! build that was recorded, says where its variables are. Whatever lies outside all binaries is
+//! counted by page.
+
+use corehop_symbolizer::{DataLayout, DataSymbol, Section, SourceLines};
+use corehop_traces::execution::LINE_SHIFT;
+use corehop_traces::{PAGE_SHIFT, Trace};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// A part of memory that is counted by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Piece {
+    /// A variable: of which image, and which of its symbols.
+    Symbol(usize, usize),
+    /// What no symbol covers of a section.
+    Section(usize, usize),
+    /// What lies between sections.
+    Image(usize),
+    /// A page outside all images, by its number with that of its memory.
+    Page(u64),
+    /// The kernel's half of addresses.
+    Kernel,
+}
+
+/// Which pieces a line belongs to.
+pub(crate) enum LinePiece {
+    /// To this one alone.
+    Whole(Piece),
+    /// To several; each address tells which.
+    Several,
+}
+
+/// Something with a range of guest addresses.
+#[derive(Debug)]
+struct Range {
+    start: u64,
+    end: u64,
+    /// The innermost range around it.
+    around: Option<usize>,
+}
+
+/// Ranges by ascending start, outer ones first.
+fn nested(ranges: impl Iterator<Item = (u64, u64)>) -> Vec<Range> {
+    let mut all: Vec<Range> = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    for (start, end) in ranges {
+        while open.last().is_some_and(|&outer| all[outer].end <= start) {
+            open.pop();
+        }
+        let around = open.last().copied();
+        open.push(all.len());
+        all.push(Range { start, end, around });
+    }
+    all
+}
+
+/// The innermost range that holds the address.
+fn innermost(ranges: &[Range], address: u64) -> Option<usize> {
+    let after = ranges.partition_point(|range| range.start <= address);
+    let mut nearest = after.checked_sub(1);
+    while let Some(index) = nearest {
+        if address < ranges[index].end {
+            return Some(index);
+        }
+        nearest = ranges[index].around;
+    }
+    None
+}
+
+/// A binary in memory.
+#[derive(Debug)]
+struct Image {
+    module: usize,
+    start: u64,
+    end: u64,
+    symbols: Vec<Range>,
+    sections: Vec<Range>,
+    layout: DataLayout,
+}
+
+/// The binaries of a trace whose variables are known.
+#[derive(Debug, Default)]
+pub(crate) struct Images {
+    /// By ascending start; none overlaps another.
+    all: Vec<Image>,
+}
+
+impl Images {
+    /// Those whose files are here, and the builds that were recorded.
+    pub fn of(trace: &Trace, sources: &mut SourceLines) -> Images {
+        let mut read = HashMap::new();
+        let mut images = Images::default();
+        for (module, of) in trace.modules().iter().enumerate() {
+            let key = (of.path.as_str(), of.build_id.as_str());
+            let layout = read
+                .entry(key)
+                .or_insert_with(|| sources.data(Path::new(&of.path), &of.build_id));
+            if let Some(layout) = layout {
+                images.add(module, of.load_bias, layout);
+            }
+        }
+        images
+    }
+
+    fn add(&mut self, module: usize, load_bias: u64, layout: &DataLayout) {
+        let guest = |offset: u64| load_bias.wrapping_add(offset);
+        let page = |address: u64| address >> PAGE_SHIFT << PAGE_SHIFT;
+        let (start, end) = (page(guest(layout.start)), guest(layout.end));
+        let end = page(end.saturating_add((1 << PAGE_SHIFT) - 1));
+        let place = self.all.partition_point(|image| image.start < start);
+        let is_free = self.all.get(place).is_none_or(|next| end <= next.start)
+            && place
+                .checked_sub(1)
+                .is_none_or(|before| self.all[before].end <= start);
+        if start >= end || !is_free {
+            return;
+        }
+        let range = |offset: u64, size: u64| (guest(offset), guest(offset).saturating_add(size));
+        let of_symbol = |symbol: &DataSymbol| range(symbol.offset, symbol.size_bytes);
+        let of_section = |section: &Section| range(section.offset, section.size_bytes);
+        let image = Image {
+            module,
+            start,
+            end,
+            symbols: nested(layout.symbols.iter().map(of_symbol)),
+            sections: nested(layout.sections.iter().map(of_section)),
+            layout: layout.clone(),
+        };
+        self.all.insert(place, image);
+    }
+
+    fn image(&self, address: u64) -> Option<usize> {
+        let after = self.all.partition_point(|image| image.start <= address);
+        let image = after.checked_sub(1)?;
+        (address < self.all[image].end).then_some(image)
+    }
+
+    /// The piece at a virtual address in an image; a page's for one elsewhere.
+    pub fn piece(&self, address: u64) -> Piece {
+        let Some(image) = self.image(address) else {
+            return Piece::Page(address >> PAGE_SHIFT);
+        };
+        let Image {
+            symbols, sections, ..
+        } = &self.all[image];
+        let symbol = innermost(symbols, address).map(|symbol| Piece::Symbol(image, symbol));
+        let section = || innermost(sections, address).map(|of| Piece::Section(image, of));
+        symbol.or_else(section).unwrap_or(Piece::Image(image))
+    }
+
+    /// The pieces that a line belongs to, by its number.
+    pub fn of_line(&self, trace: &Trace, line: u64) -> LinePiece {
+        let first = line << LINE_SHIFT;
+        if first >> 63 == 1 {
+            return LinePiece::Whole(Piece::Kernel);
+        }
+        let (_, address) = trace.owner(first);
+        if self.image(address).is_none() {
+            return LinePiece::Whole(Piece::Page(first >> PAGE_SHIFT));
+        }
+        let piece = self.piece(address);
+        let is_whole = (1..1 << LINE_SHIFT).all(|byte| self.piece(address + byte) == piece);
+        match is_whole {
+            true => LinePiece::Whole(piece),
+            false => LinePiece::Several,
+        }
+    }
+
+    /// The module of an image's variable, and the variable's name.
+    pub fn symbol(&self, image: usize, symbol: usize) -> (usize, &str) {
+        let image = &self.all[image];
+        (image.module, &image.layout.symbols[symbol].name)
+    }
+
+    /// The same of a section.
+    pub fn section(&self, image: usize, section: usize) -> (usize, &str) {
+        let image = &self.all[image];
+        (image.module, &image.layout.sections[section].name)
+    }
+
+    /// The module of an image.
+    pub fn module(&self, image: usize) -> usize {
+        self.all[image].module
+    }
+
+    /// The module and the end of each image, by ascending address.
+    pub fn ends(&self) -> impl DoubleEndedIterator<Item = (usize, u64)> {
+        self.all.iter().map(|image| (image.module, image.end))
+    }
+}
