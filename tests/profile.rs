@@ -107,7 +107,7 @@ fn json_has_every_view_and_its_sums() {
         "--cores",
         "2",
     ];
-    let value = conforming::read(&["profile"], &told(&folder, &words));
+    let value = conforming::read(&["profile"], told(&folder, &words));
     let views = value["views"].as_array().unwrap();
     let by: Vec<_> = views
         .iter()

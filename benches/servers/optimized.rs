@@ -190,14 +190,24 @@ fn run(known: &Known, folder: PathBuf, is_whole: bool) -> Outcome<Run> {
     if !is_whole {
         command.args(["--ignore-verdict", "--plans", "1", "--max-rounds", "2"]);
     }
-    let said = place.folder.join("said");
+    command.arg("--").args(&launch.command);
+    let (seconds, figures) = answered(command, &place.folder)?;
+    let answer = figures["answer"].as_str().ok_or("no answer")?.to_owned();
+    Ok(Run {
+        answer,
+        seconds,
+        figures,
+    })
+}
+
+/// Runs the command in this folder: the seconds that it took, and the JSON that it printed.
+fn answered(mut command: Command, folder: &Path) -> Outcome<(f64, Value)> {
+    let said = folder.join("said");
     let begun = Instant::now();
     let mut child = command
-        .arg("--")
-        .args(&launch.command)
-        .current_dir(&place.folder)
+        .current_dir(folder)
         .stdin(Stdio::null())
-        .stdout(File::create(place.folder.join("figures"))?)
+        .stdout(File::create(folder.join("figures"))?)
         .stderr(File::create(&said)?)
         .spawn()?;
     let last = || {
@@ -217,15 +227,10 @@ fn run(known: &Known, folder: PathBuf, is_whole: bool) -> Outcome<Run> {
         std::thread::sleep(Duration::from_millis(20));
     };
     let seconds = begun.elapsed().as_secs_f64();
-    let figures = std::fs::read(place.folder.join("figures"))?;
+    let figures = std::fs::read(folder.join("figures"))?;
     let figures: Value = serde_json::from_slice(&figures)
         .map_err(|_| format!("corehop optimize ended by {status}: {}", last()))?;
-    let answer = figures["answer"].as_str().ok_or("no answer")?.to_owned();
-    Ok(Run {
-        answer,
-        seconds,
-        figures,
-    })
+    Ok((seconds, figures))
 }
 
 impl Run {

@@ -82,7 +82,7 @@ fn profiled(recording: &Recording, by: &str) -> Value {
     told["views"][0]["rows"].take()
 }
 
-fn row<'v>(rows: &'v Value, is_it: impl Fn(&Value) -> bool) -> &'v Value {
+fn row(rows: &Value, is_it: impl Fn(&Value) -> bool) -> &Value {
     let mut rows = rows.as_array().unwrap().iter();
     rows.find(|row| is_it(row)).expect("a row")
 }

@@ -62,7 +62,7 @@ fn what_a_modelled_kernel_does_is_called_synthetic() {
     assert!(said.contains(heading), "{said}");
     assert!(said.contains("  read (modelled)\n"), "{said}");
 
-    let said = conforming::read(&["replay"], &replayed(&folder, &["--json"]));
+    let said = conforming::read(&["replay"], replayed(&folder, &["--json"]));
     assert_eq!(said["modelled"][0], "[kernel, modelled]");
     let read = &said["modes"]["visits"][0];
     assert_eq!(

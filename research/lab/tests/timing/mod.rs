@@ -2,7 +2,6 @@
 
 #[path = "../../../../simulator/tests/timing/against_naive/mod.rs"]
 pub mod against_naive;
-#[allow(dead_code)] // The simulator's tests use more of it.
 #[path = "../../../../simulator/tests/core_model/naive/mod.rs"]
 mod core_model;
 
