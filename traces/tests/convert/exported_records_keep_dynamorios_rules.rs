@@ -1,4 +1,4 @@
-//! Exports keep the rules of DynamoRIO's checker of traces, and each rule is one that can be broken.
+//! Exports keep the rules of DynamoRIO's checker of traces, and each of the rules can be broken.
 
 use super::dynamorios_rules::*;
 use super::exported::{as_records, of_requests};
