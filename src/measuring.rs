@@ -10,6 +10,9 @@ use corehop_measure::rounds::{Answer, Comparison, Group, Outlook, Rounds, Stage,
 use corehop_partitioner::progress::Progress;
 use std::time::Duration;
 
+/// An interval whose ends differ by this factor is not shown.
+const TOO_WIDE: f64 = 10.0;
+
 /// Shows it, and has Ctrl-C and SIGTERM end it; [`interrupt::listen`] comes first.
 pub struct Shown {
     bar: Bar,
@@ -65,7 +68,11 @@ impl Observer for Shown {
 fn stands(standing: &Standing, names: &[String]) -> String {
     let of = |(at, compared): &(usize, Comparison)| {
         let Comparison { ratio, low, high } = compared;
-        format!("{} {ratio:.2} ({low:.2} to {high:.2})", names[*at])
+        // Of two or three rounds it may reach from nothing to anything.
+        match low * TOO_WIDE < *high {
+            true => format!("{} {ratio:.2} (nothing certain yet)", names[*at]),
+            false => format!("{} {ratio:.2} ({low:.2} to {high:.2})", names[*at]),
+        }
     };
     let all: Vec<String> = standing.contestants.iter().map(of).collect();
     let state = match standing.stage {
@@ -143,6 +150,13 @@ mod tests {
         let expected =
             "round 4 of at most 20: split of 3 functions 1.02 (0.95 to 1.10), not settled";
         assert_eq!(stands(&standing, &names), expected);
+        standing.contestants[0].1.low = 1e-9;
+        let told = stands(&standing, &names);
+        assert!(
+            told.contains("functions 1.02 (nothing certain yet), "),
+            "{told}"
+        );
+        standing.contestants[0].1.low = 0.95;
         standing.stage = Stage::Answering(Answer::NoGain);
         assert!(stands(&standing, &names).ends_with(", settled"));
         standing.stage = Stage::Choosing;

@@ -177,7 +177,8 @@ fn run(known: &Known, folder: PathBuf, is_whole: bool) -> Outcome<Run> {
         .args(["optimize", "--json", "--output"])
         .arg(&output);
     command.args(["--request-at", server.request_at()]);
-    let requests = server.recorded_requests().min(60).to_string();
+    let most = if is_whole { 60 } else { 12 };
+    let requests = server.recorded_requests().min(most).to_string();
     command.args(["--requests", &requests, "--record-within", "180"]);
     command.args(["--memory-limit", "2048", "--time-limit", "180"]);
     command.args([

@@ -73,7 +73,7 @@ impl Candidates {
                 let functions = counted(functions, "function", "functions");
                 match is_only {
                     true => format!("split of {functions}"),
-                    false => format!("split {} of {functions}", at + 1),
+                    false => format!("split {} ({functions})", at + 1),
                 }
             }
             Candidate::SystemCalls(_) => "asynchronous system calls".into(),
