@@ -33,8 +33,9 @@ fn record(path: &Path, requests: u32) -> Result<(), corehop_traces::Error> {
         writer.request(thread)?;
         for phase in 0..2 {
             writer.execution(thread, phase)?;
-            writer.data(thread, 0, Kind::Load, 8, 0x1000 * (u64::from(phase) + 1))?;
+            // A store at the end would look like a call.
             writer.data(thread, 0, Kind::Store, 8, 0x9000)?;
+            writer.data(thread, 0, Kind::Load, 8, 0x1000 * (u64::from(phase) + 1))?;
         }
     }
     writer.finish(EndReason::RequestsReached)?;

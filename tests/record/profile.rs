@@ -10,13 +10,15 @@ use std::process::Command;
 const ROUNDS: u64 = 20;
 const ROWS: u64 = 96;
 
-/// Each request stores to 96 lines of one table and loads 96 words of one line of another, by a
-/// function that is inlined.
+/// Each request stores to 96 lines of one table, loads 96 words of one line of another, by a
+/// function that is inlined, and loads a word of each of 96 lines on the heap.
 const SOURCE: &str = r#"
+#include <stdlib.h>
 enum { ROUNDS = 20, ROWS = 96, PRICES = 8 };
 struct row { volatile long count; char rest[56]; };
 struct row stock[ROWS] __attribute__((aligned(64)));
 volatile long prices[PRICES] __attribute__((aligned(64)));
+static volatile long *orders;
 static inline __attribute__((always_inline)) long price_of(int row) {
     return prices[row % PRICES]; // looks up
 }
@@ -26,10 +28,14 @@ long serve(long round) {
         stock[row].count = round; // counts
     for (int row = 0; row < ROWS; row++)
         sum += price_of(row); // adds up
+    volatile long *order = orders;
+    for (int row = 0; row < ROWS; row++)
+        sum += order[row * 8]; // orders
     return sum;
 }
 int main(void) {
     long sum = 0;
+    orders = calloc(ROWS * 8, sizeof *orders);
     for (long round = 0; round < ROUNDS; round++) sum += serve(round);
     return sum == 1;
 }
@@ -121,6 +127,8 @@ fn a_recorded_programs_lines_and_variables_have_their_accesses() {
     let prices = row(&objects, named("prices"));
     assert_eq!(count(prices, "loads"), ROUNDS * ROWS);
     assert_eq!(prices["cost"]["l1d"]["cold"], 1);
+    let heap = row(&objects, named("heap"));
+    assert_eq!(count(heap, "loads"), ROUNDS * ROWS);
     // At least the return address of each request.
     let stack = row(&objects, |row| row["kind"] == "stack");
     assert!(count(stack, "loads") >= ROUNDS, "{stack}");

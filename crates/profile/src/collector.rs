@@ -5,8 +5,9 @@
 //! belongs to one piece of memory. Fetches are counted by instruction alone; to which module's code
 //! they belong follows from that.
 //!
-//! A trace has no stack pointers. But a call pushes its return address: where a function is entered,
-//! and the last instruction before was a store of a word, that word is on the thread's stack.
+//! A trace has no stack pointers. But a call pushes its return address: where a function is
+//! entered, and the last instruction before stored a word and was not merely the one in front, that
+//! word is on the thread's stack.
 
 use crate::cost::{Cost, Level, Missed};
 use crate::fully_associative::Beside;
@@ -94,8 +95,9 @@ pub(crate) struct Collector<'a> {
 
     /// By code block: its last instruction.
     last_instructions: Vec<u64>,
-    /// By thread: the piece that its last execution's last instruction stored a word to.
-    pushed_to: Vec<Option<u32>>,
+    /// By thread: the piece that its last execution's last instruction stored a word to, and the
+    /// address behind that instruction.
+    pushed_to: Vec<Option<(u32, u64)>>,
 
     thread: ThreadId,
     code_block: u32,
@@ -283,7 +285,8 @@ impl<'a> Collector<'a> {
 /// Where the last instruction of a block is.
 fn last_instruction(block: &CodeBlock) -> u64 {
     let last = block.instructions.last();
-    block.start + last.map_or(0, |instruction| u64::from(instruction.offset))
+    let offset = last.map_or(0, |instruction| u64::from(instruction.offset));
+    block.start.wrapping_add(offset)
 }
 
 impl Observer for Collector<'_> {
@@ -349,7 +352,9 @@ impl AnalysisTool for Collector<'_> {
         self.code_block = execution.code_block;
         self.place = 0;
         let pushed_to = self.pushed_to[execution.thread.index()];
-        if let (Some(piece), Some(_)) = (pushed_to, execution.entry) {
+        if let (Some((piece, next)), Some(_)) = (pushed_to, execution.entry)
+            && self.trace.code_blocks()[execution.code_block as usize].start != next
+        {
             let piece = &mut self.pieces[piece as usize];
             piece.stack_of = piece.stack_of.or(Some(execution.thread));
         }
@@ -359,7 +364,11 @@ impl AnalysisTool for Collector<'_> {
         let is_push = self.kind == Kind::Store
             && self.size_bytes == WORD
             && self.pc == self.last_instructions[self.code_block as usize];
-        self.pushed_to[self.thread.index()] = is_push.then_some(self.piece);
+        self.pushed_to[self.thread.index()] = is_push.then(|| {
+            let block = &self.trace.code_blocks()[self.code_block as usize];
+            let size = block.instructions.last().map_or(0, |last| last.size_bytes);
+            (self.piece, self.pc.wrapping_add(size.into()))
+        });
         if hopped {
             self.site_hops[self.first_site as usize] += 1;
         }

@@ -5,8 +5,8 @@
 //! nothing of it. `collector` receives the events and counts them by instruction and by piece of
 //! memory; `fully_associative` tells misses for want of ways from those for want of room. What
 //! these places are called is looked up afterwards: `code` names instructions, `objects` the
-//! `pieces` of memory. `view` makes rows of both, and `json` prints them. It is a crate apart because
-//! it needs the symbolizer, and nothing of a search or a plan.
+//! `pieces` of memory. `view` makes rows of both, and `json` prints them. It is a crate apart
+//! because it needs the symbolizer, and nothing of a search or a plan.
 //!
 //! Every view has each access and each miss once, so the rows of each add up to the replay's
 //! counters.

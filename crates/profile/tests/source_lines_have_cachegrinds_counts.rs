@@ -23,7 +23,7 @@ fn machine((size_bytes, ways): (u64, u32)) -> Machine {
     Machine::from_toml(&text, Path::new("cachegrind.toml")).unwrap()
 }
 
-/// By source line, what the profile says; no access of the program is without one, but for `_start`.
+/// By source line, what the profile says; line 0 is `_start`, which has none.
 fn counted(trace: &Trace, machine: &Machine) -> BTreeMap<u32, Counts> {
     let on = (machine, &Split::default());
     let profile = profile(trace, on, &ReplayOptions::default(), &[By::Line]).unwrap();
