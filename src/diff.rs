@@ -6,6 +6,7 @@
 //! Traces are replayed for that, and are compared by function, thread, and module, too.
 
 mod changes;
+mod compared;
 mod input;
 mod json;
 mod migrations;
@@ -15,18 +16,17 @@ mod side;
 mod text;
 mod traces;
 
-use crate::addressing::AddressingOptions;
 use crate::console;
 use crate::failure::{Exit, Failure};
 use crate::jobs::Jobs;
 use crate::line::Lines;
 use crate::machines;
-use crate::requests::{RequestList, request_list};
 use changes::Changes;
 use clap::Args;
+use compared::Compared;
 use input::Input;
 use std::path::{Path, PathBuf};
-use traces::Traces;
+use traces::Simulation;
 
 /// Compare two traces, two plans, or two JSON results
 ///
@@ -59,58 +59,13 @@ pub struct Arguments {
         default_value_t = 15
     )]
     top: usize,
-    /// Machine that replays both traces: a bundled name, `host`, or a TOML file
-    #[arg(
-        long,
-        value_name = "NAME|FILE",
-        default_value = "xeon-e5-2620-v4",
-        help_heading = "Simulation"
-    )]
-    machine: String,
-    /// Plan by which threads hop in both traces
-    #[arg(long, value_name = "PLAN", help_heading = "Simulation")]
-    plan: Option<PathBuf>,
-    /// Replay only these requests of both traces, counted from 0, such as 3,5-9
-    ///
-    /// Default: the whole traces, including what belongs to no request.
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_parser = request_list,
-        help_heading = "Simulation"
-    )]
-    requests: Option<RequestList>,
-    /// Number of requests to replay before counting starts
-    #[arg(
-        long,
-        value_name = "REQUESTS",
-        default_value_t = 0,
-        help_heading = "Simulation"
-    )]
-    warm_up: usize,
     #[command(flatten)]
-    taken: AddressingOptions,
+    simulation: Simulation,
     #[command(flatten)]
     jobs: Jobs,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
-}
-
-/// What was compared.
-struct Compared<'a> {
-    files: [&'a Path; 2],
-    /// What both files are, in a word for scripts.
-    kind: &'static str,
-    changes: Changes,
-    /// Of traces only.
-    traces: Option<Traces>,
-}
-
-impl Compared<'_> {
-    fn is_same(&self) -> bool {
-        self.changes.is_empty() && self.traces.as_ref().is_none_or(Traces::is_same)
-    }
 }
 
 /// Runs the subcommand.
@@ -125,8 +80,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (changes, traces) = match inputs {
         (Input::Read(a, _), Input::Read(b, _)) => (Changes::of(*a, *b), None),
         _ => {
-            machines::tell_host([&*arguments.machine]);
-            let (sides, traces) = traces::compare(arguments, files)?;
+            machines::tell_host([&*arguments.simulation.machine]);
+            let (sides, traces) = traces::compare(&arguments.simulation, files)?;
             let [a, b] = sides;
             (Changes::of(a, b), Some(traces))
         }

@@ -1,7 +1,7 @@
 //! Two sides beside each other: which settings differ, all figures, and a plan's functions.
 
 use super::migrations::Migrations;
-use super::side::{Figure, Side};
+use super::side::{Figure, Setting, Side};
 
 /// What is on both sides.
 pub struct Changes {
@@ -11,13 +11,6 @@ pub struct Changes {
     pub figures: Vec<FigurePair>,
     /// Where threads move; `None` of files without plans.
     pub migrations: Option<Migrations>,
-}
-
-/// A setting of both sides.
-pub struct Setting {
-    pub name: String,
-    /// A's and B's.
-    pub values: [Option<String>; 2],
 }
 
 /// A figure of both sides, or of one.

@@ -3,7 +3,7 @@
 //! A file that is no trace is read once, so it may be a pipe.
 
 use super::results;
-use super::side::Side;
+use super::side::{Kind, Side};
 use crate::failure::{Exit, Failure};
 use corehop_traces::has_magic;
 use std::fs::File;
@@ -15,15 +15,6 @@ const MOST_BYTES: u64 = 256 << 20;
 
 /// Enough to know a trace.
 const PREFIX_BYTES: u64 = 64;
-
-/// What a file is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
-    /// In a word, for scripts.
-    pub word: &'static str,
-    /// In a sentence.
-    pub phrase: &'static str,
-}
 
 const TRACE: Kind = Kind {
     word: "trace",

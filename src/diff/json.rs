@@ -1,8 +1,9 @@
 //! What differs, for programs, as docs/reference/diff.md lists the keys.
 
-use super::Compared;
-use super::changes::{FigurePair, Setting};
+use super::changes::FigurePair;
+use super::compared::Compared;
 use super::migrations::{Changed, Migrations};
+use super::side::Setting;
 use super::traces::{FunctionPair, ModulePair, ThreadPair, Traces, Use};
 use corehop_traces::Module;
 use serde_json::{Value, json};

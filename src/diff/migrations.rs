@@ -4,8 +4,8 @@
 //! a plan for another build has other offsets. Several calls of one function are entries of their
 //! own; equal ones pair first, then those of the same call, and then the rest in its order.
 
-use super::changes::Setting;
 use super::pairs::{BuiltFile, by_rules, paired};
+use super::side::Setting;
 use corehop_plan::{Destination, Mode, PlannedFunction};
 
 /// The functions of two plans.

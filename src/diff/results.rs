@@ -3,12 +3,13 @@
 //! Each command has a type that names what is compared, and ignores the rest. Keys that only one
 //! command prints tell which it was.
 
+mod headline;
 mod measured;
 mod predicted;
 
-use super::input::Kind;
-use super::side::Side;
+use super::side::{Kind, Side};
 use crate::failure::{Exit, Failure};
+use headline::Headline;
 use serde::de::{Deserialize, Deserializer, IgnoredAny};
 use std::path::Path;
 
@@ -142,11 +143,6 @@ fn is_there<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
     IgnoredAny::deserialize(value).map(|_| true)
 }
 
-/// An output that is read into a side.
-trait Headline {
-    fn side(self) -> Side;
-}
-
 fn side<T: Headline + for<'de> serde::Deserialize<'de>>(
     text: &str,
     path: &Path,
@@ -165,13 +161,6 @@ fn parsed<T: for<'de> serde::Deserialize<'de>>(
         Failure::new(Exit::Input, message)
             .remedy("print it again with --json, and keep standard output alone")
     })
-}
-
-/// The middle one; of two in the middle the upper, as `measure` has it.
-fn median(values: &[f64]) -> Option<f64> {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }
 
 #[cfg(test)]

@@ -2,6 +2,22 @@
 
 use corehop_plan::{Plan, PlannedFunction};
 
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// In a word, for scripts.
+    pub word: &'static str,
+    /// In a sentence.
+    pub phrase: &'static str,
+}
+
+/// A setting of both sides.
+pub struct Setting {
+    pub name: String,
+    /// A's and B's.
+    pub values: [Option<String>; 2],
+}
+
 /// One of the two files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Side {

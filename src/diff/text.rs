@@ -1,9 +1,10 @@
 //! What differs, for people: settings that differ, all figures with their change, and then the
 //! functions. Names come last in a row where those of C++ have no width.
 
-use super::Compared;
-use super::changes::{FigurePair, Setting};
+use super::changes::FigurePair;
+use super::compared::Compared;
 use super::migrations::{Changed, Migrations, mode};
+use super::side::Setting;
 use super::traces::{FunctionPair, ModulePair, ThreadPair, Traces};
 use crate::line::{Lines, line};
 use corehop_plan::PlannedFunction;

@@ -5,11 +5,13 @@
 
 mod functions;
 
-use super::Arguments;
 use super::pairs::{BuiltFile, paired};
 use super::side::Side;
+use crate::addressing::AddressingOptions;
 use crate::failure::{Exit, Failure};
 use crate::progress::Bar;
+use crate::requests::{RequestList, request_list};
+use clap::Args;
 use corehop_partitioner::attribution::remarks;
 use corehop_partitioner::progress::Progress;
 use corehop_plan::Plan;
@@ -17,7 +19,7 @@ use corehop_simulator::detail::{ByFunction, replay_by_function};
 use corehop_simulator::{Machine, ReplayOptions, Split};
 use corehop_traces::{Module, Trace};
 use functions::Functions;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use functions::{FunctionPair, Use};
 
@@ -59,17 +61,53 @@ impl Traces {
     }
 }
 
+/// How both traces are replayed.
+#[derive(Args)]
+pub struct Simulation {
+    /// Machine that replays both traces: a bundled name, `host`, or a TOML file
+    #[arg(
+        long,
+        value_name = "NAME|FILE",
+        default_value = "xeon-e5-2620-v4",
+        help_heading = "Simulation"
+    )]
+    pub machine: String,
+    /// Plan by which threads hop in both traces
+    #[arg(long, value_name = "PLAN", help_heading = "Simulation")]
+    plan: Option<PathBuf>,
+    /// Replay only these requests of both traces, counted from 0, such as 3,5-9
+    ///
+    /// Default: the whole traces, including what belongs to no request.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_parser = request_list,
+        help_heading = "Simulation"
+    )]
+    requests: Option<RequestList>,
+    /// Number of requests to replay before counting starts
+    #[arg(
+        long,
+        value_name = "REQUESTS",
+        default_value_t = 0,
+        help_heading = "Simulation"
+    )]
+    warm_up: usize,
+    #[command(flatten)]
+    taken: AddressingOptions,
+}
+
 /// Opens and replays both.
-pub fn compare(arguments: &Arguments, files: [&Path; 2]) -> Result<([Side; 2], Traces), Failure> {
-    let machine = Machine::named_or_path(&arguments.machine)?;
-    let plan = arguments.plan.as_deref();
+pub fn compare(simulation: &Simulation, files: [&Path; 2]) -> Result<([Side; 2], Traces), Failure> {
+    let machine = Machine::named_or_path(&simulation.machine)?;
+    let plan = simulation.plan.as_deref();
     let plan = plan.map(|path| Ok::<_, Failure>((path, corehop_plan::read(path)?)));
     let plan = plan.transpose()?;
-    let [a, b] = files.map(|file| arguments.taken.open(file));
+    let [a, b] = files.map(|file| simulation.taken.open(file));
     let traces = [a?, b?];
     let [a, b] = [0, 1].map(|side| {
         let (file, trace) = (files[side], &traces[side]);
-        replayed(arguments, (file, trace), &machine, plan.as_ref())
+        replayed(simulation, (file, trace), &machine, plan.as_ref())
     });
     let replays = [a?, b?];
     let requests = replays.each_ref().map(|of| of.replay.requests);
@@ -83,7 +121,7 @@ pub fn compare(arguments: &Arguments, files: [&Path; 2]) -> Result<([Side; 2], T
     let compared = Traces {
         machine: machine.name.clone(),
         requests,
-        warm_up: arguments.warm_up,
+        warm_up: simulation.warm_up,
         is_per_request,
         remarks: said,
         functions: Functions::of([&traces[0], &traces[1]], &replays, per, &modules),
@@ -104,7 +142,7 @@ pub fn compare(arguments: &Arguments, files: [&Path; 2]) -> Result<([Side; 2], T
 }
 
 fn replayed(
-    arguments: &Arguments,
+    simulation: &Simulation,
     (file, trace): (&Path, &Trace),
     machine: &Machine,
     plan: Option<&(&Path, Plan)>,
@@ -115,10 +153,10 @@ fn replayed(
     };
     let bar = Bar::new();
     let progress = |executions| bar.advance(executions);
-    let requests = arguments.requests.as_ref();
+    let requests = simulation.requests.as_ref();
     let options = ReplayOptions {
         requests: requests.map(|list| list.of(trace.requests().len())),
-        warm_up_requests: arguments.warm_up,
+        warm_up_requests: simulation.warm_up,
         progress: Some(&progress),
     };
     bar.begin("code blocks replayed", Some(options.executions(trace)));

@@ -25,7 +25,7 @@ fn statistics(hops: u64) -> Value {
 
 fn measured(ratio: f64, interval: [f64; 2]) -> Value {
     json!({
-        "plan": "split.toml", "system_calls": null, "cohort": null, "command": ["server", "-p"],
+        "plan": "split.toml", "system_calls": null, "command": ["server", "-p"],
         "rounds": 3, "original": [100.0, 90.0, 110.0], "patched": [120.0, 130.0, 110.0],
         "latency": {"original": [1.0, 2.0, 3.0], "patched": [0.5, 0.75, 4.0]},
         "ratio": ratio, "interval": interval, "confidence": 0.95, "resolution_percent": 3.0,
@@ -50,7 +50,8 @@ fn function(core: u32) -> Value {
 
 fn optimized(ratio: f64, interval: [f64; 2], core: u32) -> Value {
     json!({
-        "gain": true, "ratio": ratio, "interval": interval, "confidence": 0.95, "why_not": null,
+        "gain": true, "answer": "gain", "smallest_gain_percent": 5.0, "measuring_seconds": 9.0,
+        "ratio": ratio, "interval": interval, "confidence": 0.95, "why_not": null,
         "plan": "p.toml", "report": "p.html", "system_calls": null, "system_calls_untried": null,
         "start": "start.sh", "command": "x", "carriers": [], "trace": "t", "machine": "host",
         "hop_cost_cycles": 900, "original": [10.0, 11.0], "patched": [20.0, 21.0],

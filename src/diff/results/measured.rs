@@ -1,7 +1,7 @@
 //! What was measured on the real machine: `measure` and `optimize`.
 
 use super::super::side::Side;
-use super::{Headline, median};
+use super::headline::{Headline, median};
 use corehop_plan::PlannedFunction;
 use serde::Deserialize;
 
@@ -10,7 +10,6 @@ use serde::Deserialize;
 pub struct Measured {
     plan: Option<String>,
     system_calls: Option<String>,
-    cohort: Option<u32>,
     command: Vec<String>,
     rounds: u64,
     original: Vec<f64>,
@@ -72,7 +71,6 @@ impl Headline for Measured {
         side.set("command", self.command.join(" "));
         side.set_or_none("plan", self.plan);
         side.set_or_none("system calls", self.system_calls);
-        side.set_or_none("cohort", self.cohort);
         side.set("verdict", self.verdict);
         side.estimate("ratio", Some(self.ratio), Some(self.interval));
         side.count("original, median", median(&self.original), 2);

@@ -1,7 +1,7 @@
 //! What was simulated: `partition`, `explain`, `report`, and `replay`.
 
 use super::super::side::Side;
-use super::Headline;
+use super::headline::Headline;
 use corehop_plan::PlannedFunction;
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -14,7 +14,7 @@ mod record;
 
 use super::assembler::Assembler;
 use super::drmemtrace::Program;
-use super::error::{Error, Fault, FilePosition, damage};
+use super::error::{Error, Fault, FilePosition};
 use super::functions::{Calling, Flow, Functions};
 use super::unpack::Unpacked;
 use super::{Imported, Options};
@@ -274,11 +274,4 @@ fn flow(branch: Branch, record: &Record) -> Flow {
         Branch::Jump if record.loads != [0; 4] => Flow::IndirectJump,
         Branch::Conditional | Branch::Other | Branch::Jump | Branch::Return => Flow::Branch,
     }
-}
-
-/// A flag that is neither 0 nor 1, which no tracer writes.
-fn no_flag<T>(name: &str, value: u8) -> Result<T, Fault> {
-    damage(format!(
-        "{name} is {value}, not 0 or 1: no record of ChampSim's input_instr"
-    ))
 }

@@ -9,9 +9,9 @@
 
 use super::interval::Comparison;
 use super::race::{Assumption, Decision, MOST_ROUNDS, Race, Raced};
-use super::settled::Rule;
+use super::settled::{Limits, Rule};
 use super::standing::{Pace, Stage, Standing};
-use super::turns::{Begun, FEWEST_ROUNDS, Limits, Round, Rounds, warm_turns};
+use super::turns::{Begun, FEWEST_ROUNDS, Round, Rounds, warm_turns};
 use crate::server::Hops;
 use crate::{Error, Sample, Setup, Side, Trials};
 use corehop_plan::Plan;

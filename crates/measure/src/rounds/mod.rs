@@ -13,9 +13,9 @@ pub use contest::{Contest, Contestant, Measured};
 pub use groups::Group;
 pub use interval::{CONFIDENCE, Comparison, TELLING_PERCENT, Verdict};
 pub use race::{Assumption, Decision, Raced};
-pub use settled::{Answer, Question, Rule};
+pub use settled::{Answer, Limits, Question, Rule};
 pub use standing::{Outlook, Stage, Standing};
-pub use turns::{Limits, Round, Rounds, take_turns};
+pub use turns::{Round, Rounds, take_turns};
 
 /// The upper median; 0 of nothing.
 pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {

@@ -24,8 +24,8 @@
 //! 1 out, which finds a difference between a server and itself.
 
 use super::interval::{CONFIDENCE, Comparison, TELLING_PERCENT, Verdict, quantile};
-use super::turns::Limits;
 use serde::Serialize;
+use std::time::{Duration, Instant};
 
 /// What rounds are to answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,6 +68,40 @@ const MOST_FORETOLD: usize = 1_000_000;
 /// The level of each of so many intervals that are wrong together as seldom as one may be.
 pub(super) fn level_of_each(intervals: usize) -> f64 {
     1.0 - (1.0 - CONFIDENCE) / intervals.max(1) as f64
+}
+
+/// When enough was measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// What is to be answered: with the answer the rounds end.
+    pub question: Question,
+    /// So many rounds in any case; two at least, or there is nothing to compare.
+    pub fewest: u32,
+    /// No more than this.
+    pub most: u32,
+    /// After the answer, until the interval is no wider than this to either side, in percent, or a
+    /// tenth of the change.
+    pub within_percent: Option<f64>,
+    /// No round but two begins after this time.
+    pub time: Option<Duration>,
+}
+
+impl Limits {
+    /// Just so many rounds.
+    pub fn fixed(rounds: u32, question: Question) -> Limits {
+        Limits {
+            question,
+            fewest: rounds,
+            most: rounds,
+            within_percent: None,
+            time: None,
+        }
+    }
+
+    /// When the time is over that begins now.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.time.map(|limit| Instant::now() + limit)
+    }
 }
 
 /// When rounds are looked at, and what they say then.

@@ -4,12 +4,12 @@
 //! it is enough, `settled` says.
 
 use super::groups::{Group, groups};
-use super::settled::{Answer, Question, Rule};
+use super::settled::{Answer, Limits, Rule};
 use super::standing::{Pace, Stage, Standing};
 use super::{Comparison, median};
 use crate::server::Hops;
 use crate::{Error, Sample, Side, Trials};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Both sides, measured one after the other.
 #[derive(Clone)]
@@ -31,40 +31,6 @@ impl Round {
 pub struct Rounds {
     all: Vec<Round>,
     rule: Rule,
-}
-
-/// When enough was measured.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// What is to be answered: with the answer the rounds end.
-    pub question: Question,
-    /// So many rounds in any case; two at least, or there is nothing to compare.
-    pub fewest: u32,
-    /// No more than this.
-    pub most: u32,
-    /// After the answer, until the interval is no wider than this to either side, in percent, or a
-    /// tenth of the change.
-    pub within_percent: Option<f64>,
-    /// No round but two begins after this time.
-    pub time: Option<Duration>,
-}
-
-impl Limits {
-    /// Just so many rounds.
-    pub fn fixed(rounds: u32, question: Question) -> Limits {
-        Limits {
-            question,
-            fewest: rounds,
-            most: rounds,
-            within_percent: None,
-            time: None,
-        }
-    }
-
-    /// When the time is over that begins now.
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        self.time.map(|limit| Instant::now() + limit)
-    }
 }
 
 /// Rounds in any case: one has no interval.

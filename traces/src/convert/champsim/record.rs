@@ -1,6 +1,5 @@
 //! One record, and what kind of branch its registers make it.
 
-use super::no_flag;
 use crate::convert::error::{Fault, damage};
 
 /// Bytes of a record: `sizeof(input_instr)`.
@@ -98,6 +97,13 @@ impl Record {
             _ => Branch::Other,
         }
     }
+}
+
+/// A flag that is neither 0 nor 1, which no tracer writes.
+fn no_flag<T>(name: &str, value: u8) -> Result<T, Fault> {
+    damage(format!(
+        "{name} is {value}, not 0 or 1: no record of ChampSim's input_instr"
+    ))
 }
 
 #[cfg(test)]
