@@ -23,11 +23,11 @@ pub struct Table<'a> {
     pub is_per_request: bool,
 }
 
-/// A column's title, and what stands in it.
-type Column = (&'static str, fn(&Causes) -> u64);
+/// A cause: its heading, and what it counts.
+type Cause = (&'static str, fn(&Causes) -> u64);
 
-/// Causes with their headings.
-const CAUSES: [Column; 5] = [
+/// All of them.
+const CAUSES: [Cause; 5] = [
     ("cold", |causes| causes.cold),
     ("capacity", |causes| causes.capacity),
     ("conflict", |causes| causes.conflict),
@@ -66,7 +66,7 @@ impl Table<'_> {
     }
 
     /// Causes that any access missed for.
-    fn causes(&self) -> impl Iterator<Item = &'static (&'static str, fn(&Causes) -> u64)> {
+    fn causes(&self) -> impl Iterator<Item = &'static Cause> {
         let all = self.profile.total.causes(self.level);
         CAUSES.iter().filter(move |(_, of)| of(&all) > 0)
     }
