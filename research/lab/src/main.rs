@@ -12,7 +12,7 @@ use corehop::console::Verbosity;
 use corehop::{configuration, end_with_the_reader, failed, parsed};
 use std::process::ExitCode;
 
-/// Experiments that stand on corehop: classes of lines, pollute buffers, sweeps of many traces
+/// Experiments that stand on corehop: classes of lines, pollute buffers, cohorts, and others
 #[derive(Parser)]
 #[command(version, about)]
 struct Cli {
