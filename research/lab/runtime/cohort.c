@@ -1,8 +1,8 @@
 /*
  * COREHOP_COHORT=B: of a core's waiting fibers, those that came by the same hook run in turn.
  *
- * It is linked in the place of the runtime's run_queues/order.c, which has fibers run in the order in
- * which they came.
+ * It is linked in the place of the runtime's run_queues/order.c, which has fibers run in the order
+ * in which they came.
  *
  * A core that several functions of a plan share has the working set of each in its cache while
  * fibers run that came by that one. Taken in the order in which they came, fibers of many

@@ -1,4 +1,5 @@
-//! `corehop-lab pollute` of a placed or physically indexed replay: the figures without a buffer are those of `corehop replay` with the same options, and pages are the index's.
+//! `corehop-lab pollute` of a placed or physically indexed replay: the figures without a buffer are
+//! those of `corehop replay` with the same options, and pages are the index's.
 
 use crate::coloured_pages::{HOT, PAGE, STREAM, machine};
 use crate::conforming;

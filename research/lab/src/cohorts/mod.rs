@@ -2,8 +2,8 @@
 //! performance", 2002): a core runs threads that want the same code one after the other.
 //!
 //! [`LIBRARY`] is corehop's runtime with such an order of its cores' threads, for patched programs.
-//! [`SCHEDULERS`] are two schedulers of the timed replay: [`hooks`] does what that runtime does, and
-//! [`stages`] what nobody does yet.
+//! [`SCHEDULERS`] are two schedulers of the timed replay: `hooks` does what that runtime does, and
+//! `stages` what nobody does yet.
 
 mod hooks;
 mod stages;

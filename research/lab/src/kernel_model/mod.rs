@@ -3,8 +3,8 @@
 //! A trace of user code tells which system calls were made, and nothing of what they did to the
 //! caches. A model puts executions of code that never was after each call: so many lines fetched
 //! from and loaded. It is written into a copy of the trace, which everything else takes as one of a
-//! machine ([`corehop_simulator::detail::replay_by_mode`]), and whose module, functions and note say
-//! what they are. `research/kernel-model.md` has the rules; [`soares`] has the table.
+//! machine ([`corehop_simulator::detail::replay_by_mode`]), and whose module, functions and note
+//! say what they are. `research/kernel-model.md` has the rules; [`soares`] has the table.
 
 pub mod soares;
 
