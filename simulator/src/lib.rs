@@ -10,8 +10,8 @@
 //! threads run; `sequential` replays a trace access by access, and [`detail`] stands on it;
 //! `filters` leaves out what need not be simulated, `parallel` replays the rest on all host
 //! threads, and `bounds` tells what one core misses by itself, and what it misses at least.
-//! [`core_model`] turns what served each reference into cycles, [`timing`] replays connections on cores with such
-//! clocks, and [`queueing`] predicts throughput by formulas.
+//! [`core_model`] turns what served each reference into cycles, [`timing`] replays connections on
+//! cores with such clocks, and [`queueing`] predicts throughput by formulas.
 //!
 //! [`Machine`] says how large and slow each level is. [`replay()`] runs a whole trace through its
 //! caches, [`Replayer`] an execution at a time, which an [`Observer`] can follow. Both stand on
