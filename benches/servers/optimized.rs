@@ -16,7 +16,6 @@ use crate::running::{self, Place, Running, Variant, Way, unprivileged};
 use crate::server::{self, Load, Server};
 use crate::{dnsmasq, haproxy, memcached, mixed, nginx, postgres, redis, tables};
 use serde_json::{Value, json};
-use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -155,60 +154,14 @@ fn run(known: &Known, folder: PathBuf, is_whole: bool) -> Outcome<Run> {
         variant: Variant::Original,
         plan: Path::new(""),
     };
-    let server = &*known.server;
-    let place = Place::make(server, &way, folder)?;
-    let launch = server.lay_out(&place)?;
-    let words: &[&str] = match launch.refuses_root {
-        true => unprivileged(),
-        false => &[],
-    };
-    let words = words.iter().copied().chain([env!("CARGO_BIN_EXE_corehop")]);
-    let words: Vec<OsString> = words.map(OsString::from).collect();
-    let mut command = Command::new(&words[0]);
-    command.args(&words[1..]);
-    command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
-    let own = std::env::current_exe()?;
-    let by_itself = |what: &str| {
-        let (own, folder) = (own.display(), place.folder.display());
-        format!("'{own}' --{what} {} '{folder}' {}", known.name, place.port)
-    };
-    let output = place.its_own().join("optimized");
-    command
-        .args(["optimize", "--json", "--output"])
-        .arg(&output);
-    command.args(["--request-at", server.request_at()]);
-    let most = if is_whole { 60 } else { 12 };
-    let requests = server.recorded_requests().min(most).to_string();
-    command.args(["--requests", &requests, "--record-within", "180"]);
-    command.args(["--memory-limit", "2048", "--time-limit", "180"]);
-    command.args([
-        "--prepare",
-        &by_itself("fill"),
-        "--load",
-        &by_itself("drive"),
-    ]);
-    command.args(["--throughput", "([0-9.]+) requests per second"]);
-    if !is_whole {
-        command.args(["--ignore-verdict", "--plans", "1", "--max-rounds", "2"]);
-    }
-    command.arg("--").args(&launch.command);
-    let (seconds, figures) = answered(command, &place.folder)?;
-    let answer = figures["answer"].as_str().ok_or("no answer")?.to_owned();
-    Ok(Run {
-        answer,
-        seconds,
-        figures,
-    })
-}
-
-/// Runs the command in this folder: the seconds that it took, and the JSON that it printed.
-fn answered(mut command: Command, folder: &Path) -> Outcome<(f64, Value)> {
-    let said = folder.join("said");
+    let place = Place::make(&*known.server, &way, folder)?;
+    let mut command = command(known, &place, is_whole)?;
+    let said = place.folder.join("said");
     let begun = Instant::now();
     let mut child = command
-        .current_dir(folder)
+        .current_dir(&place.folder)
         .stdin(Stdio::null())
-        .stdout(File::create(folder.join("figures"))?)
+        .stdout(File::create(place.folder.join("figures"))?)
         .stderr(File::create(&said)?)
         .spawn()?;
     let last = || {
@@ -228,10 +181,51 @@ fn answered(mut command: Command, folder: &Path) -> Outcome<(f64, Value)> {
         std::thread::sleep(Duration::from_millis(20));
     };
     let seconds = begun.elapsed().as_secs_f64();
-    let figures = std::fs::read(folder.join("figures"))?;
+    let figures = std::fs::read(place.folder.join("figures"))?;
     let figures: Value = serde_json::from_slice(&figures)
         .map_err(|_| format!("corehop optimize ended by {status}: {}", last()))?;
-    Ok((seconds, figures))
+    let answer = figures["answer"].as_str().ok_or("no answer")?.to_owned();
+    Ok(Run {
+        answer,
+        seconds,
+        figures,
+    })
+}
+
+/// `corehop optimize` of a server that is laid out there.
+fn command(known: &Known, place: &Place, is_whole: bool) -> Outcome<Command> {
+    let server = &*known.server;
+    let launch = server.lay_out(place)?;
+    let words: &[&str] = match launch.refuses_root {
+        true => unprivileged(),
+        false => &[],
+    };
+    let mut words = words.iter().copied().chain([env!("CARGO_BIN_EXE_corehop")]);
+    let mut command = Command::new(words.next().ok_or("no command")?);
+    command.args(words);
+    command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
+    let own = std::env::current_exe()?;
+    let by_itself = |what: &str| {
+        let (own, folder) = (own.display(), place.folder.display());
+        format!("'{own}' --{what} {} '{folder}' {}", known.name, place.port)
+    };
+    let output = place.its_own().join("optimized");
+    command
+        .args(["optimize", "--json", "--output"])
+        .arg(&output);
+    let most = if is_whole { 60 } else { 12 };
+    let requests = server.recorded_requests().min(most).to_string();
+    command.args(["--request-at", server.request_at()]);
+    command.args(["--requests", &requests, "--record-within", "180"]);
+    command.args(["--memory-limit", "2048", "--time-limit", "180"]);
+    command.args(["--prepare", &by_itself("fill")]);
+    command.args(["--load", &by_itself("drive")]);
+    command.args(["--throughput", "([0-9.]+) requests per second"]);
+    if !is_whole {
+        command.args(["--ignore-verdict", "--plans", "1", "--max-rounds", "2"]);
+    }
+    command.arg("--").args(&launch.command);
+    Ok(command)
 }
 
 impl Run {
