@@ -4,8 +4,8 @@
 //! [`characterize`] classifies the lines of functions before their calls are delegated.
 //! [`cohorts`] has cores run threads of one hook in a row. [`kernel_model`] adds a synthetic kernel
 //! to a trace of user code. [`kth_calls`] finds single calls at which threads could change core.
-//! [`pollution`] confines pages to a part of each L2. The program of this crate, `corehop-lab`, runs
-//! them, and sweeps of many traces.
+//! [`pollution`] confines pages to a part of each L2. The program of this crate, `corehop-lab`,
+//! runs them, and sweeps of many traces.
 
 #![forbid(unsafe_code)]
 
