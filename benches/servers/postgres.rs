@@ -111,7 +111,8 @@ impl Server for Postgres {
         let mut statements = String::new();
         for table in 0..TABLES {
             statements += &format!(
-                "drop table if exists t{table}; create table t{table} (id int primary key, next int, name text); \
+                "drop table if exists t{table}; \
+                 create table t{table} (id int primary key, next int, name text); \
                  insert into t{table} select i, (i * 7 + {table}) % 50, 'name ' || i \
                  from generate_series(0, 49) i; create index on t{table} (next); \
                  analyze t{table}; "

@@ -15,13 +15,15 @@
 //! Trials", Sequential Analysis 1, 1982). That makes no error more frequent.
 //!
 //! Starts may fall into two heaps, in which few rounds agree by chance and look certain. So the
-//! first look comes when rounds that are above or below the truth equally often are seldom all on
-//! one side. With two equal heaps either error stays below 3 %, as the tests count; a heap of one
-//! start in ten is seen by no rule after six. Rejected: confidence sequences from mixtures (Howard and others, "Time-uniform,
-//! Nonparametric, Nonasymptotic Confidence Sequences", Annals of Statistics 49, 2021; for unknown
-//! variance Wang and Ramdas, "Anytime-valid t-tests", 2023), which may be looked at after each
-//! round but are a fifth wider within twenty; and stopping when an interval of a single look leaves
-//! 1 out, which finds a difference between a server and itself.
+//! first look comes when rounds above or below the truth equally often are seldom all on one side.
+//! With two equal heaps either error stays below 3 %, as the tests count; a heap of one start in
+//! ten is seen by no rule after six.
+//!
+//! Rejected: confidence sequences from mixtures (Howard and others, "Time-uniform, Nonparametric,
+//! Nonasymptotic Confidence Sequences", Annals of Statistics 49, 2021; for unknown variance Wang
+//! and Ramdas, "Anytime-valid t-tests", 2023), which may be looked at after each round but are a
+//! fifth wider within twenty; and stopping when an interval of a single look leaves 1 out, which
+//! finds a difference between a server and itself.
 
 use super::interval::{CONFIDENCE, Comparison, TELLING_PERCENT, Verdict, quantile};
 use serde::Serialize;
@@ -335,8 +337,8 @@ mod tests {
         }
     }
 
-    /// Of several contestants that are no faster, none is said to gain, though the one that did best
-    /// is chosen by the rounds that answer.
+    /// Of several contestants that are no faster, none is said to gain, though the one that did
+    /// best is chosen by the rounds that answer.
     #[test]
     fn the_best_of_several_that_are_no_faster_seldom_gains() {
         for (contestants, shape) in [2, 4]

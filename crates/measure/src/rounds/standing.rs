@@ -1,9 +1,9 @@
-//! What whoever watches is told of rounds on their way: what is being decided, what it looks like so
-//! far, and how long a proof takes.
+//! What whoever watches is told of rounds on their way: what is being decided, what it looks like
+//! so far, and how long a proof takes.
 //!
-//! Noise is known after three rounds, roughly; from it and from the time of a start follows how long
-//! the smallest gain that is asked for takes to be proven. It is said once: a figure that changes
-//! every round is one that nobody can plan by.
+//! Noise is known after three rounds, roughly; from it and from the time of a start follows how
+//! long the smallest gain that is asked for takes to be proven. It is said once: a figure that
+//! changes every round is one that nobody can plan by.
 
 use super::interval::Comparison;
 use super::settled::{Answer, Rule};
