@@ -1,6 +1,6 @@
-//! Finds a plan's machine, and says which machine `--machine host` is: measured by `corehop calibrate`, where that holds, or as
-//! the kernel describes it, with what is assumed for lack of a description; and how fast this
-//! machine's clock is.
+//! Finds a plan's machine, and says which machine `--machine host` is: measured by `corehop
+//! calibrate`, where that holds, or as the kernel describes it, with what is assumed for lack of a
+//! description; and how fast this machine's clock is.
 
 use crate::console;
 use crate::failure::{Exit, Failure};

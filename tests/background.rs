@@ -137,7 +137,7 @@ fn calls_of_redis_in_the_background_are_counted_and_it_ends() {
 #[test]
 fn redis_in_the_background_is_recorded_and_ends() {
     let folder = tempfile::tempdir().unwrap();
-    // The server has written its number once it answers; what ends the recording ends the load, too.
+    // The server has written its number once it answers; the recording also ends the load.
     let load = "redis-cli -s socket ping && cp pid ended; redis-cli -s socket -r 40 get key";
     let arguments = ["optimize", "--requests", "12", "--load", load, "--json"];
     let mut command = corehop(folder.path(), &arguments);

@@ -1,7 +1,8 @@
 //! The keys of a schema as a text to read: where each stands, of what type it is, what it means.
 //!
-//! A key below another is indented; a list has `[]` after the type of its members. What several places refer to is printed once, in a section with its name, so that the text
-//! is as long as the schema and not as its unfolding.
+//! A key below another is indented; a list has `[]` after the type of its members. What several
+//! places refer to is printed once, in a section with its name, so that the text is as long as the
+//! schema and not as its unfolding.
 
 use crate::line::{Lines, line};
 use serde_json::{Map, Value};
