@@ -29,6 +29,9 @@ MODULES = (
 )
 
 
+THREADS = "../dist/threads/t"
+"""Tests of the module `threads`, from the folder of the others."""
+
 class Perl:
     """A unit is one of t/*/*.t or of the tests of `threads`."""
 
@@ -62,12 +65,16 @@ class Perl:
         """Find the tests that are worth it."""
         asked = [f"op/{name}.t" for name in UNITS] + [f"io/{name}.t" for name in INPUT_AND_OUTPUT]
         folder = self.source / "t"
-        threads = sorted((self.source / "dist" / "threads" / "t").glob("*.t"))
+        threads = sorted((folder / THREADS).glob("*.t"))
         found = [unit for unit in asked if (folder / unit).exists()]
-        return found + [f"../dist/threads/t/{path.name}" for path in threads]
+        return found + [f"{THREADS}/{path.name}" for path in threads]
 
     def command(self, unit: str) -> Command:
-        """Run one test program where the tests stand."""
+        """Run one test program from the folder that it expects, as Perl's own build does."""
+        if unit.startswith(THREADS):
+            own = self.source / "dist" / "threads"
+            name = f"t/{Path(unit).name}"
+            return ["env", "-C", own, "PERL_CORE=1", "../../t/perl", "-I../../lib", name]
         return ["env", "-C", self.source / "t", "./perl", "-I../lib", unit]
 
     def read(self, printed: str) -> Outcome:
