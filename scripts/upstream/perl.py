@@ -32,6 +32,7 @@ MODULES = (
 THREADS = "../dist/threads/t"
 """Tests of the module `threads`, from the folder of the others."""
 
+
 class Perl:
     """A unit is one of t/*/*.t or of the tests of `threads`."""
 
