@@ -66,7 +66,9 @@ pub fn tell(outcome: &Outcome<'_>) -> Result<(), Failure> {
             "results vary too much between rounds: rerun with --trace on an idle machine, or raise \
              --max-rounds"
         }
-        Answer::Gain | Answer::NoGain => "leave the server as it is",
+        Answer::Gain | Answer::NoGain => {
+            "leave the server as it is, or see by `corehop profile` which code and data miss"
+        }
     };
     Err(failure.remedy(format!("{advice}; the trace is {trace}{kept}")))
 }
