@@ -22,7 +22,7 @@ use std::path::PathBuf;
 
 /// Print what a trace contains
 ///
-/// The keys of --json are stable; docs/reference/exchange.md lists them.
+/// The keys of --json are stable; `corehop schema info --keys` lists them.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -85,10 +85,11 @@ fn folder_with(is_modelled: bool) -> TempDir {
 }
 
 /// The words of each command, and whether it prints an object of its figures with `--json`.
-const COMMANDS: [(&[&str], bool); 8] = [
+const COMMANDS: [(&[&str], bool); 9] = [
     (&["replay", "bank.trace"], true),
     (&["replay", "bank.trace", "--detail"], true),
     (&["replay", "bank.trace", "--timed", "--warm-up", "1"], true),
+    (&["profile", "bank.trace"], true),
     (&["explain", "bank.trace", "--plan", "split.toml"], true),
     (
         &[

@@ -1,4 +1,4 @@
-//! What differs, for programs, as docs/reference/diff.md lists the keys.
+//! What differs, for programs, as `corehop schema diff --keys` lists the keys.
 
 use super::changes::FigurePair;
 use super::compared::Compared;

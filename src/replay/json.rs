@@ -1,4 +1,4 @@
-//! The counts of a replay for programs, as `docs/reference/replay.md` lists them.
+//! The counts of a replay for programs, as `corehop schema replay --keys` lists them.
 
 use super::counted::{Counted, Report};
 use super::detail::{self, Summary};

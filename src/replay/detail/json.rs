@@ -1,5 +1,5 @@
-//! What a replay tells in detail, as keys for scripts; `docs/reference/replay.md` says what each
-//! means.
+//! What a replay tells in detail, as keys for scripts; `corehop schema replay --keys` says what
+//! each means.
 
 use super::summary::Summary;
 use corehop_simulator::detail::{CodeOwner, Spread, WorkingSet};

@@ -1,4 +1,4 @@
-//! What a timed replay tells programs, as `docs/reference/timed.md` lists it.
+//! What a timed replay tells programs; `corehop schema replay-timed --keys` lists it.
 
 use super::simulated::Report;
 use corehop_partitioner::attribution::mark;

@@ -58,7 +58,7 @@ pub fn request(pictured: &PicturedRequest, names: &mut Names<'_>) -> Value {
     object
 }
 
-/// One request without them; `docs/guide/report.md` says what its keys mean.
+/// One request without them; `corehop schema report --keys` says what its keys mean.
 pub fn summary(pictured: &PicturedRequest, trace: &Trace) -> Value {
     let cells = &pictured.cells;
     let regions = pictured.regions.iter();

@@ -1,4 +1,4 @@
-//! The numbers of the page for programs; `docs/guide/report.md` says what its keys mean.
+//! The numbers of the page for programs; `corehop schema report --keys` says what they mean.
 
 use super::{encode, reproduction};
 use crate::contents::{FUNCTIONS, Report};

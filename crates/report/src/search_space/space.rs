@@ -56,7 +56,7 @@ impl SearchSpace {
         })
     }
 
-    /// For programs; `docs/guide/report.md` says what its keys mean.
+    /// For programs; `corehop schema report --keys` says what its keys mean.
     pub fn json(&self) -> Value {
         let drawn = &self.drawn;
         let cores = self.cores.iter().map(|(cores, of)| {

@@ -1,4 +1,4 @@
-//! What is counted, and the same as `corehop replay --json` prints it (docs/reference/replay.md).
+//! What is counted, and the same as `corehop replay --json` prints it (`corehop schema replay`).
 
 use crate::cache::Cause;
 use crate::exported::Kind;
