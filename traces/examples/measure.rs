@@ -1,5 +1,5 @@
 //! Writes a trace anew and reads it back, and says what that costs. The figures in
-//! docs/reference/trace-format.md come from here:
+//! research/notes/trace-size.md come from here:
 //!
 //!     cargo run --release -p corehop-traces --example measure -- TRACE LEVEL EXECUTIONS_PER_BLOCK
 

@@ -5,7 +5,7 @@
 //! of the same object, a slot of the same stack frame. Which of the addresses before it is best for
 //! each such slot is found by trying all of them on the chunk, and stored. General compression
 //! alone, over fixed-width columns of addresses, needs twice the space
-//! (docs/reference/trace-format.md has the figures).
+//! (research/notes/trace-size.md has the figures).
 
 use std::collections::HashMap;
 
