@@ -159,7 +159,7 @@ impl Join {
             match record.kind {
                 Record::LOAD => self.data(Kind::Load, &record),
                 Record::STORE => self.data(Kind::Store, &record),
-                Record::INSTRUCTION => self.instruction(&record),
+                Record::INSTRUCTION..=Record::CONDITIONAL_JUMP => self.instruction(&record),
                 Record::THREAD => self.switch_to(record.value),
                 Record::MARKER if record.size == Record::PHYSICAL => self.physical = record.value,
                 Record::MARKER if record.size == Record::VIRTUAL => {
@@ -296,6 +296,8 @@ impl Record {
     const LOAD: u16 = 0;
     const STORE: u16 = 1;
     const INSTRUCTION: u16 = 10;
+    /// The last of the jumps, which are instructions too.
+    const CONDITIONAL_JUMP: u16 = 13;
     const THREAD: u16 = 22;
     const THREAD_EXIT: u16 = 23;
     const PROCESS: u16 = 24;
