@@ -12,12 +12,12 @@ use crate::line::Lines;
 use crate::machines;
 use crate::progress::Bar;
 use crate::replay::about;
-use crate::requests::{RequestList, request_list};
+use crate::requests::CountedRequests;
 use clap::{Args, ValueEnum};
 use corehop_partitioner::attribution::mark;
 use corehop_partitioner::progress::Progress;
 use corehop_profile::{By, Level, Order, profile, shown};
-use corehop_simulator::{Error, Machine, ReplayOptions, Split};
+use corehop_simulator::{Error, Machine, Split};
 use corehop_traces::{Index, Trace};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -69,24 +69,8 @@ pub struct Arguments {
         help_heading = "Simulation"
     )]
     cores: u32,
-    /// Replay only these requests, counted from 0, such as 3,5-9
-    ///
-    /// Default: the whole trace, including what belongs to no request.
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_parser = request_list,
-        help_heading = "Simulation"
-    )]
-    requests: Option<RequestList>,
-    /// Number of requests to replay before counting starts
-    #[arg(
-        long,
-        value_name = "REQUESTS",
-        default_value_t = 0,
-        help_heading = "Simulation"
-    )]
-    warm_up: usize,
+    #[command(flatten)]
+    counted: CountedRequests,
     #[command(flatten)]
     addressing: AddressingOptions,
     /// Print one JSON object instead of tables
@@ -149,12 +133,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let split = Split::thread_per_core(arguments.cores);
     let bar = Bar::new();
     let progress = |executions| bar.advance(executions);
-    let requests = arguments.requests.as_ref();
-    let options = ReplayOptions {
-        requests: requests.map(|list| list.of(trace.requests().len())),
-        warm_up_requests: arguments.warm_up,
-        progress: Some(&progress),
-    };
+    let options = arguments.counted.options(&trace, &progress);
     bar.begin("code blocks profiled", Some(options.executions(&trace)));
     let profile = profile(&trace, (&machine, &split), &options, &views);
     bar.end();
@@ -163,7 +142,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             .remedy("name fewer --cores, or another --machine"),
         _ => about(Some(Path::new(&name)), error),
     })?;
-    let named = (name.as_str(), arguments.warm_up);
+    let named = (name.as_str(), arguments.counted.warm_up);
     if arguments.json {
         let shown = shown(&profile, named, &machine, (order, arguments.limit));
         // The keys are strings, and nothing else can fail.

@@ -3,8 +3,49 @@
 //! A range is kept as one until the trace says how many requests there are, so that a slip of the
 //! finger such as `3-4294967295` takes no memory.
 
-use corehop_traces::RequestId;
+use clap::Args;
+use corehop_simulator::ReplayOptions;
+use corehop_traces::{RequestId, Trace};
 use std::ops::RangeInclusive;
+
+/// Which requests a replay counts.
+#[derive(Args)]
+pub struct CountedRequests {
+    /// Replay only these requests, counted from 0, such as 3,5-9
+    ///
+    /// Default: the whole trace, including what belongs to no request.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_parser = request_list,
+        help_heading = "Simulation"
+    )]
+    requests: Option<RequestList>,
+    /// Number of requests to replay before counting starts
+    #[arg(
+        long,
+        value_name = "REQUESTS",
+        default_value_t = 0,
+        help_heading = "Simulation"
+    )]
+    pub warm_up: usize,
+}
+
+impl CountedRequests {
+    /// A replay of them, whose progress is reported.
+    pub fn options<'p>(
+        &self,
+        trace: &Trace,
+        progress: &'p (dyn Fn(u64) + Sync),
+    ) -> ReplayOptions<'p> {
+        let requests = self.requests.as_ref();
+        ReplayOptions {
+            requests: requests.map(|list| list.of(trace.requests().len())),
+            warm_up_requests: self.warm_up,
+            progress: Some(progress),
+        }
+    }
+}
 
 /// Ranges of requests, as named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]

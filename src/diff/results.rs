@@ -10,14 +10,14 @@ mod predicted;
 use super::side::{Kind, Side};
 use crate::failure::{Exit, Failure};
 use headline::Headline;
-use serde::de::{Deserialize, Deserializer, IgnoredAny};
+use serde::de::IgnoredAny;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Reads what some command printed.
 pub fn read(text: &str, path: &Path) -> Result<(Side, Kind), Failure> {
     let keys: Keys = parsed(text, path, "JSON")?;
-    let known = OUTPUTS.iter().find(|output| (output.is_it)(&keys));
-    let Some(output) = known else {
+    let Some(output) = meant(&keys) else {
         let message = format!("{}: no command prints these keys", path.display());
         let phrases: Vec<&str> = OUTPUTS.iter().map(|of| of.kind.word).collect();
         let remedy = format!(
@@ -32,17 +32,19 @@ pub fn read(text: &str, path: &Path) -> Result<(Side, Kind), Failure> {
 /// A command's output.
 struct Output {
     kind: Kind,
-    is_it: fn(&Keys) -> bool,
+    /// Keys by which it is known.
+    has: &'static [&'static str],
     read: fn(&str, &Path) -> Result<Side, Failure>,
 }
 
+/// The first that has all its keys is meant: a report has those of an explanation, too.
 const OUTPUTS: [Output; 8] = [
     Output {
         kind: Kind {
             word: "optimize",
             phrase: "a result of `corehop optimize`",
         },
-        is_it: |keys| keys.tried && keys.chosen_by,
+        has: &["tried", "chosen_by"],
         read: side::<measured::Optimized>,
     },
     Output {
@@ -50,7 +52,7 @@ const OUTPUTS: [Output; 8] = [
             word: "measure",
             phrase: "a result of `corehop measure`",
         },
-        is_it: |keys| keys.rounds && keys.resolution_percent,
+        has: &["rounds", "resolution_percent"],
         read: side::<measured::Measured>,
     },
     Output {
@@ -58,7 +60,7 @@ const OUTPUTS: [Output; 8] = [
             word: "partition",
             phrase: "a result of `corehop partition`",
         },
-        is_it: |keys| keys.strategy && keys.splits_evaluated,
+        has: &["strategy", "splits_evaluated"],
         read: side::<predicted::Partitioned>,
     },
     Output {
@@ -66,7 +68,7 @@ const OUTPUTS: [Output; 8] = [
             word: "partition-sweep",
             phrase: "a result of `corehop partition --sweep`",
         },
-        is_it: |keys| keys.rows && keys.objective,
+        has: &["rows", "objective"],
         read: side::<predicted::Swept>,
     },
     Output {
@@ -74,7 +76,7 @@ const OUTPUTS: [Output; 8] = [
             word: "partition-by-argument",
             phrase: "a result of `corehop partition --by-argument`",
         },
-        is_it: |keys| keys.replays && keys.objects,
+        has: &["replays", "objects"],
         read: side::<predicted::ByArgument>,
     },
     Output {
@@ -82,7 +84,7 @@ const OUTPUTS: [Output; 8] = [
             word: "report",
             phrase: "a result of `corehop report`",
         },
-        is_it: |keys| keys.pictured && keys.movers,
+        has: &["pictured", "movers"],
         read: side::<predicted::Explained>,
     },
     Output {
@@ -90,7 +92,7 @@ const OUTPUTS: [Output; 8] = [
             word: "explain",
             phrase: "a result of `corehop explain`",
         },
-        is_it: |keys| keys.movers && !keys.pictured,
+        has: &["movers"],
         read: side::<predicted::Explained>,
     },
     Output {
@@ -98,49 +100,17 @@ const OUTPUTS: [Output; 8] = [
             word: "replay",
             phrase: "a result of `corehop replay`",
         },
-        is_it: |keys| keys.placement && keys.counters,
+        has: &["placement", "counters"],
         read: side::<predicted::Replayed>,
     },
 ];
 
-/// The keys that tell.
-#[derive(Default, serde::Deserialize)]
-#[serde(default)]
-#[allow(clippy::struct_excessive_bools)]
-struct Keys {
-    #[serde(deserialize_with = "is_there")]
-    chosen_by: bool,
-    #[serde(deserialize_with = "is_there")]
-    counters: bool,
-    #[serde(deserialize_with = "is_there")]
-    movers: bool,
-    #[serde(deserialize_with = "is_there")]
-    objective: bool,
-    #[serde(deserialize_with = "is_there")]
-    objects: bool,
-    #[serde(deserialize_with = "is_there")]
-    pictured: bool,
-    #[serde(deserialize_with = "is_there")]
-    placement: bool,
-    #[serde(deserialize_with = "is_there")]
-    replays: bool,
-    #[serde(deserialize_with = "is_there")]
-    resolution_percent: bool,
-    #[serde(deserialize_with = "is_there")]
-    rounds: bool,
-    #[serde(deserialize_with = "is_there")]
-    rows: bool,
-    #[serde(deserialize_with = "is_there")]
-    splits_evaluated: bool,
-    #[serde(deserialize_with = "is_there")]
-    strategy: bool,
-    #[serde(deserialize_with = "is_there")]
-    tried: bool,
-}
+/// The keys of an object; one counts whatever its value is.
+type Keys = BTreeMap<String, IgnoredAny>;
 
-/// A key is there, whatever its value is.
-fn is_there<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
-    IgnoredAny::deserialize(value).map(|_| true)
+fn meant(keys: &Keys) -> Option<&'static Output> {
+    let has_all = |output: &&Output| output.has.iter().all(|key| keys.contains_key(*key));
+    OUTPUTS.iter().find(has_all)
 }
 
 fn side<T: Headline + for<'de> serde::Deserialize<'de>>(
@@ -170,7 +140,8 @@ mod tests {
     #[test]
     fn a_key_counts_even_if_it_is_null() {
         let keys: Keys = serde_json::from_str(r#"{"tried": [], "chosen_by": null}"#).unwrap();
-        assert!(keys.tried && keys.chosen_by && !keys.rounds);
+        assert_eq!(meant(&keys).unwrap().kind.word, "optimize");
+        assert!(!keys.contains_key("rounds"));
     }
 
     #[test]

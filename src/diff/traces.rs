@@ -8,15 +8,16 @@ mod functions;
 use super::pairs::{BuiltFile, paired};
 use super::side::Side;
 use crate::addressing::AddressingOptions;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use crate::progress::Bar;
-use crate::requests::{RequestList, request_list};
+use crate::replay::about;
+use crate::requests::CountedRequests;
 use clap::Args;
 use corehop_partitioner::attribution::remarks;
 use corehop_partitioner::progress::Progress;
 use corehop_plan::Plan;
 use corehop_simulator::detail::{ByFunction, replay_by_function};
-use corehop_simulator::{Machine, ReplayOptions, Split};
+use corehop_simulator::{Machine, Split};
 use corehop_traces::{Module, Trace};
 use functions::Functions;
 use std::path::{Path, PathBuf};
@@ -75,24 +76,8 @@ pub struct Simulation {
     /// Plan by which threads hop in both traces
     #[arg(long, value_name = "PLAN", help_heading = "Simulation")]
     plan: Option<PathBuf>,
-    /// Replay only these requests of both traces, counted from 0, such as 3,5-9
-    ///
-    /// Default: the whole traces, including what belongs to no request.
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_parser = request_list,
-        help_heading = "Simulation"
-    )]
-    requests: Option<RequestList>,
-    /// Number of requests to replay before counting starts
-    #[arg(
-        long,
-        value_name = "REQUESTS",
-        default_value_t = 0,
-        help_heading = "Simulation"
-    )]
-    warm_up: usize,
+    #[command(flatten)]
+    counted: CountedRequests,
     #[command(flatten)]
     taken: AddressingOptions,
 }
@@ -121,7 +106,7 @@ pub fn compare(simulation: &Simulation, files: [&Path; 2]) -> Result<([Side; 2],
     let compared = Traces {
         machine: machine.name.clone(),
         requests,
-        warm_up: simulation.warm_up,
+        warm_up: simulation.counted.warm_up,
         is_per_request,
         remarks: said,
         functions: Functions::of([&traces[0], &traces[1]], &replays, per, &modules),
@@ -149,28 +134,17 @@ fn replayed(
 ) -> Result<ByFunction, Failure> {
     let split = match plan {
         None => Split::default(),
-        Some((path, plan)) => Split::of_plan(plan, trace).map_err(|error| about(path, error))?,
+        Some((path, plan)) => {
+            Split::of_plan(plan, trace).map_err(|error| about(Some(path), error))?
+        }
     };
     let bar = Bar::new();
     let progress = |executions| bar.advance(executions);
-    let requests = simulation.requests.as_ref();
-    let options = ReplayOptions {
-        requests: requests.map(|list| list.of(trace.requests().len())),
-        warm_up_requests: simulation.warm_up,
-        progress: Some(&progress),
-    };
+    let options = simulation.counted.options(trace, &progress);
     bar.begin("code blocks replayed", Some(options.executions(trace)));
     let replay = replay_by_function(trace, machine, &split, &options);
     bar.end();
-    replay.map_err(|error| about(file, error))
-}
-
-/// Names the file that is at fault, where the error names none.
-fn about(file: &Path, error: corehop_simulator::Error) -> Failure {
-    match error {
-        corehop_simulator::Error::Trace(error) => error.into(),
-        error => Failure::new(Exit::Input, format!("{}: {error}", file.display())).explained(),
-    }
+    replay.map_err(|error| about(Some(file), error))
 }
 
 /// What is known of how a trace was recorded.
