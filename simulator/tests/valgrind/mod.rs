@@ -4,8 +4,9 @@
 //! Recording the program under QEMU instead would compare two recorders as well: QEMU and Valgrind
 //! disagree about what one access is (`rep movs`, atomics), which says nothing about caches.
 
-use corehop_traces::{CodeBlock, EndReason, Header, Kind, Trace, Writer, WriterOptions};
-use std::collections::HashMap;
+mod lackey;
+
+use corehop_traces::{Kind, Trace};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -107,51 +108,7 @@ impl Program {
         self.valgrind("lackey", &["--trace-mem=yes".into()]);
         let text = std::fs::read_to_string(self.file("log")).unwrap();
         let path = self.file("walk.trace");
-        write(&text, &path).unwrap();
+        lackey::write(&text, &path, None, &[Kind::Load, Kind::Store]).unwrap();
         Trace::open(&path).unwrap()
     }
-}
-
-/// Writes what lackey told. `M`, an instruction that changes a value in memory, is a load and a
-/// store; the store can miss in no cache.
-fn write(text: &str, path: &Path) -> Result<(), corehop_traces::Error> {
-    let mut writer = Writer::create(path, &Header::default(), &WriterOptions::default())?;
-    let thread = writer.thread(1, 1)?;
-    writer.stamp(thread, 1)?;
-    let mut blocks = HashMap::new();
-    for line in text.lines() {
-        let Some((kind, place)) = line.split_at_checked(3) else {
-            continue;
-        };
-        let Some((address, size)) = place.split_once(',') else {
-            continue;
-        };
-        let (Ok(address), Ok(size_bytes)) = (u64::from_str_radix(address, 16), size.parse()) else {
-            continue;
-        };
-        let mut data = |kind| writer.data(thread, 0, kind, size_bytes, address);
-        match kind {
-            "I  " => {
-                let block = match blocks.get(&(address, size_bytes)) {
-                    Some(&block) => block,
-                    None => {
-                        let block = CodeBlock::new(address, [size_bytes as u8]);
-                        let block = writer.code_block(&block, None)?;
-                        blocks.insert((address, size_bytes), block);
-                        block
-                    }
-                };
-                writer.execution(thread, block)?;
-            }
-            " L " => data(Kind::Load)?,
-            " S " => data(Kind::Store)?,
-            " M " => {
-                data(Kind::Load)?;
-                data(Kind::Store)?;
-            }
-            _ => {}
-        }
-    }
-    writer.finish(EndReason::ServerExited)?;
-    Ok(())
 }

@@ -1,8 +1,11 @@
 //! Runs the program of `crates/profile/tests/programs/shop.c` under two Valgrind tools: lackey,
 //! whose accesses become a trace of ours, and cachegrind, which counts by source line.
 
-use corehop_traces::{CodeBlock, EndReason, Header, Kind, Module, Trace, Writer, WriterOptions};
-use std::collections::{BTreeMap, HashMap};
+#[path = "../../../../simulator/tests/valgrind/lackey.rs"]
+mod lackey;
+
+use corehop_traces::{Kind, Module, Trace};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -104,54 +107,14 @@ impl Program {
         self.valgrind(&["--tool=lackey".into(), "--trace-mem=yes".into()]);
         let text = std::fs::read_to_string(self.file("log")).unwrap();
         let path = self.file("shop.trace");
-        self.write(&text, &path).unwrap();
-        Trace::open(&path).unwrap()
-    }
-
-    fn write(&self, text: &str, path: &Path) -> Result<(), corehop_traces::Error> {
-        let mut writer = Writer::create(path, &Header::default(), &WriterOptions::default())?;
-        writer.module(&Module {
+        let module = Module {
             path: self.file("shop").display().to_string(),
             build_id: "0a1b2c3d".into(),
             load_bias: 0,
             start: 0x40_0000,
             end: 0x50_0000,
-        })?;
-        let thread = writer.thread(1, 1)?;
-        writer.stamp(thread, 1)?;
-        let mut blocks = HashMap::new();
-        for line in text.lines() {
-            let Some((kind, place)) = line.split_at_checked(3) else {
-                continue;
-            };
-            let Some((address, size)) = place.split_once(',') else {
-                continue;
-            };
-            let (Ok(address), Ok(size_bytes)) = (u64::from_str_radix(address, 16), size.parse())
-            else {
-                continue;
-            };
-            let mut data = |kind| writer.data(thread, 0, kind, size_bytes, address);
-            match kind {
-                "I  " => {
-                    let block = match blocks.get(&(address, size_bytes)) {
-                        Some(&block) => block,
-                        None => {
-                            let block = CodeBlock::new(address, [size_bytes as u8]);
-                            let block = writer.code_block(&block, None)?;
-                            blocks.insert((address, size_bytes), block);
-                            block
-                        }
-                    };
-                    writer.execution(thread, block)?;
-                }
-                // Of an instruction that changes a value in memory, cachegrind counts the load.
-                " L " | " M " => data(Kind::Load)?,
-                " S " => data(Kind::Store)?,
-                _ => {}
-            }
-        }
-        writer.finish(EndReason::ServerExited)?;
-        Ok(())
+        };
+        lackey::write(&text, &path, Some(&module), &[Kind::Load]).unwrap();
+        Trace::open(&path).unwrap()
     }
 }
