@@ -73,7 +73,7 @@ impl<'t> Lines<'t> {
 
     fn look_up(&mut self, pc: u64) -> (Option<usize>, Vec<CodeFrame>) {
         let mut modules = self.trace.modules().iter();
-        let holds = modules.position(|module| (module.start..module.end).contains(&pc));
+        let holds = modules.position(|module| module.holds(pc));
         let Some(number) = holds else {
             return (None, Vec::new());
         };

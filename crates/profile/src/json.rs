@@ -1,4 +1,4 @@
-//! A profile for programs, as `docs/guide/profile.md` lists its keys.
+//! A profile for programs, as `corehop schema profile --keys` lists it.
 
 use crate::Profile;
 use crate::code::CodeFrame;

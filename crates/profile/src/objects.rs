@@ -163,13 +163,12 @@ impl Regions {
     }
 
     fn name(&self, trace: &Trace, page: u64) -> DataName {
-        match self.find(page) {
-            None | Some((_, _, DataName::Anonymous(..))) => {
-                let (start, end, _) = self.find(page).unwrap_or((page, page + 1, &DataName::Heap));
-                let address = |page: u64| trace.owner(page << PAGE_SHIFT).1;
-                DataName::Anonymous(address(start), address(end - 1) + (1 << PAGE_SHIFT))
-            }
-            Some((_, _, name)) => name.clone(),
-        }
+        let (start, end) = match self.find(page) {
+            Some((start, end, DataName::Anonymous(..))) => (start, end),
+            Some((_, _, name)) => return name.clone(),
+            None => (page, page + 1),
+        };
+        let address = |page: u64| trace.owner(page << PAGE_SHIFT).1;
+        DataName::Anonymous(address(start), address(end - 1) + (1 << PAGE_SHIFT))
     }
 }

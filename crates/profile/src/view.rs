@@ -228,9 +228,7 @@ pub(crate) fn by_object(trace: &Trace, images: &Images, counted: &Counted) -> Vi
         .iter()
         .filter(|(site, _)| site.kind == Kind::Fetch);
     for (site, cost) in fetches {
-        let holds = modules
-            .iter()
-            .position(|module| (module.start..module.end).contains(&site.pc));
+        let holds = modules.iter().position(|module| module.holds(site.pc));
         let fetched = match holds {
             Some(_) => place(PlaceKind::Fetched, "code".into(), holds),
             None => Place {

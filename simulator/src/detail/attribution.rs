@@ -153,8 +153,7 @@ impl<'t> Spans<'t> {
             }
             nearest = span.around;
         }
-        let holds = |module: &Module| (module.start..module.end).contains(&address);
-        match self.modules.iter().position(holds) {
+        match self.modules.iter().position(|module| module.holds(address)) {
             Some(module) => CodeOwner::Module(module as u32),
             None => CodeOwner::Elsewhere,
         }

@@ -20,6 +20,11 @@ pub struct Module {
 }
 
 impl Module {
+    /// Whether its code lies at this guest address.
+    pub fn holds(&self, address: u64) -> bool {
+        (self.start..self.end).contains(&address)
+    }
+
     /// Whether nobody recorded what its code does: a program made it up, and added it to a copy of
     /// the trace. Its path says so, as `[kernel, modelled]` does.
     #[must_use]
