@@ -51,8 +51,8 @@ impl Observer for Shown {
         console::say(&stands(standing, &self.contestants));
     }
 
-    fn foretold(&self, outlook: &Outlook) {
-        console::say(&foretold(outlook));
+    fn estimated(&self, outlook: &Outlook) {
+        console::say(&estimated(outlook));
     }
 
     fn said(&self, line: &str) {
@@ -85,7 +85,7 @@ fn stands(standing: &Standing, names: &[String]) -> String {
 }
 
 /// `rounds differ by 2.1 %: to prove a gain of 1.05 takes about 8 rounds, 45 s more`.
-fn foretold(outlook: &Outlook) -> String {
+fn estimated(outlook: &Outlook) -> String {
     let Outlook {
         noise_percent,
         rounds,
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_is_foretold_in_rounds_and_time_or_as_more_than_there_are() {
+    fn a_proof_is_estimated_in_rounds_and_time_or_as_more_than_there_are() {
         let mut outlook = Outlook {
             percent: 5.0,
             noise_percent: 2.14,
@@ -177,10 +177,10 @@ mod tests {
         };
         let expected =
             "rounds differ by 2.1 %: to prove a gain of 1.05 takes about 8 rounds, 45 s more";
-        assert_eq!(foretold(&outlook), expected);
+        assert_eq!(estimated(&outlook), expected);
         (outlook.percent, outlook.rounds) = (0.5, 900);
         let expected = "rounds differ by 2.1 %: to prove a gain of 1.005 takes about 900 rounds, \
                         more than the 20 of --max-rounds";
-        assert_eq!(foretold(&outlook), expected);
+        assert_eq!(estimated(&outlook), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! haproxy as it is, answering by itself: a server that hops cannot help.
+//! haproxy that answers from its own settings, without a backend: hops do not make it faster.
 //!
 //! One thread, which reads a request, goes through its rules and returns a page that stands in its
 //! settings, so no second server's time is measured. A request is some microseconds, half of them

@@ -16,7 +16,7 @@ pub trait Observer {
     /// How things are after a round.
     fn stands(&self, standing: &Standing);
     /// How long a proof takes; at most once.
-    fn foretold(&self, outlook: &Outlook);
+    fn estimated(&self, outlook: &Outlook);
     /// A line that a patched server printed on its standard error.
     fn said(&self, line: &str);
     /// Whether the measurement shall end every server and fail with

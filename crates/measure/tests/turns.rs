@@ -51,7 +51,7 @@ impl Observer for Watcher {
         self.keep(format!("{round} of {most}: {:?}", standing.stage));
     }
 
-    fn foretold(&self, outlook: &Outlook) {
+    fn estimated(&self, outlook: &Outlook) {
         self.keep(format!("{} rounds", outlook.rounds));
     }
 

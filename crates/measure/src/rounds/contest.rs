@@ -201,7 +201,7 @@ impl<'a> Contest<'a> {
             let starts = race.running().len() + 1;
             let leader = race.of(race.winner().0);
             if let Some(outlook) = pace.outlook(rule, leader, (of_all, starts)) {
-                observer.foretold(&outlook);
+                observer.estimated(&outlook);
             }
         }
         observer.end();

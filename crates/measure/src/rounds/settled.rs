@@ -58,14 +58,14 @@ pub enum Answer {
     Open,
 }
 
-/// The power with which a gain is to be proven where the rounds that it takes are foretold.
+/// The power of a proof whose rounds are estimated, as a quantile of the normal distribution.
 const POWER_QUANTILE: f64 = 0.8416;
 
 /// A mean hardly moves further than by so many of its standard deviations: one in a hundred does.
 const HARDLY_QUANTILE: f64 = 2.3263;
 
-/// No more rounds than this are foretold.
-const MOST_FORETOLD: usize = 1_000_000;
+/// The largest number of rounds that an estimate gives.
+const MOST_ESTIMATED: usize = 1_000_000;
 
 /// The level of each of so many intervals that are wrong together as seldom as one may be.
 pub(super) fn level_of_each(intervals: usize) -> f64 {
@@ -227,9 +227,9 @@ impl Rule {
             half * deviation / (*count as f64).sqrt() <= gain
         };
         let later = std::iter::successors(Some(self.most()), |&count| Some(later(count)));
-        let later = later.skip(1).take_while(|&count| count < MOST_FORETOLD);
+        let later = later.skip(1).take_while(|&count| count < MOST_ESTIMATED);
         let mut all = self.looks.iter().copied().chain(later);
-        all.find(is_proven).unwrap_or(MOST_FORETOLD)
+        all.find(is_proven).unwrap_or(MOST_ESTIMATED)
     }
 }
 
@@ -479,9 +479,9 @@ mod tests {
         assert_eq!(differs(0.94, 1.04), Answer::Open);
     }
 
-    /// Four measurements of five that take as many rounds as were foretold prove the gain.
+    /// With the estimated number of rounds, four measurements of five prove the gain.
     #[test]
-    fn rounds_that_are_foretold_prove_the_gain_in_four_measurements_of_five() {
+    fn rounds_that_are_estimated_prove_the_gain_in_four_measurements_of_five() {
         let rule = Rule::new(&of_gains(), 1);
         let mut noise = Noise::new(6);
         let mut round = |ratio: f64| (100.0, noise.shaped(100.0 * ratio, Shape::Normal));

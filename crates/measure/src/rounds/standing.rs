@@ -1,5 +1,5 @@
-//! What whoever watches is told of rounds on their way: what is being decided, what it looks like
-//! so far, and how long a proof takes.
+//! What progress reports after a round: what is being decided, what it looks like so far, and how
+//! long a proof takes.
 //!
 //! Noise is known after three rounds, roughly; from it and from the time of a start follows how
 //! long the smallest gain that is asked for takes to be proven. It is said once: a figure that
@@ -9,8 +9,8 @@ use super::interval::Comparison;
 use super::settled::{Answer, Rule};
 use std::time::Instant;
 
-/// Rounds after which it is foretold how long a proof takes.
-const FORETOLD_AFTER: usize = 3;
+/// Rounds after which the time of a proof is estimated.
+const ESTIMATED_AFTER: usize = 3;
 
 /// What is being decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Pace {
         rounds: &[(f64, f64)],
         (rounds_of_all, starts): (usize, usize),
     ) -> Option<Outlook> {
-        if rounds.len() != FORETOLD_AFTER || !rule.may_end_early() {
+        if rounds.len() != ESTIMATED_AFTER || !rule.may_end_early() {
             return None;
         }
         let percent = rule.smallest_percent();

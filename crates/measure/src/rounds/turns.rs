@@ -118,7 +118,7 @@ pub(super) fn warm_turns(
             contestants: vec![(begun.contestant, comparison)],
         });
         if let Some(outlook) = pace.outlook(&rule, &rounds, (0, 2)) {
-            observer.foretold(&outlook);
+            observer.estimated(&outlook);
         }
     }
     observer.end();
