@@ -25,7 +25,7 @@ help:
 	@echo 'make demo   record MariaDB under TPC-C, find the split, patch mariadbd, run and compare it'
 	@echo 'make test   install what is missing, build, pass every test'
 	@echo 'make test-again  every test TIMES (10) times, BESIDE=load, idle or half of each, as a table'
-	@echo 'make test-long  holds the simulator to its oracles on COREHOP_CASES (1000000) random cases'
+	@echo 'make test-long  a million random cases of the simulator (COREHOP_CASES), and new ones of traces'
 	@echo 'make test-benches  runs each bench for a moment'
 	@echo 'make test-msrv  builds it by the oldest Rust that Cargo.toml promises'
 	@echo 'make test-ubsan  the runtime ends where the C standard leaves undefined what it does'
@@ -113,6 +113,8 @@ test-long:
 	COREHOP_CASES=$(or $(COREHOP_CASES),50000) cargo test --release --locked \
 		-p corehop-lab --test lab -- pollute_buffers_equal a_modelled_kernel
 	COREHOP_MACHINES=$(or $(COREHOP_MACHINES),200) cargo test --release --locked --test commands second_oracle::
+	PROPTEST_CASES=$(or $(PROPTEST_CASES),20000) cargo test --release --locked -p corehop-traces \
+		--test traces random
 
 test-msrv:
 	rustup toolchain install $(MSRV) --profile minimal

@@ -83,6 +83,22 @@ fn again(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(as_records(&trace))
 }
 
+/// No instruction makes the call, so it is not written, and the file type does not promise it.
+#[test]
+fn a_system_call_before_the_first_instruction_goes_out_as_none() {
+    let records = [
+        (25, 0, 7),
+        (28, 9, 0x40),
+        (22, 0, 1),
+        (24, 0, 5),
+        (28, 25, 0),
+        (10, 1, 0x1000),
+        (26, 0, 0),
+    ];
+    let out = again(&bytes(&records)).unwrap();
+    assert_eq!(again(&out), Some(out));
+}
+
 proptest! {
     #[test]
     fn what_is_read_is_sound_and_comes_back(records in records(), how in 0..5_usize) {

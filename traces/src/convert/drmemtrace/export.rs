@@ -80,7 +80,12 @@ impl<'t, W: Write> Exporter<'t, W> {
         exporter.put(kind::MARKER, marker::VERSION, VERSION)?;
         let mut threads = (0..trace.threads().len()).map(ThreadId::from_index);
         let mut bits = file_type::X86_64;
-        if threads.any(|thread| !trace.system_calls(thread).is_empty()) {
+        // A call that no execution makes has no instruction to follow, and is not written.
+        let has_written = |thread| {
+            let last = trace.system_calls(thread).last();
+            last.is_some_and(|call| call.after > 0)
+        };
+        if threads.any(has_written) {
             bits |= file_type::SYSTEM_CALLS;
         }
         exporter.put(kind::MARKER, marker::FILE_TYPE, bits)?;
