@@ -4,7 +4,8 @@
     PYTHONPATH=scripts python3 -m figures keep hop --command 'make bench-hop' output
     make figures
 
-exit code: 0 done, 1 a page was not as its figures are (--check), 2 the input makes no sense
+exit code: 0 done, 1 a page was not as its figures are (--check) or prose cites a figure that its
+page of notes does not have, 2 the input makes no sense
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from figures.cited import prose, uncited
 from figures.kept import FOLDER, Run, WrongFiguresError, keep, read, run_from
 from figures.pages import filled, pages
 
@@ -66,7 +68,10 @@ def fill(root: Path, *, only_check: bool) -> int:
             beside = page.with_suffix(".part")
             beside.write_text(wanted, encoding="utf-8")
             beside.replace(page)
-    return 1 if only_check and stale else 0
+    wrong = [f"{page.relative_to(root)}: {of}" for page in prose(root) for of in uncited(page)]
+    for line in wrong:
+        print(line)
+    return 1 if wrong or (only_check and stale) else 0
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from figures.__main__ import main
+from figures.cited import uncited
 from figures.gains import gains
 from figures.kept import Run, WrongFiguresError, keep, read, run_from
 from figures.pages import filled
@@ -29,6 +30,29 @@ null: nothing
 
 def test_the_pages_are_as_the_figures_kept_are() -> None:
     assert main(["fill", "--check"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("prose", "wrong"),
+    [
+        ("The best of [ten](research/notes/it.md) is 2.08, or 2.1.", []),
+        ("It took 4 minutes ([it](research/notes/it.md#rows)), 12 % more, of 19169 cycles.", []),
+        ("The best of [ten](research/notes/it.md) is 2.09.", ["2.09"]),
+        ("It took 13 % ([it](research/notes/it.md)).\n\nAnother has 17 %.", ["13"]),
+        ("- one of 1.5\n- another ([it](research/notes/it.md)) of 19168", ["19168"]),
+        ("The option `--gain 7.5` ([it](research/notes/it.md)), and:\n\n    9.9\n", []),
+        ("Kept: [it](research/notes/it.md)\n<!-- bars: it -->\n7.7\n<!-- end of figures -->", []),
+    ],
+)
+def test_figures_in_prose_are_on_the_page_it_links_to(
+    tmp_path: Path, prose: str, wrong: list[str]
+) -> None:
+    notes = tmp_path / "research/notes/it.md"
+    notes.parent.mkdir(parents=True)
+    notes.write_text("    gain  2.08\n    more  12 %\n    break-even  19 169\n", encoding="utf-8")
+    page = tmp_path / "page.md"
+    page.write_text(prose, encoding="utf-8")
+    assert uncited(page) == [f"{figure} is not in it.md" for figure in wrong]
 
 
 def test_of_what_a_bench_prints_tables_and_the_last_line_are_kept(tmp_path: Path) -> None:
