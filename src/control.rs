@@ -13,9 +13,12 @@ use std::path::PathBuf;
 
 /// Start, stop, mark, or query a running recording
 ///
-/// TRACE is the value of `corehop record -o`. A stopped recording continues to count requests.
-/// `corehop record --paused` begins a stopped recording. To end a recording, press Ctrl-C in its
-/// own terminal.
+/// TRACE is the value of `corehop record -o`. While a recording is stopped, it still counts
+/// requests. `corehop record --paused` starts a recording that is stopped. To end a recording,
+/// press Ctrl-C in its own terminal.
+///
+/// It does not control hops. To stop the hops of a running server, write `off` into its
+/// COREHOP_CONTROL file (docs/guide/deployment.md).
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop control mark bank.trace \"the load doubles\"")]
@@ -26,9 +29,9 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Orders {
-    /// Record requests again, from the next one that begins
+    /// Resume recording with the next request
     Start(Target),
-    /// Record no further requests until the next start
+    /// Stop recording requests until the next start
     ///
     /// A request that is being recorded is recorded to its end.
     Stop(Target),

@@ -107,9 +107,9 @@ enum Command {
 }
 
 const PARTS: &str = "\
-`corehop optimize` does the whole job. The other commands are its stages, to inspect or change one:
-record the server, partition the trace, explain or report the plan, measure it, and patch or run
-the server with it.";
+`corehop screen` estimates in seconds whether a server can gain. `corehop optimize` does the whole
+job. Most other commands are its stages: record the server, partition the trace, explain or report
+the plan, measure it, and patch or run the server with it.";
 
 const EXIT_CODES: &str = "\
 Exit codes:

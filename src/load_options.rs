@@ -14,14 +14,14 @@ pub struct LoadOptions {
     /// It runs several times. Without --throughput it must do the same work each time.
     #[arg(long, value_name = "COMMAND", help_heading = "Load")]
     pub load: Option<String>,
-    /// Shell command that fills each started server with data and then ends
+    /// Shell command that loads data into each started server and then ends
     ///
-    /// It runs once per server, when the server is ready. It is not part of what is measured.
+    /// It runs once per server, when the server is ready. Its time is not measured.
     #[arg(long, value_name = "COMMAND", requires = "load", help_heading = "Load")]
     prepare: Option<String>,
     #[command(flatten)]
     ready: ReadyOptions,
-    /// Number of warm-up loads on each server before the one that counts
+    /// Number of warm-up loads on each server before the measured load
     ///
     /// Without --load: the number of warm-up runs of each variant before the first round.
     #[arg(
@@ -34,8 +34,8 @@ pub struct LoadOptions {
     warm_up: u32,
     /// Regular expression that finds the throughput in the output of the load; higher is better
     ///
-    /// It has one group, around the number. The last match counts. Without it, `optimize` and
-    /// `measure` compare the time of the load.
+    /// It has one group, around the number, as in `([0-9.]+) requests per second`. The last match
+    /// counts. Without it, `optimize` and `measure` compare the time of the load.
     #[arg(long, value_name = "REGEX", value_parser = expression, help_heading = "Load")]
     pub throughput: Option<Regex>,
     /// Regular expression that finds a latency, such as a percentile, in the output of the load
@@ -72,7 +72,7 @@ struct ReadyOptions {
     /// Default: the server is ready when one of its processes listens on a socket.
     #[arg(long, value_name = "PORT", requires = "load", help_heading = "Load")]
     ready_port: Option<u16>,
-    /// Time within which a server must become ready, in seconds or such as 500ms or 2m
+    /// Time within which a server must become ready, in seconds or with a unit, such as 500ms or 2m
     #[arg(
         long,
         value_name = "TIME",

@@ -11,17 +11,18 @@ use std::path::PathBuf;
 
 /// Record the memory accesses of a server while it serves requests
 ///
-/// The server runs under QEMU with a plugin, and is much slower than usual while its requests are
-/// recorded. Drive it with your usual load meanwhile. The trace has the code that it executes, and
-/// each load and store. Programs that the server starts are recorded too.
+/// The server runs under QEMU with a plugin, 10 to 70 times slower than usual. Drive it with your
+/// usual load from another terminal. The trace contains the code that the server and the programs
+/// started by it execute, and each load and store. A server that already runs cannot be recorded.
 ///
 /// A request is what one thread does from one request start (--request-at) to its next. Recording
 /// starts with the first request. With --requests N, requests 1 to N are recorded to their end. A
 /// request ends when the next one begins on its thread, when the thread ends, or when the server
-/// becomes idle. Send at least one request more than N on each connection, so that none is cut.
+/// becomes idle. Send at least N + 1 requests on each connection, so that no recorded request is
+/// cut.
 ///
-/// With --of M, N requests among the first M are drawn at random. The server runs at QEMU's own
-/// speed between drawn requests that are at least 1000 apart.
+/// With --of M, corehop draws N of the first M requests at random. Between drawn requests that are
+/// at least 1000 apart, the server runs at QEMU's normal speed.
 ///
 /// `corehop control` pauses, resumes, and annotates a running recording. A recording that is killed
 /// leaves TRACE.partial, which is a readable trace.
@@ -37,10 +38,10 @@ pub struct Arguments {
     /// Where a request begins: a function, `magic`, or `syscalls`
     ///
     /// A function is NAME, MODULE:NAME, or MODULE+0xOFFSET; a request begins at its entry. `magic`
-    /// is the no-op of corehop.h, and `magic:ID` only the one with this number.
+    /// means any no-op marker of corehop.h, and `magic:ID` only the marker with this number.
     ///
-    /// With `syscalls` a request begins when a thread reads from a connection on which the server
-    /// has answered everything before, or receives a datagram. It cannot be used with --system.
+    /// With `syscalls`, a request begins when a thread receives a datagram, or reads from a
+    /// connection after the server answered all earlier input. It cannot be used with --system.
     /// docs/guide/requests.md helps to choose.
     #[arg(long, value_name = "WHERE", help_heading = "Requests")]
     request_at: String,
@@ -59,7 +60,7 @@ pub struct Arguments {
           value_parser = clap::value_parser!(u64).range(1..))]
     of: Option<u64>,
 
-    /// Seed of the draw; the same seed draws the same request numbers
+    /// Random seed for --of; the same seed draws the same request numbers
     #[arg(
         long,
         value_name = "SEED",
@@ -74,9 +75,11 @@ pub struct Arguments {
     #[arg(long, help_heading = "Requests")]
     paused: bool,
 
-    /// Limit of the resident memory of server and recorder together, in MiB or such as 2G
+    /// Limit of the resident memory of server and recorder together, in MiB or with a unit, such as
+    /// 2G
     ///
-    /// If they exceed it, the recording and the server end. The trace has what came before.
+    /// If they exceed it, corehop ends the recording and the server. The trace keeps what was
+    /// recorded before.
     #[arg(
         long,
         value_name = "SIZE",
@@ -91,15 +94,15 @@ pub struct Arguments {
           hide_short_help = true, value_parser = clap::value_parser!(i32).range(1..=19))]
     level: i32,
 
-    /// Observe every access, also those that follow from others
+    /// Instrument every access, including those that corehop could derive from others
     ///
     /// The trace is the same; recording is slower.
     #[arg(long, help_heading = "Recording", hide_short_help = true)]
     no_elision: bool,
 
-    /// Library for the server to load first, which marks requests
+    /// Library to preload into the server, such as one that marks requests
     ///
-    /// `LD_PRELOAD` names it for the server alone (docs/guide/requests.md).
+    /// It is in `LD_PRELOAD` of the server, not of QEMU (docs/guide/requests.md).
     #[arg(
         long,
         value_name = "LIBRARY",
@@ -108,7 +111,7 @@ pub struct Arguments {
     )]
     preload: Option<PathBuf>,
 
-    /// Let the server continue, unrecorded, when enough requests are recorded
+    /// Keep the server running, unrecorded, after the last request to record
     ///
     /// Default: the server ends with the recording. This cannot be used with --system.
     #[arg(long, help_heading = "Recording")]
@@ -142,7 +145,7 @@ pub struct Arguments {
     )]
     copy: Vec<PathBuf>,
 
-    /// Folder whose contents to copy into the root of the virtual machine
+    /// Folder whose contents are copied into the root folder of the virtual machine
     #[arg(
         long,
         value_name = "DIR",
@@ -152,13 +155,13 @@ pub struct Arguments {
     )]
     rootfs: Option<PathBuf>,
 
-    /// Number of processors of the virtual machine; they take turns
+    /// Number of CPUs of the virtual machine, from 1 to 16; QEMU runs one at a time
     #[arg(long, value_name = "CPUS", default_value_t = 1, requires = "system",
           help_heading = "Virtual machine", hide_short_help = true,
           value_parser = clap::value_parser!(u32).range(1..=16))]
     guest_cpus: u32,
 
-    /// Memory of the virtual machine, in MiB or such as 2G; from 128 MiB to 3 GiB
+    /// Memory of the virtual machine, in MiB or with a unit, such as 2G; from 128 MiB to 3 GiB
     #[arg(long, value_name = "SIZE", default_value = "1024", requires = "system",
           help_heading = "Virtual machine", hide_short_help = true, value_parser = guest_memory)]
     guest_memory: Size,

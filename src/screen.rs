@@ -24,12 +24,13 @@ use std::time::Duration;
 ///
 /// It starts COMMAND and runs --load on it twice, or it observes the running process --pid.
 ///
-/// The pages that the server accesses within windows of 10 ms to a second bound its working set. If
-/// they fit in one L2, hops have nothing to gain. If the processor's counters are available, all L2
-/// misses, each with its latency, bound the time that hops could save.
+/// The pages that the server accesses within 10 ms to 1 s give an upper bound of its working set.
+/// If they fit in one L2, hops cannot help. If hardware performance counters are available, the L2
+/// misses and their latency give an upper bound of the time that hops could save.
 ///
-/// Both figures are upper bounds. `corehop optimize` measures whether hops make the server faster.
-/// Observing pages clears the kernel's accessed bits, which costs the server some TLB misses.
+/// `corehop optimize` then measures whether hops make the server faster. Observing pages clears the
+/// kernel's accessed bits, which costs the server some TLB misses. To observe another user's
+/// process, run screen as root.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop screen --load \"redis-benchmark -p 7000 -q -t get -n 1000000\" \
@@ -41,11 +42,13 @@ the load failed.")]
 pub struct Arguments {
     #[command(flatten)]
     under: LoadOptions,
-    /// Observe this running process and those that it started, under their present load
+    /// Observe this running process and those that it started, under their current load
     #[arg(long, value_name = "PID", conflicts_with_all = ["load", "command"],
           value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
     pid: Option<u32>,
-    /// Duration of each of the two observations of --pid, in seconds or such as 1m; 1 s to 1 h
+    /// Duration of each of the two observations of --pid, in seconds or with a unit, such as 1m
+    ///
+    /// From 1 s to 1 h.
     #[arg(long, value_name = "TIME", default_value = "5", requires = "pid",
           value_parser = observation)]
     seconds: Duration,
