@@ -19,16 +19,17 @@ use std::path::{Path, PathBuf};
 
 /// Write the hops of a plan into copies of the server's binaries
 ///
-/// A plan may name functions of a program and of its libraries. Each file gets a copy, all of them
-/// or none. The originals do not change.
+/// A plan can name functions of a program and of its libraries. corehop writes a patched copy of
+/// each file, or none if one of them cannot be patched. The originals do not change.
 ///
-/// The copies load corehop's runtime, which is written into the same folder. Keep the folder
-/// together.
+/// The copies load corehop's runtime, a file in the same folder. If you move the copies, move all
+/// files of the folder.
 ///
-/// Environment variables control the patched program when it starts. COREHOP_BACKEND=auto
-/// (default), affinity, carrier, count, or off selects how threads hop. COREHOP_CPUS=0,2 sets the
-/// CPU of each core of the plan. COREHOP_STATS=FILE writes counts as JSON at exit; %p in the name
-/// is the process id.
+/// The patched program reads environment variables when it starts. COREHOP_BACKEND=auto (default),
+/// affinity, carrier, count, or off selects how threads hop. COREHOP_CPUS=0,2 sets the CPU of each
+/// core of the plan. COREHOP_STATS=FILE writes counts as JSON at exit; %p in the name is the
+/// process id. With COREHOP_CONTROL=FILE, `echo off >FILE` stops all hops of the running program.
+/// docs/reference/environment.md lists all variables.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop patch --plan split.toml /usr/sbin/mariadbd -o mariadbd.hop
@@ -39,7 +40,7 @@ pub struct Arguments {
     ///
     /// Default: the files at the paths in the plan.
     binaries: Vec<PathBuf>,
-    /// Plan, as `corehop partition` writes it
+    /// Plan that `corehop partition` wrote
     #[arg(long, value_name = "FILE", required_unless_present_any = ["verify", "list_unsafe"])]
     plan: Option<PathBuf>,
     /// File for the patched copy; for a plan with several files, the folder for all copies
@@ -49,7 +50,7 @@ pub struct Arguments {
     /// Replace an existing output
     #[arg(long)]
     force: bool,
-    /// Check a patched file instead: its hooks, and that everything else is unchanged
+    /// Instead of patching, check a patched file: its hooks, and that everything else is unchanged
     ///
     /// Exit code 1 if something is wrong.
     #[arg(long, value_name = "FILE")]
@@ -58,7 +59,7 @@ pub struct Arguments {
     /// With --verify: original of the patched file, to compare with
     #[arg(long, value_name = "FILE", requires = "verify")]
     original: Option<PathBuf>,
-    /// List the functions of a binary that cannot be patched instead, with the reasons
+    /// Instead of patching, list the functions of a binary that cannot be patched, with the reasons
     ///
     /// The list includes functions that can be patched, but not as delegated calls (mode "call").
     #[arg(long, value_name = "BINARY", conflicts_with_all = ["binaries", "plan", "output"])]

@@ -21,38 +21,40 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Start a program with the hops of a plan, or with posted system calls; no file changes
+/// Start a program with the hops of a plan or with asynchronous system calls, without changing
+/// files
 ///
-/// The hooks are put in place in memory before main(). Posted system calls are made on another core
-/// or in batches; they need no plan.
+/// corehop installs the hooks in memory before main(). Asynchronous system calls run on another
+/// core, or in batches by io_uring. They need no plan.
 ///
-/// The program uses the environment variables of a patched one: COREHOP_BACKEND, COREHOP_CPUS,
-/// COREHOP_STATS, and others (docs/reference/environment.md).
+/// Environment variables control the hops, as in a patched copy. By default, COREHOP_BACKEND=auto,
+/// the program hops only while that makes it faster. If it starts with COREHOP_CONTROL=FILE, `echo
+/// off >FILE` stops all its hops at once (docs/reference/environment.md).
 ///
-/// The program starts with all hooks or not at all. Otherwise corehop prints the reason and exits
-/// with code 5. Every library that the plan names must be loaded when the program starts. Forked
-/// workers keep their hooks; other programs that it starts have none.
+/// If a hook cannot be installed, corehop prints the reason, exits with code 5, and does not start
+/// the program. Every library that the plan names must be loaded when the program starts. Forked
+/// processes keep the hooks; other programs that it starts have none.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop run --plan split.toml -- redis-server --port 7000
          COREHOP_BACKEND=count COREHOP_STATS=hops.json corehop run --plan split.toml -- mariadbd
          corehop run --system-calls read,write,poll@batch -- mariadbd")]
 pub struct Arguments {
-    /// Plan, as `corehop partition` writes it
+    /// Plan that `corehop partition` wrote
     #[arg(long, value_name = "FILE", required_unless_present = "system_calls")]
     plan: Option<PathBuf>,
-    /// System calls to post, and where to make them, such as recv,send,poll@batch
+    /// System calls to make asynchronously, and where, such as recv,send,poll@batch
     ///
-    /// The names are those of libc. `read,write@1` makes them on core 1 of the plan.
-    /// `read,write@batch` makes them in batches by io_uring. `read,write@batch:1` leaves them to a
-    /// kernel thread on core 1. `read,write@yield` lets other threads run first; the calls stay
-    /// where they are.
+    /// The names are those of libc. `read,write@1` makes the calls on core 1 of the plan.
+    /// `read,write@batch` makes them in batches by io_uring, and `read,write@batch:1` by a kernel
+    /// thread on core 1. `read,write@yield` first lets the other threads of the core run, and then
+    /// makes the call on the same core.
     ///
-    /// It sets COREHOP_SYSCALLS, and the tunable of libc that carriers need
+    /// The option sets COREHOP_SYSCALLS, and the GLIBC_TUNABLES that the backend `carrier` needs
     /// (docs/reference/system-calls.md).
     #[arg(long, value_name = "CALLS@WHERE", value_parser = checked)]
     system_calls: Option<String>,
-    /// Start the program without hooks if they cannot be put in place
+    /// Start the program without hooks if they cannot be installed
     ///
     /// This can happen after an upgrade of the program. corehop prints the reason.
     #[arg(long = "fallback-unpatched", alias = "or-unhooked")]
