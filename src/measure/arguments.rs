@@ -7,21 +7,21 @@ use corehop_measure::rounds::{Limits, Question};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Measure whether a plan or posted system calls make a server faster on this machine
+/// Measure whether a plan or asynchronous system calls make a server faster on this machine
 ///
-/// It starts COMMAND alternately as it is and with the plan, in rounds. The plan's hops are put in
-/// place in memory, or --patched names a patched file. It reports the ratio of the throughputs with
-/// its 95 % interval, and a verdict.
+/// Each round starts COMMAND once as the original and once with the plan. The hooks are installed
+/// in memory, unless --patched names a patched file. The result is the ratio of the throughputs
+/// with its 95 % confidence interval, and a verdict.
 ///
-/// When the server is ready, --load runs as a shell command: first to warm up, then to count.
-/// Without --load, COMMAND must end without help, and is its own load.
+/// When the server is ready, the shell command of --load runs: first to warm up, then to measure.
+/// Without --load, COMMAND itself is the load, and must end when its work is done.
 ///
 /// Throughput is the number that --throughput finds in the output of the load. With --count it is
 /// calls of a function per second, and otherwise loads per second.
 ///
-/// COREHOP_BACKEND selects how the patched server hops. Default: carrier, or affinity if this
-/// machine cannot use carriers. COREHOP_CPUS selects the CPUs of the plan's cores. To give both
-/// sides the same CPUs, start corehop under taskset.
+/// COREHOP_BACKEND selects how the patched server hops. Default here, unlike in production:
+/// carrier, or affinity if this machine does not support carrier. COREHOP_CPUS selects the CPUs of
+/// the plan's cores. To give both sides the same CPUs, start corehop under taskset.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop measure --plan split.toml --load \"redis-benchmark -p 7000 -q -t get -n 100000\" \
@@ -32,7 +32,7 @@ Example: corehop measure --plan split.toml --load \"redis-benchmark -p 7000 -q -
 Exit code 1 if --require-gain is not met, 8 if the patched server is slower, 7 if the server or the
 load failed.")]
 pub struct Arguments {
-    /// Plan, as `corehop partition` writes it
+    /// Plan that `corehop partition` wrote
     #[arg(
         long,
         value_name = "FILE",
@@ -40,7 +40,7 @@ pub struct Arguments {
         help_heading = "Patched side"
     )]
     pub(super) plan: Option<PathBuf>,
-    /// System calls that the patched server posts, such as recv,send,poll@batch
+    /// System calls that the patched server makes asynchronously, such as recv,send,poll@batch
     ///
     /// The value has the form of `corehop run --system-calls`. A plan is then optional.
     #[arg(
@@ -63,13 +63,13 @@ pub struct Arguments {
     #[arg(long, value_name = "NUMBER", help_heading = "Measurement",
           value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(super) rounds: Option<u32>,
-    /// Continue until the interval is within this many percent to either side
+    /// Continue until the confidence interval is within this many percent to either side
     ///
-    /// An interval within a tenth of the change is enough too. Default: no further rounds.
+    /// A tenth of the measured change also suffices as a width. Default: stop at the verdict.
     #[arg(long, visible_alias = "precision", value_name = "PERCENT",
           help_heading = "Measurement", value_parser = width)]
     pub(super) within: Option<f64>,
-    /// Maximum number of rounds, even without a certain verdict or if the interval is still wider
+    /// Maximum number of rounds, even if the verdict is not certain or the interval is still wider
     ///
     /// It also limits --rounds. Default: --rounds, or 20, or 100 with --within.
     #[arg(long, value_name = "NUMBER", help_heading = "Measurement", hide_short_help = true,
@@ -111,7 +111,8 @@ pub struct Arguments {
           help_heading = "Prediction", hide_short_help = true,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(super) connections: u32,
-    /// Exit with code 1 unless the whole interval is at least this many percent above no change
+    /// Exit with code 1 unless the lower end of the interval is a gain of at least this many
+    /// percent
     #[arg(long, value_name = "PERCENT", help_heading = "Output", value_parser = percent)]
     pub(super) require_gain: Option<f64>,
     /// Print one JSON object instead of the table

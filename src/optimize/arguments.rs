@@ -10,19 +10,18 @@ use std::time::Duration;
 
 /// Record a server, search for plans, measure them, and keep what makes the server faster
 ///
-/// This is the whole pipeline in one command. It starts COMMAND under QEMU, and records it while
-/// --load drives it. It searches for the best plans for the caches of this machine. Then it
-/// measures the server on this machine, as it is and with the hops of each of the best plans. If
-/// the server has a thread per connection, it also measures posted system calls, which are made in
-/// batches.
+/// This is the whole pipeline in one command. It records COMMAND under QEMU while --load drives it,
+/// and searches for the best plans for the caches of this machine. Then it measures each of these
+/// plans on this machine against the original. If the server has a thread per connection, it also
+/// measures asynchronous system calls, which io_uring makes in batches.
 ///
-/// It keeps what is fastest, and prints the command that starts the server with it. If no speedup
-/// is found, it prints the figure that shows why. Hops are put in place in memory; no file of the
-/// server changes.
+/// It keeps the fastest variant, and prints the command that starts it; start.sh in the output
+/// folder is the same command. If no speedup is found, it prints the figure that shows why. Hooks
+/// are installed in memory; no file of the server changes.
 ///
-/// --load runs as a shell command when the server is ready, as many times as needed. Under QEMU the
-/// server is 10 to 70 times slower than usual, which the load must tolerate. Without --load,
-/// COMMAND must end without help, and is its own load.
+/// The shell command of --load runs when the server is ready, several times. It must tolerate that
+/// the server is 10 to 70 times slower under QEMU. Without --load, COMMAND itself is the load, and
+/// must end when its work is done.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop optimize --load \"redis-benchmark -p 7000 -q -t get -n 100000\" \
@@ -37,8 +36,8 @@ pub struct Arguments {
     pub(super) under: LoadOptions,
     /// Where a request begins: a function, `magic`, or `syscalls`
     ///
-    /// The values are those of `corehop record --request-at`. With `syscalls` a request begins when
-    /// the server reads from a connection whose earlier input it has answered.
+    /// The values are those of `corehop record --request-at`. With `syscalls`, a request begins
+    /// when the server reads from a connection after it answered all earlier input.
     #[arg(
         long,
         value_name = "WHERE",
@@ -50,7 +49,8 @@ pub struct Arguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 100, help_heading = "Recording",
           value_parser = clap::value_parser!(u64).range(2..))]
     pub(super) requests: u64,
-    /// Time limit of the recording from the start of the server, in seconds or such as 10m
+    /// Time limit of the recording from the start of the server, in seconds or with a unit, such as
+    /// 10m
     #[arg(
         long,
         value_name = "TIME",
@@ -60,9 +60,10 @@ pub struct Arguments {
         hide_short_help = true
     )]
     pub(super) record_within: Duration,
-    /// Limit of the resident memory of server and recorder together, in MiB or such as 2G
+    /// Limit of the resident memory of server and recorder together, in MiB or with a unit, such as
+    /// 2G
     ///
-    /// If they exceed it while the server is recorded, the recording and the server end.
+    /// If they exceed it, corehop ends the recording and the server.
     #[arg(
         long,
         value_name = "SIZE",
@@ -89,13 +90,13 @@ pub struct Arguments {
     #[arg(long, value_name = "CORES", default_value_t = 8, help_heading = "Search",
           value_parser = clap::value_parser!(u32).range(2..))]
     pub(super) cores: u32,
-    /// Maximum number of plans to measure, the best predicted ones first
+    /// Maximum number of plans to measure, from 1 to 20, the best predicted first
     #[arg(long, value_name = "NUMBER", default_value_t = 3, help_heading = "Search",
           hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=20))]
     pub(super) plans: u32,
-    /// System calls to post: `auto`, `none`, or a list such as recv,send,poll@batch
+    /// System calls to make asynchronously: `auto`, `none`, or a list such as recv,send,poll@batch
     ///
-    /// `auto` tries, in batches, the calls that the requests make, unless one thread serves all
+    /// `auto` tries batches of the calls that the requests make, unless one thread serves all
     /// connections. `none` tries plans only. A list has the form that `corehop run --system-calls`
     /// accepts (docs/reference/system-calls.md).
     #[arg(long, value_name = "auto|none|CALLS@WHERE", default_value = "auto",
@@ -111,25 +112,24 @@ pub struct Arguments {
     pub(super) anyway: bool,
     /// Smallest gain that matters, in percent
     ///
-    /// Measuring ends when the server is certainly faster, or certainly not faster by this much. A
+    /// Measuring stops when the server is certainly faster, or certainly not faster by this much. A
     /// smaller value takes more rounds.
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, help_heading = "Measurement",
           value_parser = width)]
     pub(super) smallest_gain: f64,
-    /// Continue after the answer until the confidence interval is within this many percent
+    /// Continue after the verdict until the confidence interval is within this many percent
     ///
-    /// An interval within a tenth of the change is enough too. Default: measuring ends with the
-    /// answer.
+    /// A tenth of the measured change also suffices as a width. Default: stop at the verdict.
     #[arg(long, visible_alias = "precision", value_name = "PERCENT",
           help_heading = "Measurement", value_parser = width)]
     pub(super) within: Option<f64>,
-    /// Maximum number of rounds, even without an answer
+    /// Maximum number of rounds, even if the verdict is not certain
     #[arg(long, value_name = "NUMBER", default_value_t = 20, help_heading = "Measurement",
           hide_short_help = true, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(super) max_rounds: u32,
-    /// Time of measuring after which no further round begins, in seconds or such as 10m
+    /// Measuring time after which no further round starts, in seconds or with a unit, such as 10m
     ///
-    /// Two rounds are measured in any case. Default: no limit.
+    /// At least two rounds are measured. Default: no limit.
     #[arg(
         long,
         value_name = "TIME",
@@ -138,7 +138,7 @@ pub struct Arguments {
         hide_short_help = true
     )]
     pub(super) time_limit: Option<Duration>,
-    /// Folder for the trace, the plan, the report, the result, and the script to start the server
+    /// Folder for the results: plan.toml, report.html, result.json, server.trace, and start.sh
     #[arg(
         short,
         long,
