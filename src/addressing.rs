@@ -13,18 +13,18 @@ use std::path::Path;
 /// By which addresses lines are distinguished.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Indexed {
-    /// Virtual addresses: each process has its own lines, except those that it is known to share
+    /// Virtual addresses: each process has its own lines, except in memory known to be shared
     #[default]
     Virtual,
-    /// Physical addresses, which `record --system` records: memory that processes share, or that
-    /// the kernel maps twice, is one set of lines
+    /// Physical addresses, which `record --system` records: memory that is mapped twice has one set
+    /// of lines
     Physical,
 }
 
 /// The options that determine it.
 #[derive(Args)]
 pub struct AddressingOptions {
-    /// Addresses by which caches are indexed and lines are distinguished
+    /// Addresses that index the caches and identify lines
     #[arg(
         long,
         value_enum,

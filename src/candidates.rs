@@ -25,7 +25,7 @@ use std::path::PathBuf;
 
 /// List the functions at whose entry threads could migrate to another core
 ///
-/// With the same options, the list is what `corehop partition` searches. Calls are counted over all
+/// `corehop partition` with the same options searches these functions. Calls are counted over all
 /// complete requests except the held-out ones. Functions that cannot be patched are listed with the
 /// reason.
 #[derive(Args)]
@@ -40,7 +40,7 @@ pub struct Arguments {
     trace: Option<PathBuf>,
     #[command(flatten)]
     scope: Scope,
-    /// List functions with an argument that points to one of several objects instead
+    /// Instead, list functions with an argument that points to one of several objects
     ///
     /// Each of these objects could have its own core. Calls are counted over all complete requests
     /// (docs/reference/objects.md).
@@ -51,7 +51,7 @@ pub struct Arguments {
             "delegate"]
     )]
     by_argument: bool,
-    /// List functions whose calls could be delegated to another core instead
+    /// Instead, list functions whose calls could be delegated to another core
     ///
     /// They are the candidates of `corehop partition --delegate`. Each is a separate group, and all
     /// of its returns must be patchable, because threads migrate back there.

@@ -25,11 +25,10 @@ use std::path::PathBuf;
 /// List the functions that every request enters exactly once, as values for --request-at
 ///
 /// Use it for a server whose request function you do not know. First record the server with
-/// --request-at syscalls. Then record it again with one of the functions listed, the first that can
-/// be hooked.
+/// --request-at syscalls. Then record it again with the first listed function that can be hooked.
 ///
-/// For the first recording, send one request at a time on each connection. What a client sends at
-/// once before it waits for an answer counts as one request, however many commands it has.
+/// For the first recording, send one request at a time on each connection. Commands that a client
+/// pipelines, without waiting for answers, count as one request.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop record -o cut.trace --request-at syscalls --requests 100 -- memcached -u root

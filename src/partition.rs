@@ -57,12 +57,12 @@ use sweep::MachineSweep;
 
 /// Search for the best split of a server over cores, and write it as a plan
 ///
-/// A split has functions at whose entry a thread migrates to another core. The search replays a
-/// sample of requests on a simulated machine. It evaluates the result on held-out requests, and
-/// reports the evidence for it and against it.
+/// A split is a set of functions at whose entries threads migrate to another core. The search
+/// replays a sample of requests on a simulated machine. It evaluates the result on held-out
+/// requests, and reports the evidence for and against it.
 ///
 /// With --output it writes the plan. It refuses with exit code 5 if the gain does not exceed the
-/// noise, or if the plan takes more cycles than one core with every backend.
+/// noise, or if the plan takes more cycles than one core, whichever backend makes the hops.
 ///
 /// --delegate searches for delegated calls: functions whose calls run on another core and come
 /// back. docs/reference/search.md describes the strategies and all figures.
@@ -75,7 +75,7 @@ By data: corehop partition --cores 2 --by-argument bank.trace -o by-object.toml"
 pub struct Arguments {
     /// Trace to search; default: the bundled sample (MariaDB under TPC-C)
     trace: Option<PathBuf>,
-    /// Number of cores to split over
+    /// Number of cores to split over; required unless --delegate is used
     #[arg(long, required_unless_present = "delegate", help_heading = "Search")]
     cores: Option<u32>,
     #[command(flatten)]
@@ -85,7 +85,7 @@ pub struct Arguments {
     /// With more functions than cores, several share a core. Default: as many as cores.
     #[arg(long, help_heading = "Search", hide_short_help = true)]
     functions: Option<u32>,
-    /// Use fewer cores if they do as well, within 1 % on held-out requests
+    /// Use fewer cores if the result on held-out requests is within 1 %
     #[arg(
         long,
         conflicts_with_all = ["sweep", "all_requests"],
@@ -128,8 +128,8 @@ pub struct Arguments {
     sweep: bool,
     /// Objective to minimize
     ///
-    /// Splits are ranked with each core's caches alone. Then the best are replayed in full: 50 for
-    /// l3, cycles, and throughput, and 5 for the others.
+    /// The search first ranks splits by the private caches of each core. Then it replays the best
+    /// in full: 50 for l3, cycles, and throughput, and 5 for the others.
     #[arg(
         long,
         value_enum,
@@ -137,29 +137,29 @@ pub struct Arguments {
         help_heading = "Search"
     )]
     objective: ObjectiveName,
-    /// Backend whose hop cost counts in all cycles
+    /// Backend whose hop cost is counted in all cycles
     ///
-    /// Default: cycles count the machine's hop cost, and the verdict reports each backend.
+    /// Default: the machine's hop cost; the verdict reports each backend.
     #[arg(long, value_enum, help_heading = "Simulation", hide_short_help = true)]
     backend: Option<BackendName>,
     /// For --objective throughput: number of connections that share the cores
     ///
-    /// Each of them always has a request.
+    /// Each connection always has a request outstanding.
     #[arg(long, value_name = "NUMBER", default_value_t = 8, help_heading = "Simulation",
           hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: u32,
     /// For --objective throughput: let connections beyond those of the trace repeat them
     ///
-    /// They have the same stack and data. Without this option the best splits are not replayed with
-    /// clocks if the trace has too few connections.
+    /// A repeated connection has the same stack and data. Without this option, the search skips the
+    /// timed replay of the best splits if the trace has too few connections.
     #[arg(long, help_heading = "Simulation", hide_short_help = true)]
     repeat_connections: bool,
-    /// Number of searches, each a resample: it draws other requests
+    /// Number of searches, each on another random sample of the requests
     ///
     /// The plan is that of the first search. The report shows how much the verdicts differ. Unless
     /// --strategy selects another one, the other searches are local searches.
-    #[arg(long = "resamples", alias = "draws", default_value_t = 3, help_heading = "Search",
-          hide_short_help = true,
+    #[arg(long = "resamples", alias = "draws", value_name = "NUMBER", default_value_t = 3,
+          help_heading = "Search", hide_short_help = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     draws: u32,
     #[command(flatten)]
@@ -195,7 +195,8 @@ pub struct Arguments {
         hide_short_help = true
     )]
     returns: Returns,
-    /// Time after which a search ends with the best result so far, in seconds or such as 10m
+    /// Time after which a search ends with the best result so far, in seconds or with a unit, such
+    /// as 10m
     ///
     /// Ctrl-C does the same at any time. With --sweep or --fewer, the limit applies to each search.
     /// Default: no limit.
@@ -206,10 +207,10 @@ pub struct Arguments {
         help_heading = "Search"
     )]
     time_limit: Option<Duration>,
-    /// File that keeps what the search learns, to resume it
+    /// File for the state of the search, to resume it later
     ///
-    /// It is written every ten seconds and at the end. A stopped search continues if it is started
-    /// again with the same file.
+    /// The search writes it every 10 s and at the end. To resume, start the same search with the
+    /// same file.
     #[arg(
         long,
         value_name = "FILE",

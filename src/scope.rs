@@ -45,7 +45,7 @@ pub struct Scope {
     /// Default: 1; for delegated calls (--delegate) 10.
     #[arg(long, value_name = "CALLS", help_heading = "Candidates")]
     max_calls: Option<u32>,
-    /// Exclude functions that a smaller share of the requests calls, from 0 to 1
+    /// Exclude functions that fewer than this share of the requests call, from 0 to 1
     #[arg(
         long,
         value_name = "SHARE",

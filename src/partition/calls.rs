@@ -14,13 +14,13 @@ use corehop_partitioner::delegated::Wanted;
 pub struct Calls {
     /// Maximum number of functions whose calls to delegate to another core
     ///
-    /// Such a call takes its thread to the other core and back. All else stays on core 0, or, with
-    /// --cores, where the best split has it.
+    /// The thread of such a call migrates to the other core, and back when the call returns. All
+    /// other code runs on core 0; with --cores, it runs where the best split puts it.
     #[arg(long, value_name = "FUNCTIONS", help_heading = "Search",
           value_parser = clap::value_parser!(u32).range(1..=64),
           conflicts_with_all = ["sweep", "fewer", "checkpoint"])]
     delegate: Option<u32>,
-    /// For --delegate without --cores: number of cores besides core 0
+    /// For --delegate without --cores: number of cores in addition to core 0
     #[arg(long = "delegate-cores", alias = "elsewhere", value_name = "CORES",
           default_value_t = 1, conflicts_with = "cores", requires = "delegate",
           help_heading = "Search", hide_short_help = true,

@@ -60,7 +60,7 @@ impl Returns {
 pub enum HopSites {
     /// At entries of functions
     Entries,
-    /// At the beginning of any code block; this shows what the limit to entries costs, and makes no
+    /// At the beginning of any code block; shows what the limit to entries costs, and writes no
     /// plan
     Blocks,
 }
