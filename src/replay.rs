@@ -47,7 +47,7 @@ pub use table::counted_requests;
 /// with a baseline. Without a plan it replays only the baseline.
 ///
 /// Two options replace these tables: --timed simulates connections over time, and --system-calls
-/// simulates posted system calls.
+/// simulates asynchronous system calls.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop replay bank.trace --plan split.toml --warm-up 90
@@ -86,7 +86,7 @@ pub struct Arguments {
     /// For several machines it is an array of objects.
     #[arg(long)]
     json: bool,
-    /// Simulate connections over time instead: report throughput, latency, and queues
+    /// Instead, simulate connections over time: report throughput, latency, and queues
     ///
     /// Each request runs as soon as its thread has a core (docs/reference/timed.md).
     #[arg(

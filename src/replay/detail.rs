@@ -33,7 +33,7 @@ pub struct DetailArguments {
         help_heading = "Detail"
     )]
     pub top: usize,
-    /// Name segments by this plan, but leave threads where the baseline has them
+    /// Define segments by this plan, but keep threads on the cores of the baseline
     ///
     /// A segment is what a thread does from one function of the plan to the next. Default: the
     /// segments of --plan; without it, everything is one segment.

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// Which requests are replayed, and where threads run.
 #[derive(Args)]
 pub struct Run {
-    /// Plan by which threads hop
+    /// Plan whose hops to simulate
     #[arg(long, value_name = "PLAN", help_heading = "Simulation")]
     pub plan: Option<PathBuf>,
     /// Where threads run without a plan

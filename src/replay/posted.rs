@@ -27,13 +27,13 @@ use told::{Report, Way};
 #[derive(Args)]
 #[command(next_help_heading = "System calls")]
 pub struct PostedArguments {
-    /// Post these system calls, and report the misses that this saves; repeatable
+    /// Make these system calls asynchronously, and report the saved misses; can be repeated
     ///
     /// The calls are names separated by commas, or `all`. `read,write@1` makes them on core 1.
     /// `read,write@batch` makes them in batches on the cores of their threads. `all@batch:1` makes
     /// all calls in batches on core 1.
     ///
-    /// The trace must have the kernel (`record --system`).
+    /// The trace must contain the kernel (`record --system`).
     #[arg(
         long,
         value_name = "CALLS@WHERE",

@@ -41,7 +41,7 @@ pub struct TimedArguments {
     repeat_connections: bool,
     /// Schedulers, which determine where threads run
     ///
-    /// They are free, pinned, split, split-if-idle[=D], teams, wide, steal, and steal-random
+    /// The values are free, pinned, split, split-if-idle[=D], teams, wide, steal, and steal-random
     /// (docs/reference/timed.md). Default: free,pinned; with --plan also split.
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "timed")]
     scheduler: Vec<String>,
@@ -78,7 +78,7 @@ pub struct TimedArguments {
         hide_short_help = true
     )]
     think_time: u64,
-    /// Draw think times from an exponential distribution with that mean
+    /// Draw think times from an exponential distribution with mean --think-time
     #[arg(long, requires = "timed", hide_short_help = true)]
     exponential: bool,
     /// Rate at which requests arrive, in requests per million cycles
@@ -118,7 +118,7 @@ pub struct TimedArguments {
         hide_short_help = true
     )]
     seed: u64,
-    /// Cycles of a core's turn: how far the clocks of two cores can be apart
+    /// Quantum in cycles: the maximum difference between the clocks of two cores
     #[arg(
         long,
         value_name = "CYCLES",

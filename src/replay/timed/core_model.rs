@@ -11,14 +11,14 @@ use corehop_traces::{Tell, Trace};
 /// What accesses and instructions cost.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ModelName {
-    /// Each access takes the latency of what served it, one after the other; instructions take no
-    /// time
+    /// Each access takes the latency of the level that serves it, one after the other; instructions
+    /// take no time
     InOrder,
-    /// Instructions take a base rate; a miss stops the core for its latency, and independent loads
-    /// within the reorder window overlap
+    /// Instructions run at a base rate; a miss stalls the core for its latency, and independent
+    /// loads within the reorder window overlap
     Interval,
-    /// Instructions take a base rate until the reorder window is full; a load, also an L1 hit,
-    /// costs what later instructions do not hide
+    /// Instructions run at a base rate until the reorder window is full; a load, even an L1 hit,
+    /// costs the latency that later instructions do not hide
     Window,
 }
 

@@ -35,13 +35,12 @@ impl PrefetcherName {
     /// What it does.
     pub fn summary(self) -> &'static str {
         match self {
-            PrefetcherName::None => "Lines come when they are referenced",
+            PrefetcherName::None => "Fetch lines only when they are accessed",
             PrefetcherName::NextLine => {
-                "A line that an L2 serves for the first time brings the next one there"
+                "Prefetch the next line when the L2 misses, or first serves a prefetched line"
             }
             PrefetcherName::Stride => {
-                "An instruction whose misses are equally far apart brings the next of them to the \
-                 L2"
+                "Prefetch the next miss of an instruction whose misses have a constant stride"
             }
         }
     }
