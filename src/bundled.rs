@@ -16,7 +16,7 @@ const NAME: &str = "bundled sample (mariadb-tpcc)";
 /// Which samples there are, named as their files in `traces/samples`.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Sample {
-    /// MariaDB under TPC-C on one connection; searches use it if no trace is named
+    /// MariaDB under TPC-C on one connection; the default trace of searches
     #[value(name = "mariadb-tpcc")]
     OneConnection,
     /// MariaDB under TPC-C on four connections

@@ -20,12 +20,12 @@ use std::path::{Path, PathBuf};
 
 /// Measure the caches, cores, and hops of this machine, for `--machine host`
 ///
-/// It takes about half a minute; nothing else should run meanwhile. It measures the latency and
-/// size of each cache, the latency of memory, and transfers of a line between cores. It also
-/// measures hops by every backend.
+/// It takes about 30 s, on a machine that should run nothing else. It measures the latency and size
+/// of each cache, the latency of memory, and transfers of a line between cores. It also measures
+/// hops by every backend.
 ///
-/// The result is a machine file. Written to its default place, `--machine host` uses it from then
-/// on. If the machine was busy, nothing is written.
+/// The result is a machine file. If it is in its default place, `--machine host` uses it. If the
+/// machine was busy, nothing is written.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop calibrate
@@ -42,7 +42,7 @@ pub struct Arguments {
     /// Write the file even if the machine was busy, and replace an existing file
     #[arg(long)]
     force: bool,
-    /// Take only seconds, to check that every measurement works here; the figures are useless
+    /// Check in a few seconds that every measurement works here; the figures are useless
     #[arg(long)]
     quick: bool,
     /// Print one JSON object instead of the table

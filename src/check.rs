@@ -20,9 +20,9 @@ Example: corehop check bank.trace
 
 Exit code 1 if the trace is damaged or cut off, 3 if the file is not a trace.")]
 pub struct Arguments {
-    /// Trace to check, finished or not
+    /// Trace to check; it can be unfinished
     trace: PathBuf,
-    /// Accept a trace that lacks only its end, such as a killed recording leaves
+    /// Accept a trace that lacks only its end, such as that of a killed recording
     #[arg(long)]
     partial: bool,
     /// Print one JSON object instead of text

@@ -25,9 +25,9 @@ pub struct Verbosity {
     /// Print each stage and its duration on standard error, and results in detail
     #[arg(short, long, global = true)]
     verbose: bool,
-    /// When to print help and errors of the command line in bold or in color
+    /// When to use color and bold in help and in errors of the command line
     ///
-    /// `auto` does so on a terminal, unless NO_COLOR is set. Results have no colors.
+    /// `auto` uses them on a terminal, unless NO_COLOR is set. Results have no colors.
     #[arg(long, global = true, value_enum, value_name = "WHEN", hide_short_help = true,
           default_value_t = ColorChoice::Auto)]
     color: ColorChoice,

@@ -33,8 +33,8 @@ use traces::Simulation;
 /// Traces are replayed on one core of the same machine. The table has instructions, accesses, and
 /// misses per request, and then the functions whose L2 misses per request have changed most.
 ///
-/// Plans are compared function by function. Results are what `optimize`, `partition`, `measure`,
-/// `replay`, `explain`, or `report` print with --json; both must be of one command.
+/// Plans are compared function by function. JSON results are the output of `optimize`, `partition`,
+/// `measure`, `replay`, `explain`, or `report` with --json; both must be from the same command.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -48,7 +48,7 @@ pub struct Arguments {
     /// Trace, plan, or JSON result: the left column, A
     #[arg(value_name = "A")]
     before: PathBuf,
-    /// Another of the same kind: the right column, B
+    /// Trace, plan, or JSON result of the same kind: the right column, B
     #[arg(value_name = "B")]
     after: PathBuf,
     /// Maximum number of functions in each table of functions

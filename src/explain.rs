@@ -21,7 +21,7 @@ use std::path::PathBuf;
 /// Explain a plan: show which misses change by core, by function, and by hop
 ///
 /// It replays all complete requests on one core and with the plan. The tables show the load of each
-/// core, predicted throughput, working sets, lines lost to stores, and what each hop is worth.
+/// core, predicted throughput, working sets, lines that stores invalidate, and what each hop saves.
 /// docs/reference/search.md describes them.
 #[derive(Args)]
 #[command(after_help = "Example: corehop explain --plan split.toml bank.trace")]
@@ -38,10 +38,11 @@ pub struct Arguments {
     machine: Option<String>,
     /// Number of requests to replay before counting starts
     ///
-    /// Default: half of those that the plan was not searched on, which alone are replayed then.
+    /// Default: half of the requests that the plan was not searched on; only these are then
+    /// replayed.
     #[arg(long, value_name = "REQUESTS", help_heading = "Simulation")]
     warm_up: Option<usize>,
-    /// Cycles from an answer to the next request of the connection, for the table of throughput
+    /// Cycles from an answer to the next request of the connection, for the throughput table
     #[arg(
         long,
         value_name = "CYCLES",
@@ -49,7 +50,7 @@ pub struct Arguments {
         help_heading = "Simulation"
     )]
     think_time: u64,
-    /// Number of functions in the tables of functions
+    /// Maximum number of functions in each table of functions
     #[arg(long, value_name = "FUNCTIONS", default_value_t = 10)]
     top: usize,
     #[command(flatten)]

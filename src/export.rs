@@ -22,14 +22,14 @@ use std::path::PathBuf;
 
 /// Export a trace for other cache simulators
 ///
-/// The format `lackey` is text with one record per access, in replay order: `I  ADDRESS,SIZE` is a
+/// The format `lackey` is text with one record per access, in replay order: `I ADDRESS,SIZE` is a
 /// fetch, ` L ADDRESS,SIZE` a load, ` S ADDRESS,SIZE` a store. Addresses are hexadecimal, sizes
-/// decimal. An execution of a code block has one fetch per 64-byte line of code, as a replay counts
-/// it, not one per instruction. A load or store can span lines; a replay counts it on each.
+/// decimal. Each execution of a code block has one fetch per 64-byte line of code, as in a replay,
+/// not one per instruction. A load or store can span lines; a replay counts it once per line.
 ///
 /// The format `drmemtrace` has one record per instruction, load, and store, with threads. The
-/// format `corehop` is a corehop trace again, which can be replayed and searched, usually of fewer
-/// requests. docs/reference/exchange.md describes what each format keeps.
+/// format `corehop` writes a corehop trace, for example of fewer requests.
+/// docs/reference/exchange.md describes what each format keeps.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -44,7 +44,7 @@ pub struct Arguments {
     format: Format,
     /// File to write; `-` for standard output
     ///
-    /// The format `corehop` must have a file.
+    /// The format `corehop` requires a file.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
     /// Replace an existing file
@@ -55,7 +55,7 @@ pub struct Arguments {
     /// Default: everything in the trace.
     #[arg(long, value_name = "LIST", value_parser = request_list)]
     requests: Option<RequestList>,
-    /// Omit what the kernel executes, in a trace recorded with `record --system`
+    /// Omit the kernel's accesses from a trace recorded with `record --system`
     #[arg(long)]
     without_kernel: bool,
 }
@@ -67,7 +67,7 @@ enum Format {
     Lackey,
     /// Records like those of `DynamoRIO`'s drmemtrace, in one file
     Drmemtrace,
-    /// A corehop trace, which must be a file
+    /// A corehop trace, which requires a file
     Corehop,
 }
 

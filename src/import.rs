@@ -21,9 +21,9 @@ use std::path::{Path, PathBuf};
 
 /// Convert a trace of another tool to a corehop trace
 ///
-/// The result can be replayed, checked, and exported. Traces of drmemtrace and `ChampSim` have
-/// functions, too: with --request-at, candidates and plans can be found in them.
-/// docs/reference/exchange.md describes what is kept of each format.
+/// The result can be replayed, checked, and exported. Traces of drmemtrace and `ChampSim` also
+/// contain functions: with --request-at, they can be searched for plans. docs/reference/exchange.md
+/// describes what corehop keeps of each format.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -51,8 +51,8 @@ pub struct Arguments {
     request_at: Option<String>,
     /// Count one fetch per line of code for adjacent instructions, as a recording does
     ///
-    /// This concerns the format `lackey` only. Default: each `I` is a fetch on each line that it
-    /// covers.
+    /// This applies to the format `lackey` only. Default: each `I` record is a fetch on each line
+    /// that it covers.
     #[arg(long)]
     join: bool,
     /// Compression level of zstd, from 1 (fastest) to 19 (smallest)
@@ -69,9 +69,9 @@ pub struct Arguments {
 enum Format {
     /// Text of `valgrind --tool=lackey --trace-mem=yes`, or of `corehop export`
     Lackey,
-    /// Records of `DynamoRIO`'s drmemtrace: a folder or a file, packed or not
+    /// Records of `DynamoRIO`'s drmemtrace: a folder or a file, compressed or not
     Drmemtrace,
-    /// Records of `ChampSim`'s tracers, plain or packed with xz or gzip
+    /// Records of `ChampSim`'s tracers, uncompressed or compressed with xz or gzip
     Champsim,
 }
 

@@ -29,14 +29,14 @@ Examples:
   corehop info bank.trace
   corehop info --system-calls bank.trace")]
 pub struct Arguments {
-    /// Trace to read, finished or not
+    /// Trace to read; it can be unfinished
     trace: PathBuf,
     /// Also print the size of each column of the file
     #[arg(long)]
     columns: bool,
     /// Also print the system calls, their number per request, and the user code between them
     ///
-    /// For a trace that has the kernel (`record --system`), print why the kernel ran instead.
+    /// If the trace contains the kernel (`record --system`), print the reasons why the kernel ran.
     #[arg(long)]
     system_calls: bool,
     /// Print one JSON object instead of text, with columns and system calls

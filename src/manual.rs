@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Print a script with which a shell completes the commands and options of corehop
+/// Print a shell script that completes the commands and options of corehop
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop completions bash > ~/.local/share/bash-completion/completions/corehop

@@ -35,21 +35,21 @@ Example: corehop profile bank.trace
 pub struct Arguments {
     /// Trace of the server; default: the bundled sample (MariaDB under TPC-C)
     trace: Option<PathBuf>,
-    /// What to list: a table for each
+    /// What to list, in one table for each value
     #[arg(long, value_enum, value_delimiter = ',', default_value = "function")]
     by: Vec<ListedBy>,
     /// Figure to sort by, largest first
     #[arg(long, value_enum, default_value_t = Sorted::Misses)]
     sort: Sorted,
-    /// Level of cache whose misses are sorted by, and whose causes are shown
+    /// Cache level whose misses determine the order, and whose causes are shown
     #[arg(long, value_enum, default_value_t = ListedLevel::L2)]
     level: ListedLevel,
     /// Maximum number of rows of each table
     #[arg(long, alias = "top", value_name = "ROWS", default_value_t = 20)]
     limit: usize,
-    /// Print means per request instead of sums
+    /// Print means per request instead of totals
     ///
-    /// JSON always has sums, and the number of requests.
+    /// JSON always has totals, and the number of requests.
     #[arg(long)]
     request_scaled: bool,
     /// Machine to simulate: a bundled name, `host`, or a TOML file

@@ -43,7 +43,8 @@ pub struct Arguments {
     machine: Option<String>,
     /// Number of requests to replay before counting starts
     ///
-    /// Default: half of those that the plan was not searched on, which alone are replayed then.
+    /// Default: half of the requests that the plan was not searched on; only these are then
+    /// replayed.
     #[arg(long, value_name = "REQUESTS", help_heading = "Simulation")]
     warm_up: Option<usize>,
     /// Requests whose accesses to show, counted from 0, such as 3,5-9
@@ -56,9 +57,9 @@ pub struct Arguments {
         help_heading = "Content"
     )]
     requests: Option<RequestList>,
-    /// Also show the space searched, which takes several times as long
+    /// Also show the search space, which takes several times as long
     ///
-    /// It has other splits, other numbers of cores, and other machines.
+    /// It includes other splits, other numbers of cores, and other machines.
     #[arg(long, help_heading = "Content")]
     full: bool,
     /// The default, which this option selected in earlier versions.

@@ -26,7 +26,7 @@ pub struct Arguments {
     /// Schema to print; default: list all
     #[arg(value_parser = PossibleValuesParser::new(NAMED.map(|(name, _)| name)))]
     name: Option<String>,
-    /// List the schema's keys with their types and meanings, to read
+    /// List the schema's keys with their types and meanings, as text
     #[arg(long, requires = "name")]
     keys: bool,
 }

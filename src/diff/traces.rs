@@ -73,7 +73,7 @@ pub struct Simulation {
         help_heading = "Simulation"
     )]
     pub machine: String,
-    /// Plan by which threads hop in both traces
+    /// Plan to apply to both traces
     #[arg(long, value_name = "PLAN", help_heading = "Simulation")]
     plan: Option<PathBuf>,
     #[command(flatten)]
