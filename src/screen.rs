@@ -246,7 +246,7 @@ impl Answer<'_> {
             Verdict::Worth => Ok(()),
             Verdict::Idle => Err(
                 Failure::new(Exit::Server, "the server was idle under this load")
-                    .remedy("put it under the load that it is to become faster under"),
+                    .remedy("run it under the load for which it should become faster"),
             ),
             Verdict::Fits | Verdict::FewMisses => Err(Failure::new(Exit::Findings, self.said())
                 .remedy(

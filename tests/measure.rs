@@ -211,7 +211,7 @@ fn every_way_not_to_measure_has_its_exit_code_and_remedy() {
     failed(
         &["--load", "true", "--count", "call"],
         3,
-        "it was never called",
+        "the function was never called",
     );
     failed(
         &["--load", "true", "--count", "main"],
@@ -320,7 +320,7 @@ fn a_number_of_the_load_that_may_be_another_is_refused() {
         (
             "1,234.5",
             "([0-9.]+) a second",
-            "it finds \"234.5\" within \"1,234.5\"",
+            "it matches \"234.5\", a part of \"1,234.5\"",
         ),
     ] {
         let load = format!("echo {printed} a second");

@@ -124,7 +124,7 @@ fn what_cannot_be_told_is_refused_with_the_reason() {
         assert!(said(&output).contains(words), "{}", said(&output));
     };
     refused(screened("1", &["sleep", "1000"]), 7, "the server was idle");
-    refused(screened("0", &SMALL), 7, "too soon to look at pages");
+    refused(screened("0", &SMALL), 7, "too soon to observe pages");
     refused(screened("1", &["false"]), 7, "the server ended");
     let none = screen(&["--pid", "2147483647"], &[]).output().unwrap();
     refused(none, 3, "there is no process 2147483647");

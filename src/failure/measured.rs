@@ -48,27 +48,25 @@ fn remedy(error: &Error) -> String {
         }
         Error::NoFolder(_) | Error::Unwritable { .. } => ELSEWHERE,
         Error::NotStarted { .. } => "start it without corehop first",
-        Error::PortTaken { .. } => {
-            "end what listens there, or let the server listen on another port"
-        }
+        Error::PortTaken { .. } => "stop the process that listens there, or use another port",
         Error::NotReady { .. } => {
-            "say how to tell with --ready, or wait longer with --ready-within"
+            "define readiness with --ready or --ready-port, or raise --ready-within"
         }
         Error::EndedUnready { .. } => {
-            "start it by hand: it must go on, in the foreground or in the background"
+            "start it by hand: it must keep running, in the foreground or in the background"
         }
-        Error::Ended { .. } => "it must run until corehop ends it",
+        Error::Ended { .. } => "the server must run until corehop ends it",
         Error::ProgramFailed { .. } => "a server that does not exit needs a --load",
         Error::NoThroughput {
             option, problem, ..
         } => match &**problem {
             NoNumber::Ambiguous(_) => {
-                "let the load print numbers without separators of thousands and with a point \
-                 before decimals, as most programs do with LC_ALL=C"
+                "make the load print numbers with a decimal point and without thousands \
+                 separators, as most programs do with LC_ALL=C"
             }
             NoNumber::Cut { .. } => {
-                "make its group match the whole number, such as ([0-9.,]+), or let the expression \
-                 also match what stands beside the number"
+                "make its group match the whole number, such as ([0-9.,]+), or extend the \
+                 expression to the text around the number"
             }
             _ if *option == "--latency" => "make its group match the latency",
             _ => "make its group match the number of operations a second",
@@ -76,9 +74,9 @@ fn remedy(error: &Error) -> String {
         Error::NeverCalled { .. } => {
             "count a function that the load's requests enter, or use --throughput"
         }
-        Error::NoPages(_) => "look as the user whom the server runs as, or as root",
+        Error::NoPages(_) => "run corehop as the user of the server, or as root",
         Error::NoProcess { .. } => "`pidof SERVER` lists the running processes",
-        Error::TooShort { .. } => "let the load take two seconds or more",
+        Error::TooShort { .. } => "make the load take at least 2 s",
         Error::Interrupted | Error::NotInPath(_) | Error::Hooks(_) => "",
     };
     fixed.into()
@@ -108,8 +106,8 @@ mod tests {
                         two\n  remedy: make its group match the number of operations a second\n";
         assert_eq!(Failure::from(error).lines().as_str(), expected);
         let failure = Failure::from(Error::PortTaken { port: 7 });
-        let expected = "corehop: port 7 takes connections before the server is started\n  \
-                        remedy: end what listens there, or let the server listen on another port\n";
+        let expected = "corehop: port 7 is in use before the server is started\n  \
+                        remedy: stop the process that listens there, or use another port\n";
         assert_eq!(failure.lines().as_str(), expected);
         let failure = Failure::from(Error::Interrupted);
         let expected = "corehop: interrupted; every server was ended\n";

@@ -42,7 +42,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Another server would be measured.
-    #[error("port {port} takes connections before the server is started")]
+    #[error("port {port} is in use before the server is started")]
     PortTaken {
         /// The port of the machine itself.
         port: u16,
@@ -112,7 +112,7 @@ pub enum Error {
         said: Vec<String>,
     },
     /// The kernel does not let pages be looked at.
-    #[error("pages of the server cannot be looked at: {0}")]
+    #[error("cannot observe the pages of the server: {0}")]
     NoPages(procfs::ProcError),
     /// The process to be screened is not there.
     #[error("there is no process {process}")]
@@ -121,13 +121,13 @@ pub enum Error {
         process: u32,
     },
     /// The load was over before anything could be told.
-    #[error("the load was over after {seconds:.2} s, too soon to look at pages three times")]
+    #[error("the load ended after {seconds:.2} s, too soon to observe pages three times")]
     TooShort {
         /// How long it took.
         seconds: f64,
     },
     /// The function whose calls are counted was never called.
-    #[error("{symbol}: it was never called")]
+    #[error("{symbol}: the function was never called")]
     NeverCalled {
         /// The function.
         symbol: String,
@@ -147,7 +147,7 @@ pub enum NoNumber {
     #[error(transparent)]
     Ambiguous(printed::NoNumber),
     /// It matched a part of a number.
-    #[error("it finds {found:?} within {longer:?}")]
+    #[error("it matches {found:?}, a part of {longer:?}")]
     Cut {
         /// The part.
         found: String,

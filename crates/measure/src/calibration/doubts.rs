@@ -26,7 +26,7 @@ pub enum Doubt {
     /// Readings of the same thing differ too much.
     #[error(
         "{what}: the spread is too wide: half of the readings lie between {low:.1} and {high:.1} \
-         {unit}, {:.0} % of the median apart; at most {:.0} % will do",
+         {unit}, {:.0} % of the median apart; at most {:.0} % is allowed",
         .spread * 100.0, .most * 100.0
     )]
     Spread {
@@ -45,20 +45,20 @@ pub enum Doubt {
     },
     /// Other programs used the CPUs.
     #[error(
-        "other programs had {:.0} % of the CPUs' time; at most {:.0} % will do",
+        "other programs used {:.0} % of the CPU time; at most {:.0} % is allowed",
         .0 * 100.0, OTHERS_MOST * 100.0
     )]
     Others(f64),
     /// The hypervisor used them for others.
     #[error(
-        "the hypervisor gave {:.1} % of the CPUs' time to others; at most {:.0} % will do",
+        "the hypervisor took {:.1} % of the CPU time (steal); at most {:.0} % is allowed",
         .0 * 100.0, STOLEN_MOST * 100.0
     )]
     Stolen(f64),
     /// The scheduler put measuring threads aside.
     #[error(
-        "threads that measured were put aside {0:.0} times a second; at most {SWITCHES_MOST_PER_S} \
-         will do"
+        "measuring threads were preempted {0:.0} times per second; at most \
+         {SWITCHES_MOST_PER_S} are allowed"
     )]
     Switches(f64),
 }

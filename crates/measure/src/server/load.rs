@@ -153,9 +153,9 @@ mod tests {
         let ambiguous = of("([0-9.,]+) a second", "1,234 a second");
         assert_eq!(ambiguous, "\"1,234\" may be 1234 or 1.234");
         let cut = of("([0-9.]+) a second", "1,234.5 a second");
-        assert_eq!(cut, "it finds \"234.5\" within \"1,234.5\"");
+        assert_eq!(cut, "it matches \"234.5\", a part of \"1,234.5\"");
         let cut = of("rate: ([0-9.]+)", "rate: 1,234");
-        assert_eq!(cut, "it finds \"1\" within \"1,234\"");
+        assert_eq!(cut, "it matches \"1\", a part of \"1,234\"");
     }
 
     #[test]

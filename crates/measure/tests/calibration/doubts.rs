@@ -83,11 +83,11 @@ fn each_thing_that_speaks_against_it_is_said_and_nothing_else() {
         said[0].to_string()
     };
     let busy = said(|of| of.disturbance.others_share = Some(0.5));
-    assert!(busy.starts_with("other programs had 50 %"), "{busy}");
+    assert!(busy.starts_with("other programs used 50 %"), "{busy}");
     let stolen = said(|of| of.disturbance.stolen_share = Some(0.1));
-    assert!(stolen.contains("gave 10.0 %"), "{stolen}");
+    assert!(stolen.contains("took 10.0 %"), "{stolen}");
     let aside = said(|of| of.disturbance.involuntary_switches_per_s = 900.0);
-    assert!(aside.contains("put aside 900 times"), "{aside}");
+    assert!(aside.contains("preempted 900 times"), "{aside}");
     let wide = said(|of| of.latencies.l2 = Some(figure(14.0, 0.2)));
     assert!(wide.starts_with("L2: the spread is too wide"), "{wide}");
     let clock = said(|of| of.clocks.core_ghz = figure(2.0, 0.1).cycles);
