@@ -176,9 +176,10 @@ impl From<corehop_support::atomic_file::Error> for Failure {
         match error {
             Error::Exists { path } => Failure::exists(&path),
             Error::Unfit { .. } => Failure::new(Exit::Output, error)
-                .remedy("name a file; a pipe or a character device is written through"),
-            Error::NoFile { .. } => Failure::new(Exit::Output, error)
-                .remedy("name a file with -o: it gets its name when it is whole"),
+                .remedy("name a regular file, a pipe, or a character device"),
+            Error::NoFile { .. } => {
+                Failure::new(Exit::Output, error).remedy("name a regular file with -o")
+            }
             Error::Write {
                 ref path,
                 ref source,

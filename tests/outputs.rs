@@ -125,7 +125,7 @@ fn what_is_neither_file_nor_stream_is_refused_before_any_work() {
             (".", "a folder"),
         ] {
             let said = refused(&folder, &[arguments, &[name, "--force"]].concat());
-            let expected = format!("corehop: {name} is {what}, where no output can go");
+            let expected = format!("corehop: {name} is {what}, which cannot be an output");
             assert_eq!(said, expected);
         }
     }
@@ -147,7 +147,7 @@ fn a_trace_is_no_stream() {
     symlink("/dev/null", folder.path().join("null")).unwrap();
     for name in ["pipe", "null", "-"] {
         let said = refused(&folder, &[&IMPORT[..], &[name, "--force"]].concat());
-        let expected = format!("corehop: {name} is a device or pipe, and this must be a file");
+        let expected = format!("corehop: {name} is a device or pipe, but must be a file");
         assert_eq!(said, expected);
     }
 }
@@ -233,7 +233,7 @@ fn where_a_user_may_not_write_the_remedy_is_another_place_and_not_room() {
     let shut = folder.path().join("shut");
     std::fs::create_dir(&shut).unwrap();
     std::fs::set_permissions(&shut, std::fs::Permissions::from_mode(0o555)).unwrap();
-    let remedy = "  remedy: name a place that you may write to: this user may not write to shut,";
+    let remedy = "  remedy: choose a writable path: this user may not write to shut,";
     let ways: [&[&str]; 4] = [
         &[&EXPORT[..], &["shut/bank.lackey"]].concat(),
         &[&PARTITION[..], &["shut/split.toml", "bank.trace"]].concat(),
@@ -245,7 +245,7 @@ fn where_a_user_may_not_write_the_remedy_is_another_place_and_not_room() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(4), "{words:?}: {said}");
         assert!(said.contains(remedy), "{words:?}: {said}");
-        assert!(!said.contains("room"), "{words:?}: {said}");
+        assert!(!said.contains("space"), "{words:?}: {said}");
     }
     assert_eq!(std::fs::read_dir(&shut).unwrap().count(), 0);
 }
@@ -256,6 +256,6 @@ fn where_there_is_no_folder_the_remedy_is_to_make_it() {
     let output = corehop(&folder, &[&EXPORT[..], &["missing/bank.lackey"]].concat());
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(4), "{said}");
-    let remedy = "  remedy: make the folder first: missing is not there\n";
+    let remedy = "  remedy: create the folder first: missing does not exist\n";
     assert!(said.ends_with(remedy), "{said}");
 }

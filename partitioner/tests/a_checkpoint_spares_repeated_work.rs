@@ -103,7 +103,7 @@ fn only_a_file_can_be_a_checkpoint() {
     std::os::unix::fs::symlink("/dev/null", &path).unwrap();
     let said = open(&path, "all").unwrap_err();
     assert!(matches!(said, Error::Output(_)), "{said}");
-    let expected = "null is a device or pipe, and this must be a file";
+    let expected = "null is a device or pipe, but must be a file";
     assert!(said.to_string().ends_with(expected), "{said}");
     assert_eq!(std::fs::read_link(&path).unwrap(), Path::new("/dev/null"));
 }

@@ -97,7 +97,7 @@ fn a_trace_that_nobody_records_is_said_to_be() {
     let output = control(&recording, "status", &[]);
     assert_eq!(output.status.code(), Some(3));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.starts_with("corehop: nobody records to"), "{said}");
+    assert!(said.starts_with("corehop: no recording of"), "{said}");
 }
 
 #[test]

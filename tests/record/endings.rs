@@ -363,7 +363,7 @@ fn assert_only_logs_are_left(recording: &Recording) {
 fn wait_until_it_says_that_it_has_stopped(recording: &Recording) {
     recording.wait_for("the message", || {
         let said = recording.stderr();
-        said.contains("recording has stopped, and the server goes on")
+        said.contains("recording has stopped, and the server continues")
             .then_some(())
     });
 }

@@ -114,7 +114,7 @@ fn a_trace_is_a_file() {
     let (code, said) = run(here, &["--force"]);
     assert_eq!(code, Some(4), "{said}");
     assert!(
-        said.contains("trace is a device or pipe, and this must be a file"),
+        said.contains("trace is a device or pipe, but must be a file"),
         "{said}"
     );
     let link = std::fs::read_link(here.join("trace")).unwrap();

@@ -246,7 +246,7 @@ fn what_only_a_process_can_do_is_refused_on_a_machine() {
     assert_eq!(recording.finish().code(), Some(2));
     let said = recording.stderr();
     assert!(
-        said.contains("--request-at syscalls does not go with --system"),
+        said.contains("--request-at syscalls cannot be combined with --system"),
         "{said}"
     );
     assert!(!recording.path().exists());

@@ -252,7 +252,7 @@ fn a_plugin_of_another_api_is_refused_with_qemus_own_words() {
     command.env("COREHOP_QEMU_PLUGIN", plugin);
     assert_refused(&mut command, 6, &["API version", "did not load the plugin"]);
     command.env("COREHOP_QEMU_PLUGIN", "./none.so");
-    assert_refused(&mut command, 6, &["./none.so, which is no file"]);
+    assert_refused(&mut command, 6, &["./none.so is not a file"]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ const MOST: u64 = 1 << 24;
 
 /// More requests are to be chosen than there are, or than can be listed.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot choose {requests} requests of {of}")]
+#[error("cannot draw {requests} requests from {of}")]
 pub struct TooMany {
     /// How many to choose.
     pub requests: u64,
@@ -23,7 +23,7 @@ pub struct TooMany {
 impl TooMany {
     /// What the user can do about it.
     pub fn remedy(&self) -> String {
-        format!("name fewer with --requests, at most {MOST}, or more with --of")
+        format!("lower --requests, at most {MOST}, or raise --of")
     }
 }
 

@@ -43,7 +43,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// Something else has the socket's name.
-    #[error("{path} exists already, where `corehop control` is to be listened for")]
+    #[error("{path} exists already, but the recording needs this name for its control socket")]
     InTheWay {
         /// The name.
         path: PathBuf,
@@ -51,7 +51,7 @@ pub enum Error {
         is_folder: bool,
     },
     /// No recorder answers.
-    #[error("nobody records to {trace}: {reason}")]
+    #[error("no recording of {trace} is running: {reason}")]
     NoRecorder {
         /// The trace.
         trace: PathBuf,
@@ -67,11 +67,9 @@ impl Error {
             Error::Recorded { .. } | Error::Unknown { .. } => "name another file with -o",
             Error::InTheWay { is_folder, .. } => match is_folder {
                 true => "name another file with -o",
-                false => {
-                    "give it another name, name another file with -o, or add --force to lose it"
-                }
+                false => "rename it, choose another file with -o, or add --force to replace it",
             },
-            Error::NoRecorder { .. } => "name the trace that a running `corehop record -o` names",
+            Error::NoRecorder { .. } => "give the -o path of a running `corehop record`",
         }
     }
 }

@@ -100,7 +100,7 @@ pub enum Error {
         request_at: String,
     },
     /// The recording was interrupted, and the trace is whole.
-    #[error("interrupted; the trace holds what came before")]
+    #[error("interrupted; the trace contains what was recorded before")]
     Interrupted,
     /// The server failed, and the trace is whole.
     #[error("the server failed: {status}")]
@@ -159,13 +159,12 @@ impl Error {
                 _ => return error.remedy(),
             },
             Error::LoadFailed { .. } => {
-                "its own messages say why; what it needs besides the files that the command names \
-                 is to be named by --copy, or to be in --rootfs"
+                "see the messages of the load; if it needs files that its command does not name, \
+                 add them by --copy or --rootfs"
                     .into()
             }
             Error::GuestFailed => {
-                "its last lines say why; a kernel that runs out of memory needs --guest-memory"
-                    .into()
+                "see its last lines; if the kernel ran out of memory, raise --guest-memory".into()
             }
             Error::Program(error) => error.remedy(),
             Error::Marker(error) => return error.remedy(),
@@ -174,12 +173,14 @@ impl Error {
             Error::Interrupted => return None,
             Error::Preload { .. } => "name the library by its path".into(),
             Error::SharedMemory(error) if error.is_file_limit() => RAISE_FILE_LIMIT.into(),
-            Error::SharedMemory(_) => "`corehop doctor` says how much memory is free".into(),
+            Error::SharedMemory(_) => {
+                "free some memory; `corehop doctor` prints how much is free".into()
+            }
             Error::Log { .. } => "set TMPDIR to a folder that can be written to".into(),
-            Error::Start { .. } => "`corehop doctor` tries it".into(),
+            Error::Start { .. } => "run `corehop doctor` to check QEMU".into(),
             Error::PluginNotLoaded => {
-                "QEMU's own message says why; the plugin built with this command is needed, and \
-                 for the plugin API of that QEMU (COREHOP_QEMU, COREHOP_QEMU_PLUGIN)"
+                "see QEMU's message; the plugin must come from the build of this command, and fit \
+                 the plugin API of that QEMU (COREHOP_QEMU, COREHOP_QEMU_PLUGIN)"
                     .into()
             }
             Error::ServerEndedEarly { status, qemu, .. } | Error::ServerFailed { status, qemu }
@@ -195,7 +196,7 @@ impl Error {
                 .into()
             }
             Error::ServerFailed { .. } => {
-                "its own messages say why; the trace holds what came before".into()
+                "see the messages of the server; the trace contains what was recorded before".into()
             }
             Error::MemoryLimit { .. } => {
                 "raise the limit, or let the server reserve less: QEMU keeps flags for every page \
@@ -212,7 +213,7 @@ impl Error {
                     _ => "please report this".into(),
                 };
                 let partial = partial.display();
-                format!("{remedy}; what was recorded until then is in {partial}").into()
+                format!("{remedy}; the trace until then is in {partial}").into()
             }
         })
     }

@@ -58,14 +58,14 @@ pub enum Warning<'a> {
     NoFunctions(corehop_symbolizer::Error),
     /// More shared objects than a trace can number.
     #[error(
-        "recording: the server maps more than {MAX_OBJECTS} files; each process is taken to have \
-         its own pages of the rest"
+        "recording: the server maps more than {MAX_OBJECTS} files; pages of the rest count as \
+         private to each process"
     )]
     TooManyObjects,
     /// The plugin met something that it cannot record.
     #[error("recording: {0}")]
     Plugin(String),
     /// The trace cannot be written, and the server is left to run.
-    #[error("recording has stopped, and the server goes on: {0}")]
+    #[error("recording has stopped, and the server continues: {0}")]
     ServerGoesOn(&'a Error),
 }

@@ -36,7 +36,7 @@ impl std::fmt::Debug for CarriedPlugins {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The plugin that the environment names is not there.
-    #[error("COREHOP_QEMU_PLUGIN names {path}, which is no file")]
+    #[error("COREHOP_QEMU_PLUGIN: {path} is not a file")]
     Named {
         /// The file.
         path: PathBuf,

@@ -43,7 +43,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The program is another one.
-    #[error("{path} is not {program}: it says {said:?}")]
+    #[error("{path} is not {program}: it printed {said:?}")]
     NotQemu {
         /// The program.
         path: PathBuf,
@@ -53,7 +53,7 @@ pub enum Error {
         said: String,
     },
     /// There is no plugin for this version.
-    #[error("{path} is version {version}; the plugin is made for versions 6 to 8 and from 9.2 on")]
+    #[error("{path} is version {version}; the plugin requires version 6 to 8, or 9.2 or newer")]
     Version {
         /// The program.
         path: PathBuf,

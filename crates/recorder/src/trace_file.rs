@@ -20,7 +20,7 @@ pub enum Error {
     #[error(transparent)]
     Control(#[from] control::Error),
     /// A folder has the name of the unfinished trace.
-    #[error("{partial} is a folder, where the trace is to be written")]
+    #[error("{partial} is a folder, but the trace needs this name")]
     Folder {
         /// The name.
         partial: PathBuf,
@@ -44,8 +44,8 @@ impl Error {
             Error::Control(error) => error.remedy().into(),
             Error::Folder { .. } => "name another file with -o".into(),
             Error::Exists { partial } => format!(
-                "a killed recording leaves such a file, which is a trace (`corehop check \
-                 --partial {}`): give it another name, or add --force to lose it",
+                "it is the trace of a killed recording (`corehop check --partial {}`): rename it, \
+                 or add --force to replace it",
                 partial.display()
             )
             .into(),

@@ -105,7 +105,7 @@ fn what_a_machine_needs_and_is_not_there_is_told_before_one_starts() {
     run(
         &[],
         6,
-        "COREHOP_GUEST_KERNEL names /no/such/kernel, which is no file",
+        "COREHOP_GUEST_KERNEL: /no/such/kernel is not a file",
     );
 }
 

@@ -98,8 +98,8 @@ impl Error {
                     .into()
             }
             Error::Indirect { .. } => {
-                "name the implementation that is chosen under QEMU, whose processor may be \
-                 another, one of:"
+                "name one of these implementations; under QEMU, the loader may select another one \
+                 than on this CPU:"
                     .into()
             }
         })

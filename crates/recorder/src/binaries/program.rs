@@ -50,7 +50,7 @@ impl Error {
             Error::Absent { .. } | Error::NotExecutable { .. } => {
                 "name the server's program after --".into()
             }
-            Error::Unreadable { .. } => "recording needs the right to read the program".into(),
+            Error::Unreadable { .. } => "make the program readable for this user".into(),
             Error::Foreign { .. } => "corehop records x86-64 Linux servers only".into(),
         }
     }

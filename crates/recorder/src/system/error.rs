@@ -16,7 +16,7 @@ pub enum Error {
         remedy: &'static str,
     },
     /// A variable names a part that is not there.
-    #[error("{variable} names {path}, which is no file")]
+    #[error("{variable}: {path} is not a file")]
     Named {
         /// The variable.
         variable: &'static str,
@@ -24,7 +24,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// An option that only user mode has.
-    #[error("{option} does not go with --system")]
+    #[error("{option} cannot be combined with --system")]
     Unsupported {
         /// The option.
         option: &'static str,
@@ -48,7 +48,7 @@ pub enum Error {
         memory_mib: u64,
     },
     /// The kernel was started to learn about it, and did not do what it should.
-    #[error("the guest: {kernel} did not tell where it keeps its tasks: {reason}")]
+    #[error("the guest: cannot find the task list of {kernel}: {reason}")]
     Kernel {
         /// The kernel.
         kernel: PathBuf,
@@ -63,7 +63,7 @@ impl Error {
         match self {
             Error::Missing { remedy, .. } | Error::Unsupported { remedy, .. } => (*remedy).into(),
             Error::Named { .. } => {
-                "name another, or leave the variable out and let `make guest` fetch one".into()
+                "name a file, or unset the variable and let `make guest` fetch one".into()
             }
             Error::File { .. } => {
                 "server, load, --copy and --rootfs name files to copy; each must be readable".into()

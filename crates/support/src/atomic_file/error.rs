@@ -12,7 +12,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// There is something that can be neither replaced nor written through.
-    #[error("{path} is {what}, where no output can go")]
+    #[error("{path} is {what}, which cannot be an output")]
     Unfit {
         /// The place.
         path: PathBuf,
@@ -20,7 +20,7 @@ pub enum Error {
         what: &'static str,
     },
     /// There is a device or pipe, and the output must be a file.
-    #[error("{path} is a device or pipe, and this must be a file")]
+    #[error("{path} is a device or pipe, but must be a file")]
     NoFile {
         /// The place.
         path: PathBuf,

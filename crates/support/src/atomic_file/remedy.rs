@@ -11,24 +11,24 @@ pub fn remedy(path: &Path, error: &Error) -> String {
     };
     match error.kind() {
         ErrorKind::PermissionDenied => format!(
-            "name a place that you may write to: this user may not write to {folder}, or to \
-             what has that name there"
+            "choose a writable path: this user may not write to {folder}, or to the file of \
+             that name there"
         ),
         ErrorKind::ReadOnlyFilesystem => {
-            format!("name a place elsewhere: {folder} is mounted to be read only")
+            format!("choose another folder: {folder} is mounted read-only")
         }
-        ErrorKind::NotFound => format!("make the folder first: {folder} is not there"),
+        ErrorKind::NotFound => format!("create the folder first: {folder} does not exist"),
         ErrorKind::NotADirectory => {
-            "name a place in a folder: a part of this path is none".to_owned()
+            "choose another path: a part of this one is not a folder".to_owned()
         }
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            format!("make room in {folder}, or name a place elsewhere")
+            format!("free space in {folder}, or choose another folder")
         }
         ErrorKind::FileTooLarge => {
-            "raise the limit of a file's size (`ulimit -f`), or name a place elsewhere".to_owned()
+            "raise the file size limit (`ulimit -f`), or choose another folder".to_owned()
         }
-        ErrorKind::InvalidFilename => "name a place whose name is shorter".to_owned(),
-        _ => "see what the system says above, or name a place elsewhere".to_owned(),
+        ErrorKind::InvalidFilename => "choose a shorter file name".to_owned(),
+        _ => "see the system's message above, or choose another folder".to_owned(),
     }
 }
 
@@ -54,8 +54,8 @@ mod tests {
         let told = errors.map(|error| remedy(path, &error.into()));
         let different: HashSet<&String> = told.iter().collect();
         assert_eq!(different.len(), errors.len(), "{told:#?}");
-        let of_room = told.iter().filter(|said| said.contains("room"));
-        assert_eq!(of_room.count(), 1, "{told:#?}");
+        let of_space = told.iter().filter(|said| said.contains("space"));
+        assert_eq!(of_space.count(), 1, "{told:#?}");
         assert!(told[0].contains("may not write to results,"), "{}", told[0]);
         let here = remedy(Path::new("split.toml"), &Errno::ACCESS.into());
         assert!(

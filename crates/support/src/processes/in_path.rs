@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// No program of this name is in PATH.
 #[derive(Debug, thiserror::Error)]
-#[error("there is no command {command:?} in PATH")]
+#[error("command {command:?} not found in PATH")]
 pub struct NotInPath {
     /// The name.
     pub command: OsString,
@@ -15,7 +15,7 @@ pub struct NotInPath {
 impl NotInPath {
     /// What the user can do about it.
     pub fn remedy(&self) -> &'static str {
-        "name it with its path"
+        "give the path of the program"
     }
 }
 

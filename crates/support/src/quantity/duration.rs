@@ -8,7 +8,7 @@ const LONGEST: Duration = Duration::from_secs(1 << 30);
 
 /// The text is not a time.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("'{0}' is no time: write seconds, or a number with ms, s, m, or h, such as 250ms or 10m")]
+#[error("'{0}' is not a time: use seconds, or a number with ms, s, m, or h, such as 250ms or 10m")]
 pub struct NoDuration(String);
 
 /// Reads a time; a number without a unit is one of seconds.

@@ -16,10 +16,10 @@ pub struct Size(u64);
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum NoSize {
     /// There is no number, or no such unit.
-    #[error("'{0}' is no size: write MiB, or a number with K, M, G, or T, such as 512M or 2G")]
+    #[error("'{0}' is not a size: use MiB, or a number with K, M, G, or T, such as 512M or 2G")]
     Unit(String),
     /// The unit means powers of 1000 to some people and of 1024 to others.
-    #[error("'{0}' may be in powers of 1000 or 1024: write {1} or {1}iB, which are powers of 1024")]
+    #[error("'{0}' can mean powers of 1000 or 1024: write {1} or {1}iB for powers of 1024")]
     Ambiguous(String, char),
 }
 

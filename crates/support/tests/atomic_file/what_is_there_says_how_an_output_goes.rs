@@ -103,7 +103,7 @@ mod needs_devices {
         node(&null, FileType::CharacterDevice, (1, 3))
             .expect("this user may not make devices: run the tests as root");
         node(&block, FileType::BlockDevice, (7, 250)).unwrap();
-        assert!(said(&block).ends_with("is a block device, where no output can go"));
+        assert!(said(&block).ends_with("is a block device, which cannot be an output"));
         let output = Output::at(&null, true).unwrap();
         let written = output.write(b"gone", PUBLIC);
         let kind = null.symlink_metadata().unwrap().file_type();
@@ -133,7 +133,7 @@ fn what_is_neither_file_nor_stream_is_refused() {
         ("new/", "a folder"),
     ] {
         let path = at(name);
-        let expected = format!("{} is {what}, where no output can go", path.display());
+        let expected = format!("{} is {what}, which cannot be an output", path.display());
         assert_eq!(said(&path), expected);
     }
     assert_eq!(std::fs::read(at("file")).unwrap(), b"kept");
