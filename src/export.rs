@@ -134,13 +134,13 @@ fn chosen(arguments: &Arguments, trace: &Trace) -> Result<Option<Vec<RequestId>>
             let path = arguments.trace.display();
             let message = match requests {
                 0 => format!("{path}: the trace has no requests, so none can be chosen"),
-                1 => format!("{path}: request {request} was chosen, but there is only request 0"),
+                1 => format!("{path}: request {request} does not exist: there is only request 0"),
                 _ => format!(
-                    "{path}: request {request} was chosen, but the trace's {requests} requests \
-                     count from 0"
+                    "{path}: request {request} does not exist: the trace has {requests} \
+                     requests, numbered from 0"
                 ),
             };
-            Err(Failure::new(Exit::Input, message).remedy("`corehop info` says how many there are"))
+            Err(Failure::new(Exit::Input, message).remedy("`corehop info` prints their number"))
         }
     }
 }

@@ -134,7 +134,7 @@ fn ending(trace: &Trace) -> (&'static str, String) {
     match trace.ending() {
         Ending::Finished(EndReason::RequestsReached) => (
             "requests-reached",
-            "complete: as many requests as were asked for".into(),
+            "complete: all requests of --requests".into(),
         ),
         Ending::Finished(EndReason::ServerExited) => {
             ("server-exited", "complete: the server exited".into())

@@ -70,10 +70,10 @@ fn a_trace_that_tells_no_arguments_is_refused() {
         &["replay", "trace", "--plan", "split.toml", "--detail"],
         &["replay", "trace", "--plan", "split.toml", "--timed"],
     ];
-    let reason = "a function goes by an argument, and the trace does not tell what arguments were";
+    let reason = "the plan selects a core by an argument, but the trace has no arguments";
     refused(folder.path(), &ways, reason);
     assert!(!folder.path().join("report.html").exists());
-    let reason = "the trace does not tell what functions were called with";
+    let reason = "the trace has no arguments of functions";
     refused(
         folder.path(),
         &[&["candidates", "trace", "--by-argument"]],

@@ -103,8 +103,8 @@ fn chosen_requests_are_written_alone() {
     assert_eq!(said(&folder, &["--requests", "1"]), SECOND);
     assert_eq!(
         refused(&folder, 3, &["--requests", "1-9"]),
-        "corehop: bank.trace: request 9 was chosen, but the trace's 2 requests count from 0\n  \
-         remedy: `corehop info` says how many there are\n"
+        "corehop: bank.trace: request 9 does not exist: the trace has 2 requests, numbered \
+         from 0\n  remedy: `corehop info` prints their number\n"
     );
 }
 

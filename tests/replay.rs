@@ -255,8 +255,8 @@ fn a_trace_without_requests_has_none_to_choose() {
 fn a_request_beyond_the_last_is_refused_however_far() {
     assert_eq!(
         refused(&folder(true), &["--requests", "2,3-4294967295"]),
-        "corehop: bank.trace: request 4294967295 was chosen, but the trace's 4 requests count \
-         from 0\n"
+        "corehop: bank.trace: request 4294967295 does not exist: the trace has 4 requests, \
+         numbered from 0\n"
     );
 }
 
@@ -299,7 +299,7 @@ fn an_unknown_machine_is_told_the_bundled_ones() {
         .unwrap();
     assert_eq!(output.status.code(), Some(3));
     let said = String::from_utf8(output.stderr).unwrap();
-    let begins = "corehop: no machine is called 'cray-1' and no file is there: use one of \
+    let begins = "corehop: unknown machine 'cray-1', and no such file: use one of \
                   xeon-e5-2620-v4, xeon-d-1540, ";
     let ends = ", `host` for this machine, or the path of a machine file\n";
     assert!(said.starts_with(begins) && said.ends_with(ends), "{said}");

@@ -257,9 +257,9 @@ fn a_prefetcher_is_told_with_what_became_of_its_prefetches() {
 fn too_few_connections_are_told_with_what_repeating_means() {
     let said = refused(3, &["--connections", "3"]);
     let expected = "corehop: bank.trace: the trace has 2 connections (threads that serve \
-                    requests) and 3 were asked for: ask for at most 2, ";
+                    requests), but 3 were requested: use at most 2, ";
     assert!(said.starts_with(expected), "{said}");
-    assert!(said.contains("--repeat-connections; a repeated connection runs on the stack"));
+    assert!(said.contains("--repeat-connections; a repeated connection has the stack"));
     let output = timed(&["--connections", "3", "--repeat-connections"]);
     assert_eq!(output.status.code(), Some(0));
 }
@@ -268,7 +268,7 @@ fn too_few_connections_are_told_with_what_repeating_means() {
 fn what_makes_no_sense_is_refused() {
     let said = refused(2, &["--scheduler", "split"]);
     assert!(
-        said.starts_with("corehop: scheduler split goes by a plan"),
+        said.starts_with("corehop: scheduler split needs a plan"),
         "{said}"
     );
     let said = refused(2, &["--cores", "5"]);

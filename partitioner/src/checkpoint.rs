@@ -92,14 +92,14 @@ pub enum Error {
     #[error("the checkpoint {0}")]
     Output(#[from] corehop_support::atomic_file::Error),
     /// The file is something else.
-    #[error("{path}: this is no checkpoint of a search; name another file")]
+    #[error("{path}: not a checkpoint of a search; name another file")]
     Foreign {
         /// The file's path.
         path: PathBuf,
     },
     /// Another version of corehop wrote it.
     #[error(
-        "{path}: the checkpoint has version {found}, and this build knows version {VERSION}; \
+        "{path}: the checkpoint has version {found}, but this corehop reads version {VERSION}; \
          remove it to search again"
     )]
     OtherVersion {
@@ -117,7 +117,7 @@ pub enum Error {
     /// It belongs to another search.
     #[error(
         "{path}: the checkpoint of another search ({what}: {theirs} there, {ours} here); name \
-         another file, or search as that one did"
+         another file, or repeat the search of the checkpoint"
     )]
     OtherSearch {
         /// The checkpoint's path.

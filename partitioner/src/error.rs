@@ -22,14 +22,14 @@ pub enum Error {
     NoRequests,
     /// The trace tells nothing of arguments.
     #[error(
-        "the trace does not tell what functions were called with: it was imported, or recorded \
-         before corehop kept that: record again"
+        "the trace has no arguments of functions: it was imported, or recorded by an older \
+         corehop; record it again"
     )]
     NoPointers,
     /// Fewer requests than were asked for.
     #[error(
-        "{wanted} requests wanted, but the trace holds {complete} complete ones: ask for \
-         fewer, or record more"
+        "cannot search on {wanted} requests: the trace has {complete} complete ones: use fewer, \
+         or record more"
     )]
     TooFewRequests {
         /// Requests asked for.
@@ -39,7 +39,7 @@ pub enum Error {
     },
     /// What could be a candidate cannot be patched, whatever the rule.
     #[error(
-        "of {functions} candidate functions none can be patched: {reason} (so the first of them; \
+        "none of {functions} candidate functions can be patched: {reason} (the first of them; \
          `corehop candidates` lists all)"
     )]
     NonePatchable {
@@ -50,7 +50,7 @@ pub enum Error {
     },
     /// Too few functions at which a thread could change core.
     #[error(
-        "{found} {} of candidate functions, of which {wanted} were to be chosen: {}widen the \
+        "{found} {} of candidate functions, but {wanted} are needed: {}widen the \
          choice with --min-share (now {min_share}), --max-calls (now {max_calls}) or a smaller \
          --group-within",
         if *found == 1 { "group" } else { "groups" },
@@ -112,8 +112,8 @@ mod tests {
             ..Candidates::default()
         };
         let said = |of: &Candidates| Error::too_few(of, 2, &rule).to_string();
-        let expected = "of 2 candidate functions none can be patched: statically linked (so the \
-                        first of them; `corehop candidates` lists all)";
+        let expected = "none of 2 candidate functions can be patched: statically linked (the first \
+                        of them; `corehop candidates` lists all)";
         assert_eq!(said(&candidates), expected);
         candidates.groups = 1;
         assert!(said(&candidates).contains("widen the choice with --min-share"));

@@ -251,6 +251,6 @@ mod tests {
                 .to_string()
         };
         assert!(said(1).starts_with("the trace holds no complete request"));
-        assert!(said(3).starts_with("3 requests wanted, but the trace holds 2 complete ones"));
+        assert!(said(3).starts_with("cannot search on 3 requests: the trace has 2 complete ones"));
     }
 }

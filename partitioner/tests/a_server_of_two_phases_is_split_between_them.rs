@@ -172,9 +172,7 @@ fn candidates_close_to_each_other_are_one_group() {
         .unwrap_err()
         .to_string();
     assert!(
-        refused.starts_with(
-            "1 group of candidate functions, of which 2 were to be chosen: widen the choice"
-        ),
+        refused.starts_with("1 group of candidate functions, but 2 are needed: widen the choice"),
         "{refused}"
     );
 }

@@ -35,8 +35,8 @@ pub enum Error {
     },
     /// Neither a bundled machine nor a file.
     #[error(
-        "no machine is called '{name}' and no file is there: use one of {known}, `host` for this \
-         machine, or the path of a machine file"
+        "unknown machine '{name}', and no such file: use one of {known}, `host` for this machine, \
+         or the path of a machine file"
     )]
     UnknownMachine {
         /// What was asked for.
@@ -62,7 +62,7 @@ pub enum Error {
     )]
     NoRequests,
     /// A request was chosen that the trace does not have.
-    #[error("request {request} was chosen, but the trace's {requests} requests count from 0")]
+    #[error("request {request} does not exist: the trace has {requests} requests, numbered from 0")]
     UnknownRequest {
         /// The highest request chosen.
         request: RequestId,
@@ -70,7 +70,7 @@ pub enum Error {
         requests: usize,
     },
     /// The warm-up takes all requests.
-    #[error("{warm_up} of {chosen} requests to warm up leave none to count: warm up with fewer")]
+    #[error("--warm-up {warm_up} leaves no request to count (of {chosen}): use fewer")]
     NothingToCount {
         /// Requests to warm up.
         warm_up: usize,
@@ -92,15 +92,15 @@ pub enum Error {
     },
     /// A function of the split goes by an argument, and the trace does not tell arguments.
     #[error(
-        "a function goes by an argument, and the trace does not tell what arguments were, since it \
-         was imported, or recorded before corehop kept that: record again"
+        "the plan selects a core by an argument, but the trace has no arguments: it was imported, \
+         or recorded by an older corehop; record it again"
     )]
     NoArguments,
     /// A planned function goes to the core of an object, or only at one call of a request, where
     /// each must have a core for all its calls.
     #[error(
-        "function {symbol} of {module} goes {to}, and this takes only plans whose functions have \
-         cores for all their calls: see the plan's counts with `corehop replay --plan`"
+        "function {symbol} of {module} goes {to}, but this works only if all calls of a function \
+         go to one core: see the plan's counts with `corehop replay --plan`"
     )]
     NotByFunction {
         /// The planned function.

@@ -104,8 +104,8 @@ fn a_plan_by_an_argument_is_refused_where_functions_have_cores() {
     plan.version = corehop_plan::VERSION_BY_ARGUMENT;
     plan.functions[1].to = Destination::By(Argument::ALL[2].into());
     let recorded = [function(0, 0x40), function(0, 0x80)];
-    let expected = "function f80 of /usr/bin/server goes by argument 3, and this takes only plans \
-                    whose functions have cores for all their calls: see the plan's counts with \
+    let expected = "function f80 of /usr/bin/server goes by argument 3, but this works only if all \
+                    calls of a function go to one core: see the plan's counts with \
                     `corehop replay --plan`";
     let refused = Split::from_plan(&plan, &modules, &recorded).unwrap_err();
     assert_eq!(refused.to_string(), expected);

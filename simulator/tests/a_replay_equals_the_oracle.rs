@@ -346,7 +346,7 @@ fn choosing_requests_of_a_trace_without_any_is_refused() {
 fn a_request_beyond_the_last_is_refused() {
     assert_eq!(
         refusal([true; 3], Some(vec![3, 1]), 0, Split::default()),
-        "request 3 was chosen, but the trace's 3 requests count from 0"
+        "request 3 does not exist: the trace has 3 requests, numbered from 0"
     );
 }
 
@@ -354,7 +354,7 @@ fn a_request_beyond_the_last_is_refused() {
 fn a_warm_up_that_leaves_nothing_to_count_is_refused() {
     assert_eq!(
         refusal([true; 3], Some(vec![1]), 1, Split::default()),
-        "1 of 1 requests to warm up leave none to count: warm up with fewer"
+        "--warm-up 1 leaves no request to count (of 1): use fewer"
     );
 }
 

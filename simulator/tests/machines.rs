@@ -32,8 +32,8 @@ fn an_unknown_machine_is_told_the_bundled_ones() {
     let said = Machine::named_or_path("cray-1").unwrap_err().to_string();
     let known: Vec<_> = Machine::bundled().collect();
     let expected = format!(
-        "no machine is called 'cray-1' and no file is there: use one of {}, `host` for this \
-         machine, or the path of a machine file",
+        "unknown machine 'cray-1', and no such file: use one of {}, `host` for this machine, or \
+         the path of a machine file",
         known.join(", ")
     );
     assert_eq!(said, expected);

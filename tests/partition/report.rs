@@ -148,7 +148,7 @@ fn what_is_missing_is_named_before_anything_is_searched() {
         (
             &["--cores", "2", "--machine", "abacus"],
             3,
-            "no machine is called 'abacus'",
+            "unknown machine 'abacus'",
         ),
         (
             &["--cores", "2", "-o", "/nowhere/split.toml"],

@@ -141,7 +141,7 @@ fn a_checkpoint_of_another_search_is_refused_and_kept() {
     std::fs::write(&path, "something else").unwrap();
     let (code, said) = refused(&kept);
     assert_eq!(
-        (code, said.contains("no checkpoint of a search")),
+        (code, said.contains("not a checkpoint of a search")),
         (3, true)
     );
 }
@@ -165,7 +165,7 @@ fn more_cores_than_candidates_are_refused_with_a_way_out() {
     let (code, said) = refused(&["--cores", "8", "--requests", "3", "--min-share", "1"]);
     assert_eq!(code, 3);
     assert!(
-        said.contains("groups of candidate functions, of which 8 were to be chosen"),
+        said.contains("groups of candidate functions, but 8 are needed"),
         "{said}"
     );
     assert!(said.contains("--min-share"), "{said}");

@@ -32,7 +32,7 @@ pub enum Contradiction {
     #[error("carriers_refuse: a reason has 1 to {MOST_REASON_BYTES} bytes on one line")]
     Reason,
     /// A function that is only counted.
-    #[error("{name}: mode \"count\" moves nobody: name the function in [request] instead")]
+    #[error("{name}: mode \"count\" migrates no thread: name the function in [request] instead")]
     OnlyCounted { name: String },
     /// A core that the plan does not have.
     #[error("{name}: core {core}, but cores run from 0 to {last}")]
@@ -71,6 +71,6 @@ pub enum Contradiction {
         module: String,
     },
     /// An offset beyond all files.
-    #[error("{name}: offset {offset:#x} is not a file's")]
+    #[error("{name}: offset {offset:#x} is not a valid file offset")]
     Offset { name: String, offset: u64 },
 }

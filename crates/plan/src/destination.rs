@@ -168,7 +168,7 @@ pub struct Argument(u8);
 
 /// A text that names no argument.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no argument: write \"argument 1\" to \"argument 6\", those passed in registers")]
+#[error("'{0}' is not a register argument: write \"argument 1\" to \"argument 6\"")]
 pub struct NoArgument(String);
 
 impl Argument {

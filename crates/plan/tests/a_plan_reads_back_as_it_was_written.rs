@@ -120,7 +120,7 @@ fn a_request_is_where_a_file_may_have_a_function() {
     assert_eq!(refusal(&text), expected);
     let text = render(&example()).replace("mode = \"call\"", "mode = \"count\"");
     let expected = "p.toml: line 44: function f600000 in /usr/sbin/mariadbd: \
-                    mode \"count\" moves nobody: name the function in [request] instead";
+                    mode \"count\" migrates no thread: name the function in [request] instead";
     assert_eq!(refusal(&text), expected);
 }
 
@@ -322,8 +322,7 @@ fn only_arguments_in_registers_are_arguments() {
     for wrong in ["argument 0", "argument 7", "argument 01", "argument", "rdi"] {
         let said = refusal(&render(&by_argument()).replace("argument 1", wrong));
         let expected = format!(
-            "'{wrong}' is no argument: write \"argument 1\" to \"argument 6\", those passed in \
-             registers"
+            "'{wrong}' is not a register argument: write \"argument 1\" to \"argument 6\""
         );
         assert!(said.contains(&expected), "{said}");
     }

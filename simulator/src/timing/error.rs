@@ -15,10 +15,10 @@ pub enum Error {
     NoConnections,
     /// More connections than the trace has.
     #[error(
-        "the trace has {} and {asked} were asked for: ask for at most {available}, record more \
-         connections, or let them repeat with --repeat-connections; a repeated connection runs on \
-         the stack and data of the one it repeats, so that the caches hold both at the price of \
-         one, and each store of one takes lines from the other",
+        "the trace has {}, but {asked} were requested: use at most {available}, record more \
+         connections, or repeat them with --repeat-connections; a repeated connection has the \
+         stack and data of the one it repeats, so that both share their lines in the caches, and \
+         each store of one invalidates lines of the other",
         threads(.available)
     )]
     TooFewConnections {
@@ -28,7 +28,7 @@ pub enum Error {
         asked: usize,
     },
     /// None, or more than can be simulated.
-    #[error("{asked} connections: ask for 1 to {most}")]
+    #[error("{asked} connections: use 1 to {most}")]
     NumberOfConnections {
         /// How many were asked for.
         asked: usize,
@@ -46,7 +46,7 @@ pub enum Error {
         machine_cores: u32,
     },
     /// A scheduler that goes by a split, without one.
-    #[error("scheduler {scheduler} goes by a plan, and none was named: add --plan")]
+    #[error("scheduler {scheduler} needs a plan: add --plan")]
     NeedsPlan {
         /// The scheduler.
         scheduler: String,
@@ -73,8 +73,8 @@ pub enum Error {
     },
     /// A prefetcher that goes by instructions, of which the streams do not say anything.
     #[error(
-        "prefetcher {prefetcher} goes by instructions, and these connections were read without: \
-         read them for it"
+        "prefetcher {prefetcher} needs instructions, but these connections were read without them: \
+         read them for this prefetcher"
     )]
     NoInstructions {
         /// The prefetcher.
@@ -84,7 +84,7 @@ pub enum Error {
     #[error("no requests to count: count at least one")]
     NothingToCount,
     /// A turn of no cycles.
-    #[error("a quantum of 0 cycles lets no core go on: use at least 1")]
+    #[error("a quantum of 0 cycles: use at least 1")]
     NoQuantum,
 }
 

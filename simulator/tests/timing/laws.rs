@@ -300,12 +300,12 @@ fn what_makes_no_sense_is_refused() {
             ..good
         })
         .starts_with(
-            "the trace has 2 connections (threads that serve requests) and 3 were asked for: "
+            "the trace has 2 connections (threads that serve requests), but 3 were requested: "
         )
     );
     let expected = "5 cores: machine tiny has 4, use 1 to 4";
     assert_eq!(refused(Setting { cores: 5, ..good }), expected);
-    let expected = "0 connections: ask for 1 to 1024";
+    let expected = "0 connections: use 1 to 1024";
     assert_eq!(
         refused(Setting {
             connections: 0,
@@ -340,10 +340,7 @@ fn what_makes_no_sense_is_refused() {
         split: None,
         ..good
     });
-    assert_eq!(
-        needs,
-        "scheduler split goes by a plan, and none was named: add --plan"
-    );
+    assert_eq!(needs, "scheduler split needs a plan: add --plan");
     let many = refused(Setting {
         scheduler,
         cores: 1,

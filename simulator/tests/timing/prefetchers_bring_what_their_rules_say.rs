@@ -220,7 +220,7 @@ fn a_prefetcher_that_goes_by_instructions_is_refused_streams_without() {
     let streams = Streams::new(&trace, &[]).unwrap();
     let setting = setting(&machine, 1, STRIDE);
     let refused = simulate(&streams, &setting, InOrder::new).unwrap_err();
-    let expected = "prefetcher stride goes by instructions, and these connections were read \
-                    without: read them for it";
+    let expected = "prefetcher stride needs instructions, but these connections were read without \
+                    them: read them for this prefetcher";
     assert_eq!(refused.to_string(), expected);
 }

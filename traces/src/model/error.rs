@@ -15,15 +15,15 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The file has no bytes.
-    #[error("{path}: the file is empty, so it holds no trace; record it again")]
+    #[error("{path}: the file is empty; record it again")]
     Empty {
         /// The file's path.
         path: PathBuf,
     },
     /// The file ends before its first entry does.
     #[error(
-        "{path}: the file ends within its first entry, after {bytes} bytes, so nothing of the \
-         trace is left; record it again"
+        "{path}: the file ends within its first entry, after {bytes} bytes, so nothing can be \
+         recovered; record it again"
     )]
     TooShort {
         /// The file's path.
@@ -32,7 +32,7 @@ pub enum Error {
         bytes: u64,
     },
     /// The file is something else.
-    #[error("{path}: not a corehop trace; `corehop record` makes one")]
+    #[error("{path}: not a corehop trace; `corehop record` writes one")]
     Foreign {
         /// The file's path.
         path: PathBuf,

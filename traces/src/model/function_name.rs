@@ -24,8 +24,8 @@ const QUALIFIERS: [&str; 6] = ["const", "volatile", "noexcept", "restrict", "&&"
 pub enum NoNames {
     /// A bracket opens and does not close, or the other way round.
     #[error(
-        "'{bracket}' has no counterpart in '{text}'; commas separate names, but for those within \
-         the brackets of a name"
+        "unbalanced '{bracket}' in '{text}'; commas separate names, except within the brackets of \
+         a name"
     )]
     Unpaired {
         /// The bracket.
@@ -34,7 +34,7 @@ pub enum NoNames {
         text: String,
     },
     /// Nothing stands before, behind or between commas.
-    #[error("a name is missing in '{text}'; commas separate names, with nothing behind the last")]
+    #[error("empty name in '{text}'; commas separate names, and do not follow the last")]
     Missing {
         /// The list.
         text: String,

@@ -18,7 +18,7 @@ pub struct Choice {
 #[derive(Debug, thiserror::Error)]
 pub enum NotAScheduler {
     /// No scheduler has that name.
-    #[error("no scheduler is called '{name}': name one of {known}")]
+    #[error("unknown scheduler '{name}': use one of {known}")]
     Unknown {
         /// What was named.
         name: String,
@@ -117,8 +117,8 @@ mod tests {
         let refused = |text: &str| text.parse::<Choice>().unwrap_err().to_string();
         assert_eq!(
             refused("fair"),
-            "no scheduler is called 'fair': name one of free, pinned, split, split-if-idle, teams, \
-             wide, steal, steal-random"
+            "unknown scheduler 'fair': use one of free, pinned, split, split-if-idle, teams, wide, \
+             steal, steal-random"
         );
         assert_eq!(refused("free=1"), "scheduler free takes no number, not '1'");
         let takes = "scheduler split-if-idle takes by how many threads the queue there may be \
