@@ -250,7 +250,7 @@ impl Answer<'_> {
             ),
             Verdict::Fits | Verdict::FewMisses => Err(Failure::new(Exit::Findings, self.said())
                 .remedy(
-                    "leave the server as it is, or try a load or a machine on which it needs more \
+                    "keep the original server, or try a load or machine with which it needs more \
                      than one L2",
                 )),
         }

@@ -209,7 +209,7 @@ fn a_plan_that_gains_nothing_ends_at_the_first_look_that_shows_it() {
     );
     assert!(figures["measuring_seconds"].as_f64().unwrap() > 0.0);
     assert!(
-        said(&output).contains("leave the server as it is"),
+        said(&output).contains("keep the original server"),
         "{}",
         said(&output)
     );

@@ -63,7 +63,7 @@ fn a_server_that_fits_one_l2_is_not_worth_recording() {
     assert_eq!(figures["windows"][0]["milliseconds"], 10);
     assert_eq!(figures["has_huge_pages"], false);
     assert!(longest(&figures, "code_bytes") > 0);
-    assert!(said(&output).contains("leave the server as it is"));
+    assert!(said(&output).contains("keep the original server"));
 }
 
 #[test]

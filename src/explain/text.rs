@@ -110,7 +110,7 @@ fn totals(text: &mut Lines, explained: &Explanation<'_>) {
         }
         Some(cycles) => line!(
             text,
-            "pays where a hop costs less than {} cycles; on this machine it costs {}",
+            "pays off if a hop costs less than {} cycles; on this machine it costs {}",
             count(cycles as u64),
             count(machine.hop_cost_cycles.into())
         ),

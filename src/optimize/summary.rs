@@ -67,7 +67,7 @@ pub fn tell(outcome: &Outcome<'_>) -> Result<(), Failure> {
              --max-rounds"
         }
         Answer::Gain | Answer::NoGain => {
-            "leave the server as it is, or see by `corehop profile` which code and data miss"
+            "keep the original server; `corehop profile` shows which code and data miss"
         }
     };
     Err(failure.remedy(format!("{advice}; the trace is {trace}{kept}")))

@@ -56,7 +56,7 @@ pub fn run(asked: &SearchRequest<'_>) -> Result<(), Failure> {
     let found = search(asked.trace, machine, &sought, &objectives, &Bar::new())?;
     let Some(found) = found.into_iter().next() else {
         let message = format!(
-            "{}: no function's argument is known to be one of several objects",
+            "{}: no argument of a function points to one of several objects",
             asked.trace_name
         );
         return Err(Failure::new(Exit::Refused, message)
@@ -66,7 +66,7 @@ pub fn run(asked: &SearchRequest<'_>) -> Result<(), Failure> {
     let plan = plan_of(&found, asked.trace, asked.trace_name, named);
     let (verdict, pays) = verdict(asked, machine, (&found.searched, found.held_out.as_ref()));
     let is_refused = asked.output.is_some() && !pays && !asked.is_forced;
-    let remedy = "--ignore-verdict writes it all the same; try other --cores or --machine";
+    let remedy = "try other --cores or --machine, or write it anyway with --ignore-verdict";
     let delivery = Delivery {
         plan: &plan,
         asked: asked.output,

@@ -74,20 +74,20 @@ impl Calls {
         let refused = match (beside.objective, beside.strategy, beside.returns) {
             _ if self.delegate.is_none() => return Ok(()),
             (ObjectiveName::Throughput, ..) => (
-                "--objective throughput: calls are delegated for one connection's sake",
-                "take --objective cycles, and let corehop replay --timed tell of throughput",
+                "--objective throughput cannot be combined with --delegate",
+                "use --objective cycles; `corehop replay --timed` reports throughput",
             ),
             (_, StrategyName::Random, _) => (
-                "--strategy random: calls are not drawn at random",
-                "take auto, exhaustive, bound or local",
+                "--strategy random cannot be combined with --delegate",
+                "use auto, exhaustive, bound, or local",
             ),
             (.., Returns::Auto) => (
-                "--returns auto: beside delegated calls no others are made to go back",
+                "--returns auto cannot be combined with --delegate",
                 "leave --returns out, or search without --delegate",
             ),
             _ if beside.cores.is_none() && beside.functions.is_some() => (
-                "--functions: without --cores there is no split that could have them",
-                "name them with --delegate, or add --cores",
+                "--functions with --delegate needs --cores",
+                "add --cores, or set the number of calls with --delegate",
             ),
             _ => return Ok(()),
         };

@@ -31,7 +31,7 @@ fn check_cores(cores: u32, machine: &Machine) -> Result<(), Failure> {
             "--cores {cores}: machine {} has {} cores",
             machine.name, machine.cores
         ))
-        .remedy("ask for fewer cores, or name a larger --machine")),
+        .remedy("use fewer cores, or a larger --machine")),
         _ => Ok(()),
     }
 }
@@ -44,7 +44,7 @@ pub fn check_functions(functions: Option<u32>, cores: u32) -> Result<(), Failure
                 "--functions {functions}: with {cores} cores, at least {cores} functions move \
                  threads, one to each"
             );
-            Err(Failure::new(Exit::Usage, message).remedy("ask for fewer cores, or more functions"))
+            Err(Failure::new(Exit::Usage, message).remedy("use fewer cores, or more functions"))
         }
         _ => Ok(()),
     }

@@ -27,24 +27,23 @@ const ENOUGH_REQUESTS: u64 = 30;
 /// says otherwise.
 pub fn against(search: &FinishedSearch<'_>) -> Option<(String, &'static str)> {
     let held_out = search.result.outcome.evaluated.held_out.as_ref()?;
-    let leave = "leave the server as it is, or add --force";
+    let leave = "keep the original server, or add --force";
     match Verdicts::of(&search.draws) {
         None => Some(("there is nothing to gain".into(), leave)),
-        Some(verdicts) if verdicts.mean >= 1.0 => Some(("splitting does not pay".into(), leave)),
+        Some(verdicts) if verdicts.mean >= 1.0 => Some(("no speedup found".into(), leave)),
         Some(_) if held_out.requests < FEWEST_REQUESTS => {
-            let requests = counted(held_out.requests, "request", "requests");
-            let why = format!("{requests} not searched are too few to tell a gain from chance");
+            let requests = counted(held_out.requests, "held-out request", "held-out requests");
+            let why = format!("{requests} are too few to distinguish a gain from noise");
             Some((why, "record more --requests, or add --force"))
         }
         Some(_) if all_cost_time(&backends::cycles(search)) => {
             let cycles = backends::in_words(&backends::cycles(search));
-            Some((format!("splitting does not pay: {cycles}"), leave))
+            Some((format!("no speedup found: {cycles}"), leave))
         }
         Some(verdicts) if verdicts.pays() => None,
         Some(verdicts) => {
             let why = format!(
-                "the gain, {} in the mean, is within the noise: draws of requests differ by \
-                 {:.1} %",
+                "the mean change of {} is within the noise: resamples differ by {:.1} %",
                 change(verdicts.mean),
                 (verdicts.most - verdicts.least) * 100.0
             );
@@ -56,8 +55,8 @@ pub fn against(search: &FinishedSearch<'_>) -> Option<(String, &'static str)> {
 /// How weak a verdict by so many requests is, if it is.
 pub fn weakness(requests: u64) -> Option<&'static str> {
     match requests {
-        0..FEWEST_REQUESTS => Some("too few to tell it from chance"),
-        FEWEST_REQUESTS..ENOUGH_REQUESTS => Some("weak: fewer than 30 tell little"),
+        0..FEWEST_REQUESTS => Some("too few to distinguish it from noise"),
+        FEWEST_REQUESTS..ENOUGH_REQUESTS => Some("weak: fewer than 30"),
         _ => None,
     }
 }
@@ -92,9 +91,9 @@ fn certainty(search: &FinishedSearch<'_>) -> Option<String> {
     let verdicts = Verdicts::of(&search.draws)?;
     let name = search.result.settings.objective.name();
     Some(match samples.count() {
-        0 | 1 => "one sample of requests: --resamples shows how much of this is chance".into(),
+        0 | 1 => "one sample of requests: --resamples 2 or more shows the spread".into(),
         several => format!(
-            "{} to {} {name} in {several} searches, each of other requests",
+            "{} to {} {name} in {several} searches on different requests",
             change(verdicts.least),
             change(verdicts.most)
         ),
@@ -144,7 +143,7 @@ fn draws(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
     match (searched, judged) {
         (_, 0) => Vec::new(),
         (_, 1) => {
-            let said = "one: more tell how much of this is chance";
+            let said = "one: more show the spread";
             vec![("draws", said.into())]
         }
         (0 | 1, _) => {
@@ -155,7 +154,7 @@ fn draws(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
             ("draws", format!("{own}: searches with other seeds")),
             (
                 "",
-                format!("{plan}: this plan on the requests that judge those"),
+                format!("{plan}: this plan on the held-out requests of those"),
             ),
         ],
     }
@@ -187,8 +186,8 @@ fn fewer(search: &FinishedSearch<'_>) -> Option<String> {
     };
     let told: Vec<String> = outcome.fewer.iter().filter_map(told).collect();
     let verdict = match outcome.as_good_with_fewer(objective) {
-        Some(fewer) => format!("{} cores do as well; --fewer takes them", fewer.cores),
-        None => format!("none does as well as {}", search.result.settings.cores),
+        Some(fewer) => format!("{} cores suffice; --fewer uses them", fewer.cores),
+        None => format!("none is as good as {}", search.result.settings.cores),
     };
     let name = objective.name();
     (!told.is_empty()).then(|| format!("{name} {}: {verdict}", told.join(", ")))

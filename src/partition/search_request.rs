@@ -43,10 +43,7 @@ pub fn verdict(
         None => return (format!("nothing to gain: no {name} on one core"), false),
         Some(ratio) if ratio >= 1.0 => {
             let change = change(ratio);
-            return (
-                format!("going by data does not pay here: {change} {name}"),
-                false,
-            );
+            return (format!("no speedup found: {change} {name}"), false);
         }
         Some(ratio) => (
             format!("{} {name} on {requests} {searched}", change(ratio)),
@@ -55,7 +52,7 @@ pub fn verdict(
     };
     let what = match judged.break_even_cycles(&machine.machine) {
         None => what,
-        Some(cycles) => format!("{what}; pays where a hop costs less than {cycles:.0} cycles"),
+        Some(cycles) => format!("{what}; pays off if a hop costs less than {cycles:.0} cycles"),
     };
     (what, pays)
 }
@@ -75,7 +72,7 @@ pub fn heading(asked: &SearchRequest<'_>, machine: &Weighted, parts: &TrainTestS
         say("", &known.said());
     }
     let drawn = format!(
-        "{} requests searched (seed {}), {} warm up, {} judge",
+        "{} requests searched (seed {}), {} for warm-up, {} held out",
         parts.searched.len(),
         asked.scope.seed,
         parts.warm_up.len(),

@@ -171,7 +171,7 @@ fn verdict(rows: &[SearchRow<'_>], objective: Objective) -> String {
         .map(|row| row.cores.to_string())
         .collect();
     if best.ratio(objective) >= 1.0 {
-        return "splitting does not pay here, on any number of cores".into();
+        return "no speedup found on any number of cores".into();
     }
     let hops = grouped(cost.into());
     match &cores[..] {

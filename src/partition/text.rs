@@ -59,7 +59,7 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) 
             let next = format!("corehop patch --plan {path} PROGRAM -o PROGRAM.hop");
             say(&mut text, "next", &format!("{next}, then corehop measure"));
         }
-        None => say(&mut text, "plan", "not kept: name a file with -o"),
+        None => say(&mut text, "plan", "not written: name a file with -o"),
     }
     text
 }
@@ -96,9 +96,9 @@ fn in_short(search: &FinishedSearch<'_>) -> String {
 fn requests(parts: &TrainTestSplit, seed: u64) -> String {
     let searched = parts.searched.len();
     match (parts.last_counts, parts.held_out.len()) {
-        (true, _) => format!("{searched} named; the last one counts"),
-        (false, judge) => format!(
-            "{searched} requests searched (seed {seed}), {} warm up, {judge} judge",
+        (true, _) => format!("{searched} selected; only the last one counts"),
+        (false, held_out) => format!(
+            "{searched} requests searched (seed {seed}), {} for warm-up, {held_out} held out",
             parts.warm_up.len()
         ),
     }
@@ -114,13 +114,13 @@ pub fn verdict(search: &FinishedSearch<'_>) -> String {
             (Some(only), Some(ratio)) => {
                 let RequestId(last) = only.requests[only.requests.len() - 1];
                 let of = match only.judge_last {
-                    true => format!("of request {last}"),
-                    false => "of the requests named".into(),
+                    true => format!("of request {last}, which was"),
+                    false => "of the requests, which were".into(),
                 };
                 let name = objective.name();
-                format!("not judged: {} {name} {of}, searched itself", change(ratio))
+                format!("no held-out requests: {} {name} {of} searched", change(ratio))
             }
-            _ => "not judged: every request was searched".into(),
+            _ => "no held-out requests: every request was searched".into(),
         };
     };
     let name = match search.result.machines {
@@ -133,9 +133,7 @@ pub fn verdict(search: &FinishedSearch<'_>) -> String {
     };
     match held_out.ratio(objective) {
         None => format!("nothing to gain: no {name} on one core"),
-        Some(ratio) if ratio >= 1.0 => {
-            format!("splitting does not pay here: {} {name}", change(ratio))
-        }
+        Some(ratio) if ratio >= 1.0 => format!("no speedup found: {} {name}", change(ratio)),
         Some(ratio) => {
             let cycles = backends::cycles(search);
             let gain = match objective {
@@ -145,13 +143,13 @@ pub fn verdict(search: &FinishedSearch<'_>) -> String {
                 _ => format!("{} {name}, {}", change(ratio), backends::in_words(&cycles)),
             };
             if all_cost_time(&cycles) {
-                return format!("splitting does not pay here: {gain}");
+                return format!("no speedup found: {gain}");
             }
-            let requests = counted(held_out.requests, "request", "requests");
+            let requests = counted(held_out.requests, "held-out request", "held-out requests");
             let weakness = doubts::weakness(held_out.requests);
             let weakness = weakness.map(|weakness| format!(" ({weakness})"));
             format!(
-                "worth measuring{}: {gain}, predicted on {requests} not searched{}",
+                "worth measuring{}: {gain}, predicted on {requests}{}",
                 backends::advice(&cycles),
                 weakness.unwrap_or_default()
             )

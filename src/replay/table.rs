@@ -216,14 +216,14 @@ fn verdict(text: &mut Lines, of: Baseline, baseline: &Replay, plan: &Replay) {
     if plan.counters.l2.misses() < baseline.counters.l2.misses() {
         return;
     }
-    let than = match of {
-        Baseline::OneCore => "than one core's does",
-        Baseline::ThreadPerCore => "than with a thread per core",
+    let other = match of {
+        Baseline::OneCore => "one core",
+        Baseline::ThreadPerCore => "a thread per core",
     };
     line!(text);
     line!(
         text,
-        "The plan does not pay here: the L2s miss no less {than}."
+        "The plan does not reduce L2 misses, compared with {other}."
     );
 }
 

@@ -35,7 +35,7 @@ fn only_the_last_of_the_requests_named_counts_if_asked() {
     assert!(last["held_out"].is_null());
     let verdict = last["verdict"].as_str().unwrap();
     assert!(
-        verdict.ends_with("of request 168, searched itself"),
+        verdict.ends_with("of request 168, which was searched"),
         "{verdict}"
     );
     let (code, said) = refused(&["--cores", "2", "--only", "168,4000000000"]);

@@ -264,7 +264,7 @@ fn a_plan_that_does_not_pay_is_written_only_anyway() {
     assert_eq!(output.status.code(), Some(5));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
-        said.contains("no plan was written: splitting does not pay"),
+        said.contains("no plan was written: no speedup found"),
         "{said}"
     );
     assert!(!path.exists());
@@ -288,10 +288,7 @@ fn a_sweep_says_on_which_machines_splitting_pays() {
         panic!("{text}");
     };
     assert!(pays.starts_with("fewest L2 misses on 2 cores"), "{text}");
-    assert_eq!(
-        does_not,
-        "splitting does not pay here, on any number of cores"
-    );
+    assert_eq!(does_not, "no speedup found on any number of cores");
     let weights = ["--sweep", "--machine", "xeon-8480=2,graviton3"];
     let (code, said) = refused(&[&SHORT[..], &weights].concat());
     assert_eq!(code, 2);

@@ -57,7 +57,7 @@ def found(content: bytes, given: dict[str, str]) -> dict[str, object]:
         "machine": machine,
         "stopped": False,
         "verdict": f"a share of {share}",
-        "against": None if share < 1 else "splitting does not pay",
+        "against": None if share < 1 else "no speedup found",
         "draws_together": {"mean": share, "least": share, "most": share},
         "cycles_ratio": {"carrier": share, "affinity": share + 0.1},
         "searched": {"baseline": misses, "split": misses, "requests": 2},

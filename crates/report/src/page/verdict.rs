@@ -66,7 +66,7 @@ fn times(explained: &Explanation<'_>, ratios: &[(Backend, f64)]) -> String {
         None => "No request hops.".into(),
         Some(cycles) if cycles <= 0.0 => "It would be slower even if hops cost nothing.".to_owned(),
         Some(cycles) => format!(
-            "The plan pays where a hop costs less than {} cycles; here it costs {}.",
+            "The plan pays off if a hop costs less than {} cycles; here it costs {}.",
             grouped(cycles as u64),
             hop_cycles_in_words(machine)
         ),
