@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(refusal(&doubts));
     }
     for doubt in &doubts {
-        console::warn(&format!("written all the same: {doubt}"));
+        console::warn(&format!("written despite this doubt: {doubt}"));
     }
     Ok(())
 }
@@ -94,7 +94,7 @@ fn output(arguments: &Arguments) -> Result<(Output, Folders), Failure> {
         return Ok((Output::at(path, arguments.force)?, Folders(Vec::new())));
     }
     let Some(path) = calibrated::place() else {
-        let message = "the environment names no folder for configuration";
+        let message = "no configuration folder in COREHOP_HOST, XDG_CONFIG_HOME, or HOME";
         return Err(Failure::new(Exit::Output, message).remedy("name a file with -o"));
     };
     let folders = Folders::make(path.parent().unwrap_or(Path::new("")))?;
@@ -132,7 +132,7 @@ fn refusal(doubts: &[Doubt]) -> Failure {
     let said = doubts.iter().map(Doubt::to_string);
     Failure::new(Exit::Refused, "nothing was written: the machine was busy")
         .below(said)
-        .remedy("end what else runs and calibrate again, or add --force")
+        .remedy("stop other programs and calibrate again, or add --force")
 }
 
 /// Shows the calibration's stages, and has signals end it.

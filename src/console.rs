@@ -76,7 +76,7 @@ pub fn print(lines: &Lines) -> Result<(), Failure> {
     let written = out.write_all(lines.as_str().as_bytes());
     written.and_then(|()| out.flush()).map_err(|error| {
         let message = format!("standard output: {error}");
-        Failure::new(Exit::Output, message).remedy("give it somewhere to go")
+        Failure::new(Exit::Output, message).remedy("redirect standard output to a writable file")
     })
 }
 

@@ -131,7 +131,7 @@ impl Failure {
     /// No signal handler could be installed.
     pub fn no_signals(error: &ctrlc::Error) -> Failure {
         Failure::new(Exit::Missing, format!("cannot catch signals: {error}"))
-            .remedy("a system call filter may forbid it: run corehop outside of it")
+            .remedy("a system call filter may forbid it: run corehop without the filter")
     }
 
     /// A file to be written with `-o` is there already, and nobody said that it may be replaced.
@@ -162,7 +162,7 @@ impl Failure {
     }
 }
 
-const CORRECT_MACHINE: &str = "correct the file; docs/reference/machines.md says what it holds";
+const CORRECT_MACHINE: &str = "correct the file; docs/reference/machines.md describes its keys";
 
 impl Display for Failure {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -252,10 +252,10 @@ impl From<corehop_measure::calibration::Error> for Failure {
             Error::NoCpu | Error::Pin { .. } => Failure::new(Exit::Missing, error)
                 .remedy("widen the mask (taskset, the container's CPUs)"),
             Error::Memory { .. } => {
-                Failure::new(Exit::Missing, error).remedy("end what else runs, or raise the limit")
+                Failure::new(Exit::Missing, error).remedy("stop other programs, or raise the limit")
             }
             Error::Unpatchable { .. } | Error::NotStarted { .. } | Error::Program { .. } => {
-                Failure::new(Exit::Missing, error).remedy("`corehop doctor` says what hops need")
+                Failure::new(Exit::Missing, error).remedy("`corehop doctor` lists what hops need")
             }
         }
     }
@@ -323,7 +323,7 @@ impl From<corehop_report::Error> for Failure {
 impl From<corehop_report::SweepError> for Failure {
     fn from(error: corehop_report::SweepError) -> Self {
         Failure::new(Exit::Input, format!("--sweep {error}"))
-            .remedy("`corehop partition --cores 4 --sweep --json TRACE > sweep.json` makes one")
+            .remedy("`corehop partition --cores 4 --sweep --json TRACE > sweep.json` writes one")
     }
 }
 

@@ -32,7 +32,7 @@ pub fn tell_host<'a>(names: impl IntoIterator<Item = &'a str>) {
             path.display()
         )),
         Calibrated::Ignored { path, why } => console::warn(&format!(
-            "{}: not taken for machine host: {why}; `corehop calibrate` measures this machine",
+            "{}: ignored for machine host: {why}; `corehop calibrate` measures this machine",
             path.display()
         )),
     }
@@ -46,7 +46,7 @@ pub fn of_plan(path: &Path, plan: &Plan, named: Option<&str>) -> Result<Machine,
     for_plan(plan, named).map_err(|error| match error {
         corehop_simulator::Error::UnknownMachine { name, known } if named.is_none() => {
             let about = format!(
-                "{}: the plan is for the machine '{name}', which is no bundled one",
+                "{}: the plan is for the machine '{name}', which is not bundled",
                 path.display()
             );
             Failure::new(Exit::Input, about).remedy(format!(

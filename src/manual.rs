@@ -38,7 +38,7 @@ pub fn complete(arguments: &Completions, mut program: Command) -> Result<(), Fai
     clap_complete::generate(arguments.shell, &mut program, "corehop", &mut text);
     std::io::stdout().write_all(&text).map_err(|error| {
         Failure::new(Exit::Output, format!("standard output: {error}"))
-            .remedy("give it somewhere to go")
+            .remedy("redirect standard output to a writable file")
     })
 }
 

@@ -87,7 +87,7 @@ fn verdict(report: &Report<'_>) -> Result<(), Failure> {
         && !comparison.gains(percent)
     {
         let low = (comparison.low - 1.0) * 100.0;
-        let message = format!("a gain of {percent} % was required; it may be as low as {low:.1} %");
+        let message = format!("required gain: {percent} %; the interval begins at {low:.1} %");
         return Err(Failure::new(Exit::Findings, message)
             .remedy("more --rounds narrow the interval; if the gain is small, keep the original"));
     }

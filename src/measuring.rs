@@ -70,13 +70,13 @@ fn stands(standing: &Standing, names: &[String]) -> String {
         let Comparison { ratio, low, high } = compared;
         // Of two or three rounds it may reach from nothing to anything.
         match low * TOO_WIDE < *high {
-            true => format!("{} {ratio:.2} (nothing certain yet)", names[*at]),
+            true => format!("{} {ratio:.2} (interval still wide)", names[*at]),
             false => format!("{} {ratio:.2} ({low:.2} to {high:.2})", names[*at]),
         }
     };
     let all: Vec<String> = standing.contestants.iter().map(of).collect();
     let state = match standing.stage {
-        Stage::Choosing => "the best goes on",
+        Stage::Choosing => "selecting the best",
         Stage::Answering(Answer::Open) => "not settled",
         Stage::Answering(Answer::Gain | Answer::NoGain) => "settled",
     };
@@ -124,8 +124,8 @@ pub fn untold(rounds: &Rounds) -> Option<String> {
         untold => format!("in {untold} of {} rounds ", all.len()),
     };
     Some(format!(
-        "warning: {when}the patched server told nothing of its hops: it was killed, or runs \
-         without hooks (its messages are shown with --verbose)"
+        "warning: {when}the patched server reported no statistics: it was killed, or runs \
+         without hooks (--verbose shows its messages)"
     ))
 }
 
@@ -153,7 +153,7 @@ mod tests {
         standing.contestants[0].1.low = 1e-9;
         let told = stands(&standing, &names);
         assert!(
-            told.contains("functions 1.02 (nothing certain yet), "),
+            told.contains("functions 1.02 (interval still wide), "),
             "{told}"
         );
         standing.contestants[0].1.low = 0.95;
@@ -162,7 +162,7 @@ mod tests {
         standing.stage = Stage::Choosing;
         standing.contestants.push((1, compared(0.9)));
         let expected = "round 4 of at most 20: split of 3 functions 1.02 (0.95 to 1.10), system \
-                        calls 0.90 (0.83 to 0.98), the best goes on";
+                        calls 0.90 (0.83 to 0.98), selecting the best";
         assert_eq!(stands(&standing, &names), expected);
     }
 

@@ -471,7 +471,7 @@ fn check_more(arguments: &Arguments) -> Result<(), Failure> {
     ];
     match refused.into_iter().find(|(is_asked, _)| *is_asked) {
         Some((_, option)) => {
-            let message = format!("{option} is of functions of the trace only");
+            let message = format!("{option} supports only functions of the trace");
             let remedy = format!("leave {option} out, or use `corehop partition`");
             Err(Failure::new(Exit::Usage, message).remedy(remedy))
         }
@@ -490,7 +490,7 @@ fn check_machines(arguments: &Arguments) -> Result<(), Failure> {
             "leave the weights out",
         ),
         _ if arguments.points == HopSites::Blocks && arguments.has_use_for_entries() => usage(
-            "--points blocks: in the middle of functions no code is patched, nor do calls begin",
+            "--points blocks: code within functions cannot be patched, and is no start of a call",
             "leave out --output, --delegate, --checkpoint and --returns auto",
         ),
         (false, Returns::Auto) if arguments.machine.len() > 1 => usage(

@@ -169,15 +169,15 @@ fn check_space(plan: &Plan) -> Result<(), Failure> {
     let refused = |why: String| Failure::new(Exit::Usage, why).remedy("leave --full out");
     let has_no_core = |function: &PlannedFunction| function.to.core().is_none();
     if plan.functions.iter().any(has_no_core) {
-        let message = "--full: only of functions that have cores is the space searched shown";
+        let message = "--full requires a plan in which each function has a core";
         return Err(refused(message.into()));
     }
     let (functions, cores) = (plan.functions.len(), plan.cores);
     if functions < cores as usize {
         let functions = counted(functions as u64, "function", "functions");
         let message = format!(
-            "--full: {functions} for {cores} cores: the space searched is shown of \
-                               plans with a function for each core"
+            "--full requires a plan with a function for each core: it has {functions} for {cores} \
+             cores"
         );
         return Err(refused(message));
     }
@@ -194,7 +194,7 @@ fn open(arguments: &Arguments, plan: &Plan) -> Result<(Trace, String), Failure> 
         true => arguments.taken.open_or_bundled(Some(planned)),
         false => {
             let plan = arguments.plan.display();
-            let message = format!("{plan}: its trace, {}, is not there", planned.display());
+            let message = format!("{plan}: its trace {} does not exist", planned.display());
             Err(Failure::new(Exit::Input, message).remedy("name the trace after the plan"))
         }
     }

@@ -204,9 +204,9 @@ impl Answer<'_> {
 
     fn said(&self) -> &'static str {
         match self.screened.verdict {
-            Verdict::Worth => "worth recording: it touches more than one L2 holds",
-            Verdict::Fits => "not worth recording: all that it touches fits one L2",
-            Verdict::FewMisses => "not worth recording: it hardly waits for L2 misses",
+            Verdict::Worth => "worth recording: it accesses more than one L2 can hold",
+            Verdict::Fits => "not worth recording: all that it accesses fits in one L2",
+            Verdict::FewMisses => "not worth recording: L2 misses cost too little of its time",
             Verdict::Idle => "none: the server was idle",
         }
     }

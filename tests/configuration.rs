@@ -159,7 +159,7 @@ fn a_file_that_others_can_write_counts_only_when_it_is_named() {
     let (code, text) = refused(corehop(&folder, &FUNCTIONS).output().unwrap());
     assert_eq!(code, Some(5), "{text}");
     assert!(
-        text.contains("corehop.toml: somebody else can write it"),
+        text.contains("corehop.toml: another user can write it"),
         "{text}"
     );
     let named = [&FUNCTIONS[..], &["--config", "corehop.toml"]].concat();

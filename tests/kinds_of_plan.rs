@@ -14,9 +14,9 @@ struct Kind {
     no_space: Option<&'static str>,
 }
 
-const NO_CORES: &str = "--full: only of functions that have cores is the space searched shown";
-const TOO_FEW: &str = "--full: 1 function for 2 cores: the space searched is shown of plans with a \
-                       function for each core";
+const NO_CORES: &str = "--full requires a plan in which each function has a core";
+const TOO_FEW: &str = "--full requires a plan with a function for each core: it has 1 function for \
+                       2 cores";
 
 const KINDS: [Kind; 5] = [
     Kind {

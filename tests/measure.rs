@@ -149,7 +149,7 @@ fn sides_take_turns_and_what_the_load_prints_decides() {
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
-        said.contains("a gain of 19 % was required; it may be as low as 18.4 %"),
+        said.contains("required gain: 19 %; the interval begins at 18.4 %"),
         "{said}"
     );
 }

@@ -103,6 +103,6 @@ fn a_round_whose_server_lost_its_hooks_is_told() {
     let posted = figures["hops"]["system_calls"]["posted"].as_u64().unwrap();
     assert!((100 * 2..2 * 100 * 2).contains(&posted), "{figures}");
     let said = String::from_utf8(output.stderr).unwrap();
-    let warning = "in 1 of 2 rounds the patched server told nothing of its hops";
+    let warning = "in 1 of 2 rounds the patched server reported no statistics";
     assert!(said.contains(warning), "{said}");
 }

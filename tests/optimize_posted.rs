@@ -236,11 +236,11 @@ fn people_are_told_the_calls_and_the_command_and_by_which_figure_they_do_not_pay
     let output = optimize(folder.path(), "threads", "160", &["--trace", &trace()]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let told = String::from_utf8_lossy(&output.stdout);
-    let head = "./server: 1.600 (1.600 to 1.600, 95 % confidence) times as fast with its system \
-                calls posted\n\nmeasured    2 rounds in turn, ";
+    let head = "./server: 1.600 (1.600 to 1.600, 95 % confidence) times as fast with \
+                asynchronous system calls\n\nmeasured    2 rounds in turn, ";
     assert!(told.starts_with(head), "{told}");
     let tail = format!(
-        " made where they are\ncalls       {CALLS}\n\nStart the server with \
+        " synchronous ones\ncalls       {CALLS}\n\nStart the server with \
          corehop-optimize/start.sh, or with:\n\n    corehop run --system-calls {CALLS} -- ./server \
          threads\n"
     );
@@ -289,8 +289,8 @@ fn one_thread_for_all_connections_is_tried_only_when_it_is_asked_for() {
     let folder = folder();
     let output = optimize(folder.path(), "loop", "160", &[]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    let why = "; posted system calls were not tried: one thread serves all connections, where no \
-               gain was ever proven (--system-calls CALLS@batch tries it)\n";
+    let why = "; asynchronous system calls were not tried: one thread serves all connections, for \
+               which no measurement showed a gain (--system-calls CALLS@batch tries it)\n";
     assert!(said(&output).contains(why), "{}", said(&output));
     let trace = folder.path().join("corehop-optimize/server.trace");
     let trace = trace.to_str().unwrap().to_owned();

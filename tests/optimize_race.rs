@@ -28,7 +28,7 @@ fn rounds_of_the_race_count_for_the_winner_and_the_original_runs_once_in_each() 
     let told = said(&output);
     let line = told.lines().find(|line| line.starts_with("round 2 of"));
     assert!(line.unwrap().contains("), split 2 ("), "{told}");
-    assert!(line.unwrap().ends_with(", the best goes on"), "{told}");
+    assert!(line.unwrap().ends_with(", selecting the best"), "{told}");
 }
 
 #[test]

@@ -223,7 +223,7 @@ fn text_of(path: &Path, was_found: bool) -> Result<String, Failure> {
     let user = rustix::process::geteuid().as_raw();
     let is_own = [user, 0].contains(&metadata.uid()) && metadata.mode() & 0o022 == 0;
     if was_found && !(is_own && metadata.is_file()) {
-        let message = format!("{}: somebody else can write it", path.display());
+        let message = format!("{}: another user can write it", path.display());
         return Err(Failure::new(Exit::Refused, message).remedy(
             "look at it and name it with --config; or set COREHOP_CONFIG to nothing to do without",
         ));

@@ -119,7 +119,7 @@ fn batches() -> Finding {
     match why_no_rings() {
         None => check.ok("can be used"),
         Some(reason) => check.warn(
-            format!("{reason}: system calls are made in no batches"),
+            format!("{reason}: system calls cannot be batched"),
             "take Linux 5.11 or newer, with kernel.io_uring_disabled=0, allow io_uring_setup where \
              a container forbids it, and lock memory enough (ulimit -l)",
         ),

@@ -31,12 +31,13 @@ impl Report<'_> {
         let backend = &told.backend;
         Some(match self.arguments.system_calls {
             Some(_) => format!(
-                "warning: the patched server posted no call (backend {backend}): it makes none of \
-                 them under this load, or says on standard error why not (--verbose shows it)"
+                "warning: the patched server made no asynchronous call (backend {backend}): it \
+                 makes none of them under this load, or prints the reason on standard error \
+                 (--verbose shows it)"
             ),
             None => format!(
                 "warning: the patched server never hopped (backend {backend}): the load does not \
-                 reach the plan's functions, or COREHOP_BACKEND says not to"
+                 reach the plan's functions, or COREHOP_BACKEND prevents hops"
             ),
         })
     }

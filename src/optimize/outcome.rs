@@ -113,13 +113,13 @@ impl Outcome<'_> {
         let (best, measured) = self.best()?;
         Some(match (best, measured.is_still()) {
             (Candidate::Plan(_), true) => {
-                "the patched server never hopped: the load that was measured does not reach the \
-                 functions of the one recorded"
+                "the patched server never hopped: the measured load does not reach the functions \
+                 of the recorded one"
                     .into()
             }
             (Candidate::SystemCalls(calls), true) => format!(
-                "the server posted no call: it makes none of {calls} under the load that was \
-                 measured, or says on standard error why not (--verbose shows it)"
+                "the server made no asynchronous call: it makes none of {calls} under the measured \
+                 load, or prints the reason on standard error (--verbose shows it)"
             ),
             (_, false) => {
                 let speed = shown(&measured.comparison);
@@ -161,8 +161,8 @@ impl Outcome<'_> {
         let counted = counted(plans, "plan", "plans");
         match calls {
             None => format!("the best of {counted}"),
-            Some(calls) if plans == 0 => format!("posting system calls ({calls})"),
-            Some(calls) => format!("the best of {counted} and posted system calls ({calls})"),
+            Some(calls) if plans == 0 => format!("asynchronous system calls ({calls})"),
+            Some(calls) => format!("the best of {counted} and asynchronous system calls ({calls})"),
         }
     }
 }

@@ -51,7 +51,7 @@ pub fn tell(outcome: &Outcome<'_>) -> Result<(), Failure> {
         return Ok(());
     };
     let untried = match &outcome.candidates.untried {
-        Some(why) => format!("; posted system calls were not tried: {why}"),
+        Some(why) => format!("; asynchronous system calls were not tried: {why}"),
         None => String::new(),
     };
     let kept = match outcome.page() {
@@ -80,7 +80,7 @@ fn text(outcome: &Outcome<'_>, (pays, measured): (&Candidate, &Measured), comman
     let speed = shown(&measured.comparison);
     let so = match pays {
         Candidate::Plan(pays) => format!("on {} cores", pays.plan.cores),
-        Candidate::SystemCalls(_) => "with its system calls posted".into(),
+        Candidate::SystemCalls(_) => "with asynchronous system calls".into(),
     };
     line!(text, "{program}: {speed} times as fast {so}");
     line!(text);
@@ -106,7 +106,7 @@ fn text(outcome: &Outcome<'_>, (pays, measured): (&Candidate, &Measured), comman
         Candidate::SystemCalls(calls) => line!(text, "{:<12}{calls}", "calls"),
     }
     if let Some(why) = &outcome.candidates.untried {
-        line!(text, "{:<12}posted system calls: {why}", "not tried");
+        line!(text, "{:<12}asynchronous system calls: {why}", "not tried");
     }
     line!(text);
     line!(
@@ -138,10 +138,10 @@ fn means(pays: &Candidate, measured: &Measured) -> String {
     let told = measured.hops.as_ref();
     match (pays, told.and_then(|told| told.system_calls)) {
         (Candidate::Plan(_), _) => format!("hops by {}", measured.backend()),
-        (Candidate::SystemCalls(_), None) => "calls posted".into(),
+        (Candidate::SystemCalls(_), None) => "asynchronous system calls".into(),
         (Candidate::SystemCalls(_), Some(calls)) => {
             let [posted, declined] = [calls.posted, calls.declined].map(grouped);
-            format!("{posted} calls posted, {declined} made where they are")
+            format!("{posted} asynchronous calls, {declined} synchronous ones")
         }
     }
 }

@@ -69,14 +69,14 @@ impl Wanted {
         };
         if let Wanted::These(calls) = self {
             let message = format!("--system-calls {calls}: {obstacle}");
-            let remedy = "leave it out to try plans alone, or go where carriers and io_uring may \
-                          be used";
+            let remedy = "leave it out to try plans only, or use a machine that supports the \
+                          backend carrier and io_uring";
             return Err(Failure::new(Exit::Missing, message).remedy(remedy));
         }
         let Some(no_hops) = here.why_no_hops() else {
             return Ok(());
         };
-        let message = format!("{no_hops}, and system calls are not posted: {obstacle}");
+        let message = format!("{no_hops}; asynchronous system calls: {obstacle}");
         let calls = match self {
             Wanted::Nothing => "leave --system-calls out, ",
             _ => "",
@@ -95,7 +95,7 @@ impl Wanted {
             Wanted::These(calls) => is_in_batches(calls),
         };
         match (can_carry(), in_batches) {
-            (false, _) => Some("carriers can move no thread here".into()),
+            (false, _) => Some("the backend carrier does not work here".into()),
             (true, true) => why_no_rings().map(Into::into),
             (true, false) => None,
         }
@@ -108,7 +108,7 @@ impl Wanted {
             (Wanted::These(calls), _) => Posting::Tried(calls.clone()),
             (_, Some(obstacle)) => Posting::Untried(obstacle),
             (_, None) if !has_load => {
-                Posting::Untried("without --load nobody else makes requests of it".into())
+                Posting::Untried("there is no --load that sends requests to the server".into())
             }
             (_, None) => derived(trace),
         }
@@ -124,8 +124,8 @@ fn derived(trace: &Trace) -> Posting {
             _ => "one thread of each process",
         };
         return Posting::Untried(format!(
-            "{each} serves all connections, where no gain was ever proven (--system-calls \
-             CALLS@batch tries it)"
+            "{each} serves all connections, for which no measurement showed a gain \
+             (--system-calls CALLS@batch tries it)"
         ));
     }
     match threads.in_batches() {

@@ -152,9 +152,9 @@ impl Asked {
         let calls: BTreeSet<String> = calls.cloned().collect();
         if calls.is_empty() {
             let names: Vec<&str> = made.keys().map(String::as_str).collect();
-            let message = format!("{}: made none of {}", trace.display(), self.text);
+            let message = format!("{}: the trace has none of {}", trace.display(), self.text);
             let remedy = match names.is_empty() {
-                true => "it makes no system call whose name is known".to_owned(),
+                true => "record a server that makes system calls with known names".to_owned(),
                 false => format!("name some of {}", names.join(", ")),
             };
             return Err(Failure::new(Exit::Input, message).remedy(remedy));
@@ -175,7 +175,7 @@ fn with_kernel(trace: &Trace, path: &Path) -> Result<(), Failure> {
     if Mode::Kernel.is_in(trace) {
         return Ok(());
     }
-    let message = format!("{}: what system calls did is not in it", path.display());
+    let message = format!("{}: the trace does not contain the kernel", path.display());
     let remedy = "record the server with --system, or add a kernel by `corehop-lab kernel-model`";
     Err(Failure::new(Exit::Input, message).remedy(remedy))
 }

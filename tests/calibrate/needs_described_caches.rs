@@ -41,7 +41,7 @@ fn what_it_writes_is_machine_host_from_then_on() {
     std::fs::write(&host, other).unwrap();
     let ignored = said(&replay());
     assert!(
-        ignored.contains("not taken for machine host: calibrated for 'another'"),
+        ignored.contains("ignored for machine host: calibrated for 'another'"),
         "{ignored}"
     );
 }
