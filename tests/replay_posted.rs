@@ -77,7 +77,10 @@ fn what_cannot_be_told_is_refused() {
         String::from_utf8(output.stderr).unwrap()
     };
     let said = refused(machine_trace::write, &["--system-calls", "open@1"], 3);
-    assert!(said.contains("bank.trace: the trace has none of open@1"), "{said}");
+    assert!(
+        said.contains("bank.trace: the trace has none of open@1"),
+        "{said}"
+    );
     assert!(said.contains("name some of fstat, read"), "{said}");
     let said = refused(machine_trace::write, &["--system-calls", "read@7"], 3);
     assert!(said.contains("the split uses 8 cores"), "{said}");

@@ -66,7 +66,7 @@ fn each_entry_is_judged_by_what_leads_into_it() {
             assert!(reason.contains(part), "{symbol}: {reason}");
         };
         refused("short_and_crowded", "other code begins");
-        refused("runs_on", "runs on into what follows");
+        refused("runs_on", "falls through to the code");
         refused("loops_behind_entry", "branches to");
         refused("calls_too_early", "returns into the jump");
         refused("calls_by_stack", "depends on the stack pointer");

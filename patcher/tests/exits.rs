@@ -32,11 +32,11 @@ fn each_function_is_judged_by_all_its_ways_out() {
         };
         refused("shares_its_return", "no room at its return");
         refused("jumps_to_one_without_room", "no room at its return");
-        refused("jumps_to_another_file", "in a function of another file");
-        refused("jumps_where_a_pointer_says", "wherever a pointer says");
-        refused("jumps_into_the_midst", "into the midst of another function");
-        refused("returns_to_what_it_pushed", "no unwind information says");
-        refused("has_no_unwind_information", "no unwind information says");
+        refused("jumps_to_another_file", "a tail call into another file");
+        refused("jumps_where_a_pointer_says", "is an indirect tail call");
+        refused("jumps_into_the_midst", "the middle of another function");
+        refused("returns_to_what_it_pushed", "no unwind information shows");
+        refused("has_no_unwind_information", "no unwind information shows");
     }
 }
 

@@ -369,12 +369,9 @@ fn verify_tells_a_wrong_original_and_an_unpatched_file() {
     let other = build(bench.folder.path(), "other", &[], &["places.cpp"]);
     let findings = verify(&output, Some(&other)).unwrap().findings;
     assert!(
-        findings[0].contains("does not give the original named"),
+        findings[0].contains("does not restore the given original"),
         "{findings:?}"
     );
     let error = verify(&bench.binary, None).unwrap_err();
-    assert!(
-        error.to_string().contains("it carries no manifest"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("it has no manifest"), "{error}");
 }

@@ -114,11 +114,11 @@ pub fn verdict(search: &FinishedSearch<'_>) -> String {
             (Some(only), Some(ratio)) => {
                 let RequestId(last) = only.requests[only.requests.len() - 1];
                 let of = match only.judge_last {
-                    true => format!("of request {last}, which was"),
-                    false => "of the requests, which were".into(),
+                    true => format!("of request {last}, which was searched"),
+                    false => "of the requests, which were searched".into(),
                 };
                 let name = objective.name();
-                format!("no held-out requests: {} {name} {of} searched", change(ratio))
+                format!("no held-out requests: {} {name} {of}", change(ratio))
             }
             _ => "no held-out requests: every request was searched".into(),
         };

@@ -18,7 +18,7 @@ pub(crate) enum Obstacle {
     NextFunction(u64),
     #[error("too short: its segment ends at {0:#x}")]
     SegmentEnds(u64),
-    #[error("too short: it runs on into what follows it at {0:#x}")]
+    #[error("too short: it falls through to the code at {0:#x}")]
     RunsOn(u64),
     #[error("too short: other code begins at {0:#x}")]
     OtherCode(u64),
@@ -26,7 +26,7 @@ pub(crate) enum Obstacle {
     NoRoomAtReturn { at: u64, next: u64 },
     #[error("{0}")]
     Entered(Target),
-    #[error("the bytes at {0:#x} are no instruction")]
+    #[error("the bytes at {0:#x} are not an instruction")]
     NoInstruction(u64),
     #[error("the instruction at {0:#x} crosses the function's end")]
     CrossesEnd(u64),
@@ -44,24 +44,24 @@ pub(crate) enum Obstacle {
     EndsOtherwise,
     #[error("it lies in another file, so it is unknown whether all its arguments are in registers")]
     MayTakeStack,
-    #[error("it can end in more than {0} functions")]
+    #[error("it can tail-call more than {0} functions")]
     EndsAnywhere(usize),
     #[error("the instruction at {0:#x} returns to another segment")]
     FarReturn(u64),
-    #[error("no unwind information says that the return at {0:#x} ends a call")]
+    #[error("no unwind information shows that the return at {0:#x} ends a call")]
     NoUnwindInformation(u64),
     #[error("the jump at {0:#x} leaves its segment")]
     FarJump(u64),
-    #[error("the jump at {0:#x} ends it in a function of another file")]
+    #[error("the jump at {0:#x} is a tail call into another file")]
     EndsInOtherFile(u64),
-    #[error("the jump at {at:#x} leads to no function known, {to:#x}")]
+    #[error("the jump at {at:#x} leads to {to:#x}, which is not a known function")]
     LeadsToUnknown { at: u64, to: u64 },
-    #[error("the jump at {at:#x} leads into the midst of another function, {to:#x}")]
+    #[error("the jump at {at:#x} leads into the middle of another function, at {to:#x}")]
     LeadsIntoMidst { at: u64, to: u64 },
-    #[error("the jump at {0:#x} leads to another function, but not to end a call")]
+    #[error("the jump at {0:#x} leads to another function, but is not a tail call")]
     LeadsToOther(u64),
-    #[error("the jump at {0:#x} ends it wherever a pointer says")]
+    #[error("the jump at {0:#x} is an indirect tail call")]
     EndsByPointer(u64),
-    #[error("the hooks at {0:#x} and {1:#x} would lie on each other")]
+    #[error("the hooks at {0:#x} and {1:#x} would overlap")]
     Overlap(u64, u64),
 }

@@ -28,19 +28,19 @@ pub enum Refusal {
     #[error("its loader is not glibc's, and the runtime needs glibc")]
     OtherLibc,
     /// The runtime needs it.
-    #[error("a part of libc or its loader: the runtime, which would hook it, needs it itself")]
+    #[error("a part of libc or its loader: the runtime uses it and cannot hook it")]
     NeededByTheRuntime,
     /// Its runtime follows threads by what they call of libc, and has to be the first library.
     #[error(
-        "built with a sanitizer (-fsanitize): its runtime has to be loaded first, and takes \
-             what threads do for errors; build it without"
+        "built with a sanitizer (-fsanitize): its runtime must be loaded first, and reports \
+             migrating threads as errors; build it without"
     )]
     Sanitized,
     /// Its hooks could not reach all of it.
     #[error("its code spans more than 2 GiB, which no jump can cross")]
     TooWide,
     /// Nothing can be found in it.
-    #[error("neither symbols nor unwind tables say where its functions begin")]
+    #[error("it has neither symbols nor unwind tables, which show where functions begin")]
     NoFunctions,
 }
 

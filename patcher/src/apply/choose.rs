@@ -172,7 +172,7 @@ fn found(function: &PlannedFunction) -> Result<Analysis, Error> {
 enum NotMeant {
     #[error(transparent)]
     Refused(#[from] Refusal),
-    #[error("it has no build id, so no plan can be known to fit it")]
+    #[error("it has no build id, so a plan cannot be matched to it")]
     NoBuildId,
     #[error(
         "the plan was made for build id {planned}, but this file's is {own}: record and search \

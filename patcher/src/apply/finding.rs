@@ -9,18 +9,18 @@ use crate::emit::{Mismatch, Unfit};
 pub(super) enum Finding {
     #[error("it is shorter than its original was")]
     Shorter,
-    #[error("its manifest's change at {0:#x} makes no sense")]
+    #[error("its manifest has an invalid change at {0:#x}")]
     Change(u64),
     #[error(
         "bytes differ from the original where nothing was patched: the checksum of \
          the undone file is not the original's"
     )]
     Undone,
-    #[error("undoing its changes does not give the original named")]
+    #[error("undoing its changes does not restore the given original")]
     OtherOriginal,
-    #[error("undone, it is no program: {0}")]
+    #[error("without its changes, it is not a program: {0}")]
     NoProgram(Error),
-    #[error("undone, it has not the build id its manifest names")]
+    #[error("without its changes, it does not have the build id of its manifest")]
     OtherBuildId,
     #[error(transparent)]
     Unreadable(#[from] Error),
@@ -36,35 +36,35 @@ pub(super) enum Finding {
     LoadsNothing,
     #[error("a segment of the original was changed")]
     SegmentChanged,
-    #[error("its new segments are not one each of RW, RX and R")]
+    #[error("its new segments are not exactly one RW, one RX, and one R")]
     NewSegments,
     #[error("the segment at {0:#x} is not where old kernels expect it")]
     SegmentPlace(u64),
     #[error("its program headers are not loaded")]
     HeadersNotLoaded,
-    #[error("PT_PHDR does not name the program headers' place")]
+    #[error("PT_PHDR does not point to the program headers")]
     HeadersPlace,
     #[error("no dynamic string table")]
     NoStrings,
-    #[error("the dynamic strings are not the original's and more")]
+    #[error("the dynamic strings do not begin with those of the original")]
     Strings,
     #[error("the runtime is not the first library needed")]
     NotFirstNeeded,
-    #[error("the dynamic section is not the original's and what the runtime needs")]
+    #[error("the dynamic section is not that of the original plus the entries of the runtime")]
     Dynamic,
     #[error("the dynamic section is not writable, as the loader needs it")]
     DynamicNotWritable,
     #[error("its unwind tables at {0:#x} cannot be searched")]
     NoSearchTable(u64),
-    #[error("what its unwind tables say of {0:#x} is not what the original's say")]
+    #[error("its unwind information for {0:#x} differs from the original's")]
     Unwinding(u64),
     #[error("the runtime's note is missing")]
     NoNote,
     #[error("the runtime's note and the manifest contradict each other")]
     Note,
-    #[error("the runtime's slot is not three empty words it can write")]
+    #[error("the runtime's slot is not three writable zero words")]
     Slot,
-    #[error("the tables of hooks and modules are not its manifest's")]
+    #[error("the tables of hooks and modules differ from its manifest")]
     Tables,
     #[error("{symbol} goes to core {core}")]
     Core { symbol: String, core: u32 },

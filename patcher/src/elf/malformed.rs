@@ -32,7 +32,7 @@ pub(crate) enum Malformed {
     SegmentOverlaps(u64),
     #[error("cut short: the section headers lie beyond its end: copy the file again")]
     SectionHeadersCut,
-    #[error("not patched by corehop: it carries no manifest")]
+    #[error("not patched by corehop: it has no manifest")]
     NoManifest,
     #[error("its manifest is damaged: its checksum is not that of its text")]
     ManifestChecksum,

@@ -22,20 +22,20 @@ pub(crate) enum Unfit {
     TooFar { from: u64, to: u64 },
     #[error("no PT_LOAD segment")]
     LoadsNothing,
-    #[error("its first segment lies at an odd place")]
+    #[error("its first segment has an unexpected address")]
     OddPlace,
     #[error("offset {0:#x} lies beyond its end")]
     BeyondEnd(u64),
-    #[error("{0:#x} is not in it")]
+    #[error("it does not contain {0:#x}")]
     NotInFile(u64),
     #[error("its dynamic string table lies outside it")]
     StringsOutside,
-    #[error("it is static")]
+    #[error("it is statically linked")]
     Static,
-    #[error("its program headers outgrew their place")]
+    #[error("its program headers do not fit in their space")]
     HeadersOutgrewPlace,
     #[error("its trampolines take more than 4 GiB")]
     TooMuchCode,
-    #[error("its code at {0:#x} depends on where it lies")]
+    #[error("its code at {0:#x} depends on its address")]
     DependsOnPlace(usize),
 }
