@@ -154,7 +154,7 @@ impl Input {
         let unreadable = |error| {
             let name = path.display();
             Failure::new(Exit::Input, format!("{name}: cannot read: {error}"))
-                .remedy("name a file that is there and can be read, or - for standard input")
+                .remedy("name a file that exists and can be read, or - for standard input")
         };
         let file = File::open(path).map_err(unreadable)?;
         let metadata = file.metadata().map_err(unreadable)?;
@@ -237,15 +237,15 @@ fn failure(error: Error) -> Failure {
         _ if interrupt::is_asked() => interrupt::failure("nothing was written"),
         Error::Trace(error) => error.into(),
         Error::Broken { .. } => Failure::new(Exit::Input, error)
-            .remedy("docs/reference/exchange.md says what can be read; nothing was written"),
+            .remedy("nothing was written; docs/reference/exchange.md describes the formats"),
         Error::Damaged { .. } => Failure::new(Exit::Input, error)
-            .remedy("copy the file from where it was written once more; nothing was written"),
+            .remedy("nothing was written; copy the file again from its source"),
         Error::NoTrace { ref remedy, .. } => {
             let remedy = remedy.clone();
             Failure::new(Exit::Input, error).remedy(remedy)
         }
         Error::Read { .. } => {
-            Failure::new(Exit::Input, error).remedy("nothing was written; try to read it again")
+            Failure::new(Exit::Input, error).remedy("nothing was written; try again")
         }
     }
 }

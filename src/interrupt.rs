@@ -40,7 +40,7 @@ pub fn listen() -> Result<(), Failure> {
 pub fn listen_for_search(checkpoint: Option<&Path>) -> Result<(), Failure> {
     let left = checkpoint.map_or("nothing was written".into(), |file| {
         let file = file.display();
-        format!("no result was written: the same command goes on with what {file} holds")
+        format!("no result was written: the same command resumes from {file}")
     });
     IS_SEARCH.store(true, Ordering::Relaxed);
     *said_at_once() = Some(failure(&left));

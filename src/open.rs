@@ -13,21 +13,21 @@ pub fn open(path: &Path) -> Result<Trace, Failure> {
     if let Ending::Cut { offset, .. } = trace.ending() {
         let path = path.display();
         console::warn(&format!(
-            "warning: {path}: the recording was cut off; what follows is of the {} requests \
-             before byte {offset}; `corehop check {path}` says what is missing",
+            "warning: {path}: the recording was cut off; the result covers the {} requests \
+             before byte {offset}; `corehop check {path}` shows what is missing",
             trace.requests().len()
         ));
     }
     if trace.lacks_address_spaces() {
         let (path, processes) = (path.display(), trace.process_count());
         let remedy = match trace.header().qemu_version.is_empty() {
-            true => "an import cannot tell, unless its addresses do, as those of `corehop export`",
+            true => "import a trace with address spaces, such as one of `corehop export`",
             false => "record it again",
         };
         console::warn(&format!(
-            "warning: {path}: of {processes} processes, and without a word of which memory they \
-             share; equal addresses count as the same memory, so misses and coherence between \
-             processes may be wrong; {remedy}"
+            "warning: {path}: the trace is of {processes} processes and does not record which \
+             memory they share; equal addresses count as the same memory, so misses and coherence \
+             between processes may be wrong; {remedy}"
         ));
     }
     Ok(trace)

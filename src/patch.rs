@@ -298,7 +298,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
             Error::Read { .. } => {
-                Failure::new(Exit::Input, error).remedy("name a file that is there and can be read")
+                Failure::new(Exit::Input, error).remedy("name a file that exists and can be read")
             }
             Error::Input { .. } => Failure::new(Exit::Input, error).explained(),
             Error::Refused { .. } => Failure::new(Exit::Refused, error).explained(),

@@ -178,7 +178,7 @@ fn a_broken_input_leaves_no_trace_behind() {
         "corehop: standard input: line 2: \"milk, eggs\" is no record: `I`, `L`, `S` or `M`, then \
          ADDRESS,SIZE; what the program prints is not in between if Valgrind has \
          --log-file=FILE\n  \
-         remedy: docs/reference/exchange.md says what can be read; nothing was written\n"
+         remedy: nothing was written; docs/reference/exchange.md describes the formats\n"
     );
     assert_eq!(names(&folder), [""; 0]);
     assert!(
@@ -309,7 +309,7 @@ fn what_no_drmemtrace_can_be_is_told_with_what_to_do() {
         refused(&folder, 3, &from_pipe, &records()[..100]),
         "corehop: standard input: record 9 (byte 96): the file ends within a record, after 4 of \
          12 bytes\n  \
-         remedy: copy the file from where it was written once more; nothing was written\n"
+         remedy: nothing was written; copy the file again from its source\n"
     );
     let nobody = [&RECORDS[..], &["--request-at", "nobody", "-"]].concat();
     let error = refused(&folder, 2, &nobody, &records());

@@ -60,7 +60,7 @@ impl File {
                 .unwrap_or_default()
                 .to_owned();
             file.failure(line, &problem)
-                .remedy("it is TOML: `option = value`, and `[command]`")
+                .remedy("write TOML: `option = value`, and `[command]`")
         })?;
         for (key, value) in document.get_ref() {
             let line = line_at(key.span().start);
@@ -150,7 +150,7 @@ impl File {
     /// A value that its option does not take.
     pub fn wrong(&self, setting: &Setting, problem: impl std::fmt::Display) -> Failure {
         let problem = format!("`{}`: {problem}", setting.key);
-        let remedy = format!("`corehop help` has what `--{}` takes", setting.key);
+        let remedy = format!("the help of the command describes `--{}`", setting.key);
         self.failure(setting.line, &problem).remedy(remedy)
     }
 

@@ -129,7 +129,7 @@ fn parsed<T: for<'de> serde::Deserialize<'de>>(
     serde_json::from_str(text).map_err(|error| {
         let message = format!("{}: not {what}: {error}", path.display());
         Failure::new(Exit::Input, message)
-            .remedy("print it again with --json, and keep standard output alone")
+            .remedy("print it again with --json, and redirect standard output only")
     })
 }
 

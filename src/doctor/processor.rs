@@ -35,7 +35,7 @@ fn cores(topology: &Topology, allowed: &[usize]) -> Vec<Finding> {
         true => check("smt").ok("no allowed CPUs share a core"),
         false => check("smt").warn(
             format!("{threads} hardware threads on {physical} cores: two of a core share its L2"),
-            "the default takes one of each core; so should COREHOP_CPUS",
+            "the default uses one of each core; so should COREHOP_CPUS",
         ),
     };
     let l3 = match outer {
@@ -85,7 +85,7 @@ fn carrier(name: &'static str) -> Check {
     }
 }
 
-const AFFINITY_INSTEAD: &str = "hops then go by sched_setaffinity, 10 to 40 us each";
+const AFFINITY_INSTEAD: &str = "hops then use sched_setaffinity, 10 to 40 us each";
 
 fn fsgsbase() -> Finding {
     match has_fsgsbase() {
@@ -116,7 +116,7 @@ fn restartable_sequences() -> Finding {
 fn shadow_stack() -> Finding {
     match has_shadow_stack() {
         true => carrier("shadow stack").warn(
-            format!("programs run with one: {AFFINITY_INSTEAD}"),
+            format!("programs run with a shadow stack: {AFFINITY_INSTEAD}"),
             "start the server with GLIBC_TUNABLES=glibc.cpu.hwcaps=-SHSTK",
         ),
         false => carrier("shadow stack").ok("none"),

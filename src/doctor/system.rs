@@ -52,7 +52,7 @@ fn hardware_counters() -> Finding {
             .exists()
     });
     let found = format!(
-        "cannot be opened ({reason}; perf_event_paranoid {paranoid}): no misses beside the times"
+        "cannot be opened ({reason}; perf_event_paranoid {paranoid}): times without misses"
     );
     let remedy = match has_processor {
         true => {
@@ -120,8 +120,8 @@ fn batches() -> Finding {
         None => check.ok("can be used"),
         Some(reason) => check.warn(
             format!("{reason}: system calls cannot be batched"),
-            "take Linux 5.11 or newer, with kernel.io_uring_disabled=0, allow io_uring_setup where \
-             a container forbids it, and lock memory enough (ulimit -l)",
+            "use Linux 5.11 or newer with kernel.io_uring_disabled=0, allow io_uring_setup in \
+             containers, and raise the limit of locked memory (ulimit -l)",
         ),
     }
 }

@@ -48,7 +48,7 @@ impl RequestSelection {
             "--only {number}: the trace has no such request, or the recording cut it short"
         );
         let failure = Failure::new(Exit::Usage, message);
-        Err(failure.remedy("corehop info says how many requests it holds, counted from 0"))
+        Err(failure.remedy("`corehop info` prints how many requests it has, numbered from 0"))
     }
 
     /// What is asked of them.

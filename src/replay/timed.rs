@@ -255,7 +255,7 @@ impl TimedArguments {
             let choice = Choice::of(asked.schedulers, name);
             choice.map_err(|error| {
                 let message = format!("--scheduler: {error}");
-                Failure::new(Exit::Usage, message).remedy("`--help` says what each takes")
+                Failure::new(Exit::Usage, message).remedy("`--help` lists the schedulers")
             })
         });
         chosen.collect()

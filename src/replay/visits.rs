@@ -40,7 +40,7 @@ pub fn add(text: &mut Lines, kinds: &[VisitKind]) {
 fn name(kind: &VisitKind) -> &str {
     match (&*kind.name, kind.reason) {
         ("", Reason::Other) => "from before the recording",
-        ("", _) => "not told",
+        ("", _) => "unknown",
         (name, _) => name,
     }
 }

@@ -51,7 +51,6 @@ fn a_search_without_a_result_says_that_nothing_was_written() {
 #[test]
 fn a_search_with_a_checkpoint_says_how_it_goes_on() {
     let said = interrupted(&["--checkpoint", "kept"]);
-    let expected =
-        "interrupted; no result was written: the same command goes on with what kept holds";
+    let expected = "interrupted; no result was written: the same command resumes from kept";
     assert!(said.contains(expected), "{said}");
 }

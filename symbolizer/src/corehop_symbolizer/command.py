@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     """Describe the command line."""
     description = (
         "Print the functions of x86-64 ELF files as JSON, a line each, sorted by entry address. "
-        "Of several files, one that has none is told in its line, and the others are read."
+        "If a file has no functions, its line contains the error, and the others are read."
     )
     result = argparse.ArgumentParser(
         prog=PROGRAM,

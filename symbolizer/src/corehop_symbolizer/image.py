@@ -67,7 +67,7 @@ def reading(path: str, place: str) -> Iterator[None]:
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(
-            path, f"its {place} is damaged ({reason})", "install the file anew"
+            path, f"its {place} is damaged ({reason})", "install the file again"
         ) from error
 
 
@@ -114,7 +114,7 @@ def check_header(path: str, stream: IO[bytes]) -> None:
     if header[:4] != b"\x7fELF"[: len(header)]:
         raise InputError(path, "not an ELF file", "name a program or a shared library")
     if len(header) < HEADER_SIZE_BYTES:
-        raise InputError(path, "truncated inside the ELF header", "install the file anew")
+        raise InputError(path, "truncated inside the ELF header", "install the file again")
     if header[4] != SIXTY_FOUR_BIT:
         raise InputError(path, "not a 64-bit ELF file", "corehop handles x86-64 programs only")
     machine = int.from_bytes(header[18:20], "little" if header[5] == LITTLE_ENDIAN else "big")
@@ -135,11 +135,11 @@ def check_header(path: str, stream: IO[bytes]) -> None:
 
 def check_extents(path: str, elf: ELFFile, size_bytes: int) -> None:
     """Refuse a file whose headers promise more bytes than it has, or that has no sections."""
-    remedy = "install the file anew"
+    remedy = "install the file again"
     if elf["e_shoff"] == 0:
         raise InputError(
             path,
-            "has no section headers, so its functions cannot be told",
+            "has no section headers, so its functions are unknown",
             "use the file as the distribution ships it",
         )
     with reading(path, "ELF header"):

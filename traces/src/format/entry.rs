@@ -74,7 +74,7 @@ pub fn look(file: &[u8], offset: usize, number: u32) -> Found<'_> {
         return Found::Cut;
     }
     if !has_magic(rest) {
-        return Found::Damage("the magic number of an entry is not there".into());
+        return Found::Damage("an entry has no magic number".into());
     }
     let Some(length) = length(rest) else {
         return Found::Damage("the entry's length makes no sense".into());

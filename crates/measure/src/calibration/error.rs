@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// This process may use no CPU that is known.
-    #[error("the kernel names no CPU that this process may use")]
+    #[error("the kernel reports no CPU that this process may use")]
     NoCpu,
     /// A thread could not be kept on a CPU.
     #[error("CPU {cpu}: cannot keep a thread there: {source}")]

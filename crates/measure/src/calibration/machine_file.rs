@@ -285,7 +285,7 @@ fn capacity_line(capacity: &Capacity) -> String {
         return format!("{level}: the latency rises at none of the sizes measured");
     };
     let smaller = match (bend as f64) < SMALLER * *told_bytes as f64 {
-        true => ": smaller, somebody else may use it",
+        true => ": smaller, so others may share it",
         false => "",
     };
     let (bend, told) = (kib(bend), kib(*told_bytes));
