@@ -145,7 +145,7 @@ fn more_cores_than_candidates_are_refused_with_the_counts() {
     .unwrap_err()
     .to_string();
     assert!(
-        refused.starts_with("2 groups of candidate functions, of which 3 were"),
+        refused.starts_with("2 groups of candidate functions, but 3 are needed"),
         "{refused}"
     );
 }

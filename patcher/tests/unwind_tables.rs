@@ -324,7 +324,7 @@ fn a_patched_file_whose_tables_say_something_else_of_a_function_does_not_verify(
         .findings;
     let first = findings.first().map(String::as_str).unwrap_or_default();
     assert!(
-        first.starts_with("what its unwind tables say of"),
+        first.starts_with("its unwind information for"),
         "{findings:?}"
     );
 }
