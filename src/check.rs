@@ -56,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     );
     Err(failure.remedy(match only_cut {
         true => "use it as it is, up to its last whole block, or record it again",
-        false => "copy it again from where it was whole, or record it again",
+        false => "copy it again from an intact file, or record it again",
     }))
 }
 
@@ -167,7 +167,7 @@ fn as_text(report: &Report) -> Lines {
     match report.after_damage[..] {
         [] => line(
             "missing",
-            &format!("whatever was recorded after byte {end}"),
+            &format!("everything that was recorded after byte {end}"),
         ),
         [first, ..] => {
             let lost = entries(first.first_entry.saturating_sub(readable.entries));

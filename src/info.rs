@@ -149,7 +149,7 @@ fn ending(trace: &Trace) -> (&'static str, String) {
             let offset = grouped(*offset);
             (
                 "cut",
-                format!("cut off: readable up to byte {offset}; `corehop check` says more"),
+                format!("cut off: readable up to byte {offset}; `corehop check` shows more"),
             )
         }
     }
@@ -264,7 +264,7 @@ fn request_lines(trace: &Trace, activity: &Activity<'_>) -> Vec<(&'static str, S
             line("requests", format!("{all}, none of them complete"));
         }
         None if marker.is_empty() => {
-            line("requests", "none: nothing says where one begins".into());
+            line("requests", "none: the trace marks no requests".into());
         }
         None => line("requests", format!("none: `{marker}` was never reached")),
     }

@@ -97,7 +97,7 @@ fn verdict(report: &Report<'_>) -> Result<(), Failure> {
             let message = format!("the patched server is slower: {loss}");
             Err(Failure::new(Exit::Slower, message).remedy(
                 "keep the original, or start the patched one with COREHOP_BACKEND=auto, which \
-                 hops only where that pays",
+                 hops only while that makes it faster",
             ))
         }
         Verdict::Faster | Verdict::NoDifference | Verdict::Inconclusive => Ok(()),

@@ -326,7 +326,7 @@ fn in_detail_it_tells_functions_distances_and_working_sets() {
 #[test]
 fn a_request_with_none_before_it_shares_nothing_to_speak_of() {
     let said = said(&folder(true), &["--detail", "--requests", "2"]);
-    assert!(said.contains("touched by 1 request"), "{said}");
+    assert!(said.contains("accessed by 1 request"), "{said}");
     assert!(!said.contains("previous request"), "{said}");
 }
 

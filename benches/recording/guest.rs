@@ -65,7 +65,7 @@ pub struct Loads {
 /// Measures all ways; `None` where no machine can be recorded.
 pub fn measure(tools: &Tools, loads: Loads, rounds: usize) -> Outcome<Option<Value>> {
     if tools::system_qemu().is_err() || system::parts().is_err() {
-        println!("\nredis and its kernel: left out (`corehop doctor` says what is missing)");
+        println!("\nredis and its kernel: left out (`corehop doctor` lists what is missing)");
         return Ok(None);
     }
     let folder = tempfile::Builder::new()

@@ -95,7 +95,7 @@ fn totals(text: &mut Lines, explained: &Explanation<'_>) {
     });
     row("L3 misses", &|r| r.counters.l3.misses());
     row("hops", &|r| r.hops);
-    row("cycles before hops are paid", &|r| {
+    row("cycles without cost of hops", &|r| {
         r.counters.cycles - paid(r)
     });
     row("cycles", &|r| r.counters.cycles);
@@ -105,7 +105,7 @@ fn totals(text: &mut Lines, explained: &Explanation<'_>) {
         Some(cycles) if cycles <= 0.0 => {
             line!(
                 text,
-                "accesses take longer than on one core: no hop is cheap enough"
+                "accesses take longer than on one core, even with free hops"
             );
         }
         Some(cycles) => line!(
@@ -253,7 +253,7 @@ fn lost_lines(text: &mut Lines, explained: &Explanation<'_>) {
     }
     let heads = (0..cores.len()).map(|core| format!("{:>12}", format!("to core {core}")));
     line!(text);
-    line!(text, "lines a request lost to stores of other cores");
+    line!(text, "lines invalidated per request by other cores");
     line!(text, "{:<10}{}", "", heads.collect::<String>());
     for (core, used) in cores.iter().enumerate() {
         let row = used.lost_lines_to.iter();
@@ -296,7 +296,7 @@ fn movers(text: &mut Lines, explained: &Explanation<'_>, top: usize) {
     if !grown.is_empty() {
         line!(
             text,
-            "and further down, those that miss more than on one core:"
+            "functions further down that miss more than on one core:"
         );
     }
     for row in grown {
@@ -310,7 +310,7 @@ fn hops(text: &mut Lines, explained: &Explanation<'_>) {
     line!(text);
     line!(
         text,
-        "what each hop is worth: the plan has {:.1} L2 misses and {:.2} hops a request",
+        "effect of each hop: the plan has {:.1} L2 misses and {:.2} hops per request",
         misses(after),
         per_request(after.hops, after)
     );
@@ -321,7 +321,7 @@ fn hops(text: &mut Lines, explained: &Explanation<'_>) {
     for (of, placed) in explained.alternatives.iter().zip(&explained.placed) {
         line!(
             text,
-            "  without {}: {} L2 misses, {:+.2} hops a request",
+            "  without {}: {} L2 misses, {:+.2} hops per request",
             shortened(explained.name(of.function)),
             beside(&of.without),
             more_hops(&of.without)
@@ -341,7 +341,7 @@ fn hops(text: &mut Lines, explained: &Explanation<'_>) {
             let other = shortened(explained.name(*other));
             line!(
                 text,
-                "    the best in its place, {other}: {}",
+                "    with its best replacement, {other}: {}",
                 beside(replay)
             );
         }

@@ -32,12 +32,12 @@ pub fn table(text: &mut Lines, explained: &Explanation<'_>) {
     let of_trace = u64::from(explained.connections());
     line!(
         text,
-        "replayed with up to {} of the trace; what more take from each other's caches is left out",
+        "replayed with up to {} of the trace; cache contention among more is not included",
         counted(of_trace, "connection", "connections")
     );
     line!(
         text,
-        "steadier requests wait less, up to `at most`; `corehop replay --timed` simulates who waits"
+        "`at most` is the bound without queueing; `corehop replay --timed` simulates the queues"
     );
 }
 

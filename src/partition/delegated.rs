@@ -37,7 +37,7 @@ pub fn lines(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
     lines.extend(looked_for(ranking, objective, search.seconds));
     let proof = lines
         .pop()
-        .map(|(_, proof)| format!("{proof} beside that split"));
+        .map(|(_, proof)| format!("{proof} in addition to that split"));
     lines.extend(proof.map(|proof| ("", proof)));
     let alone = added.alone.verdict().ratio(objective);
     lines.extend(alone.map(|ratio| {

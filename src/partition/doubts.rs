@@ -221,12 +221,12 @@ fn runner_up(search: &FinishedSearch<'_>) -> Option<String> {
         }
         _ => {
             let change = of(next.in_full, taken.in_full);
-            format!("{change} {} where searched", objective.name())
+            format!("{change} {} on searched requests", objective.name())
         }
     };
     let held_out = judged.runner_up_held_out.as_ref();
     let held_out = held_out.and_then(|held_out| held_out.ratio(objective));
-    let held_out = held_out.map(|ratio| format!("; {} on requests not searched", change(ratio)));
+    let held_out = held_out.map(|ratio| format!("; {} on held-out requests", change(ratio)));
     Some(format!(
         "{} instead of {}: {where_searched}{}",
         not_in(&next.split, &taken.split),

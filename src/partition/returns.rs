@@ -74,24 +74,21 @@ fn of_variant(search: &FinishedSearch<'_>, found: &Delegation, variant: &Variant
 fn best(search: &FinishedSearch<'_>, found: &Delegation) -> String {
     let tried = format!("best of {} combinations", found.tried);
     if !found.pays() {
-        return format!("{tried} where searched: never to go back");
+        return format!("{tried}, on searched requests: no hops back");
     }
     let objective = search.result.settings.objective;
     let said = match &found.best.delegated[..] {
-        [_] => format!("{tried} where searched: that one"),
+        [_] => format!("{tried}, on searched requests: that one"),
         _ => format!("{tried}: {}", of_variant(search, found, &found.best)),
     };
     let ratio = found.held_out.as_ref().and_then(|of| of.ratio(objective));
     let judged = ratio.map(|ratio| {
         let name = objective.name();
-        format!(
-            "; with it {} {name} on requests not searched",
-            change(ratio)
-        )
+        format!("; with it {} {name} on held-out requests", change(ratio))
     });
     let taken = match search.result.settings.delegate {
-        Delegate::Take => "; taken",
-        Delegate::Never | Delegate::Tell => "; --returns auto takes it",
+        Delegate::Take => "; used",
+        Delegate::Never | Delegate::Tell => "; --returns auto uses it",
     };
     format!("{said}{}{taken}", judged.unwrap_or_default())
 }

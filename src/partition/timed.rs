@@ -61,14 +61,14 @@ pub fn line(search: &FinishedSearch<'_>) -> Option<String> {
     match *finals(search) {
         Finals::NotAsked => None,
         Finals::TooManyConnections { most } => Some(format!(
-            "no: {asked} are more than a timed replay has, {most}; the best by formulas is taken"
+            "no: {asked} exceed the {most} of a timed replay; the best by formulas is used"
         )),
         Finals::TooFewConnections { available } => {
             let available = counted(available as u64, "connection", "connections");
             Some(format!(
-                "no: the requests that do not judge are of {available}, and {asked} were asked \
-                 for; the best by formulas is taken. Ask for fewer --connections, record more, or \
-                 let them repeat with --repeat-connections: on one stack and the same data"
+                "no: the requests that are not held out are of {available}, but {asked} were \
+                 requested; the best by formulas is used. Use fewer --connections, record more, or \
+                 repeat them with --repeat-connections: on one stack and the same data"
             ))
         }
         Finals::Replayed { available, .. } => {

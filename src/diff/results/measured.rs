@@ -140,7 +140,7 @@ impl Headline for Optimized {
         let mut side = Side::default();
         side.set("gain", if self.gain { "yes" } else { "no" });
         side.set_or_none("why not", self.why_not);
-        side.set_or_none("system calls that pay", self.system_calls);
+        side.set_or_none("system calls with a gain", self.system_calls);
         let of_best = best.as_ref().and_then(|of| of.system_calls.as_ref());
         side.set_or_none("system calls of the best", of_best);
         side.set("machine", self.machine);

@@ -100,12 +100,11 @@ fn segments(text: &mut Lines, told: &Summary) {
 
 fn losses(text: &mut Lines, told: &Summary) {
     let interference = &told.detail.interference;
-    let title = "L2 misses for want of room: rows missed again what columns had evicted";
+    let title = "L2 misses after evictions: rows missed lines that columns had evicted";
     matrix(text, title, &interference.capacity);
     let coherence = &interference.coherence;
     if (0..coherence.lost.len()).any(|segment| coherence.of(segment) > 0) {
-        let title =
-            "L2 misses after stores elsewhere: rows missed again what columns had stored to";
+        let title = "L2 misses after stores: rows missed lines that columns had stored to";
         matrix(text, title, coherence);
     }
 }
@@ -215,7 +214,7 @@ fn working_sets(text: &mut Lines, told: &Summary) {
     line!(
         text,
         "{:<40}{:>12}{:>12}",
-        format!("touched by {requests}"),
+        format!("accessed by {requests}"),
         "median",
         "largest"
     );

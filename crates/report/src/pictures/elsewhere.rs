@@ -226,7 +226,7 @@ fn verdict(even: Option<f64>, machine: &Machine) -> String {
     match even {
         None => "No request hops, so hops cost nothing.".into(),
         Some(cycles) if cycles <= 0.0 => {
-            "Accesses take longer than on one core: no hop is cheap enough.".to_owned()
+            "Accesses take longer than on one core, even with free hops.".to_owned()
         }
         Some(cycles) => format!(
             "The plan is faster than one core where a hop costs less than {} cycles. On {} a hop \
