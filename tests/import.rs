@@ -175,9 +175,9 @@ fn a_broken_input_leaves_no_trace_behind() {
     let broken = [&LACKEY[..], &["-"]].concat();
     assert_eq!(
         refused(&folder, 3, &broken, b"I  1000,4\nmilk, eggs\n"),
-        "corehop: standard input: line 2: \"milk, eggs\" is no record: `I`, `L`, `S` or `M`, then \
-         ADDRESS,SIZE; what the program prints is not in between if Valgrind has \
-         --log-file=FILE\n  \
+        "corehop: standard input: line 2: \"milk, eggs\" is not a record: `I`, `L`, `S` or `M`, \
+         then ADDRESS,SIZE; run Valgrind with --log-file=FILE to keep out what the program \
+         prints\n  \
          remedy: nothing was written; docs/reference/exchange.md describes the formats\n"
     );
     assert_eq!(names(&folder), [""; 0]);

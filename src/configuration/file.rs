@@ -225,7 +225,7 @@ fn text_of(path: &Path, was_found: bool) -> Result<String, Failure> {
     if was_found && !(is_own && metadata.is_file()) {
         let message = format!("{}: another user can write it", path.display());
         return Err(Failure::new(Exit::Refused, message).remedy(
-            "look at it and name it with --config; or set COREHOP_CONFIG to nothing to do without",
+            "check it and select it with --config, or set COREHOP_CONFIG to nothing to use no file",
         ));
     }
     let mut text = String::new();

@@ -93,8 +93,8 @@ fn take(line: &[u8], assembler: &mut Assembler, join: bool) -> Result<(), Fault>
     let Some((kind, address, size_bytes)) = record(text) else {
         let shown: String = text.chars().take(40).collect();
         return problem(format!(
-            "{shown:?} is no record: `I`, `L`, `S` or `M`, then ADDRESS,SIZE; what the program \
-             prints is not in between if Valgrind has --log-file=FILE"
+            "{shown:?} is not a record: `I`, `L`, `S` or `M`, then ADDRESS,SIZE; run Valgrind with \
+             --log-file=FILE to keep out what the program prints"
         ));
     };
     match kind {

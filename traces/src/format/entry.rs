@@ -77,7 +77,7 @@ pub fn look(file: &[u8], offset: usize, number: u32) -> Found<'_> {
         return Found::Damage("an entry has no magic number".into());
     }
     let Some(length) = length(rest) else {
-        return Found::Damage("the entry's length makes no sense".into());
+        return Found::Damage("the entry's length is invalid".into());
     };
     if length > rest.len() {
         return match next_intact(file, offset + 8) {
@@ -87,11 +87,11 @@ pub fn look(file: &[u8], offset: usize, number: u32) -> Found<'_> {
     }
     let bytes = &rest[..length];
     if !checksum_holds(bytes) {
-        return Found::Damage("the checksum does not hold".into());
+        return Found::Damage("the checksum is wrong".into());
     }
     let sequence = u32_at(bytes, SEQUENCE_AT);
     if sequence != number {
-        let problem = format!("entry {sequence} stands where entry {number} should be");
+        let problem = format!("found entry {sequence}, expected entry {number}");
         return Found::Damage(problem);
     }
     Found::Entry(bytes)

@@ -152,8 +152,8 @@ fn what_is_no_record_is_refused_with_its_line() {
         "I",
     ] {
         let problem = format!(
-            "{text:?} is no record: `I`, `L`, `S` or `M`, then ADDRESS,SIZE; what the program \
-             prints is not in between if Valgrind has --log-file=FILE"
+            "{text:?} is not a record: `I`, `L`, `S` or `M`, then ADDRESS,SIZE; run Valgrind with \
+             --log-file=FILE to keep out what the program prints"
         );
         let shown = problem.replace("\" L", "\"L");
         assert_eq!(refused(text.as_bytes()), shown);

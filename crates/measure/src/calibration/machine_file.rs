@@ -256,7 +256,7 @@ pub fn notes(calibration: &Calibration) -> Vec<String> {
 fn pair_line(pair: &Pair) -> String {
     let [first, second] = pair.cpus;
     let doubted = match pair.is_contradicted() {
-        true => ", which is not what the kernel says of them",
+        true => ", which contradicts the kernel",
         false => "",
     };
     let near = match pair.is_near {

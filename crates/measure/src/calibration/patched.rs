@@ -138,7 +138,7 @@ impl Program {
         let printed = String::from_utf8_lossy(&output.stdout);
         let numbers = printed.split_whitespace().map(str::parse);
         let numbers: Result<Vec<f64>, _> = numbers.collect();
-        numbers.map_err(|error| failed(format!("printed what is no number: {error}")))
+        numbers.map_err(|error| failed(format!("printed something other than a number: {error}")))
     }
 }
 
