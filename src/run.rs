@@ -21,15 +21,14 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Start a program with the hops of a plan or with asynchronous system calls, without changing
-/// files
+/// Start a program with the hops of a plan, or asynchronous system calls, without changing files
 ///
 /// corehop installs the hooks in memory before main(). Asynchronous system calls run on another
 /// core, or in batches by io_uring. They need no plan.
 ///
-/// Environment variables control the hops, as in a patched copy. By default, COREHOP_BACKEND=auto,
-/// the program hops only while that makes it faster. If it starts with COREHOP_CONTROL=FILE, `echo
-/// off >FILE` stops all its hops at once (docs/reference/environment.md).
+/// Environment variables control the hops, as in a patched copy. With COREHOP_BACKEND=auto, the
+/// default, the program hops only while that makes it faster. With COREHOP_CONTROL=FILE, `echo off
+/// >FILE` stops all hops of the running program (docs/reference/environment.md).
 ///
 /// If a hook cannot be installed, corehop prints the reason, exits with code 5, and does not start
 /// the program. Every library that the plan names must be loaded when the program starts. Forked

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 /// Estimate in seconds whether a server is worth recording, by what it accesses under load
 ///
-/// It starts COMMAND and runs --load on it twice, or it observes the running process --pid.
+/// It starts COMMAND and runs --load twice, or it observes the running process of --pid.
 ///
 /// The pages that the server accesses within 10 ms to 1 s give an upper bound of its working set.
 /// If they fit in one L2, hops cannot help. If hardware performance counters are available, the L2
