@@ -27,8 +27,8 @@ use std::process::Command;
 /// core, or in batches by io_uring. They need no plan.
 ///
 /// Environment variables control the hops, as in a patched copy. With COREHOP_BACKEND=auto, the
-/// default, the program hops only while that makes it faster. With COREHOP_CONTROL=FILE, `echo off
-/// >FILE` stops all hops of the running program (docs/reference/environment.md).
+/// default, the program hops only while that makes it faster. If it starts with
+/// COREHOP_CONTROL=FILE, `echo off >FILE` stops all its hops (docs/reference/environment.md).
 ///
 /// If a hook cannot be installed, corehop prints the reason, exits with code 5, and does not start
 /// the program. Every library that the plan names must be loaded when the program starts. Forked
