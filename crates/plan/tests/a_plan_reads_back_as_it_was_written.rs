@@ -321,9 +321,8 @@ fn a_function_goes_to_a_core_or_by_an_argument() {
 fn only_arguments_in_registers_are_arguments() {
     for wrong in ["argument 0", "argument 7", "argument 01", "argument", "rdi"] {
         let said = refusal(&render(&by_argument()).replace("argument 1", wrong));
-        let expected = format!(
-            "'{wrong}' is not a register argument: write \"argument 1\" to \"argument 6\""
-        );
+        let expected =
+            format!("'{wrong}' is not a register argument: write \"argument 1\" to \"argument 6\"");
         assert!(said.contains(&expected), "{said}");
     }
 }
