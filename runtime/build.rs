@@ -1,5 +1,5 @@
-//! Compiles the runtime, and the library that tells it of others, into shared objects whose bytes
-//! the crate then carries.
+//! Compiles the runtime, and the library that describes other objects to it, into shared objects.
+//! The crate embeds their bytes.
 
 mod compile;
 
@@ -12,8 +12,8 @@ fn main() {
     let folder = Path::new(&folder);
     let runtime = Path::new(&output).join("runtime.so");
     compile(folder, &SOURCES, &LINKED, &runtime);
-    // It asks for the runtime, so that the loader starts that first: a library of that name, though
-    // an empty one, says so to the linker.
+    // It depends on the runtime, so that the loader starts the runtime first. An empty library of
+    // that name is enough to record the dependency for the linker.
     let name = format!(
         "libcorehop-runtime-{}.{}.so",
         env!("CARGO_PKG_VERSION_MAJOR"),

@@ -1,18 +1,18 @@
-//! How the files of the runtime become a shared object: for this crate, and for experiments that
-//! link files of their own in the place of some.
+//! Compiles the files of the runtime into a shared object: for this crate, and for experiments that
+//! replace some files with their own.
 //!
-//! The flags are part of the contract with the trampolines: general registers only, because vector
-//! registers are not saved around a hook; initial-exec TLS, which needs no call; no lazy binding,
-//! which would run the loader inside a hook; no build id or path, so that equal sources give equal
-//! bytes.
+//! The flags are part of the contract with the trampolines. They allow general registers only,
+//! because a hook does not save vector registers. They select initial-exec TLS, which needs no
+//! call. They forbid lazy binding, which would run the loader inside a hook. They leave out build
+//! id and path, so that equal sources give equal bytes.
 
 use std::path::Path;
 
-/// Version of what a patched file and the runtime expect of each other: the note, the hook table,
-/// and how a trampoline calls.
+/// Version of the contract between a patched file and the runtime: the note, the hook table, and
+/// how a trampoline calls.
 pub const ABI: u32 = 7;
 
-/// Linked in this order: where the runtime's code ends comes last.
+/// Linked in this order: the file that marks the end of the runtime's code comes last.
 pub const SOURCES: [&str; 64] = [
     "system/system.c",
     "system/clock.c",
@@ -92,11 +92,11 @@ pub const LAYERS: [&str; 9] = [
     "start",
 ];
 
-/// What the linker is told of [`SOURCES`].
+/// Linker options for [`SOURCES`].
 pub const LINKED: [&str; 3] = ["-Wl,--no-undefined", "-pthread", "-ldl"];
 
-/// What the C standard leaves undefined ends the process by SIGILL, which needs no library; for
-/// `make test-ubsan`.
+/// Flags for `make test-ubsan`: undefined behavior ends the process by SIGILL, which needs no
+/// library.
 fn sanitizer() -> &'static [&'static str] {
     println!("cargo::rerun-if-env-changed=COREHOP_UBSAN");
     match std::env::var_os("COREHOP_UBSAN") {
@@ -109,8 +109,8 @@ fn sanitizer() -> &'static [&'static str] {
     }
 }
 
-/// A warning is an error where the runtime is worked on, and not in release builds, which other
-/// compilers make, with other warnings.
+/// Warnings are errors during development. They are not in release builds, where other compilers
+/// may report other warnings.
 fn strictness() -> &'static [&'static str] {
     let profile = std::env::var("PROFILE").expect("cargo names the profile");
     if profile == "debug" {
@@ -120,7 +120,7 @@ fn strictness() -> &'static [&'static str] {
     }
 }
 
-/// Makes a shared object of these files; `folder` is the runtime's, to which names are relative.
+/// Makes a shared object of these files. `folder` is the runtime's, to which names are relative.
 pub fn compile(folder: &Path, sources: &[&str], more: &[&str], object: &Path) {
     let compiler = cc::Build::new().cargo_metadata(false).get_compiler();
     let mut command = std::process::Command::new(compiler.path());

@@ -1,19 +1,19 @@
 /*
- * The affinity backend: a hop is one sched_setaffinity of the calling thread.
+ * The affinity backend: a hop is one sched_setaffinity call of the calling thread.
  *
- * The kernel moves the thread, and everything the program may rely on (thread id, signal mask,
- * thread-local storage, errno) stays as it was. The price is tens of microseconds a hop, so it
- * pays only for phases that are longer. The core a thread was last put on is remembered, which
- * makes a hook on the right core cost a few nanoseconds and no system call.
+ * The kernel moves the thread. Everything that the program may rely on stays as it was: thread id,
+ * signal mask, thread-local storage, errno. One hop costs tens of microseconds, so this backend
+ * helps only with longer phases. The runtime remembers the core on which it last put a thread. A
+ * hook on the right core then costs a few nanoseconds and no system call.
  *
- * A signal handler may run hooked functions in the midst of a hop and move the thread too. Whoever
- * finishes last must leave the remembered core and the real one the same: so the core is
- * remembered first, and the call repeated if a handler has changed it meanwhile.
+ * A signal handler may run hooked functions during a hop and move the thread too. The remembered
+ * core and the real one must agree, whichever finishes last. Therefore the core is remembered
+ * first, and the call is repeated if a handler has changed it in between.
  *
- * What follows from pinning: a thread or process made by a hopped thread would inherit its single
- * CPU, and would ask for its own mask in vain. So pthread_create and fork, and all that starts
- * programs or threads or asks for a mask (interposed.h), find the program's own mask; the next hook
- * pins the thread again. A thread that sets its own affinity is moved no more.
+ * Pinning has a consequence: a thread or process that a hopped thread creates would inherit its
+ * single CPU, and a query of its mask would return that CPU. So pthread_create, fork, and all other
+ * calls that start programs or threads or query a mask (interposed.h) see the program's own mask.
+ * The next hook pins the thread again. A thread that sets its own affinity is no longer moved.
  */
 #define _GNU_SOURCE
 #include "affinity.h"

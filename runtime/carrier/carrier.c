@@ -1,14 +1,16 @@
 /*
- * The carrier backend: a hop hands the thread, as it is, to a kernel thread on the other core.
+ * The carrier backend: a hop hands the thread, as it is, to a kernel thread on the other core. That
+ * kernel thread, the carrier, is a worker in the sense of M:N threading.
  *
- * No system call, no scheduler: the thread's registers are left in memory, its address goes into
- * the core's run queue, and the carrier that watches the run queue goes on with it. That costs a
- * fraction of a microsecond while the carrier spins. The price is that the program's thread is no
- * longer one kernel thread; cores.h says how that is kept up, docs/reference/carrier.md where it
- * ends.
+ * A hop needs no system call and no scheduler. The thread's registers are saved in memory, and its
+ * address goes into the core's run queue. The carrier that watches the run queue continues the
+ * thread. That costs a fraction of a microsecond while the carrier spins. The price is that the
+ * program's thread is no longer one kernel thread. cores.h explains how the runtime hides that, and
+ * docs/reference/carrier.md lists the limits.
  *
- * So this backend is used only when asked for by name, refuses machines and programs on which it
- * would be wrong, and hands the process over to affinity when it meets something it cannot do.
+ * Therefore this backend is used only if it is requested by name. It refuses machines and programs
+ * on which it would be wrong. If it meets something that it cannot do, the process falls back to
+ * affinity.
  */
 #define _GNU_SOURCE
 #include "carrier.h"
@@ -76,10 +78,10 @@ void give_up_now(const char *reason)
     }
 }
 
-/* Whether the kernel keeps something for this thread that a carrier cannot take over: a GS base, or
- * an area for restartable sequences, which says on which CPU the thread's *home* is. Asking for an
- * area is the one way to learn that there is one. Asked once a thread, so hop() is not to contain
- * it. */
+/* Whether the kernel keeps state for this thread that a carrier cannot take over: a GS base, or an
+ * area for restartable sequences, which reports on which CPU the thread's *home* is. The only way
+ * to learn whether there is an area is to request one. This happens once a thread, so it is not
+ * inlined into hop(). */
 static __attribute__((noinline)) bool has_own_state(void)
 {
     struct {
@@ -98,7 +100,7 @@ static __attribute__((noinline)) bool has_own_state(void)
     return result != 0 && result != -ENOSYS;
 }
 
-/* The slow part of a hook: true if the thread may be carried at all. */
+/* The slow part of a hook: true if the thread may run on carriers at all. */
 static bool is_ready(void)
 {
     if (self.backend != &carrier_backend)
@@ -138,8 +140,7 @@ static inline void count_hop(uint64_t *hops, int32_t core)
     self.counted = core;
 }
 
-/* The plan would move the thread, but it stays, or goes home: at its next hook it is looked at
- * again. */
+/* The plan would move the thread, but it stays or goes home. Its next hook checks it again. */
 static void decline(uint64_t *hops, int32_t core)
 {
     self.core = -1;
@@ -167,9 +168,9 @@ static void hop(uint64_t *hops, int32_t core)
         }
         uint64_t began = hop_begins();
         fiber->counters = hops;
-        /* Cheaper than to ask whether anybody wants to know. */
+        /* This is cheaper than checking whether anybody needs it. */
         fiber->came_by = came_by(hops);
-        /* Called home on the way, for a signal perhaps, it tries once more. */
+        /* If it is called home on the way, e.g. for a signal, it tries once more. */
         for (int tries = 0; UNLIKELY(!move_to(fiber, to)); tries++)
             if (tries == 1 || self.stopped)
                 return;

@@ -7,15 +7,15 @@
 #include "backend.h"
 
 extern const struct backend carrier_backend;
-/* Why it is not usable, or NULL. */
+/* The reason why the backend is not usable, or NULL. */
 const char *carrier_refusal(void);
-/* Likewise, but NULL too where nobody asked for it. */
+/* Likewise, but also NULL if nobody requested it. */
 const char *carrier_found_against(void);
-/* Some program's call cannot work on carriers: this process goes on with affinity. */
+/* The program made a call that cannot work on carriers: this process continues with affinity. */
 void give_up(const char *reason);
-/* Likewise, and nobody is on a carrier when it returns. */
+/* Likewise, and no thread is on a carrier when it returns. */
 void give_up_now(const char *reason);
-/* Whether threads may be carried in this process, now or once control.c says so. */
+/* Whether threads may run on carriers in this process, now or once control.c allows it. */
 bool carriers_are_possible(void);
 
 #endif

@@ -1,13 +1,15 @@
 /*
- * CPUs that the kernel takes from the plan while the server runs: offline, or out of its cpuset.
+ * CPUs that the kernel takes from the plan while the server runs: offline, or removed from its
+ * cpuset.
  *
- * The kernel then moves the carrier that was pinned there to wherever it may run, mostly beside
- * another of its team, where the two only keep each other waiting. It tells that by the thread's
- * mask alone. So while threads hop the watchdog reads the mask of each core's holder. One without
- * its CPU has lost it, and the team stops hopping as it does where other programs use its CPUs
- * (load.c). One with its CPU among others has it back: the kernel widens the masks of those that it
- * moves. It is pinned again. Rejected: to pin it whatever its mask says, since who has moved a
- * server with taskset means it; and to choose another CPU, which other cores or teams have already.
+ * The kernel then moves the carrier that was pinned there to any allowed CPU. Mostly another
+ * carrier of the same team already runs there, and the two only delay each other. The thread's mask
+ * is the only sign of that. So while threads hop, the watchdog reads the mask of each core's
+ * holder. If the mask lacks the holder's CPU, the CPU is lost, and the team stops hopping, as it
+ * does when other programs use its CPUs (load.c). If the mask has this CPU among others, the CPU is
+ * back, because the kernel widens the masks of threads that it moves. The holder is then pinned
+ * again. Rejected: to pin it whatever its mask is, since whoever moves a server with taskset does
+ * so on purpose; and to choose another CPU, since other cores or teams already use the others.
  */
 #define _GNU_SOURCE
 #include "load.h"
@@ -15,7 +17,7 @@
 
 #include <asm/unistd.h>
 
-/* Of each core of each team, what has been said. */
+/* For each core of each team, what has been reported. */
 static bool *is_lost;
 
 bool prepare_lost(void)

@@ -1,11 +1,11 @@
 /*
- * Which threads may be fibers, and the list of all that ever were.
+ * Which threads may be fibers, and the list of all fibers that ever existed.
  *
- * A thread becomes a fiber at its first hop. What it needs away from home (a stack for home to
- * sleep on, room for vector registers) is mapped then and used again by later threads, since
- * nothing here may come from malloc: a hook may be in malloc. A thread for which the kernel keeps
- * something that no carrier can take over does not become one. Fibers are never freed, so
- * whoever walks the list needs no lock.
+ * A thread becomes a fiber at its first hop. It then gets what it needs away from home: a stack on
+ * which its home sleeps, and room for vector registers. This memory is mapped, since a hook may run
+ * inside malloc and so nothing here may come from malloc. Later threads reuse it. A thread does not
+ * become a fiber if the kernel keeps state for it that no carrier can take over. Fibers are never
+ * freed, so whoever walks the list needs no lock.
  */
 #define _GNU_SOURCE
 #include "fibers.h"
@@ -21,7 +21,7 @@
 static struct fiber *fibers, *unused;
 static int lock; /* the thread that changes these lists, or 0 */
 
-/* False if this is a handler that interrupted the same thread while it had the lock. */
+/* False in a handler that interrupted the same thread while it held the lock. */
 static bool acquire(int thread)
 {
     int none = 0;
@@ -46,17 +46,18 @@ struct scheduling own_scheduling(void)
     return own;
 }
 
-/* Whether the kernel schedules this thread, or places its memory, otherwise than the carriers. */
+/* Whether the kernel schedules this thread, or places its memory, differently from the carriers. */
 static bool is_scheduled_apart(void)
 {
     if (!__atomic_load_n(&pool.open, __ATOMIC_ACQUIRE))
-        return false; /* there are none yet, and they will inherit it */
+        return false; /* no carriers exist yet, and they will inherit it */
     struct scheduling own = own_scheduling();
     return own.policy != pool.scheduling.policy || own.nice != pool.scheduling.nice ||
            own.io != pool.scheduling.io || own.memory != pool.scheduling.memory;
 }
 
-/* The calling thread as a fiber; NULL without memory, or if this interrupts the same. */
+/* The calling thread as a fiber. NULL without memory, or if this call interrupts the same function.
+ */
 struct fiber *enlist(void (*run_home)(void *))
 {
     int thread = (int)system_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
@@ -92,7 +93,7 @@ struct fiber *enlist(void (*run_home)(void *))
 void discharge(struct fiber *fiber)
 {
     if (!acquire(fiber->home))
-        return; /* in a handler that interrupted the same: one place is lost */
+        return; /* in a handler that interrupted the same function: one entry is lost */
     fiber->home = 0;
     fiber->next = unused;
     unused = fiber;

@@ -1,19 +1,19 @@
 /*
- * Leaving home and coming back: what becomes of a thread's own kernel thread meanwhile.
+ * Leaving home and coming back: what a thread's own kernel thread does while the thread is away.
  *
- * The kernel sends signals to the home, so home does not simply sleep: with everything blocked it
- * waits, by rt_sigtimedwait, for the signals that the program lets through in this thread. When
- * one comes it has the fiber brought back, even out of a system call that blocks, and gives
- * itself the signal anew: the handler then runs where it would have run. POKE does the bringing. A
- * carrier that it interrupts in the midst of a fiber's own code leaves the interrupted state as
- * the signal's frame on the fiber's stack; the frame is returned from at home, with home's
- * mask. A carrier in the runtime's code ignores it, and home asks again every REPEAT_NS.
+ * The kernel sends signals to the home, so the home does not simply sleep. It blocks every signal
+ * and waits, with rt_sigtimedwait, for those that the program lets through in this thread. When one
+ * arrives, the home has the fiber brought back, even out of a blocking system call. Then it sends
+ * the signal to itself again, and the handler runs where it would have run. The signal POKE brings
+ * the fiber back. If POKE interrupts a carrier in a fiber's own code, the interrupted state stays
+ * as the signal's frame on the fiber's stack. The home returns from that frame, with its own mask.
+ * A carrier in the runtime's code ignores POKE, and the home repeats it every REPEAT_NS.
  *
- * libc's broadcast of credentials (signal 33) is left unblocked: its handler only counts.
+ * libc's broadcast of credentials (signal 33) stays unblocked: its handler only counts.
  *
- * Faults, broken pipes and files that get too large reach a fiber on its carrier, where these
- * signals are not blocked. A thread that blocks one of them, to get EPIPE without a signal for
- * instance, therefore stays home for good.
+ * Faults, broken pipes, and files that get too large reach a fiber on its carrier, where these
+ * signals are not blocked. Therefore a thread that blocks one of them stays home for good, for
+ * instance one that wants EPIPE without a signal.
  */
 #define _GNU_SOURCE
 #include "home.h"
@@ -28,7 +28,7 @@
 
 #define REPEAT_NS 1000000
 #define SS_AUTODISARM (1u << 31)
-/* libc's own: cancellation and credentials. */
+/* libc's own signals: cancellation and credentials. */
 #define CANCEL 32
 #define CREDENTIALS 33
 
@@ -42,7 +42,7 @@ static void poke_carrier(struct fiber *fiber)
         system_call(__NR_tgkill, pool.process, carrier->thread, POKE, 0, 0, 0);
 }
 
-/* What the kernel keeps of a signal's action, in its own layout. */
+/* The kernel's own layout of a signal's action. */
 struct action {
     uintptr_t handler, flags, restorer;
     uint64_t mask;
@@ -65,15 +65,15 @@ static bool is_ignored(int number)
            (action.handler == (uintptr_t)SIG_DFL && harmless);
 }
 
-/* Whether it is the runtime that calls a thread home. */
+/* Whether this is the runtime's own POKE, which calls a thread home. */
 static bool is_own_poke(const siginfo_t *info)
 {
     return info->si_code == SI_TKILL &&
            info->si_pid == (int)system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
 }
 
-/* Whether the thread blocks what carriers must let through. What a call raises, and is ignored,
- * does nothing in either case. */
+/* Whether the thread blocks a signal that carriers must let through. A signal that a call raises
+ * and the program ignores does nothing in either case. */
 static bool blocks_its_own(uint64_t mask)
 {
     static const int of_calls[] = {SIGPIPE, SIGXFSZ};
@@ -85,7 +85,7 @@ static bool blocks_its_own(uint64_t mask)
     return blocked != 0;
 }
 
-/* At home, until the fiber is back. */
+/* Waits at home until the fiber is back. */
 static void await(struct fiber *fiber)
 {
     const uint64_t never =
@@ -104,8 +104,8 @@ static void await(struct fiber *fiber)
         if (number <= 0 || is_poke || fiber->held != 0 || is_ignored((int)number))
             continue;
         fiber->held = (int)number;
-        /* Others stay with the kernel until the mask is restored. What POKE has to say is not what
-         * came with the signal that is held. */
+        /* Others stay in the kernel until the mask is restored. POKE carries no information about
+         * the signal that is held. */
         wanted = SIGNAL_BIT(POKE);
         info = &poke;
         __atomic_store_n(&fiber->wanted_home, 1, __ATOMIC_SEQ_CST);
@@ -120,7 +120,7 @@ static void set_away(struct fiber *fiber, bool away)
     __atomic_add_fetch(&pool.away, away ? 1 : -1, __ATOMIC_SEQ_CST);
 }
 
-/* What runs at home while the fiber does not. */
+/* What the home runs while the fiber is away. */
 void run_home(void *argument)
 {
     struct fiber *fiber = argument;
@@ -132,15 +132,15 @@ void run_home(void *argument)
     }
 }
 
-/* Back at home, everything still blocked: a held signal becomes pending, to be delivered as soon
- * as the mask allows. Gives the signal, or 0. */
+/* Runs back at home, with everything still blocked. A held signal becomes pending and is delivered
+ * as soon as the mask allows. Returns the signal, or 0. */
 static int return_signal(struct fiber *fiber)
 {
     const uint64_t poke = SIGNAL_BIT(POKE);
     const long at_once[2] = {0, 0};
     int held = fiber->held;
     fiber->held = 0;
-    /* One that came too late would end a system call for nothing. */
+    /* A POKE that came too late would end a system call for nothing. */
     system_call(__NR_rt_sigtimedwait, (long)&poke, 0, (long)at_once, sizeof poke, 0, 0);
     while (held != 0 && system_call(__NR_rt_tgsigqueueinfo, pool.process, fiber->home, held,
                                     (long)&fiber->held_info, 0, 0) == -EAGAIN)
@@ -158,8 +158,8 @@ int come_home(struct fiber *fiber)
 
 bool depart(struct fiber *fiber)
 {
-    /* Whoever closes the pool waits until none is away: who tries all the time is not to be seen.
-     */
+    /* Whoever closes the pool waits until no thread is away, so a thread that retries must not
+     * count as away. */
     if (UNLIKELY(__atomic_load_n(&pool.closing, __ATOMIC_SEQ_CST)))
         return false;
     set_signals(~SIGNAL_BIT(CREDENTIALS), &fiber->mask);
@@ -192,7 +192,7 @@ void go_home(struct fiber *fiber)
     come_home(fiber);
 }
 
-/* Back at home within a signal's frame, which is to be returned from here. Gives what
+/* Runs back at home within a signal's frame, from which it must return. Returns what
  * return_signal() does. */
 static int arrive_with(struct fiber *fiber, ucontext_t *frame)
 {
@@ -209,7 +209,7 @@ void take_handler_home(struct fiber *fiber, int number, ucontext_t *frame)
     const stack_t disabled = {.ss_flags = SS_DISABLE};
     struct action action = action_of(number);
     uint64_t blocked = action.mask | ((action.flags & nested) != 0 ? 0 : SIGNAL_BIT(number));
-    /* To the kernel the carrier leaves the handler here. */
+    /* For the kernel, the carrier leaves the handler here. */
     set_signals(BLOCKED_BY_CARRIERS, NULL);
     fiber->going = HOME;
     leave(fiber, &fiber->carrier->stack);
@@ -225,8 +225,8 @@ bool restarts(int number)
     return (action.flags & SA_RESTART) != 0 || action.handler <= (uintptr_t)SIG_IGN;
 }
 
-/* What POKE does. On a carrier, in a fiber's own code, with FS its own: the fiber goes home
- * from within, and the frame in `context` is returned from there. */
+/* POKE's handler. On a carrier, in a fiber's own code with the fiber's FS, the fiber goes home from
+ * within the handler, and home returns from the frame in `context`. */
 static void poked(int number, siginfo_t *info, void *context)
 {
     ucontext_t *frame = context;
@@ -242,11 +242,11 @@ static void poked(int number, siginfo_t *info, void *context)
         return;
     struct fiber *fiber = carrier == NULL ? NULL : carrier->user;
     if (fiber == NULL || !__atomic_load_n(&fiber->wanted_home, __ATOMIC_SEQ_CST)) {
-        begin_ended_call_again(frame); /* it was for a fiber that is elsewhere by now */
+        begin_ended_call_again(frame); /* it was meant for a fiber that has moved on */
         return;
     }
     fiber->going = HOME;
-    /* To the kernel the carrier leaves the handler here. */
+    /* For the kernel, the carrier leaves the handler here. */
     set_signals(*(uint64_t *)&frame->uc_sigmask, NULL);
     switch_stack(&fiber->stack, carrier->stack);
     int held = arrive_with(fiber, frame);

@@ -1,15 +1,14 @@
 /*
  * What becomes of a system call that POKE has ended on a carrier.
  *
- * POKE's handler has SA_RESTART, so the kernel has most calls begin again, at home by then. If a
- * handler of the program's runs there that is without SA_RESTART, the call must end with EINTR
- * instead.
+ * POKE's handler has SA_RESTART, so the kernel restarts most calls, which are at home by then. If a
+ * handler of the program without SA_RESTART runs there, the call must end with EINTR instead.
  *
- * The other way round, any handler ends calls that wait for events or for some time. If none of
- * the program's runs, such a call begins again, too: nothing has come that the program knows of.
- * The kernel tells what a call returns and not which call it was. The instructions before it do,
- * where they are libc's: mov $NUMBER, %eax. Where they do not, the call ends with EINTR.
- * A limit of time that the kernel does not count down in memory then counts from the beginning.
+ * Conversely, any handler ends calls that wait for events or for some time. If no handler of the
+ * program runs, such a call restarts too, since nothing has arrived that the program can see. The
+ * kernel reports what a call returns, but not which call it was. The preceding instruction shows
+ * it, if it is libc's: mov $NUMBER, %eax. Otherwise the call ends with EINTR. If the kernel does
+ * not count a timeout down in memory, the timeout then starts from the beginning.
  */
 #define _GNU_SOURCE
 #include "interrupted.h"
@@ -19,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many bytes before a system call are searched for its number. */
+/* The number of bytes before a system call that are searched for its number. */
 #define REACH 48
 #define CALL_SIZE 2
 #define LAST_NUMBER 511
@@ -58,7 +57,7 @@ static bool ends_interrupted(long number)
     return is_among(number, calls, sizeof calls / sizeof *calls);
 }
 
-/* Calls that any handler ends, and that wait as well when they begin again. */
+/* Calls that any handler ends, and that wait correctly when they restart. */
 static bool waits_again(long number)
 {
     static const short calls[] = {
@@ -70,7 +69,7 @@ static bool waits_again(long number)
     return is_among(number, calls, sizeof calls / sizeof *calls);
 }
 
-/* The number that mov $NUMBER, %eax loads last before this call; -1 if it cannot be told. */
+/* The number that mov $NUMBER, %eax loads last before this call; -1 if it is unknown. */
 static long number_before(const uint8_t *call)
 {
     const uint8_t load = 0xb8, prefixes = 0x40, prefixes_mask = 0xf0;

@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <ucontext.h>
 
-/* The thread stays where it is: a call that has ended for nothing begins again. */
+/* The thread stays where it is: a call that ended for nothing restarts. */
 void begin_ended_call_again(ucontext_t *frame);
-/* The thread is home, with this frame of a signal. Whether a handler of the program's will run now,
- * and has calls begin again. */
+/* The thread is home, with this frame of a signal. The parameters: whether a handler of the program
+ * will run now, and whether that handler has calls restart. */
 void end_call(ucontext_t *frame, bool has_handler, bool restarts);
 
 #endif

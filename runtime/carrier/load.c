@@ -1,33 +1,34 @@
 /*
- * Hops that respect load: none to a core where others queue, and none while other programs use the
+ * Hops that respect load: no hop to a core with a long queue, and none while other programs use the
  * CPUs of a team.
  *
- * A plan says where a thread would find its phase warm, and it knows of one thread. Where several
- * are under way, a hop may end behind others. As long as all of them compute, that costs little:
- * the core that is left has others waiting too, and a warm cache is worth a wait. Behind one that
- * blocks in the kernel it costs much: until a spare carrier comes, the core stands idle. So a
- * thread hops unless the target's queue, the thread that runs there included, is longer than the
- * line behind itself by COREHOP_QUEUE; by LONG_QUEUE if that is not set, and by SHORT_QUEUE for a
- * while once the watchdog has found that others waited for one that blocked. Then it goes on where
- * it is. A thread that is at home compares with the shortest queue of its team: CPUs are shared
- * with it too. A queue's length needs no counter of its own: who pushes a thread notes in it how
+ * A plan knows where a single thread would find its phase in the cache. If several threads are
+ * under way, a hop may end in a queue. As long as all of them compute, that costs little: others
+ * wait for the core that the thread leaves, too, and a warm cache is worth a wait. It costs much if
+ * the thread ahead blocks in the kernel: until a spare carrier comes, the core is idle. So a thread
+ * hops unless the target's queue, including the running thread, is longer than its own core's queue
+ * by COREHOP_QUEUE. The default is LONG_QUEUE. It is SHORT_QUEUE for a while after the watchdog has
+ * seen threads wait for one that blocked. A thread that does not hop continues where it is. A
+ * thread that is at home compares with the shortest queue of its team, since it shares the team's
+ * CPUs. The length of a queue needs no separate counter: whoever pushes a thread notes in it how
  * many are behind.
  *
- * Other programs count too. A carrier that shares its CPU is let in late, often by milliseconds,
- * and the thread with it; the kernel counts that as the carrier's run delay (schedstat). The
- * watchdog reads it some fifty times a second while threads hop. A team one of whose CPUs was not
- * to be had for COREHOP_RUN_DELAY percent (33) of the time stops: its threads go home, where the
- * kernel's scheduler places them as it would have without us. It tries again after
- * SHORTEST_PAUSE_US, and each time that this was too early after twice as long; long queues are
- * tried again likewise. It was too early unless threads have then hopped for as long as they
- * rested: time in which a server has nothing to do shows nothing, and load that comes in bursts
- * would otherwise begin each of them with hops that do not pay. Rejected: jumps of the clock while
- * a carrier waits awake, which are seen on one core only when the other is the one that is taken.
+ * Other programs count too. A carrier that shares its CPU runs late, often by milliseconds, and so
+ * does its thread. The kernel counts that as the carrier's run delay (schedstat). The watchdog
+ * reads it about fifty times a second while threads hop. A team stops if one of its CPUs was
+ * unavailable for COREHOP_RUN_DELAY percent (33) of the time. Its threads go home, where the
+ * kernel's scheduler places them as it would without corehop. The team tries again after
+ * SHORTEST_PAUSE_US, and each time that this was too early, after twice as long. Long queues are
+ * tried again in the same way. It was too early unless threads have since hopped for as long as
+ * they rested. Wall-clock time would prove nothing, since an idle server does not hop, and with
+ * bursts of load each burst would begin with hops that do not help. Rejected: to detect jumps of
+ * the clock while a carrier spins. One core sees such a jump only if the other core is the one that
+ * is taken.
  *
- * A team stops, too, where it declines more hops than it makes while more threads are under way
- * than there are cores. Threads that stay where they are keep to that core's CPU, whoever else
- * waits there and whatever other CPU is idle; at home the kernel moves them. As many threads as
- * cores have one each.
+ * A team also stops if it declines more hops than it makes while more threads are under way than it
+ * has cores. Threads that stay where they are keep to that core's CPU, even if others wait there
+ * and another CPU is idle; at home, the kernel moves them. With at most as many threads as cores,
+ * each has a core to itself.
  */
 #define _GNU_SOURCE
 #include "load.h"
@@ -43,9 +44,9 @@
 #define WATCH_US 20000
 #define SHORTEST_PAUSE_US 100000
 #define LONGEST_PAUSE_US 6400000
-/* Looks without a hop before the watchdog looks no more until a sleeping carrier is woken. */
+/* After this many looks without a hop, the watchdog pauses until a sleeping carrier is woken. */
 #define LOOKS 12
-/* That say nothing yet. */
+/* Fewer hops than this prove nothing yet. */
 #define FEW_HOPS 8
 
 /* What the watchdog saw of a core's holder when it last looked. */
@@ -54,7 +55,7 @@ struct sight {
     uint64_t delay_ns;
 };
 
-/* A time for which a team does without something. */
+/* A period in which a team does without something. */
 struct rest {
     uint64_t until;  /* on the clock; 0 before the first */
     uint64_t length; /* of the last one */
@@ -62,19 +63,19 @@ struct rest {
     uint64_t count;
 };
 
-/* Of a team's hops, up to the last look. */
+/* A team's hops, up to the last look. */
 struct hops {
     uint64_t made;
     uint64_t declined;
 };
 
 static struct sight *sights;
-/* Of each team: from hops, and from long queues. */
+/* For each team: rests from hops, and from long queues. */
 static struct rest *pauses, *cuts;
 static struct hops *hops_seen;
-/* Of each team, by whoever declines. */
+/* For each team; written by whoever declines. */
 static uint64_t *declined;
-/* Counts looks. */
+/* The number of the current look. */
 static uint32_t look = 1;
 static uint64_t longest_queue, most_delay_percent;
 static bool is_queue_fixed;
@@ -102,8 +103,8 @@ static bool lasts(const struct rest *rest)
     return UNLIKELY(until != 0) && clock_now() < until;
 }
 
-/* Begins a rest: a short one, or one of twice the length of the last if threads have hopped for
- * less than that since. */
+/* Begins a rest. It is short, or twice as long as the last one if threads have hopped for less than
+ * that since. */
 static void begin_rest(struct rest *rest)
 {
     uint64_t longest = cycles_of(LONGEST_PAUSE_US), length = cycles_of(SHORTEST_PAUSE_US);
@@ -115,7 +116,7 @@ static void begin_rest(struct rest *rest)
     __atomic_store_n(&rest->until, clock_now() + length, __ATOMIC_RELAXED);
 }
 
-/* By the watchdog, of a time in which threads hopped. */
+/* Called by the watchdog for a period in which threads hopped. */
 static void note_hopping(struct rest *rest, uint64_t cycles)
 {
     if (!lasts(rest))
@@ -163,7 +164,8 @@ void keep_queues_short(uint32_t team)
 bool is_declined(struct fiber *fiber, const struct core *to)
 {
     bool is_away = fiber->carrier != NULL;
-    /* Alone under way, as in a server of one thread, it need not look at the other core's lines. */
+    /* If it alone is under way, as in a server of one thread, it need not look at the other core's
+     * lines. */
     if (LIKELY(__atomic_load_n(&pool.away, __ATOMIC_RELAXED) <= is_away) || longest_queue == 0)
         return false;
     uint32_t team = self.team;
@@ -188,7 +190,7 @@ uint64_t cuts_of(uint32_t team)
 }
 
 /* The second number of the thread's schedstat: nanoseconds for which it waited for its CPU. False
- * where the kernel or a sandbox does not tell. */
+ * if the kernel or a sandbox does not provide it. */
 static bool read_delay(int thread, uint64_t *delay_ns)
 {
     char path[64], text[96];
@@ -209,7 +211,8 @@ static bool read_delay(int thread, uint64_t *delay_ns)
     return true;
 }
 
-/* For how much of the time since the last look the core's holder was kept from its CPU. */
+/* The percentage of the time since the last look for which the core's holder was kept from its CPU.
+ */
 static uint64_t delay_percent(uint32_t number, uint64_t elapsed_ns)
 {
     uintptr_t holder = __atomic_load_n(&pool.cores[number].holder, __ATOMIC_ACQUIRE);
@@ -239,7 +242,7 @@ static struct hops hops_of(uint32_t team)
     return hops;
 }
 
-/* Whether fewer of the team's hops were made than declined since the last look. */
+/* Whether the team made fewer hops than it declined since the last look. */
 static bool mostly_declines(uint32_t team)
 {
     struct hops last = hops_seen[team], now = hops_of(team);
@@ -300,7 +303,7 @@ void load_forked(void)
         return;
     for (uint32_t team = 0; team < program.teams; team++) {
         pauses[team] = cuts[team] = (struct rest){0};
-        /* Cores count anew. */
+        /* Counting starts over for each core. */
         hops_seen[team] = (struct hops){.declined = declined[team]};
     }
 }

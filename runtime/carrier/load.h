@@ -8,24 +8,24 @@
 
 /* load.c */
 bool prepare_load(void);
-/* Whether a hop would do more harm than good now: the thread stays, or goes home. */
+/* Whether a hop would do more harm than good now. The thread then stays or goes home. */
 bool is_declined(struct fiber *fiber, const struct core *to);
 bool is_paused(uint32_t team);
-/* Others waited for a thread that blocks on one of the team's cores. */
+/* Threads waited for one that blocks on one of the team's cores. */
 void keep_queues_short(uint32_t team);
-/* Called by the watchdog; gives the microseconds until it is to be called again, or 0 when nobody
- * has hopped for a while. */
+/* Called by the watchdog. Returns the microseconds until the next call, or 0 if no thread has
+ * hopped for a while. */
 uint64_t look_for_others(void);
 void load_forked(void);
-/* How often a team has stopped hopping because others used its CPUs, and how often it began to keep
- * its queues short because threads block. */
+/* How often a team has stopped hopping because other programs used its CPUs, and how often it began
+ * to keep its queues short because threads block. */
 uint64_t pauses_of(uint32_t team);
 uint64_t cuts_of(uint32_t team);
 
 /* cpu_offline.c */
 bool prepare_lost(void);
-/* Whether the kernel keeps this carrier from the CPU of its core; says so when that changes, and
- * pins the carrier again once it may be there. */
+/* Whether the kernel keeps this carrier from the CPU of its core. Reports each change, and pins the
+ * carrier again once that CPU is allowed. */
 bool has_lost_cpu(uint32_t number, int thread);
 
 #endif

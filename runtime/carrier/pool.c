@@ -1,12 +1,12 @@
 /*
- * The carrier pool: kernel threads that run fibers, one at a time on each core, and spares.
+ * The carrier pool: kernel threads that run fibers, at most one at a time on each core, and spares.
  *
- * They are made without libc (bare.c), and touch no thread-local storage, since between fibers the
- * FS base is whoever's came last.
+ * Carriers are created without libc (bare.c). They do not access thread-local storage, since
+ * between fibers the FS base is that of the last fiber.
  *
- * Each starts as a spare and waits to be made holder of its core (cores.h). A fiber that
- * blocks keeps its carrier; that is why there are as many carriers as blocked fibers, and one.
- * They are never freed: one that has ended is started again.
+ * Each starts as a spare and waits to become the holder of its core (cores.h). A fiber that blocks
+ * keeps its carrier, so there is one carrier more than there are blocked fibers. Carriers are never
+ * freed: one that has ended is started again.
  */
 #define _GNU_SOURCE
 #include "pool.h"
@@ -22,10 +22,11 @@
 #include <sys/prctl.h>
 
 #define STACK_SIZE 32768
-/* For the frame of a signal, which is as large as all registers, and what moves it (handlers.c). */
+/* Room for a signal frame, which is as large as all registers, and for what moves it (handlers.c).
+ */
 #define SIGNAL_STACK_SIZE 65536
 
-/* After which a watchdog that the kernel had no thread for is asked for again. */
+/* If the kernel had no thread for the watchdog, the runtime tries again after this time. */
 #define RETRY_US 1000000
 
 static struct carrier *carriers;
@@ -66,7 +67,7 @@ bool is_on_signal_stack(const struct carrier *carrier, uintptr_t at)
     return at - (uintptr_t)carrier->signal_stack < SIGNAL_STACK_SIZE;
 }
 
-/* The fiber has stopped running here; false when another carrier holds the core by then. */
+/* The fiber has stopped running here. False if another carrier holds the core by then. */
 static bool stop(struct carrier *self)
 {
     uintptr_t mine = (uintptr_t)self | RUNNING;
@@ -74,7 +75,8 @@ static bool stop(struct carrier *self)
                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* The fiber has a request for the ring of the core that it ran on, which only its holder uses. */
+/* The fiber has a request for the ring of the core on which it ran. Only the core's holder uses the
+ * ring. */
 static bool post(struct carrier *self, struct fiber *fiber)
 {
     bool is_holder = stop(self);
@@ -85,24 +87,25 @@ static bool post(struct carrier *self, struct fiber *fiber)
     return is_holder;
 }
 
-/* Runs one fiber until it leaves; false when another carrier holds the core by then. */
+/* Runs one fiber until it leaves. False if another carrier holds the core by then. */
 static bool run(struct carrier *self, struct fiber *fiber)
 {
     struct core *core = self->core;
     self->user = fiber;
     __atomic_store_n(&fiber->carrier, self, __ATOMIC_RELAXED);
     __atomic_store_n(&core->runs, core->runs + 1, __ATOMIC_RELAXED);
-    /* Whoever comes from now on finds the run queue busy, and wakes the watchdog. */
+    /* A fiber that arrives from now on finds the run queue busy, and wakes the watchdog. */
     __atomic_store_n(&core->holder, (uintptr_t)self | RUNNING, __ATOMIC_RELEASE);
     if (UNLIKELY(core->ready != NULL || (core->ring != NULL && needs_holder(core, true)))) {
-        /* A watchdog about to sleep sees that somebody waits, or it is seen to sleep. */
+        /* Either a watchdog about to sleep sees the waiting fiber, or this thread sees it asleep.
+         */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         wake_watchdog();
     }
     __asm__ volatile("wrfsbase %0" : : "r"(fiber->thread_base) : "memory");
     switch_stack(&self->stack, fiber->stack);
     self->user = NULL;
-    /* From here on it may run elsewhere at any moment. */
+    /* From here on the fiber may run elsewhere at any moment. */
     if (UNLIKELY(fiber->going == TO_RING))
         return post(self, fiber);
     if (UNLIKELY(fiber->going == HOME))
@@ -171,7 +174,8 @@ static void work(void *argument)
     __builtin_unreachable();
 }
 
-/* A carrier for `core`, waiting to be woken; under the lock. NULL when the kernel has no more. */
+/* A carrier for `core`, waiting to be woken. The caller holds the lock. NULL if the kernel has no
+ * more threads. */
 static struct carrier *start_carrier(struct core *core)
 {
     struct carrier *carrier = carrier_of_thread(0);
@@ -200,7 +204,7 @@ static void wake(struct carrier *carrier)
 bool relieve_core(struct core *core, uintptr_t holder)
 {
     acquire();
-    /* Whoever ends the carriers has the list of them by then. */
+    /* Whoever ends the carriers already has their list by then. */
     if (__atomic_load_n(&pool.retire, __ATOMIC_ACQUIRE)) {
         release();
         return true;
@@ -236,9 +240,9 @@ bool prepare_pool(const uint32_t *processors)
     return true;
 }
 
-/* Gives each core of a team a carrier; false when the kernel has no more. A thread on one core hops
- * to any other of its team, so all of them open together; who was started stays for the next try.
- */
+/* Gives each core of a team a carrier; false if the kernel has no more threads. A thread on one
+ * core hops to any other of its team, so all cores open together. Carriers that did start are kept
+ * for the next attempt. */
 static bool open_team(uint32_t team)
 {
     for (uint32_t i = 0; i < program.cores; i++) {
@@ -256,7 +260,7 @@ static bool open_team(uint32_t team)
     return true;
 }
 
-/* At a team's first departure. False when carriers cannot be started or may not be now. */
+/* Called at a team's first departure. False if carriers cannot be started or may not be now. */
 bool open_pool(uint32_t team)
 {
     acquire();
@@ -266,7 +270,8 @@ bool open_pool(uint32_t team)
         if (!__atomic_load_n(&pool.open, __ATOMIC_ACQUIRE))
             pool.scheduling = own_scheduling();
         __atomic_store_n(&pool.retire, 0, __ATOMIC_RELEASE);
-        /* Before the first carrier, since what some have started is to end with the pool. */
+        /* This comes before the first carrier: carriers that an incomplete attempt started must end
+         * with the pool. */
         __atomic_store_n(&pool.open, 1, __ATOMIC_RELEASE);
         open = start_watchdog() && open_team(team);
     }
@@ -274,7 +279,7 @@ bool open_pool(uint32_t team)
     return open;
 }
 
-/* By a hook: with signals blocked, since a handler may run hooks. */
+/* Called by a hook, with signals blocked, since a handler may run hooks. */
 void call_watchdog(void)
 {
     uint64_t before;
@@ -303,7 +308,7 @@ static void forget_pool(void)
     pool.away = 0;
 }
 
-/* All of them, with the watchdog if it is another thread that calls. */
+/* Ends all carriers, and the watchdog if another thread calls. */
 static void end_carriers(void)
 {
     acquire();
@@ -318,7 +323,7 @@ static void end_carriers(void)
         await_end(&carrier->thread);
 }
 
-/* Brings every fiber home and ends every carrier, and the watchdog, until reopen_pool(). */
+/* Brings every fiber home and ends every carrier and the watchdog, until reopen_pool(). */
 void close_pool(void)
 {
     while (__atomic_exchange_n(&pool.closing, 1, __ATOMIC_SEQ_CST) != 0)
@@ -335,15 +340,15 @@ void close_pool(void)
 
 void reopen_pool(void)
 {
-    /* First what the next one to close it would undo. */
+    /* This comes first, since the next thread that closes the pool would set it again. */
     __atomic_store_n(&pool.retire, 0, __ATOMIC_SEQ_CST);
     if (control_is_on() || (auto_is_on() && watchdog_is_due == 0))
         start_watchdog();
     __atomic_store_n(&pool.closing, 0, __ATOMIC_SEQ_CST);
 }
 
-/* By the watchdog: ends the carriers unless one has a fiber, which then comes home at its next
- * hook. */
+/* Called by the watchdog. Ends the carriers unless one has a fiber; that fiber then comes home at
+ * its next hook. */
 static bool dismiss_pool(void)
 {
     if (!__atomic_load_n(&pool.open, __ATOMIC_ACQUIRE))

@@ -1,10 +1,10 @@
 /*
  * Cores whose fiber makes no progress while others wait behind it.
  *
- * A fiber that blocks in the kernel, or computes on and on, holds up its core. Whether it does
- * cannot be asked of it: the watchdog compares what it saw of each core with what it saw before,
- * and a core where nothing has changed gets another carrier (pool.c). Where the kernel has none,
- * those that wait go home.
+ * A fiber that blocks in the kernel, or computes without end, holds up its core. The fiber itself
+ * cannot report that. So the watchdog compares what it sees of each core with what it saw before. A
+ * core at which nothing has changed gets another carrier (pool.c). If the kernel has no more
+ * threads, the waiting fibers go home.
  */
 #define _GNU_SOURCE
 #include "stalls.h"
@@ -24,8 +24,8 @@ struct sight {
     uint64_t since;   /* when it was first seen to run this fiber */
 };
 
-/* After which others get the core of a fiber that runs on and on: it may be waiting for one of
- * them in a loop. One that blocks is relieved at the next look. */
+/* After this time, others get the core of a fiber that keeps running: it may be waiting for one of
+ * them in a loop. A fiber that blocks loses the core at the next look. */
 #define PATIENCE_US 5000
 
 static struct sight *sights;
@@ -36,19 +36,20 @@ bool prepare_stalls(uint32_t cores)
     return sights != NULL;
 }
 
-/* Processor time that a carrier has used: it stands still while its fiber blocks. */
+/* Processor time that a carrier has used. It does not increase while its fiber blocks. */
 static uint64_t processor_time_ns(uintptr_t holder)
 {
     const struct carrier *carrier = (const struct carrier *)(holder & ~RUNNING);
-    /* The kernel's number of a thread's clock, made unsigned: C shifts no negative number. */
+    /* The kernel's number of a thread's clock, made unsigned since C must not shift negative
+     * numbers. */
     uint64_t of_thread = ~(uint64_t)carrier->thread << 3 | 6;
     long time[2] = {0};
     system_call(__NR_clock_gettime, (long)of_thread, (long)time, 0, 0, 0, 0);
     return (uint64_t)time[0] * 1000000000 + (uint64_t)time[1];
 }
 
-/* Whether somebody waits for the holder of a core; `blocks`, in case that its fiber does,
- * when others may wait in the ring of the core for what nobody else would see. */
+/* Whether any thread waits for the holder of a core. `blocks` means that the holder's fiber blocks:
+ * then threads may also wait in the core's ring for completions that only the holder would see. */
 static bool is_awaited(const struct core *core, bool blocks)
 {
     return has_fibers(core) || __atomic_load_n(&core->ready, __ATOMIC_RELAXED) != NULL ||
@@ -77,8 +78,8 @@ static bool is_held_up(uint32_t team, struct core *core, struct sight *sight)
     return blocks || (runs_on && is_wanted);
 }
 
-/* Where the kernel has no more threads, those that wait behind a fiber that blocks run at home. The
- * fiber's carrier may be done meanwhile and a spare then, which the watchdog finds at its next
+/* If the kernel has no more threads, those that wait behind a blocking fiber run at home. By then
+ * the fiber's carrier may have finished and become a spare, which the watchdog finds at its next
  * look. */
 static void send_queue_home(struct core *core, uintptr_t holder)
 {

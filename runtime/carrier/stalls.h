@@ -7,8 +7,8 @@
 #include "cores.h"
 
 bool prepare_stalls(uint32_t cores);
-/* What the watchdog saw when it looked at every core: nobody waiting, or some, perhaps so that a
- * core got another holder. */
+/* What the watchdog saw when it looked at every core: no thread waiting; some threads waiting; or a
+ * stall, after which a core may have another holder. */
 enum sighting { NOBODY_WAITS, SOME_WAIT, STALL };
 enum sighting relieve_stalls(void);
 

@@ -1,5 +1,5 @@
 /*
- * A thread that is to make its next calls at home.
+ * A thread that must make its next calls at home.
  */
 #include "home.h"
 

@@ -1,15 +1,14 @@
 /*
  * Vector and floating-point state of a fiber, from core to core.
  *
- * XSAVE and XRSTOR keep everything, and take longer than the rest of a hop. Mostly nothing but the
- * sixteen SSE registers is in use, which the processor tells (XINUSE, by xgetbv): those are moved
- * one by one. Where libc compares strings with AVX-512, the masks and the upper sixteen registers
- * are in use as well, from a thread's first string on: of those the words that are not zero are
- * moved. Only a thread that holds wide AVX, x87 or later state is saved whole. What is in use then
- * must not stay behind, since the next fiber here may be restored without it: between
- * fibers, every kernel thread has its initial values but for SSE and protection keys.
- * Rejected: to save only what a called function must keep, since callers compiled with -fipa-ra
- * keep more (runtime/enter.S).
+ * XSAVE and XRSTOR save everything and take longer than the rest of a hop. Mostly only the sixteen
+ * SSE registers are in use, which the processor reports (XINUSE, by xgetbv). Those are moved one by
+ * one. If libc compares strings with AVX-512, the masks and the upper sixteen registers are in use
+ * too, from a thread's first string on. Of those, only the nonzero words are moved. XSAVE saves
+ * only threads that hold wide AVX, x87, or later state. State that is in use must not stay behind,
+ * since the next fiber here may be restored without it. So between fibers every kernel thread has
+ * its initial state, except SSE and protection keys. Rejected: to save only what a called function
+ * must preserve, since callers compiled with -fipa-ra preserve more (runtime/enter.S).
  */
 #define _GNU_SOURCE
 #include "vectors.h"
@@ -34,18 +33,18 @@
 size_t vectors_size;
 static bool compacts, tells, has_keys, has_upper;
 
-/* First in a fiber's `vectors`, before the XSAVE area: XRSTOR faults on one in which anything
- * else was written. */
+/* The first part of a fiber's `vectors`, before the XSAVE area. XRSTOR faults on an area in which
+ * anything else was written. */
 struct upper {
     uint32_t registers[16][16] __attribute__((aligned(64)));
     uint64_t masks[8];
-    uint16_t present[16]; /* words of each register that are not zero */
+    uint16_t present[16]; /* nonzero words of each register */
 };
 _Static_assert(offsetof(struct upper, masks) == 1024, "as SAVE_MASK has it");
 _Static_assert(offsetof(struct upper, present) == 1088, "as SAVE_UPPER has it");
 #define XSAVE_AREA sizeof(struct upper)
 
-/* An XSAVE area that says of every component that it is as at the start. */
+/* An XSAVE area that marks every component as in its initial state. */
 static struct {
     uint8_t legacy[24];
     uint32_t control, control_mask;

@@ -7,15 +7,15 @@
 #include "bare.h"
 #include "cores.h"
 
-extern size_t vectors_size; /* of a fiber's `vectors` */
+extern size_t vectors_size; /* size of a fiber's `vectors` */
 bool prepare_vectors(void);
 void save_vectors(struct fiber *fiber);
 void restore_vectors(const struct fiber *fiber);
-/* What a kernel thread must have between fibers, and inherits otherwise. */
+/* Sets the state that a kernel thread must have between fibers and would otherwise inherit. */
 void reset_vectors(void);
 
-/* Sends the fiber wherever `going` says; returns where it goes on. In line, because each return
- * into a frame from before the switch is predicted wrongly. */
+/* Sends the fiber wherever `going` points and returns where it continues. It is inline because the
+ * processor mispredicts each return into a frame from before the switch. */
 static inline void leave(struct fiber *fiber, void **stack_there)
 {
     save_vectors(fiber);

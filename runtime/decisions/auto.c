@@ -1,29 +1,29 @@
 /*
- * The auto backend: hops only while hops are measured to pay.
+ * The auto backend: threads hop only while measurements show that hops make the server faster.
  *
- * Whether a plan pays depends on the machine, its other programs and the load, and a server's
- * owner wants it without watching. So the watchdog measures: while requests come it alternates
- * windows of time in which threads hop and windows in which they stay with the kernel's scheduler,
- * in the order hops, none, none, hops, so that a drift falls on both. What a pair says: if requests
- * a second differ by more than MARGIN_PERCENT, the faster window wins; else, as when a load asks
- * for so many requests and no more, the one with less processor time a request does, by the same
- * margin, where carriers' waiting counts for nothing. A pair that says neither speaks against hops.
- * A request is an entry of the function that the plan counts, or of any hooked one if it counts
- * none.
+ * Whether a plan helps depends on the machine, its other programs, and the load. A server's owner
+ * wants the gain without supervision. So the watchdog measures while requests arrive. It alternates
+ * time windows in which threads hop and windows in which they stay with the kernel's scheduler. The
+ * order is hops, none, none, hops, so that a drift affects both. Each pair of windows gives a
+ * result. If the requests per second differ by more than MARGIN_PERCENT, the faster window wins.
+ * Otherwise, e.g. under a load with a fixed rate, the window with less processor time per request
+ * wins, by the same margin. The time in which carriers wait does not count. A pair without a winner
+ * counts against hops. A request is an entry of the function that the plan counts, or of any hooked
+ * function if it counts none.
  *
- * Pairs are judged as they come, by Wald's sequential probability ratio test (Annals of
- * Mathematical Statistics 16, 1945): hops win half of the pairs or less, against four in five. It
- * errs in at most ALPHA = 2 % of trials where they win half, and in BETA = 5 % where they win four
- * in five; after MOST_PAIRS without an answer, as in another 6 % of the latter, they do not pay.
- * Nine wins in a row are enough, or four losses.
+ * Each pair is evaluated as it arrives, by Wald's sequential probability ratio test (Annals of
+ * Mathematical Statistics 16, 1945). The hypotheses are that hops win at most half of the pairs, or
+ * four in five. The test errs in at most ALPHA = 2 % of trials in which hops win half, and in BETA
+ * = 5 % of trials in which they win four in five. After MOST_PAIRS without a decision, the result
+ * is that hops do not help; that happens in another 6 % of the latter trials. Nine consecutive wins
+ * or four consecutive losses are enough.
  *
- * The better side stays until requests a second have halved or doubled for a second, or until it is
- * time to look again anyway: after FIRST_REST_S with load, and twice as long each time that the
- * answer is the same. Trials cost something themselves: where hops did not pay, the rest is
- * TRIALS_IN_A_REST times as long as the trial at least, whatever the load does. Before the first
- * answer, and without load, threads stay. Rejected: a t-test, which takes one slow window for much
- * evidence, and floating-point registers, which are not ours; and to judge by hops' own latency,
- * which says nothing about misses.
+ * The better mode stays until requests per second have halved or doubled for a second, or until a
+ * timeout: FIRST_REST_S under load, and twice as long each time that the result is the same. Trials
+ * themselves cost time. If hops did not help, the rest lasts at least TRIALS_IN_A_REST times as
+ * long as the trial, whatever the load does. Before the first result, and without load, threads
+ * stay. Rejected: a t-test, which takes one slow window for strong evidence; floating-point
+ * registers, which belong to the program; and the latency of hops, which does not reflect misses.
  */
 #define _GNU_SOURCE
 #include "auto.h"
@@ -46,29 +46,31 @@
 #define MOST_PAIRS 40
 
 #define LOOK_US 500000
-/* Between looks once hops were found not to pay. Until then there is no watchdog: a second thread
- * makes it dearer for the kernel to take memory from a process, and to find its files. */
+/* The time between looks after hops were found not to help. Until then there is no watchdog: with a
+ * second thread, it costs the kernel more to reclaim a process's memory and to look up its files.
+ */
 #define LONG_LOOK_US 2000000
 /* A window has about this many requests, but is no shorter or longer than this. */
 #define REQUESTS 100
 #define SHORTEST_WINDOW_US 20000
 #define LONGEST_WINDOW_US 500000
-/* Fewer in a window mean that there is no load to judge by. */
+/* Fewer requests in a window mean that there is no load to measure. */
 #define FEWEST 5
-/* Before each window: caches warm, and threads move at their next hooks. */
+/* The share of a window that precedes each: caches warm, and threads move at their next hooks. */
 #define SHARE_TO_SETTLE 4
 #define FIRST_REST_S 20
 #define LONGEST_REST_S 1280
 #define LOOKS_OF_CHANGE 2
 #define TRIALS_IN_A_REST 10
-/* A trial that the load has left so often ends: what comes and goes cannot be judged. */
+/* A trial ends after the load has stopped this often: load that comes and goes cannot be measured.
+ */
 #define MOST_BREAKS 10
 
-/* What has been done at one moment. */
+/* Counts up to one moment. */
 struct reading {
     uint64_t at; /* cycles */
     uint64_t requests;
-    uint64_t busy_ns; /* processor time of all threads, waiting carriers left out */
+    uint64_t busy_ns; /* processor time of all threads, without waiting carriers */
 };
 
 enum phase { RESTS, SETTLES, MEASURES };
@@ -77,18 +79,18 @@ static struct {
     enum phase phase;
     bool hops;       /* in this window */
     bool is_second;  /* of its pair */
-    bool is_late;    /* the last look told of a time in which nobody looked */
-    int evidence;    /* of the test, in thousandths */
+    bool is_late;    /* the last look came after a time without looks */
+    int evidence;    /* evidence of the test, in thousandths */
     uint64_t due;    /* when the phase ends, in cycles */
     uint64_t window; /* cycles */
     struct reading began;
     struct reading spent[2], all[2]; /* in this pair, and in the trial; [1] with hops */
     uint64_t pairs, won;
     uint64_t reference;          /* requests in LOOK_US as the last trial found them */
-    int changed;                 /* looks at which they differed much from that */
-    uint64_t rest, rested;       /* how long the answer stays, and has stayed under load */
+    int changed;                 /* looks at which requests differed much from `reference` */
+    uint64_t rest, rested;       /* how long the result stays, and has stayed under load */
     uint64_t least_rest;         /* the same if the load changes */
-    uint64_t trial_began, tried; /* the trial's time, but for breaks */
+    uint64_t trial_began, tried; /* the trial's time, without breaks */
     uint64_t breaks;
     bool answered; /* no trial is under way */
     bool gains;    /* the last answer */
@@ -100,7 +102,7 @@ struct verdict auto_verdict(void)
     return state.verdict;
 }
 
-/* Hops were found not to pay, and no trial is under way. */
+/* Hops were found not to help, and no trial is under way. */
 static bool is_settled(void)
 {
     return state.answered && state.verdict.trials != 0 && !state.gains;
@@ -152,7 +154,7 @@ static void add(struct reading *to, struct reading more)
     to->busy_ns += more.busy_ns;
 }
 
-/* 100 * (a / b) / (c / d), without overflow for what windows hold; 0 where it makes no sense. */
+/* 100 * (a / b) / (c / d), without overflow for a window's values; 0 if undefined. */
 static uint64_t percent(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
     unsigned __int128 above = (unsigned __int128)a * d * 100, below = (unsigned __int128)b * c;
@@ -167,7 +169,7 @@ static uint64_t percent(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
     return below == 0 ? 0 : (uint64_t)above / (uint64_t)below;
 }
 
-/* With hops, of without: requests a second, and processor time a request. */
+/* With hops, as a percentage of without: requests per second, and processor time per request. */
 static uint64_t speed_percent(const struct reading of[2])
 {
     return percent(of[1].requests, of[1].at, of[0].requests, of[0].at);
@@ -208,7 +210,7 @@ static void begin_window(bool hops)
     state.due = clock_now() + state.window / SHARE_TO_SETTLE;
 }
 
-/* As many requests came in one look; the window is to have REQUESTS. */
+/* One look has counted this many requests; the window should have REQUESTS. */
 static void begin_trial(uint64_t in_a_look)
 {
     uint64_t window_us = REQUESTS * (uint64_t)LOOK_US / in_a_look;
@@ -217,7 +219,7 @@ static void begin_trial(uint64_t in_a_look)
     state.window = cycles_of(window_us);
     state.is_second = false;
     state.trial_began = clock_now();
-    /* One that the load has left goes on. */
+    /* A trial that the load has interrupted continues. */
     if (state.answered) {
         state.answered = false;
         state.evidence = 0;
@@ -237,7 +239,7 @@ static uint64_t next_look(void)
     return state.began.at + between_looks();
 }
 
-/* Goes on with the better side, until look() finds something to do. */
+/* Keeps the better mode until look() finds something to do. */
 static void rest(bool gains)
 {
     let_hop(gains);
@@ -291,7 +293,7 @@ static void judge_pair(void)
         begin_window(state.hops);
 }
 
-/* The load has stopped: the trial goes on when it is back. */
+/* The load has stopped: the trial continues when it is back. */
 static void leave_trial(void)
 {
     state.breaks++;
@@ -323,15 +325,15 @@ static bool differs_much(uint64_t now, uint64_t from)
     return now * 2 < from || now > from * 2;
 }
 
-/* Between trials. */
+/* Called between trials. */
 static void look(void)
 {
     struct reading spent = since(state.began);
     uint64_t in_a_look = spent.requests * cycles_of(LOOK_US) / spent.at + 1;
-    /* A load that has just come back is the first to look for long. What was counted since then
-     * would make it seem slow, so that nothing follows from it. The watchdog stays for the next
-     * look, but not where hops were found not to pay: a load that comes and goes would have it
-     * there all the time. */
+    /* A load that has just come back makes the first look after a long time. Its count covers idle
+     * time and would make the load seem slow, so it is ignored. The watchdog stays for the next
+     * look, except if hops were found not to help: intermittent load would then keep it running all
+     * the time. */
     state.is_late = !state.is_late && spent.at > 2 * between_looks();
     add(&state.began, spent);
     state.due = next_look();
@@ -383,7 +385,7 @@ void set_auto(bool on)
         __atomic_store_n(&watchdog_is_due, state.due, __ATOMIC_RELAXED);
 }
 
-/* A child decides for itself, once it has hooks to count. */
+/* A forked child decides for itself, once it has hooks to count. */
 void auto_forked(void)
 {
     if (auto_is_on())

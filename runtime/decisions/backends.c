@@ -1,5 +1,5 @@
 /*
- * The table of backends: which of them can be used here, and which one the program begins with.
+ * The table of backends: which of them are usable here, and with which the program begins.
  */
 #define _GNU_SOURCE
 #include "backends.h"
@@ -16,11 +16,11 @@ static bool prepare(void)
     return true;
 }
 
-/* It moves threads by others (auto.c). */
+/* It uses other backends to move threads (auto.c). */
 const struct backend auto_backend = {.name = "auto", .prepare = prepare};
 
 static const struct backend *const backends[] = {
-    /* The first is the default: no server is slower for it. */
+    /* The first is the default: it makes no server slower. */
     &auto_backend, &affinity_backend, &carrier_backend, &count_backend, &off_backend,
 };
 #define BACKENDS (sizeof backends / sizeof *backends)
@@ -36,7 +36,7 @@ const struct backend *backend_called(const char *name)
 
 bool backend_is_usable(const struct backend *backend)
 {
-    /* Where carriers refuse, which its plan knows beforehand, auto never begins. */
+    /* If carriers refuse, which a plan may know in advance, auto never begins. */
     if (backend == &auto_backend && program.refusal != NULL)
         return false;
     for (size_t i = 0; i < BACKENDS; i++)
@@ -72,7 +72,7 @@ bool carries_calls(const struct backend *chosen)
            (chosen == &auto_backend && (!is_alone || !is_backend_named()));
 }
 
-/* Without a plan there is nothing but calls to post, and nothing to measure by. */
+/* Without a plan there are only calls to post, and nothing to measure. */
 static const struct backend *prepared_alone(const struct backend *chosen)
 {
     if (!carries_calls(chosen))

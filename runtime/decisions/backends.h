@@ -9,12 +9,13 @@
 extern const struct backend auto_backend;
 const struct backend *backend_called(const char *name);
 bool backend_is_usable(const struct backend *backend);
-/* What the environment asks for. */
+/* The backend that the environment requests. */
 const struct backend *chosen_backend(void);
-/* Whether system calls may be posted by it. */
+/* Whether this backend can post system calls. */
 bool carries_calls(const struct backend *chosen);
-/* Prepares the chosen backend and, if orders may come for them, the others; gives the one to begin
- * with. carrier may refuse, which leaves affinity; any other that fails leaves the program off. */
+/* Prepares the chosen backend, and also the others if a control file may select them. Returns the
+ * one to begin with. If carrier refuses, affinity is used. If any other fails, the program runs
+ * with hooks off. */
 const struct backend *prepared_backend(const struct backend *chosen);
 void backends_forked(void);
 

@@ -1,12 +1,12 @@
 /*
- * Orders to a running server: COREHOP_CONTROL names a file that names the backend.
+ * Orders to a running server: COREHOP_CONTROL is the path of a file that contains a backend's name.
  *
- * Writing "off" into the file is the kill switch; any other backend's name switches to that. The
- * watchdog looks a few times a second whether the file was written, obeys, and has the statistics
- * written, so touching the file is how to ask for them. COREHOP_SIGNAL=12 (a number) makes that
- * signal ask at once; without a file, the signal switches between off and the backend that the
- * program started with. Threads change over at their next hook. Rejected: a socket, which needs an
- * answer, and a place in the server's own loop.
+ * Writing "off" into the file is the kill switch; the name of any other backend switches to it. A
+ * few times a second, the watchdog checks whether the file was written. If so, it switches and has
+ * the statistics written, so touching the file requests statistics. With COREHOP_SIGNAL=12 (a
+ * number), that signal requests them at once. Without a file, the signal switches between off and
+ * the backend with which the program started. Threads switch at their next hook. Rejected: a
+ * socket, which would need an answer and a place in the server's own loop.
  */
 #define _GNU_SOURCE
 #include "control.h"
@@ -28,9 +28,10 @@
 static const char *path;
 static const struct backend *first;
 static uint32_t asked;
-/* The file as it was when last obeyed. */
+/* The file's status when it was last obeyed. */
 static struct stat seen;
-/* It was there at the start, and has not been looked at: its name counts, and asks for nothing. */
+/* The file existed at the start and has not been read: its name counts, but requests no statistics.
+ */
 static bool is_as_found;
 
 static void ask(int number)
@@ -95,7 +96,7 @@ static void switch_to(const char *name)
         choose_backend(backend);
 }
 
-/* Obeys the file if it was written since, or asked to. */
+/* Obeys the file if it was written since, or if a signal requests it. */
 static void read_file(void)
 {
     struct stat now;
@@ -107,7 +108,7 @@ static void read_file(void)
                 now.st_mtim.tv_nsec == seen.st_mtim.tv_nsec;
     if (same)
         return;
-    /* A pipe, which nobody may ever open to write, must not hold up the watchdog. */
+    /* The watchdog must not block on a pipe that no process ever opens for writing. */
     int how = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
     long file = system_call(__NR_open, (long)path, how, 0, 0, 0, 0);
     if (file < 0)
@@ -137,7 +138,7 @@ void look_at_control(void)
         write_statistics();
 }
 
-/* The watchdog did not come along. */
+/* The watchdog does not exist in a forked child. */
 void control_forked(void)
 {
     if (control_is_on())

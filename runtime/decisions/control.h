@@ -7,7 +7,7 @@
 #include "backend.h"
 
 void prepare_control(void);
-/* `first` is what the program starts with. */
+/* `first` is the backend with which the program starts. */
 void start_control(const struct backend *first);
 bool control_is_asked(void);
 void look_at_control(void);

@@ -1,5 +1,5 @@
 /*
- * Forks: a child has the thread that forked and none other, and counts and decides for itself.
+ * Forks: a child has only the thread that forked, and counts and decides for itself.
  */
 #define _GNU_SOURCE
 #include "forks.h"

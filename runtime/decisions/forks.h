@@ -1,12 +1,12 @@
 /*
- * What a forked child must be told (forks.c).
+ * Preparing a forked child (forks.c).
  */
 #ifndef COREHOP_FORKS_H
 #define COREHOP_FORKS_H
 
 #include <stdbool.h>
 
-/* The calling process is the program's; and from then on its children are seen. */
+/* The calling process is the program's. From then on its children are noticed. */
 void note_process(void);
 void watch_forks(void);
 /* In a forked child: the parent's threads and carriers do not exist here. */

@@ -1,5 +1,5 @@
 /*
- * A process that from some moment on is to be as if it were not patched: it says so, and rests.
+ * A process that must behave from now on as if it were not patched reports that and rests.
  */
 #include "rest.h"
 #include "auto.h"
@@ -25,7 +25,7 @@ void come_to_rest(const char *reason)
         complain("%s: from here on without hops, and without statistics", reason);
         use_backend(&off_backend);
     }
-    /* The calling thread makes no system call later for having hopped. */
+    /* The calling thread makes no later system call because it once hopped. */
     take_over(&off_backend);
     write_statistics();
 }

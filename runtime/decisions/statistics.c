@@ -1,17 +1,17 @@
 /*
- * COREHOP_STATS=FILE: what the hooks counted, as JSON, written when the program exits and on
- * request (control.c).
+ * COREHOP_STATS=FILE: the hooks' counters, as JSON, written when the program exits and on request
+ * (control.c).
  *
- * Written from this library's destructor, so exit() and a return from main() leave it, and where a
- * signal asks the program to end (terminated.c); _exit() and a crash do not. output_file.c says
- * what else than a file FILE may be, and how. %p in FILE becomes the process id: without it a
- * forked child that exits writes the same file as its parent, and whoever exits last is the one
- * that is read. A child starts counting from zero; one that met no hook writes nothing. "tallies"
- * is the number of threads that counted at one time, or a little more; "hop_ns" is the sampled
- * hops' median, up to the factor of two that threads.c keeps.
+ * This library's destructor writes them, so exit() and a return from main() produce the file. So
+ * does a signal that asks the program to end (terminated.c). _exit() and a crash do not.
+ * output_file.c describes what FILE may be besides a file, and how it is written. %p in FILE
+ * becomes the process id. Without it, a forked child that exits writes the same file as its parent,
+ * and the last one to exit wins. A child starts counting from zero. A child without hooks writes
+ * nothing. "tallies" is the number of threads that counted at one time, or a little more. "hop_ns"
+ * is the median of the sampled hops, within the factor of two that threads.c keeps.
  *
- * On request the writer is a thread of the runtime's own, without thread-local storage, hence
- * without stdio.
+ * On request, a thread of the runtime writes the file. It has no thread-local storage and thus no
+ * stdio.
  */
 #define _GNU_SOURCE
 #include "statistics.h"
@@ -43,7 +43,7 @@ static unsigned process_id(void)
     return (unsigned)system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
 }
 
-/* FILE with every %p replaced; false when it does not fit. */
+/* Copies FILE with every %p replaced; false if the result does not fit. */
 static bool expand(const char *from, char *to, size_t room)
 {
     size_t used = 0;
@@ -91,8 +91,8 @@ static void write_text(struct output_file *out, const char *text)
     PUT(out, "\"");
 }
 
-/* The length of which half of the sampled hops stayed below, in ns, as the middle of its power of
- * two; 0 without any. */
+/* The median length of the sampled hops in ns, as the middle of its power of two; 0 without
+ * samples. */
 static uint64_t median_length(const uint64_t *lengths, uint64_t sampled)
 {
     uint64_t below = 0;
@@ -102,7 +102,7 @@ static uint64_t median_length(const uint64_t *lengths, uint64_t sampled)
     return 0;
 }
 
-/* Of a function at the end of whose calls threads go back. */
+/* Writes the ends of calls for a function at whose end threads go back. */
 static void write_ending(struct output_file *out, uint64_t calls, struct ending ending)
 {
     uint64_t others = ending.returned + ending.unwound + ending.continued + ending.stayed;
@@ -113,7 +113,7 @@ static void write_ending(struct output_file *out, uint64_t calls, struct ending 
         calls > others ? calls - others : 0, ending.hops);
 }
 
-/* Of a function that goes at single calls of a request. */
+/* Writes a function that hops at single calls of a request. */
 static void write_calls(struct output_file *out, uint32_t hook)
 {
     const char *before = ",\"at_calls\":[";
@@ -129,7 +129,7 @@ static void write_calls(struct output_file *out, uint32_t hook)
     PUT(out, "]");
 }
 
-/* Of a function that goes by an argument, or at single calls of a request. */
+/* Writes a function that hops by an argument, or at single calls of a request. */
 static void write_objects(struct output_file *out, uint32_t hook)
 {
     uint32_t argument = program.hooks[hook].argument;
@@ -146,7 +146,7 @@ static void write_objects(struct output_file *out, uint32_t hook)
     PUT(out, "]");
 }
 
-/* Of a function; all its calls come by the first of its hooks. */
+/* The counters of a function: all its calls arrive at the first of its hooks. */
 static struct tally total_of_function(uint32_t hook)
 {
     struct tally total = total_of(hook);
@@ -155,7 +155,7 @@ static struct tally total_of_function(uint32_t hook)
     return total;
 }
 
-/* Its functions; none of a file that was never loaded. */
+/* Writes a file's functions; none for a file that was never loaded. */
 static void write_module(struct output_file *out, const struct module *module, bool *is_first)
 {
     for (uint32_t i = 0; module->names != NULL && i < module->hooks; i++) {
@@ -189,7 +189,7 @@ static void write_verdict(struct output_file *out, struct verdict verdict)
         verdict.speed_percent, verdict.cost_percent, mover()->name);
 }
 
-/* Why carriers refuse the program: its plan says so, or it has come to that. */
+/* Writes why carriers refuse the program: its plan says so, or it happened at run time. */
 static void write_refusal(struct output_file *out)
 {
     const char *reason = program.refusal != NULL ? program.refusal : carrier_found_against();
@@ -199,7 +199,7 @@ static void write_refusal(struct output_file *out)
     write_text(out, reason);
 }
 
-/* Of the calls that were to be posted. */
+/* Writes the counters of the calls to be posted. */
 static void write_posted(struct output_file *out)
 {
     struct posted posted;
@@ -268,14 +268,14 @@ static void write_report(struct output_file *out, struct tally all)
     PUT(out, "]}\n");
 }
 
-/* Whether there will be any. */
+/* Whether statistics will be written. */
 bool prepare_statistics(void)
 {
     const char *value = secure_getenv("COREHOP_STATS");
     char folder[PATH_MAX], *absolute;
     if (value == NULL || *value == '\0')
         return false;
-    /* Servers change their working directory; the name is meant from where they were started. */
+    /* Servers change their working directory; the name is relative to the initial one. */
     if (*value == '/' || getcwd(folder, sizeof folder) == NULL)
         pattern = strdup(value);
     else if (asprintf(&absolute, "%s/%s", folder, value) >= 0)

@@ -1,17 +1,17 @@
 /*
- * The watchdog: the runtime's own thread, which looks after what nobody else is awake to see.
+ * The watchdog: the runtime's own thread, for events that no other thread is awake to see.
  *
- * While a fiber waits behind another that runs, it looks at the cores now and then, and gives
- * one that made no progress to a spare carrier: a blocking call holds up its core for no longer,
- * and a lock held by one fiber cannot stop another for good. Each look takes a core from a
- * carrier for a while, in a virtual machine for tens of microseconds, so while all goes well it
- * looks more and more seldom.
+ * While a fiber waits behind a running one, the watchdog looks at the cores now and then. It gives
+ * a core that made no progress to a spare carrier. So a blocking call holds up its core no longer,
+ * and a lock that one fiber holds cannot stop another for good. Each look takes a core from a
+ * carrier for a while, in a virtual machine for tens of microseconds. So while nothing is wrong,
+ * the watchdog looks less and less often.
  *
- * While threads hop it also looks whether other programs use their CPUs (load.c); with a control
- * file, whether there are orders (control.c); and for auto, how fast the server is (auto.c). When
- * nothing of that is due it sleeps until somebody wakes it. While auto rests without hops it ends,
- * and the carriers with it, so that a process that does not gain is as it was; the first hook after
- * the rest starts it anew. It is a bare thread like the carriers, for their reasons.
+ * While threads hop, it also checks whether other programs use their CPUs (load.c). With a control
+ * file it checks for orders (control.c). For auto it measures how fast the server is (auto.c). If
+ * none of this is due, it sleeps until it is woken. While auto rests without hops, the watchdog and
+ * the carriers end, so that a process without a gain is in its original state. The first hook after
+ * the rest starts the watchdog again. It is a bare thread like the carriers, for the same reasons.
  */
 #define _GNU_SOURCE
 #include "watch.h"
@@ -31,7 +31,7 @@
 /* The first look after a stall or a sleep, and the longest time between two. */
 #define LOOK_US 200
 #define LONGEST_LOOK_US 800
-/* Looks without anyone waiting before it sleeps. */
+/* Looks without a waiting thread before it sleeps. */
 #define LOOKS 12
 #define CONTROL_US 250000
 
@@ -44,8 +44,8 @@ static void prepare(void)
     system_call(__NR_prctl, PR_SET_TIMERSLACK, 1, 0, 0, 0, 0);
 }
 
-/* Each of these does what is due and gives the microseconds until there is more to do, or 0 if that
- * is not before somebody wakes the watchdog. */
+/* Each of these does what is due. It returns the microseconds until it is due again, or 0 if that
+ * is not before the watchdog is woken. */
 static uint64_t relieve(void)
 {
     static uint64_t look_us;

@@ -1,5 +1,5 @@
 /*
- * How a thread goes from one backend to another, and the one that does nothing.
+ * How a thread switches backends, and the backend that does nothing.
  */
 #include "backend.h"
 #include "calls.h"

@@ -1,5 +1,6 @@
 /*
- * Ways to move a thread: what each is (backend.c has none but to let it be, count.c to count).
+ * The interface of backends, which move threads (backend.c has the empty one, count.c one that
+ * counts).
  */
 #ifndef COREHOP_BACKEND_H
 #define COREHOP_BACKEND_H
@@ -7,26 +8,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One way: a file of its own, and a line in the table of backends.c, which is how lower layers call
- * it. */
+/* A backend: a separate file, and a line in the table of backends.c, through which lower layers
+ * call it. */
 struct backend {
     const char *name;
-    /* Called at a hook where the thread is not on that core, or was put there by another backend;
-     * `hops` is what counts it. NULL: no hook does anything. */
+    /* Called at a hook if the thread is not on that core, or if another backend put it there.
+     * `hops` is the counter to increment. NULL: no hook does anything. */
     void (*hop)(uint64_t *hops, int32_t core);
-    /* Called once before the first hop(); false, after a message, if this cannot be done here. */
+    /* Called once before the first hop(); false, after a message, if the backend cannot work here.
+     */
     bool (*prepare)(void);
-    /* Undoes for the calling thread what enter() did: another backend takes it over. */
+    /* Undoes what hop() did to the calling thread, for another backend that takes it over. */
     void (*leave)(void);
-    /* Runs in a forked child, where only the forking thread is left. */
+    /* Runs in a forked child, where only the forking thread exists. */
     void (*forked)(void);
 };
 
 extern const struct backend off_backend;
 extern const struct backend count_backend;
-/* At a thread's first hook since the backend changed: the former one lets go of it. */
+/* Called at a thread's first hook after a switch of backends: the former one releases it. */
 void take_over(const struct backend *to);
-/* All open calls are forgotten, and counted as left. */
+/* Forgets all open calls, and counts them as left. */
 void forget_calls(void);
 
 #endif

@@ -1,19 +1,19 @@
 /*
- * Calls at whose end a thread goes back to the core that it came from.
+ * Calls at whose end a thread goes back to the core from which it came.
  *
- * Each thread keeps its open calls in the order of its stack: where the return address of each is,
- * and where the thread was. The stack tells everything else. A return takes the call whose return
- * address it is about to use. An entry that finds a call open at its own place, to return to where
- * it will return, was jumped to from within that call, and goes on with it. Calls below the stack
- * pointer were left by an exception or a jump past them; the thread goes back to where the
- * outermost of them came from. That is seen at the next hook, and sooner where interposers.c sees
- * such a flight end. These are the rules by which a replay finds where calls end
+ * Each thread keeps its open calls in the order of its stack: the address at which each return
+ * address lies, and the core on which the thread was. The stack determines the rest. A return ends
+ * the call whose return address it is about to use. If an entry finds an open call at the same
+ * stack address with the same return address, a jump within that call led there. It continues that
+ * call. Calls below the stack pointer were left by an exception or a longjmp past them. The thread
+ * then goes back to the core from which the outermost of them came. The next hook detects that, or
+ * interposers.c if it sees the unwinding end. A replay uses the same rules to find where calls end
  * (traces/src/read/calls.rs).
  *
- * In a signal handler, which may have a stack of its own, nothing is begun or ended. A thread that
- * changes stacks leaves its calls: it stays where it is and their ends find nothing to do.
+ * In a signal handler, which may have its own stack, no call begins or ends. A thread that changes
+ * stacks leaves its calls: it stays where it is, and their ends find nothing to do.
  *
- * Rejected: to write another return address, which debuggers and exceptions trip over.
+ * Rejected: to overwrite the return address, which breaks debuggers and exceptions.
  */
 #include "calls.h"
 #include "backend.h"

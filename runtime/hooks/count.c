@@ -1,8 +1,8 @@
 /*
- * The count backend: counts calls, and the hops there would be, and moves nobody.
+ * The count backend: counts calls and the hops that would occur, and moves no thread.
  *
- * A thread starts on plan core 0 and is where its last hook put it, exactly as in the replay, so
- * the hops counted here are the hops the plan predicts.
+ * A thread starts on plan core 0 and then is where its last hook put it, exactly as in the replay.
+ * So the hops counted here are the hops that the plan predicts.
  */
 #include "backend.h"
 #include "thread_state.h"

@@ -1,14 +1,15 @@
 /*
- * Calls of functions that go by an argument, or at single calls of a request, at which the thread
- * stays: most of them. What enter.S has not saved is not touched until one may have to hop.
+ * Calls of functions by an argument, or at single calls of a request, at which the thread stays.
+ * Most calls are of this kind. Registers that enter.S has not saved stay untouched until a hop may
+ * be due.
  */
 #include "backend.h"
 #include "hooks.h"
 #include "object_table.h"
 
-/* Counts a call about an object on whose core the thread is already; false, with nothing counted,
- * where it may be another call. It calls no function, so that all it needs is in registers that
- * enter.S has saved. */
+/* Counts a call about an object if the thread is already on its core. False, with nothing counted,
+ * if it may be another kind of call. It calls no function, so that everything it needs is in
+ * registers that enter.S has saved. */
 static inline bool stays_with_object(uint32_t hook, uintptr_t at)
 {
     uint32_t number = program.hooks[hook].argument;

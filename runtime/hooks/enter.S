@@ -1,26 +1,27 @@
 /*
- * Where every hook arrives. A thread that is already on the hook's core leaves again at once.
+ * Where every hook arrives. A thread that is already on the hook's core leaves at once.
  *
- * The patched program's stub jumps here with rcx pushed, above it a return address and the number
- * of the hook. All registers and flags must come back as they were, since a caller may keep any of
- * them (patcher/src/emit/trampoline.rs), so most of a hook's time is spent on saving. That is why
- * this is not C: the short way needs three registers, and only the long way saves the others. The
- * backends share it: all of them leave a thread alone that is where it should be.
+ * The patched program's stub jumps here with rcx pushed; above it are a return address and the
+ * number of the hook. All registers and flags must return unchanged, since a caller may rely on any
+ * of them (patcher/src/emit/trampoline.rs). So most of a hook's time is spent on saving. Therefore
+ * this is assembly: the short path needs three registers, and only the long path saves the others.
+ * All backends share the short path: none of them moves a thread that is where it should be.
  *
- * A function that goes by an argument has a core in its hook where no thread is, and so takes the
- * long way. There objects.c reads the argument from where its register was saved, and looks first
- * whether the thread is where that object is.
+ * The hook of a function by an argument has a core on which no thread ever is, and so takes the
+ * long path. There objects.c reads the argument from where its register was saved. It first checks
+ * whether the thread is on that object's core.
  *
- * Where a plan has functions at the end of whose calls threads go back, enter_call() stands in for
- * enter(): it keeps the thread's open calls. leave_call() runs before each return that can end one.
- * At a return nothing below the stack pointer is needed any more. Functions whose returns lie in
- * files that are not hooked are called from here, by call_through().
+ * If a plan has functions at whose end threads go back, enter_call() replaces enter() and tracks
+ * the thread's open calls. leave_call() runs before each return that can end one. At a return
+ * nothing below the stack pointer is needed any more. Functions whose returns lie in files that are
+ * not hooked are called from here, by call_through().
  *
- * The flags are kept without pushfq and its popfq of twenty cycles: AH takes five, AL the overflow.
+ * The flags are saved without pushfq, since its popfq takes twenty cycles: with lahf and sahf in AH
+ * this takes five, and AL holds the overflow flag.
  */
 #include "offsets.h"
 
-/* Where, once all is saved, the return address of the call is that ends. */
+/* After everything is saved, the offset of the return address of the call that ends. */
 #define EXIT_AT 40
 
         .text
@@ -55,15 +56,16 @@
         ret
         .endm
 
-/* The frame of a hook, before and behind save, and once call_slowly has saved the rest: above it is
- * that of whoever called the hooked function, which is not itself on the stack yet or any more. */
+/* The frame of a hook: before save, after it, and after call_slowly has saved the rest. Above it is
+ * the frame of the hooked function's caller. The function itself is not yet, or no longer, on the
+ * stack. */
 #define ENTRY_FRAME 160
 #define ENTRY_SAVED (ENTRY_FRAME + 24)
 #define EXIT_FRAME 24
 #define EXIT_SAVED (EXIT_FRAME + 24)
 #define REST 56
 
-/* For every backend but off. */
+/* The entry for every backend but off. */
         .globl enter
         .hidden enter
         .type enter, @function
@@ -85,7 +87,7 @@ enter:
         incq (%rax, %rdx)
 1:      restore
 
-/* Once hops were switched off while the program runs: the former backend lets go of the thread. */
+/* The entry after hops were switched off at run time: the former backend releases the thread. */
         .globl enter_off
         .hidden enter_off
         .p2align 5
@@ -97,7 +99,8 @@ enter_off:
         je 1b
         jmp slowly
 
-/* While auto has hops rest: calls are counted, and of 64 one looks whether the rest is over. */
+/* The entry while hops rest under auto: it counts calls, and one of 64 checks whether the rest is
+ * over. */
         .globl enter_counting
         .hidden enter_counting
         .p2align 5
@@ -115,8 +118,8 @@ enter_counting:
         incq (%rdx)
         jmp 1b
 
-/* The same where one function's calls stand for requests: those of the others are not counted, once
- * the thread was let go. lea and jrcxz compare without the flags. */
+/* The same if one function's calls stand for requests. Calls of the others are not counted once the
+ * thread is released. lea and jrcxz compare without changing flags. */
         .globl enter_resting
         .hidden enter_resting
         .p2align 5
@@ -193,7 +196,7 @@ enter_call:
         leaq 16+ENTRY_AT(%rsp), %rdi
         testq %rsi, %rsi
         jz 3f
-        cmpq %rdi, CALL_AT(%rsi)        /* an open call at or below this one */
+        cmpq %rdi, CALL_AT(%rsi)        /* an open call at or below this address */
         jbe 3f
         btrl $HOOK_MODE_BIT, %eax
         jc 1f
@@ -233,7 +236,7 @@ enter_call:
         .cfi_endproc
         .size enter_call, . - enter_call
 
-/* Called with one return address below that to which the program returns. */
+/* Called with one return address below the one to which the program returns. */
         .globl leave_call
         .hidden leave_call
         .type leave_call, @function
@@ -269,10 +272,10 @@ leave_call:
         .cfi_endproc
         .size leave_call, . - leave_call
 
-/* Calls a function of another file, most often of libc, in which no return can be hooked. Its
- * address is below the program's return address, which makes the stack as even as a call needs it,
- * and below that rcx is pushed. From here on this is a function's frame like any other, so
- * exceptions, cancellations and debuggers find their way. No register but rcx was touched. */
+/* Calls a function of another file, mostly of libc, in which no return can be hooked. Its address
+ * is below the program's return address, which aligns the stack as a call requires. Below that, rcx
+ * is pushed. From here on this frame is like any other function's, so exceptions, cancellations and
+ * debuggers can unwind it. No register but rcx was changed. */
         .globl call_through
         .hidden call_through
         .type call_through, @function

@@ -1,5 +1,5 @@
 /*
- * The slow way of a hook: counts the call, and has the backend move the thread if it must.
+ * The slow path of a hook: counts the call, and has the backend move the thread if it must.
  */
 #include "hooks.h"
 #include "backend.h"
@@ -27,11 +27,12 @@ void first_hook(void)
         begin_counting_calls();
 }
 
-/* While hops rest nothing of the runtime runs but hooks: one of them sees when the rest is over. */
+/* While hops rest, only hooks run code of the runtime: one of them notices that the rest is over.
+ */
 static inline void look_for_watchdog(void)
 {
     uint64_t due = __atomic_load_n(&watchdog_is_due, __ATOMIC_RELAXED);
-    /* What a thread starts has its rights, which may be those of one client. */
+    /* A new thread inherits its creator's rights, which may be those of one client. */
     if (UNLIKELY(due != 0 && !self.bound && clock_now() >= due))
         watch.call();
 }

@@ -1,18 +1,19 @@
 /*
- * Functions that go to a core at single calls of each request, the k-th; their other calls stay.
+ * Functions that hop to a core at single calls of each request, e.g. the k-th; their other calls
+ * stay.
  *
- * Each such call has a hook. Those of one function stand behind each other, in the order of the
- * calls, and threads come by the first: it counts the calls, and remembers which of the hooks is
- * next. So a call that stays costs the same however many hop.
+ * Each such call has a hook. The hooks of one function are consecutive, in the order of the calls,
+ * and threads arrive at the first. It counts the calls and remembers which hook is next. So a call
+ * that stays costs the same however many calls hop.
  *
- * A request begins where the function is entered that counts requests, so how many requests a
- * thread has begun is how often it was there. Calls are counted thread by thread, anew once that
- * number has changed. Before its first request a thread has none that counts: what it is in then
- * has the number that an earlier thread left there, with more calls than any plan names.
+ * A request begins at the entry of the function that counts requests, so a thread's request number
+ * is its number of calls of that function. Each thread counts its own calls, and restarts when that
+ * number has changed. Before its first request, a thread has no request to count in. It then is in
+ * the request that an earlier thread left there, with more calls than any plan contains.
  *
- * While auto has hops rest no call is counted, and of requests that began before the rest the calls
- * are too few; the next request is right again. Rejected: to reset counters at the request's entry,
- * which enter.S passes by where the thread is on the right core already.
+ * While hops rest under auto, no call is counted. In requests that began before the rest ended, the
+ * counts are too small; the next request is right again. Rejected: to reset counters at the
+ * request's entry, since enter.S skips it if the thread is already on the right core.
  */
 #include "objects.h"
 

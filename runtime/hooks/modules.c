@@ -1,16 +1,16 @@
 /*
- * The files that the plan names: which of them are loaded, and which are missing.
+ * The files of the plan: which of them are loaded, and which are missing.
  *
- * A plan may name functions of a program and of its libraries, and each is a patched file of its
- * own. Half a plan would take threads to a core and not back, so the hooks of all files open at
- * once, when none is missing: every note lists all files of its plan by build id. A file that is
- * loaded as its unpatched original means no hops at all, and so do files of two plans. One that is
- * not loaded yet is waited for: arrival.c tells of each library that comes, at the start or by
- * dlopen(), and of each that goes. Hooks are numbered through all files, so that counters and the
- * hot path know of one table.
+ * A plan may contain functions of a program and of its libraries, and each of these files is
+ * patched separately. Half a plan would take threads to a core and not back. So the hooks of all
+ * files open at once, when no file is missing: every note lists all files of its plan by build ID.
+ * If a file is loaded as its unpatched original, no hooks open at all. The same holds for files of
+ * two plans. The runtime waits for a file that is not loaded yet. arrival.c reports each library
+ * that is loaded, at the start or by dlopen(), and each that is unloaded. Hooks are numbered across
+ * all files, so that counters and the hot path use one table.
  *
- * Rejected: standing in for dlopen(), which judges by its return address who asks, and does not
- * hear of what libc loads for itself.
+ * Rejected: to interpose dlopen(), which identifies its caller by its return address, and which
+ * does not see libraries that libc itself loads.
  */
 #define _GNU_SOURCE
 #include "modules.h"
@@ -26,14 +26,14 @@
 
 #define BUILD_ID 3
 
-/* No hook ever opens: the reason was said. */
+/* No hook ever opens: the reason was reported. */
 static bool refused;
-/* All files were there at one time; one that goes takes its hooks along. */
+/* All files were present at one time. A file that is unloaded takes its hooks along. */
 static bool complete;
 static bool has_waited;
-/* What the slots hold, or will once nothing is missing. */
+/* The contents of the slots, or their contents once no file is missing. */
 static uintptr_t opened;
-/* Held while slots are written: control.c's thread does so as well as one that loads a library. */
+/* Held while slots are written: both control.c's thread and one that loads a library do so. */
 static uint32_t busy;
 
 static void lock(void)
@@ -52,7 +52,7 @@ void modules_forked(void)
     unlock();
 }
 
-/* Once all files are there; the caller holds the lock. */
+/* Called once all files are present; the caller holds the lock. */
 static void fill(void)
 {
     uintptr_t leave = opened != 0 ? (uintptr_t)leave_call : 0;
@@ -121,7 +121,7 @@ static const void *find_note(const struct dl_phdr_info *object, const char *owne
     return NULL;
 }
 
-/* Takes from the first note found what all notes of its plan say alike. */
+/* Takes from the first note found what all notes of its plan have in common. */
 static bool learn(const struct note *note, uintptr_t bias)
 {
     const struct planned *planned = (const struct planned *)(bias + note->modules);
@@ -191,8 +191,7 @@ bool admit(const struct note *note, uintptr_t bias, const char *path)
     return true;
 }
 
-/* For a program none of whose files is patched; a patched file that comes later belongs to another
- * plan. */
+/* For a program without patched files. A patched file that comes later belongs to another plan. */
 bool go_without_modules(uint32_t cores)
 {
     static struct module none;
@@ -234,7 +233,7 @@ bool has_build_id(const struct dl_phdr_info *object, const char *expected)
     return true;
 }
 
-/* Whether a file that is missing is there as its original. */
+/* Whether the unpatched original of a missing file is loaded. */
 static int look_for_original(struct dl_phdr_info *object, size_t size, void *missing)
 {
     const struct module *module = missing;
@@ -270,7 +269,7 @@ bool find_modules(void)
     return true;
 }
 
-/* What arrival.c calls from within a library that is about to be unloaded, or at the exit. */
+/* arrival.c calls it from a library that is about to be unloaded, or at exit. */
 __attribute__((visibility("default"))) void corehop_module_leaves(const void *inside)
 {
     Dl_info found;
@@ -280,7 +279,7 @@ __attribute__((visibility("default"))) void corehop_module_leaves(const void *in
         struct module *module = &program.modules[i];
         if (module->slot == NULL || strstr(found.dli_fname, module->build_id) == NULL)
             continue;
-        /* Statistics still name its functions. */
+        /* Statistics still report its functions. */
         char *names = malloc(module->names_size);
         if (names != NULL)
             memcpy(names, module->names, module->names_size);

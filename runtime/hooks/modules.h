@@ -1,5 +1,5 @@
 /*
- * The files that the plan names (modules.c), and the note by which they are known.
+ * The files of the plan (modules.c), and the note that identifies them.
  */
 #ifndef COREHOP_MODULES_H
 #define COREHOP_MODULES_H
@@ -25,13 +25,13 @@ struct note {
     uint32_t plan;      /* checksum of the plan: equal in all files patched by it */
     uint32_t count;     /* entries of modules */
     uint32_t own;       /* this file's among them */
-    uint32_t calls;     /* functions of the plan at the end of whose calls threads go back */
+    uint32_t calls;     /* functions of the plan at whose end threads go back */
     uint32_t request;   /* the hook that counts requests, plus one; 0 if none does */
-    uint32_t arguments; /* hooks of functions that go by an argument, or at single calls */
+    uint32_t arguments; /* hooks of functions by an argument, or at single calls */
     uint32_t refusal;   /* distance of the reason why carriers refuse from names, plus one, or 0 */
 };
 
-/* One of the files that a plan names. Hooks are numbered through all of them. */
+/* One of the files of a plan. Hooks are numbered across all of them. */
 struct planned {
     uint32_t first; /* hook */
     uint32_t hooks;
@@ -41,12 +41,13 @@ struct planned {
 
 /* Looks for patched files among those loaded; true if there are some and nothing is wrong. */
 bool find_modules(void);
-/* No file is patched, and system calls are all that goes to other cores. */
+/* No file is patched; only system calls go to other cores. */
 bool go_without_modules(uint32_t cores);
-/* Has the trampolines of all files go to `address`, once all files are there. */
+/* Points the trampolines of all files to `address`, once all files are present. */
 void fill_slots(uintptr_t address);
 void modules_forked(void);
-/* Takes note of a file that was found hooked; false, after a message, if it does not belong. */
+/* Registers a file that was found hooked; false, after a message, if it does not belong to the
+ * plan. */
 bool admit(const struct note *note, uintptr_t bias, const char *path);
 struct dl_phdr_info;
 bool has_build_id(const struct dl_phdr_info *object, const char *expected);

@@ -20,15 +20,15 @@
 #define STATES (1u << STATE_BITS)
 
 struct object {
-    uint64_t word;  /* its address / 16 and its state, or 0 in a place that is free */
-    uint16_t named; /* the epoch, of which no two that differ by 2^16 are in the table */
+    uint64_t word;  /* its address / 16 and its state, or 0 in a free place */
+    uint16_t named; /* the epoch; no two in the table differ by 2^16 */
     uint16_t calls; /* without a core */
     uint32_t hook;  /* at which it came */
 };
 
 struct epoch {
     uint32_t number;
-} __attribute__((aligned(64))); /* on a line of its own, which is seldom written */
+} __attribute__((aligned(64))); /* on a separate line, which is rarely written */
 
 extern struct object objects[BUCKETS][WAYS] __attribute__((visibility("hidden")));
 extern struct epoch epoch __attribute__((visibility("hidden")));

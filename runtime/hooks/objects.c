@@ -1,39 +1,39 @@
 /*
- * Functions that go by an argument: which object has which core.
+ * Functions that hop by an argument: which object has which core.
  *
- * Such a function works on one of many objects, and a thread is to run it where that object is
- * warm. So each object has a core of its own, from when it first comes until it is forgotten. All
- * is in one table of fixed size, without a lock, in which an object is the 16 bytes that the
- * argument points into:
+ * Such a function works on one of many objects, and a thread should run it where that object is in
+ * the cache. So each object has one core, from its first call until it is forgotten. Everything is
+ * in one table of fixed size, without a lock. An object is the 16 bytes into which the argument
+ * points:
  *
  * - The table has BUCKETS buckets of WAYS places; an object's bucket follows from its address.
- * - One that is not there takes a place. Where all are taken, the object named longest ago is
- *   forgotten first, of those without a core if there are any, the one in the lowest place of
- *   equals.
- * - When as many calls have named it as the function of the plan says, none for most, it gets the
- *   core with the fewest objects, the lowest of equals. Until then its calls stay where they are.
- * - Time is counted in calls: each EPOCH calls of a thread that name an object begin a new epoch.
- *   What no call has named in LONG epochs is then forgotten.
- * - The objects that calls have named in the epoch before are then spread: while one core has two
- *   more of them than another, and a quarter more, its first one in the table moves there. Who
- *   shares a core with whom is decided when objects come, perhaps among many that nobody names any
- *   more: two that a server alternates between must not stay on one core for that.
- * - What cannot be an object (below 64 KiB, where nothing is mapped, or not an address of user
- *   code) has no core, and the thread stays where it is.
+ * - A new object takes a place. If all are taken, the object used longest ago is forgotten. Objects
+ *   without a core go first; of equals, the one in the lowest place goes first.
+ * - An object gets a core after as many calls as the plan specifies for the function, mostly none.
+ *   It gets the core with the fewest objects, the lowest of equals. Until then its calls stay where
+ *   they are.
+ * - Time is counted in calls: each EPOCH calls of a thread about objects begin a new epoch. Objects
+ *   without calls in LONG epochs are then forgotten.
+ * - The objects that had calls in the previous epoch are then spread. While one core has at least
+ *   two and a quarter more of them than another, its first one in the table moves there. Objects
+ *   get their cores when they come, perhaps among many that are no longer used. Without spreading,
+ *   two objects between which a server alternates could stay on one core.
+ * - A value that cannot be an object has no core, and the thread stays where it is: values below
+ *   64 KiB, where nothing is mapped, and values that are not user addresses.
  *
- * Nothing here looks at what is pointed to. An address that was freed and is used again is at best
- * where it should be, at worst on the wrong core until it is forgotten. With one thread all of this
- * follows from the sequence of arguments. Where threads race for a place, one of them tries again;
- * two may make an object known twice, in which case the first in its bucket counts.
+ * Nothing here reads the memory pointed to. An address that was freed and reused has at best the
+ * right core, at worst the wrong one until it is forgotten. With one thread, the sequence of
+ * arguments determines everything. If threads race for a place, one of them tries again. Two may
+ * enter an object twice; then the first in its bucket counts.
  *
  * An object and its core are one word, changed by compare-and-swap. A call that finds its object on
- * a core writes nothing but, once an epoch, when that was, so that cores do not take the table's
- * lines from each other. Calls before it has one are counted beside the word, by plain stores:
- * where threads race some may not count, or count for the object that comes to the place next.
- * Rejected: to count them in the word, with a locked instruction for each; to tell time by the
- * clock, which a replay does not know; to hash objects to cores, which puts half of few objects on
- * one core too often; and to hop by how much a call will access, which no entry can tell, nor how
- * much the object's earlier calls did without a hook at their returns.
+ * a core writes only the epoch, and only once per epoch, so that cores do not take the table's
+ * lines from each other. Calls before the object has a core are counted next to the word, by plain
+ * stores. If threads race, some calls may not count, or may count for the next object in that
+ * place. Rejected: to count them in the word, with a locked instruction for each; to measure time
+ * by the clock, which a replay does not know; to hash objects to cores, which too often puts half
+ * of a few objects on one core; and to hop depending on how much a call will access, which no entry
+ * knows, and which without a hook at returns is unknown for earlier calls too.
  */
 #include "object_table.h"
 
@@ -64,11 +64,11 @@ static bool replace(struct object *object, uint64_t from, uint64_t to)
 static uint16_t age_of(const struct object *object, uint16_t now)
 {
     int16_t age = (int16_t)(now - __atomic_load_n(&object->named, __ATOMIC_RELAXED));
-    /* Another thread may be an epoch further. */
+    /* Another thread may already be one epoch ahead. */
     return age > 0 ? (uint16_t)age : 0;
 }
 
-/* The core with the fewest, the lowest of equals. */
+/* The core with the fewest objects, the lowest of equals. */
 static uint32_t emptiest_of(const uint32_t *by_core)
 {
     uint32_t emptiest = 0, least = UINT32_MAX;
@@ -87,7 +87,7 @@ static uint32_t emptiest_core(void)
     return emptiest_of(counts);
 }
 
-/* Whether it has a core, and calls have named it in the epoch before; `now` has just begun. */
+/* Whether the object has a core and had calls in the previous epoch; `now` has just begun. */
 static bool is_in_use(const struct object *object, uint64_t word, uint16_t now)
 {
     return word != 0 && has_core(word) && age_of(object, now) <= 1;
@@ -105,7 +105,7 @@ static bool move_one(uint32_t from, uint32_t to, uint16_t now)
     return false;
 }
 
-/* One thread at a time: another one finds it done. */
+/* One thread at a time spreads; others find it done. */
 static void spread(uint16_t now)
 {
     static uint32_t in_use[MOST_CORES], is_spreading;
@@ -143,7 +143,7 @@ static void begin_epoch(void)
     spread(now);
 }
 
-/* The first of them in the bucket that is named longest ago, of those without a core if any. */
+/* The first object in the bucket that was used longest ago, of those without a core if any. */
 static struct object *oldest_in(struct object *bucket, uint16_t now)
 {
     struct object *oldest = NULL;
@@ -159,7 +159,7 @@ static struct object *oldest_in(struct object *bucket, uint16_t now)
     return oldest;
 }
 
-/* Counts a call that leaves its object without a core; false where it does not. */
+/* Counts a call that leaves its object without a core; false if the call does not. */
 static inline bool stays_early(struct object *object, uint32_t hook)
 {
     uint16_t calls = __atomic_load_n(&object->calls, __ATOMIC_RELAXED);
@@ -169,8 +169,8 @@ static inline bool stays_early(struct object *object, uint32_t hook)
     return true;
 }
 
-/* An object may get its core at this call, or is not in its bucket and comes; gives the state that
- * it then has. */
+/* An object may get its core at this call, or is new to its bucket. Returns its state afterwards.
+ */
 static __attribute__((noinline)) uint32_t settle(struct object *bucket, uint64_t granule,
                                                  uint16_t now, uint32_t hook)
 {
@@ -185,7 +185,7 @@ static __attribute__((noinline)) uint32_t settle(struct object *bucket, uint64_t
             else if (word == 0 && place_free == NULL)
                 place_free = &bucket[way];
         }
-        /* Another thread may have brought it meanwhile, and its calls count from there on. */
+        /* Another thread may have entered it in the meantime; its calls then count from there. */
         if (known != NULL && (has_core(own) || stays_early(known, hook)))
             return own % STATES;
         if (known == NULL && place_free == NULL) {
@@ -241,7 +241,7 @@ int32_t core_by_argument(uint32_t *entered, uintptr_t at)
     return state < MOST_CORES ? (int32_t)state : -1;
 }
 
-/* A forked child begins with none, as it begins with no counts. */
+/* A forked child begins without objects, as it begins without counts. */
 void objects_forked(void)
 {
     for (struct object *object = *objects; object < *objects + BUCKETS * WAYS; object++)

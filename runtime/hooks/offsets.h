@@ -1,5 +1,5 @@
 /*
- * Where enter.S finds what C keeps. hooks.c and calls.c hold every number against the structures.
+ * Offsets of C structures for enter.S. hooks.c and calls.c assert each of them.
  */
 #ifndef COREHOP_OFFSETS_H
 #define COREHOP_OFFSETS_H
@@ -16,12 +16,12 @@
 #define PROGRAM_BACKEND 32
 #define PROGRAM_MINUS_COUNT 40
 #define PROGRAM_MINUS_REQUEST 48
-/* Of one function on one thread, a power of two, while auto has hops rest. */
+/* Calls of one function on one thread, while hops rest under auto; a power of two. */
 #define CALLS_BETWEEN_LOOKS 64
-/* A hook and a tally are of one size, a power of two. */
+/* Hooks and tallies have the same size, a power of two. */
 #define HOOK_SHIFT 4
 #define HOOK_CORE 8
-#define HOOK_MODE_BIT 16 /* of the word at HOOK_CORE */
+#define HOOK_MODE_BIT 16 /* in the word at HOOK_CORE */
 /* Once a hook has saved all registers, this far below the return address of the call that begins:
  * the hook's number, the red zone, what leads here, and then enter.S's own saves. */
 #define ENTRY_AT 176

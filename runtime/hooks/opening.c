@@ -1,5 +1,5 @@
 /*
- * Opens the hooks: the slots of all files lead to that part of enter.S which suits the backend.
+ * Opens the hooks: points the slots of all files to the entry in enter.S that suits the backend.
  */
 #include "opening.h"
 #include "hooks.h"

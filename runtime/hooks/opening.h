@@ -6,9 +6,9 @@
 
 #include "backend.h"
 
-/* From its next hook on, each thread is moved by `to`. */
+/* From its next hook on, `to` moves each thread. */
 void use_backend(const struct backend *to);
-/* Whether hooks ever were open. */
+/* Whether hooks were ever open. */
 bool hooks_were_open(void);
 
 #endif

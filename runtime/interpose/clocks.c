@@ -1,13 +1,14 @@
 /*
  * Processor time of one thread: that of its home.
  *
- * The kernel counts what a kernel thread uses, so a carried thread would read its carrier's clock,
- * which is another one after each hop and runs backwards. So the thread goes home to look: what it
- * reads is the time that it used there, which never runs backwards and lacks what carriers used for
- * it. Rejected: adding that up, which takes two looks at a clock for each hop.
+ * The kernel counts what a kernel thread uses. So a thread on a carrier would read the carrier's
+ * clock, which is another one after each hop and can run backwards. Therefore the thread goes home
+ * to read its clock. That value is the time that it used at home. It never runs backwards, and
+ * lacks the time that carriers used for the thread. Rejected: to add that time, which needs two
+ * readings of a clock for each hop.
  *
- * Programs read clocks often, so these are functions of their own and not of interposed.h: for all
- * clocks but these they cost a comparison.
+ * Programs read clocks often, so these functions are defined here and not through interposed.h: for
+ * all other clocks they cost one comparison.
  */
 #define _GNU_SOURCE
 #include "home.h"
@@ -26,7 +27,8 @@ typedef int usage_function(int, struct rusage *);
 
 static void *clock_itself, *usage_itself;
 
-/* Nothing is found where this library comes after libc, and then nobody calls these. */
+/* If this library comes after libc, the search finds nothing, but then nothing calls these
+ * functions. */
 void prepare_clocks(void)
 {
     clock_itself = dlsym(RTLD_NEXT, "clock_gettime");
@@ -49,7 +51,7 @@ EXPORT int clock_gettime(clockid_t clock, struct timespec *time)
     clock_function *next = (clock_function *)clock_itself;
     if (UNLIKELY(is_of_a_thread(clock)))
         stay_home();
-    /* Somebody looks at a clock before the runtime has started. */
+    /* A clock is read before the runtime has started. */
     if (UNLIKELY(next == NULL))
         return with_errno(system_call(__NR_clock_gettime, clock, (long)time, 0, 0, 0, 0));
     return next(clock, time);

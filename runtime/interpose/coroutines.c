@@ -1,12 +1,12 @@
 /*
- * makecontext: a coroutine that ends goes on at its uc_link.
+ * makecontext: a coroutine that ends continues at its uc_link.
  *
- * The other calls of coroutines set the signal mask of a kernel thread, so they are made at home
- * (interposed.h). When a coroutine's function returns, libc sets the mask of uc_link by itself,
- * where nothing stands in for it, and on a carrier that mask is none of the program's. So libc is
- * given a context in between, whose mask is the carriers' and which goes on at the program's own
- * uc_link from home. It lies at the top of the coroutine's stack, which libc takes for a little
- * smaller than it is. Rejected: keeping threads with coroutines at home, which need not be.
+ * The other functions for coroutines set the signal mask of a kernel thread, so they run at home
+ * (interposed.h). When a coroutine's function returns, libc itself sets the mask of uc_link,
+ * without an interposed call. On a carrier, that mask must not be the program's. So libc gets an
+ * intermediate context, which has the carriers' mask and continues at the program's own uc_link
+ * from home. It lies at the top of the coroutine's stack, which libc sees as slightly smaller than
+ * it is. Rejected: to keep threads with coroutines at home, which is unnecessary.
  */
 #define _GNU_SOURCE
 #include "carrier.h"
@@ -17,9 +17,9 @@
 #include <string.h>
 #include <ucontext.h>
 
-/* Of a coroutine's function; nobody passes more. */
+/* The most arguments of a coroutine's function; programs pass no more. */
 #define MOST_ARGUMENTS 16
-/* Left to linked(), below its context. */
+/* The stack left to linked(), below its context. */
 #define STACK_SIZE 4096
 
 struct between {
@@ -29,14 +29,14 @@ struct between {
 
 typedef void make_function(ucontext_t *, void (*)(void), int, ...);
 
-/* On the stack of a coroutine that has ended. */
+/* Runs on the stack of a coroutine that has ended. */
 static void linked(uint32_t low, uint32_t high)
 {
     const struct between *between = (const struct between *)((uintptr_t)high << 32 | low);
     setcontext(between->link);
 }
 
-/* Makes the context in between, at the end of the stack; NULL where it has no room. */
+/* Makes the intermediate context, at the end of the stack; NULL without room. */
 static struct between *put_between(make_function *make, ucontext_t *context)
 {
     size_t room = sizeof(struct between) + STACK_SIZE;

@@ -1,19 +1,19 @@
 /*
  * Changes of rights, of a process and of a thread.
  *
- * To the kernel each thread has credentials, namespaces and filters of its own. libc carries a
- * change of user to all threads that it knows, and carriers are none of these. So for the time of
- * such a call every thread of the program is brought home and every carrier ends; later ones
- * inherit the rights of the thread that starts them. Servers drop their rights before they serve,
- * when there are no carriers yet and this costs nothing. Rejected: repeating the call on each
- * carrier, which would have to undo it everywhere when it fails on one.
+ * For the kernel, each thread has its own credentials, namespaces, and filters. libc applies a
+ * change of user to all threads that it knows, which excludes carriers. So for the duration of such
+ * a call, every thread of the program comes home and every carrier ends. Later carriers inherit the
+ * rights of the thread that starts them. Servers drop their rights before they serve, when no
+ * carriers exist yet and this costs nothing. Rejected: to repeat the call on each carrier, which
+ * would have to undo it everywhere if it fails on one.
  *
- * Other changes are of the calling thread alone: capabilities, namespaces, how it is scheduled.
- * While it is the only thread they are the process's. Of one among several they must reach nobody
- * else, so that thread stays home for good.
+ * Other changes affect only the calling thread: capabilities, namespaces, scheduling. If it is the
+ * only thread, they affect the whole process. A change of one thread among several must reach no
+ * other thread, so that thread stays home for good.
  *
- * A program that installs a filter of system calls allows the calls that it makes, not those of the
- * runtime. From then on it runs as if it were not patched.
+ * A program that installs a filter of system calls allows its own calls, not those of the runtime.
+ * From then on it runs as if it were not patched.
  */
 #define _GNU_SOURCE
 #include "credentials.h"
@@ -36,14 +36,14 @@
 #include <sys/resource.h>
 #include <sys/uio.h>
 
-/* Flags of io_uring_setup(), which headers of before Linux 6.1 lack. */
+/* Flags of io_uring_setup() that headers older than Linux 6.1 lack. */
 #define SINGLE_ISSUER (1u << 12)
 #define DEFER_TASKRUN (1u << 13)
 
 typedef int credential_function(long, long, long, long, long);
 typedef long syscall_function(long, long, long, long, long, long, long);
 
-/* Whether a thread is the calling one, by libc's name for it or the kernel's. */
+/* Whether a thread is the calling one. It is given by libc's handle or by the kernel's id. */
 bool is_itself(uintptr_t thread)
 {
     return thread == 0 || thread == (uintptr_t)pthread_self() || (int)thread == gettid();
@@ -55,7 +55,8 @@ bool ties_a_ring(uint32_t flags)
     return (flags & (SINGLE_ISSUER | DEFER_TASKRUN)) != 0;
 }
 
-/* Read as the kernel reads it, since the program may be about to be told that it cannot. */
+/* Reads the flags as the kernel does: the pointer may be invalid, which the kernel has yet to
+ * report. */
 bool is_tied(const void *parameters)
 {
     struct io_uring_params found = {0};
@@ -64,11 +65,11 @@ bool is_tied(const void *parameters)
     const long size = system_call(__NR_process_vm_readv, process, (long)&to, 1, (long)&from, 1, 0);
     if (size == -EFAULT)
         return false;
-    /* Where it may not be read, it is as if it said so. */
+    /* If it is not readable, treat it as a tied ring. */
     return size != sizeof found || ties_a_ring(found.flags);
 }
 
-/* The watchdog has rights of its own too, whoever moves threads. */
+/* The watchdog also has its own rights, whichever backend moves threads. */
 static bool must_close(void)
 {
     return (__atomic_load_n(&pool.open, __ATOMIC_SEQ_CST) || watchdog_runs()) && is_own_process();
@@ -86,12 +87,12 @@ static int alone(void **kept, const char *name, long a, long b, long c, long d, 
     return result;
 }
 
-/* Defined by their names in the assembler's sense: the prototypes here are those of no header. */
+/* Assembler names define these: the prototypes here differ from those in the headers. */
 #define EXPORT __attribute__((visibility("default")))
 EXPORT int caught_prctl(long, long, long, long, long) __asm__("prctl");
 EXPORT long caught_syscall(long, long, long, long, long, long, long) __asm__("syscall");
 
-/* All of these take at most five arguments, none of them floating-point, and give an int. */
+/* All of these take at most five arguments, none of them floating-point, and return an int. */
 #define ALONE(name)                                                        \
     EXPORT int caught_##name(long, long, long, long, long) __asm__(#name); \
     int caught_##name(long a, long b, long c, long d, long e)              \
@@ -110,7 +111,7 @@ ALONE(setresuid)
 ALONE(setresgid)
 ALONE(setgroups)
 ALONE(initgroups)
-/* False once there was a second thread; carriers are none to libc. */
+/* False once there was a second thread; libc does not count carriers. */
 extern const char __libc_single_threaded __attribute__((weak));
 
 static bool is_only_thread(void)
@@ -153,12 +154,13 @@ OF_ONE_THREAD(nice)
 
 void keep_another_home(uintptr_t thread)
 {
-    /* At home itself, or two that schedule or cancel each other would wait for each other. */
+    /* This thread goes home too: otherwise two that schedule or cancel each other would deadlock.
+     */
     stay_home();
     detain(thread);
 }
 
-/* A thread that another one schedules is brought home for good, too. */
+/* A thread that another one schedules also comes home for good. */
 static int of_a_thread(void **kept, const char *name, long thread, long b, long c)
 {
     if (is_itself((uintptr_t)thread))
@@ -196,7 +198,7 @@ int caught_sched_setparam(long thread, long parameters)
 
 #define FILTERS "the program filters its system calls"
 
-/* Before a filter of system calls is installed, or the time-stamp counter is forbidden: the
+/* Before a filter of system calls is installed, or the time-stamp counter is forbidden, the
  * runtime's threads end, since they make system calls and read the counter. */
 static void rest_for_good(const char *reason)
 {
@@ -208,8 +210,8 @@ static void rest_for_good(const char *reason)
     come_to_rest(reason);
 }
 
-/* Whether prctl() with this option changes what the kernel keeps for the calling thread alone. What
- * is left is the process's, or read when a program is started or the user changes, at home. */
+/* Whether prctl() with this option changes state of the calling thread alone. The other options
+ * affect the process, or are read at home, when a program is started or the user changes. */
 static bool changes_the_thread(int option)
 {
     switch (option) {
@@ -261,8 +263,8 @@ static bool is_of_the_thread(long number)
     }
 }
 
-/* Signals that a thread may send to itself or waits for, sleeps, and what it has under way in a
- * ring of its own. */
+/* Signals that a thread may send to itself or wait for, sleeps, and operations under way in a ring
+ * of the program. */
 static bool is_made_at_home(long number)
 {
     return number == __NR_kill || number == __NR_tkill || number == __NR_tgkill ||
@@ -271,7 +273,7 @@ static bool is_made_at_home(long number)
            number == __NR_io_uring_enter;
 }
 
-/* Whether a ring of the program's own is the calling thread's from here on. */
+/* Whether a ring of the program belongs to the calling thread from here on. */
 static bool takes_a_ring(long number, long second)
 {
     if (number == __NR_io_uring_setup)
@@ -280,7 +282,7 @@ static bool takes_a_ring(long number, long second)
            (second == IORING_REGISTER_ENABLE_RINGS || second == IORING_REGISTER_RING_FDS);
 }
 
-/* Whether such a call makes a child with memory of its own, in which it gives 0. */
+/* Whether such a call makes a child with separate memory, in which it returns 0. */
 static bool forks(long number, long first)
 {
     if (number == __NR_clone)
@@ -290,7 +292,7 @@ static bool forks(long number, long first)
     return number == __NR_fork;
 }
 
-/* A thread that makes such a call past libc means itself alone: it stays home from then on. */
+/* A thread that makes such a call past libc affects only itself: it stays home from then on. */
 long caught_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
     static void *kept;
@@ -306,7 +308,7 @@ long caught_syscall(long number, long a, long b, long c, long d, long e, long f)
         stay_home();
     libc_function *posted = posted_past_libc(number);
     if (UNLIKELY(posted != NULL))
-        return (int)posted(a, b, c, d, e, f, 0); /* what libc's functions give */
+        return (int)posted(a, b, c, d, e, f, 0); /* the return value of libc's functions */
     long result = ((syscall_function *)original(&kept, "syscall"))(number, a, b, c, d, e, f);
     if (UNLIKELY(result == 0) && forks(number, a))
         process_forked();

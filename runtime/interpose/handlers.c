@@ -1,20 +1,21 @@
 /*
- * Knowing that a thread is in a signal handler.
+ * Tracks whether a thread is in a signal handler.
  *
- * A handler ends by giving its kernel thread the signal mask from before, so a thread must leave a
- * handler on the kernel thread on which it entered: hooks in handlers count, but move nobody. Nor
- * does a handler begin or end calls of functions that go back: it may have a stack of its own.
- * sigaction and the older ways to set a handler install one of ours that notes this and calls the
- * program's; what they report of the former handler is the program's own, and none where
- * terminated.c has set one.
+ * A handler ends by restoring the former signal mask of its kernel thread. So a thread must leave a
+ * handler on the kernel thread on which it entered: hooks in handlers count, but move no thread. A
+ * handler also does not begin or end calls of functions at whose end threads go back, since it may
+ * have its own stack. sigaction and the older functions that set a handler install one of the
+ * runtime's. It notes the handler and calls the program's. These functions report the program's own
+ * former handler, and none if terminated.c has set one.
  *
  * All handlers run at home. Only faults and broken pipes reach a thread on its carrier. Their
- * handler begins there, and first goes home with its frame. If it asks for the alternate stack
- * (SA_ONSTACK), the kernel has put the frame on the carrier's, and it moves to where the kernel
- * would have put it at home.
+ * handler begins there, and first goes home with its frame. If it requests the alternate stack
+ * (SA_ONSTACK), the kernel has put the frame on the carrier's alternate stack. The frame then moves
+ * to where the kernel would have put it at home.
  *
- * Signal 16 is the runtime's while threads may be carried (home.c). A program that sets a handler
- * for it, as for all signals, is told that it did, and is given the signals that others send.
+ * Signal 16 belongs to the runtime while threads may run on carriers (home.c). A program can set a
+ * handler for it, as for all signals: the call succeeds, and the program gets the signals that
+ * others send.
  */
 #define _GNU_SOURCE
 #include "handlers.h"
@@ -29,8 +30,8 @@
 
 #define SIGNALS 65
 
-/* Of frames, as the kernel lays them out for x86-64: the return address, ucontext_t, siginfo_t, and
- * behind them the registers as FXSAVE or XSAVE has them. */
+/* The kernel's layout of frames on x86-64: the return address, ucontext_t, siginfo_t, and behind
+ * them the registers in the format of FXSAVE or XSAVE. */
 #define FRAME_ALIGNMENT 64ul
 #define RED_ZONE 128
 #define LEGACY_SIZE 512
@@ -40,22 +41,22 @@
 typedef void handler_function(int, siginfo_t *, void *);
 typedef int sigaction_function(int, const struct sigaction *, struct sigaction *);
 
-/* Where a handler's frame is, and the alternate stack on which it is; without one, all memory. Not
- * in that frame, since an exception may leave it before anybody looks. The last place is that of
- * all handlers deeper than it, and has the outermost of them. */
+/* The address of a handler's frame, and the alternate stack on which it is; without one, all
+ * memory. This is not kept in the frame, since an exception may leave the frame before it is read.
+ * The last entry stands for all handlers deeper than it, and has the outermost of them. */
 #define MOST_HANDLERS 8
 static __thread struct handling {
     uintptr_t at, stack, size;
 } handlings[MOST_HANDLERS] __attribute__((tls_model("initial-exec")));
 
 static handler_function *handlers[SIGNALS], handle;
-/* What the program has set for signal 16. */
+/* The program's action for signal 16. */
 static struct sigaction for_poke;
 /* Signals for which siginterrupt() was called: signal() leaves SA_RESTART out. */
 static uint64_t interrupting;
 
-/* The end of a frame: that of the registers behind it, whose size is in bytes that the hardware
- * leaves alone (the kernel's _fpx_sw_bytes). */
+/* The end of a frame: that of the registers behind it. Their size is in bytes that the hardware
+ * does not use (the kernel's _fpx_sw_bytes). */
 static uintptr_t end_of_frame(const ucontext_t *frame)
 {
     uintptr_t registers = (uintptr_t)frame->uc_mcontext.fpregs;
@@ -63,8 +64,8 @@ static uintptr_t end_of_frame(const ucontext_t *frame)
     return registers + (words[0] == EXTENDED ? words[1] : LEGACY_SIZE);
 }
 
-/* Where the kernel ends a frame at home: on the thread's alternate stack, unless the thread has
- * none or is on it, or below what the thread uses of its stack. */
+/* The address at which the kernel ends a frame at home. It is on the thread's alternate stack,
+ * unless the thread has none or is on it; then it is below the used part of its stack. */
 static uintptr_t end_at_home(const stack_t *alternate, uintptr_t at, uintptr_t *least)
 {
     uintptr_t low = (uintptr_t)alternate->ss_sp, size = alternate->ss_size;
@@ -80,8 +81,8 @@ static void end_without_room(void)
     set_signals(0, NULL);
 }
 
-/* On the carrier's stack for handlers: copies the frame to where it is at home, and begins anew
- * there. */
+/* On the carrier's stack for handlers: copies the frame to its address at home, and restarts there.
+ */
 static void move_frame(const struct fiber *fiber, int number, siginfo_t *info, ucontext_t *frame)
 {
     uintptr_t begins = (uintptr_t)frame - sizeof(uintptr_t), ends = end_of_frame(frame), least;
@@ -101,7 +102,7 @@ static void move_frame(const struct fiber *fiber, int number, siginfo_t *info, u
     __builtin_unreachable();
 }
 
-/* A hop blocks signals, and the kernel kills who traps meanwhile. */
+/* A hop blocks signals, and the kernel kills a thread that traps in that state. */
 static bool is_stepping(int number, const ucontext_t *frame)
 {
     const greg_t trap_flag = 0x100;
@@ -135,7 +136,7 @@ static void handle(int number, siginfo_t *info, void *context)
     mask_may_differ();
 }
 
-/* Whether who goes on at `to` leaves the handler: that is further up its stack, or off it. */
+/* Whether continuing at `to` leaves the handler: `to` is further up its stack, or on another. */
 static bool is_left(const struct handling *handling, uintptr_t to)
 {
     return to == 0 || handling->at < to || to - handling->stack >= handling->size;
@@ -222,7 +223,8 @@ static bool is_interrupting(int number)
     return number > 0 && number < SIGNALS && (signals & SIGNAL_BIT(number)) != 0;
 }
 
-/* Under any backend, since signal() below takes the place of libc's, which would know. */
+/* Needed under any backend, since signal() below replaces libc's, which would have this
+ * information. */
 EXPORT int siginterrupt(int number, int interrupts)
 {
     static void *kept;
@@ -261,7 +263,7 @@ EXPORT __sighandler_t ssignal(int number, __sighandler_t handler)
     return signal(number, handler);
 }
 
-/* What signal() means to programs that ask for the standards of System V. */
+/* The meaning of signal() for programs that request System V semantics. */
 EXPORT __sighandler_t __sysv_signal(int number, __sighandler_t handler)
 {
     struct sigaction action = {.sa_handler = handler};
@@ -282,7 +284,7 @@ EXPORT int sigignore(int number)
     return set_action(number, &action, NULL);
 }
 
-/* POSIX: SIG_HOLD blocks the signal and leaves its action; whatever else unblocks it. */
+/* POSIX: SIG_HOLD blocks the signal and keeps its action; every other value unblocks it. */
 EXPORT __sighandler_t sigset(int number, __sighandler_t handler)
 {
     struct sigaction action = {.sa_handler = handler}, before;

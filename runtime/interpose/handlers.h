@@ -1,5 +1,5 @@
 /*
- * Signal handlers of the program (handlers.c).
+ * The program's signal handlers (handlers.c).
  */
 #ifndef COREHOP_HANDLERS_H
 #define COREHOP_HANDLERS_H
@@ -7,9 +7,9 @@
 #include <signal.h>
 #include <stdint.h>
 
-/* A jump to that place on the stack, or to one that is not known (0), leaves handlers below it. */
+/* A jump to that stack address, or to an unknown one (0), leaves the handlers below it. */
 void leave_handlers(uintptr_t to);
-/* Signal 16 came from somebody else (home.h). */
+/* Signal 16 came from another sender (home.h). */
 void take_foreign_poke(siginfo_t *info, void *context);
 
 #endif

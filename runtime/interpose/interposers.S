@@ -1,8 +1,8 @@
 /*
- * A function of each interposed name, which stands before libc's because this library is needed
- * first. Each keeps all argument registers, asks interposed_call() where the original is, and jumps
- * there: so no prototype is needed, and functions that return twice, as vfork does, find their
- * caller's stack.
+ * A function for each interposed name. It precedes libc's because the loader searches this library
+ * first. Each saves all argument registers, calls interposed_call() for the address of the
+ * original, and jumps there. So no prototype is needed, and functions that return twice, as vfork
+ * does, find their caller's stack.
  */
         .text
 

@@ -1,13 +1,14 @@
 /*
- * Calls that must not be made on a carrier: the thread goes home, then makes them.
+ * Calls that must not run on a carrier: the thread goes home, then makes them.
  *
- * Whatever the kernel keeps for each of its threads (signal mask, alternate stack, priority, what a
- * new program inherits) is right at home alone. interposed.h lists the calls and interposers.S
- * stands in for them. A thread's end is seen by wrapping what it runs; threads that libc starts for
- * itself are not seen, so they never leave home. gettid() gives home's id. Mutexes with priority
- * inheritance hold the kernel's own id of their owner, which changes: they mean affinity for good.
+ * State that the kernel keeps per thread is right only at home: signal mask, alternate stack,
+ * priority, and what a new program inherits. interposed.h lists the calls, and interposers.S
+ * interposes them. A thread's end is detected by wrapping its start function. Threads that libc
+ * starts for itself are not detected, so they never leave home. gettid() returns home's id. Mutexes
+ * with priority inheritance hold the kernel's id of their owner, which changes with each hop: they
+ * switch the process to affinity for good.
  *
- * Rejected: catching system calls by seccomp or ptrace, which slows each one down.
+ * Rejected: to intercept system calls by seccomp or ptrace, which slows each one down.
  */
 #define _GNU_SOURCE
 #include "interposers.h"
@@ -33,20 +34,20 @@
 
 enum rule {
     HOME_FIRST,
-    HOME_IF_OWN,     /* where its first argument is the calling thread */
-    UNPINNED,        /* home first, and where affinity pins the thread, on all of its CPUs */
-    PLACES_A_THREAD, /* likewise, and one that places itself is not moved any more */
+    HOME_IF_OWN,     /* if the first argument is the calling thread */
+    UNPINNED,        /* home first; if affinity pins the thread, on all of its CPUs */
+    PLACES_A_THREAD, /* likewise; a thread that places itself is no longer moved */
     HOME_FOR_GOOD,
     APART,          /* likewise, unless it is the only thread: then the process changes */
-    APART_IF_OWN,   /* likewise, where its first argument is the calling thread */
-    RING_BY_FLAGS,  /* for good, where the third argument ties a ring to the calling thread */
-    RING_BY_SECOND, /* likewise, where that is in what the second points to */
+    APART_IF_OWN,   /* likewise, if the first argument is the calling thread */
+    RING_BY_FLAGS,  /* for good, if the third argument ties a ring to the calling thread */
+    RING_BY_SECOND, /* likewise, if the flags are where the second one points */
     RING_BY_THIRD,
     HOME_IF_SAVING,
     HOME_IF_RESTORING,
-    LEAVES_CALLS, /* an exception has come to its caller, past calls and handlers */
-    CLONES,       /* for good; a child with memory of its own is told likewise */
-    AS_FORK,      /* the child must be told that it has no carriers, which fork() does */
+    LEAVES_CALLS, /* an exception has reached its caller, past calls and handlers */
+    CLONES,       /* for good; prepares a child with separate memory likewise */
+    AS_FORK,      /* the child must learn that it has no carriers, as for fork() */
 };
 
 static const struct {
@@ -57,7 +58,7 @@ static const struct {
 #include "interposed.h"
 };
 
-/* In glibc's jump buffers. */
+/* The index in glibc's jump buffers. */
 #define STACK_POINTER 6
 /* No stack is larger. */
 #define MOST_STACK (1ul << 36)
@@ -65,8 +66,8 @@ static const struct {
 static void *fork_itself;
 static void *originals[sizeof interposed_calls / sizeof *interposed_calls];
 
-/* Where the stack will end once a jump buffer's owner goes on, as glibc keeps it; 0 if it does not
- * look like a place further up this stack. */
+/* Where the stack will end once a jump buffer's owner continues, as glibc stores it; 0 if it does
+ * not look like an address further up this stack. */
 static uintptr_t stack_of(const struct __jmp_buf_tag *buffer, uintptr_t at)
 {
     uintptr_t place = (uintptr_t)buffer->__jmpbuf[STACK_POINTER];
@@ -74,7 +75,7 @@ static uintptr_t stack_of(const struct __jmp_buf_tag *buffer, uintptr_t at)
     return place > at && place - at < MOST_STACK ? place : 0;
 }
 
-/* Whether a call makes the calling thread differ, to the kernel, from the process's others. */
+/* Whether a call makes the calling thread differ, for the kernel, from the other threads. */
 static bool sets_apart(enum rule rule, uintptr_t first, uintptr_t second, uintptr_t third)
 {
     switch (rule) {
@@ -93,7 +94,8 @@ static bool sets_apart(enum rule rule, uintptr_t first, uintptr_t second, uintpt
     }
 }
 
-/* What a child of clone() is to run. It has its parent's memory, or a copy at the same place. */
+/* The function that a child of clone() runs. It has its parent's memory, or a copy at the same
+ * address. */
 static __thread struct {
     int (*run)(void *);
     void *argument;
@@ -106,12 +108,12 @@ static int run_cloned(void *unused)
     return cloned.run(cloned.argument);
 }
 
-/* Where interposers.S has saved the first and fourth arguments, from where the return address is.
+/* Offsets of the first and fourth arguments that interposers.S has saved, from the return address.
  */
 #define FIRST_ARGUMENT (-2)
 #define FOURTH_ARGUMENT (-5)
 
-/* Has a child of clone() find out first that it has no carriers. */
+/* Lets a child of clone() first find out that it has no carriers. */
 static void prepare_child(uintptr_t *at)
 {
     cloned.run = (int (*)(void *))at[FIRST_ARGUMENT];
@@ -131,8 +133,8 @@ static void *found_in(const char *library, const char *name)
     return is_own ? NULL : found;
 }
 
-/* A program without exceptions may load a library with some, and with it what that needs, where
- * only the library finds it. */
+/* A program without exceptions may load a library with exceptions and its dependencies. Then only
+ * the library can find the symbols. */
 static void *original_for(uint32_t index, const void *caller)
 {
     const char *name = interposed_calls[index].name;
@@ -154,7 +156,8 @@ static long not_in_libc(void)
     return -1;
 }
 
-/* Called by interposers.S with a call's first three arguments, and where its return address is. */
+/* interposers.S calls it with a call's first three arguments and the address of its return address.
+ */
 __attribute__((visibility("hidden"))) void *
 interposed_call(uint32_t index, uintptr_t first, uintptr_t second, uintptr_t at, uintptr_t third)
 {
@@ -193,12 +196,12 @@ interposed_call(uint32_t index, uintptr_t first, uintptr_t second, uintptr_t at,
     void *found = __atomic_load_n(&originals[index], __ATOMIC_RELAXED);
     if (UNLIKELY(found == NULL))
         found = dlsym(RTLD_NEXT, interposed_calls[index].name);
-    /* A program may look whether there is such a function, and finds ours. */
+    /* A program may check whether such a function exists, and finds ours. */
     return found != NULL ? found : (void *)not_in_libc;
 }
 
-/* Looked up at the start, so that none is from a signal handler. What an older libc does not have,
- * nobody calls. */
+/* Looked up at the start, so that no lookup happens in a signal handler. Functions that an older
+ * libc lacks are never called. */
 void prepare_interposers(void)
 {
     for (size_t i = 0; i < sizeof interposed_calls / sizeof *interposed_calls; i++)
@@ -211,8 +214,9 @@ struct beginning {
     uint32_t taken;
 };
 
-/* What threads that are about to begin are to run. The new thread gives its slot back, and does so
- * without free(), by which glibc's malloc maps an arena of 64 MB for a thread that needs none. */
+/* The start functions of threads that are about to begin. The new thread gives its slot back
+ * without free(), which would make glibc's malloc map an arena of 64 MB for a thread that needs
+ * none. */
 #define BEGINNINGS 64
 static struct beginning beginnings[BEGINNINGS];
 
@@ -252,7 +256,8 @@ static void end(void *unused)
     self.fiber = NULL;
 }
 
-/* What a new thread runs. Returning, exiting and being cancelled all lead through end(). */
+/* The start function of a new thread. Returning, exiting and being cancelled all lead through
+ * end(). */
 static void *begin(void *argument)
 {
     struct beginning beginning = *(struct beginning *)argument;
@@ -286,8 +291,8 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
     return result;
 }
 
-/* The first of this library and libc, as the loader has them in order; it looks for names in the
- * same order. */
+/* Which of this library and libc comes first in the loader's order, which is also its search order.
+ */
 static int find_first(struct dl_phdr_info *object, size_t size, void *is_first)
 {
     const char *name = strrchr(object->dlpi_name, '/');
@@ -298,9 +303,9 @@ static int find_first(struct dl_phdr_info *object, size_t size, void *is_first)
     return name != NULL && strncmp(name, "/libc.so.", 9) == 0;
 }
 
-/* Whether the program's calls of libc arrive here first, or behind others that stand in for libc.
- * What dlsym() finds does not say so: a program at a fixed address that takes a function's address
- * is where the loader then finds the function for everybody. */
+/* Whether the program's calls of libc arrive here first, or behind another library that interposes
+ * them. dlsym() does not show that: if a program at a fixed address takes a function's address, the
+ * loader resolves that function to the program for everybody. */
 bool stands_in_for_libc(void)
 {
     bool is_first = false;
@@ -308,8 +313,8 @@ bool stands_in_for_libc(void)
     return is_first;
 }
 
-/* libc's signal waits at home, and comes as soon as the thread is there: within the system call
- * that it was called home from, if it was in one. */
+/* libc's signal waits at home and arrives as soon as the thread is there. If the thread was called
+ * home from a system call, it arrives within that call. */
 EXPORT int pthread_cancel(pthread_t thread)
 {
     static void *kept;

@@ -1,5 +1,5 @@
 /*
- * Functions that stand in for those of libc, and what they need at the start.
+ * Functions that replace libc's, and what they need at the start.
  */
 #ifndef COREHOP_INTERPOSERS_H
 #define COREHOP_INTERPOSERS_H

@@ -1,9 +1,9 @@
 /*
- * Calls that wait with another signal mask: at home, where signals come.
+ * Calls that wait with another signal mask: at home, where signals arrive.
  *
- * To set a mask is to set that of a kernel thread. Without a mask they are the calls that they are
- * named after, which a carried thread makes where it is; so these are functions of their own and
- * not of interposed.h, which knows a call's first two arguments.
+ * To set a mask is to set that of a kernel thread. Without a mask they equal the plain calls (e.g.
+ * poll for ppoll), which a thread on a carrier makes where it is. So they are defined here and not
+ * in interposed.h, which looks only at a call's first arguments.
  */
 #define _GNU_SOURCE
 #include "home.h"

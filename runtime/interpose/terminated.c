@@ -1,13 +1,13 @@
 /*
  * The statistics of a program that SIGTERM, SIGINT or SIGHUP ends.
  *
- * Many servers leave these signals to the kernel, which ends them before any destructor runs. So
- * where statistics are asked for (COREHOP_STATS) such a signal gets a handler that writes them and
- * then has the kernel do what it would have done: the process ends by the signal, and its parent
- * sees no difference. To the program the signal stays at its default: sigaction and signal say so,
- * one that it sets a handler for or ignores is its own, and one that it gives back is ours again.
- * The handler takes the stack that is there, since an alternate one is often too small to write on.
- * Signals that dump a core are left alone.
+ * Many servers leave these signals to the kernel, which ends them before any destructor runs. So if
+ * statistics are requested (COREHOP_STATS), such a signal gets a handler that writes them and then
+ * lets the kernel act as before. The process ends by the signal, and its parent sees no difference.
+ * For the program, the signal stays at its default: sigaction and signal report that. If the
+ * program sets a handler or ignores the signal, its own action applies. If it restores the default,
+ * the runtime's handler returns. The handler runs on the current stack, since an alternate one is
+ * often too small to write statistics. Signals that dump a core are left alone.
  */
 #define _GNU_SOURCE
 #include "terminated.h"
@@ -47,7 +47,7 @@ void prepare_termination(void)
     is_on = true;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction found;
-        /* Both by way of handlers.c, which has the default mean ours. */
+        /* Both go through handlers.c, in which the default means the runtime's handler. */
         if (sigaction(numbers[i], NULL, &found) == 0 && found.sa_handler == SIG_DFL)
             sigaction(numbers[i], &found, NULL);
     }

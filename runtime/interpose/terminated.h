@@ -9,7 +9,7 @@
 void prepare_termination(void);
 bool is_terminated_by(int number);
 void when_terminated(int number);
-/* Has the kernel do with the signal what it does by default, once the calling thread lets it in. */
+/* Lets the kernel take the signal's default action, once the calling thread unblocks it. */
 void raise_default(int number);
 
 #endif

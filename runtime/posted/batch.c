@@ -1,20 +1,19 @@
 /*
  * COREHOP_SYSCALLS=read,write,poll@batch: calls of libc as requests of the core's ring.
  *
- * A thread that makes such a call leaves it in the ring of its core (ring.c) and lets the others of
- * the core run, until all are made together; with @batch:1 a thread of the kernel on plan core 1
- * makes them. Where nobody else of the core could run meanwhile, and no other core would make the
- * call, it is made at once.
+ * A thread that makes such a call puts it in the ring of its core (ring.c) and lets the core's
+ * other threads run, until all calls are made together. With @batch:1 a kernel thread on plan core
+ * 1 makes them. A call is made at once if no other thread of the core could run and no other core
+ * would make it.
  *
- * A request that moves data is made as if the file were one that does not wait. So it has its
- * result as soon as it is made, and is never under way when a signal comes. Where the call would
- * wait, the thread waits in the ring for the file to be ready, which it may leave at any time, and
- * then tries again; the carrier has others to run all the while. What a request cannot do as the
- * call does (a file that is no socket, a pipe that broke, which means a signal) is given to libc's
- * function after all.
+ * A request that moves data is made as if its file did not block. So it has its result at once and
+ * is never under way when a signal arrives. If the call would block, the thread waits in the ring
+ * for the file to be ready and then tries again. It may leave this wait at any time, and the
+ * carrier runs other threads meanwhile. libc's function handles cases in which a request differs
+ * from the call: a file that is no socket, or a broken pipe, which means a signal.
  *
- * Rejected: requests that the kernel itself has wait, or hands to its own worker threads (open,
- * stat, fsync): they would be under way when their thread is called home, and cost several times
+ * Rejected: requests that block in the kernel or run on the kernel's own worker threads (open,
+ * stat, fsync). They would be under way when their thread is called home, and cost several times
  * what the call costs.
  */
 #define _GNU_SOURCE
@@ -27,7 +26,7 @@
 #include <linux/io_uring.h>
 #include <poll.h>
 
-/* The same where nobody would run meanwhile. */
+/* The same if no other thread could run. */
 static long make_at_once(const struct posting *posting)
 {
     const struct request *request = &posting->request;
@@ -51,7 +50,7 @@ static bool does_not_wait(const struct posting *posting)
            (system_call(__NR_fcntl, posting->arguments[0], 3, 0, 0, 0, 0) & not_waiting) != 0;
 }
 
-/* Whether the socket gives up waiting after a time of its own. */
+/* Whether the socket has its own timeout. */
 static bool has_time_limit(const struct posting *posting)
 {
     int64_t limit[2] = {0};
@@ -72,8 +71,8 @@ static long bytes_of(const struct posting *posting)
     return bytes;
 }
 
-/* Sends what is left of the bytes from there on, waiting; how many it were. By libc: out of the
- * runtime's own code no thread is called home. */
+/* Sends the remaining bytes, blocking, and returns how many. It uses libc, since no thread is
+ * called home out of the runtime's own code. */
 static long send_bytes(const struct posting *posting, const char *from, size_t bytes)
 {
     static void *kept;
@@ -89,7 +88,7 @@ static long send_bytes(const struct posting *posting, const char *from, size_t b
     return (long)sent;
 }
 
-/* A file that waits takes all that is sent, unless there is an error or a signal meanwhile. */
+/* A blocking file takes everything, unless there is an error or a signal. */
 static long send_rest(const struct posting *posting, long sent)
 {
     if (posting->sent == NULL)
@@ -132,7 +131,7 @@ static long post_data(struct posting *posting)
         posting->request = request;
         if (result >= 0)
             return finish(posting, result);
-        /* All others but these are what libc's function says best, with what belongs to it. */
+        /* For all other errors, libc's function gives the right result and side effects. */
         if (result != -EAGAIN)
             return call_libc(posting);
         if (does_not_wait(posting))

@@ -1,5 +1,5 @@
 /*
- * A thread that waits in its core's ring for the result of its call, and the call without a ring.
+ * A thread that waits in its core's ring for its call's result, and the same call without a ring.
  */
 #define _GNU_SOURCE
 #include "posting.h"

@@ -1,21 +1,22 @@
 /*
  * COREHOP_SYSCALLS=open,read,write@1: calls of libc that are made on another core.
  *
- * Soares and Stumm's FlexSC hands system calls to other cores by shared memory, so that neither the
- * kernel's code and data nor the switch of modes disturb the caches of the program. On a stock
- * kernel a carrier does what their system call threads do: the calling thread hops to the carrier
- * of the plan core behind the @, makes the call there, and hops back to where it came from. Another
- * thread of the core that it left goes on meanwhile (FlexSC-Threads). Since the thread itself makes
- * the call, by libc's own function, errno, signals, cancellation and credentials are as for hops
- * (docs/reference/carrier.md). With @yield nobody leaves: the thread only lets the others of its
- * core go first, and then makes the call where it is. That tells what the move is worth. With
- * @batch many threads' calls are made together, by the ring of their core (batch.c).
+ * Soares and Stumm's FlexSC passes system calls to other cores through shared memory. Then neither
+ * the kernel's code and data nor mode switches disturb the program's caches. On an unmodified
+ * kernel, a carrier replaces their system call threads: the calling thread hops to the carrier of
+ * the plan core behind the @, makes the call there, and hops back. Another thread of the core that
+ * it left continues meanwhile (FlexSC-Threads). The thread itself makes the call, by libc's own
+ * function. So errno, signals, cancellation and credentials work as with hops
+ * (docs/reference/carrier.md). With @yield no thread leaves: it lets the other threads of its core
+ * run first, and then makes the call where it is. That shows what the move itself is worth. With
+ * @batch, the ring of their core makes the calls of many threads together (batch.c).
  *
- * Symbols are stood in for by functions that jump to libc's, until a call of that name is asked
- * for; so a program that asks for none pays one jump. In signal handlers, in threads that may not
- * be carried, and while carriers do not carry threads, calls are made where they are: declined.
+ * Symbols are interposed by functions that jump to libc's, until a call of that name is requested.
+ * So a program without requested calls pays for one jump. Calls stay where they are in signal
+ * handlers, in threads that may not leave home, and while carriers run no threads: these calls are
+ * declined.
  *
- * Rejected: catching the system calls of libc itself, which takes a filter that slows each one.
+ * Rejected: to intercept the system calls of libc itself, which needs a filter that slows each one.
  */
 #define _GNU_SOURCE
 #include "posted.h"
@@ -49,13 +50,13 @@ static const struct {
 #undef POSTED
 };
 
-/* A thread's counts at a call, under the first symbol of its name. */
+/* A thread's counters at a call, under the first symbol of its name. */
 struct counts {
     uint64_t posted, declined, hops;
 };
 
 static void *originals[SYMBOLS];
-/* What is jumped to at once: nothing while it may yet be asked for, and where it is. */
+/* The function to jump to at once: NULL while the call may yet be requested, libc's if it stays. */
 static libc_function *direct[SYMBOLS];
 static uint32_t first_of[SYMBOLS];
 static bool is_asked[SYMBOLS];
@@ -88,7 +89,7 @@ static bool ask_for(const char *name, size_t length)
     return is_known;
 }
 
-/* @batch without a list: all that rings can make. */
+/* @batch without a list: everything that rings can make. */
 static void ask_for_all(void)
 {
     for (uint32_t i = 0; i < SYMBOLS; i++)
@@ -102,7 +103,7 @@ static uint32_t refuse(const char *value, const char *reason)
     return 0;
 }
 
-/* A core behind an @ or a colon; -1 if it is none. */
+/* The core behind an @ or a colon; -1 if it is no core. */
 static int32_t core_from(const char *digits)
 {
     char *end;
@@ -111,7 +112,7 @@ static int32_t core_from(const char *digits)
     return !is_number ? -1 : core > MOST_CORE ? MOST_CORE + 1 : (int32_t)core;
 }
 
-/* What is behind the @; false if it means nothing. */
+/* Parses the text behind the @; false if it is invalid. */
 static bool read_way(const char *behind)
 {
     static const char batch[] = "batch";
@@ -159,7 +160,7 @@ uint32_t order_calls(uint32_t cores)
     return least > cores ? least : cores;
 }
 
-/* Why calls that are asked for cannot be posted; NULL if they can. */
+/* Why the requested calls cannot be posted; NULL if they can. */
 static const char *reason_against(bool by_carriers)
 {
     if (carriers_are_possible())
@@ -216,7 +217,7 @@ enum way posted_by(void)
     return way;
 }
 
-/* Lets the others of its core go first; the thread is carried. */
+/* Lets the other fibers of its core run first; the thread is on a carrier. */
 static void yield(struct fiber *fiber)
 {
     fiber->going = (int32_t)(fiber->carrier->core - pool.cores);
@@ -225,7 +226,8 @@ static void yield(struct fiber *fiber)
         come_home(fiber);
 }
 
-/* Has the thread where the call is to be made; false if it is made where it is. */
+/* Moves the thread to where the call should be made; false if the call is made where the thread is.
+ */
 static bool goes(struct counts *counts, int32_t core)
 {
     const struct backend *backend = __atomic_load_n(&program.backend, __ATOMIC_RELAXED);
@@ -251,7 +253,7 @@ static void comes_back(struct counts *counts, int32_t core)
         backend->hop(&counts->hops, core);
 }
 
-/* What a symbol's function does unless it jumps to libc's at once. */
+/* The body of a symbol's function, unless it jumps to libc's at once. */
 static __attribute__((noinline)) long post(uint32_t at, const long *a)
 {
     libc_function *next = (libc_function *)original(&originals[at], table[at].symbol);
@@ -277,8 +279,7 @@ static __attribute__((noinline)) long post(uint32_t at, const long *a)
     return result;
 }
 
-/* The seventh argument is on the stack, and what is read there where there are less does no harm.
- */
+/* The seventh argument is on the stack. If there are fewer, reading that address does no harm. */
 #define POSTED(call, symbol, shape)                                                           \
     __attribute__((visibility("default"))) long posted_##symbol(long, long, long, long, long, \
                                                                 long, long) __asm__(#symbol); \

@@ -1,5 +1,6 @@
 /*
- * System calls that threads hand to another core (post.c): what the other parts of the runtime ask.
+ * System calls that threads hand to another core (post.c): the interface for the rest of the
+ * runtime.
  */
 #ifndef COREHOP_POSTED_H
 #define COREHOP_POSTED_H
@@ -11,9 +12,9 @@
 
 typedef long libc_function(long, long, long, long, long, long, long);
 
-/* How a call becomes a request of a ring; table.h has that of each. */
+/* How a call becomes a request of a ring; table.h has the shape of each call. */
 enum shape {
-    MADE_ALONE, /* it becomes none */
+    MADE_ALONE, /* it never becomes a request */
     READS,
     READS_CHECKED,
     WRITES,
@@ -32,26 +33,26 @@ enum shape {
 };
 
 struct fiber;
-/* batch.c: what libc's function would do with these arguments, by the ring of the fiber's core. */
+/* batch.c: makes the call of libc's function by the ring of the fiber's core. */
 long post_in_batch(struct fiber *fiber, enum shape shape, libc_function *next,
                    const long *arguments);
 
 /* Where calls are made. */
 enum way { BY_HOP, BY_YIELDING, IN_BATCHES };
 
-/* What makes a call that the program makes by syscall() where it is to be posted, or NULL: some
- * libraries make those that came late to libc so (libuv). */
+/* The function for a system call that the program makes by syscall() and that should be posted, or
+ * NULL. Some libraries use syscall() for calls that libc added late (libuv). */
 libc_function *posted_past_libc(long number);
 
-/* Whether COREHOP_SYSCALLS asks for any. */
+/* Whether COREHOP_SYSCALLS requests any call. */
 bool calls_are_asked(void);
-/* Reads it, for a plan of so many cores; gives how many cores there must be, or 0 after saying why
- * nothing is posted. */
+/* Parses COREHOP_SYSCALLS for a plan with that many cores. Returns the required number of cores, or
+ * 0 after reporting why nothing is posted. */
 uint32_t order_calls(uint32_t cores);
-/* From now on they are posted while carriers carry threads; says why where that cannot be, as where
- * the backend is none that has carriers. */
+/* From now on calls are posted while carriers run threads. Reports the reason if that is
+ * impossible, e.g. if the backend has no carriers. */
 void open_calls(bool by_carriers);
-/* What the statistics say of one call; false if there is none of that number. */
+/* The statistics of one call; false if there is no call of that number. */
 struct posted {
     const char *name;
     uint64_t posted, declined;

@@ -1,5 +1,5 @@
 /*
- * A call of libc that is to be made by a ring: what the files that do so share.
+ * A call of libc to be made by a ring: shared by the files that do so.
  */
 #ifndef COREHOP_POSTING_H
 #define COREHOP_POSTING_H
@@ -21,19 +21,19 @@ struct posting {
     socklen_t *name_size;
     int flags; /* the caller's */
     bool sends;
-    int held; /* the signal for which it was called home, or 0 */
+    int held; /* the signal for which the thread was called home, or 0 */
 };
 
 /* park.c */
-/* What libc's function makes of it. */
+/* Makes the call by libc's function. */
 long call_libc(const struct posting *posting);
-/* Puts the request, and goes on with its result; perhaps at home. */
+/* Puts the request, and continues with its result, perhaps at home. */
 int32_t park(struct posting *posting);
-/* Waits for the file to be ready, at most until `limit`; what it is ready for, or an error:
- * ECANCELED when the time is over, EINTR when the thread was called home. */
+/* Waits for the file to be ready, at most until `limit`. Returns the events, or an error: ECANCELED
+ * after the timeout, EINTR if the thread was called home. */
 int32_t await_ready(struct posting *posting, int file, uint32_t events, const int64_t *limit);
 
-/* requests.c: the call as a request; false if it is to be made where it is. */
+/* requests.c: the call as a request; false if the call must be made where the thread is. */
 bool make_request(struct posting *posting, enum shape shape);
 
 /* waits.c */

@@ -1,9 +1,9 @@
 /*
- * Calls of libc as requests of a ring: one function of libc after the other.
+ * Calls of libc as requests of a ring, one libc function after the other.
  *
- * Each is made as one that does not wait and raises no signal. A call that asks for what requests
- * do not do as it does (flags that are not listed here, no bytes at all, a buffer that libc knows
- * to be too small) becomes none.
+ * Each request neither blocks nor raises a signal. Some calls become no request, because a request
+ * would behave differently: flags that are not listed here, no bytes at all, or a buffer that libc
+ * knows to be too small.
  */
 #define _GNU_SOURCE
 #include "posting.h"
@@ -49,7 +49,7 @@ static void make_vector(struct posting *posting, uint8_t operation)
     make_message(posting, operation, &posting->message, 0);
 }
 
-/* From or to an address, which then stands at `at`. */
+/* Sends to or receives from an address, which is then in `at`. */
 static void make_addressed(struct posting *posting, uint8_t plain, uint8_t with_message, int flags,
                            int at)
 {

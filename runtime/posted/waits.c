@@ -1,9 +1,9 @@
 /*
  * poll() of one file, and epoll_wait(), as waits in the ring of the thread's core.
  *
- * The kernel is asked there whether the file, or the epoll file, is ready; what is ready in the
- * latter is then asked for without waiting. The time that the caller allows is a limit on the
- * request, and what is left of it goes to libc's function where the wait ends early.
+ * The ring waits until the file, or the epoll file, is ready; epoll's events are then fetched
+ * without waiting. The caller's timeout is a limit on the request. If the wait ends early, libc's
+ * function gets the remaining time.
  */
 #define _GNU_SOURCE
 #include "posting.h"
@@ -16,7 +16,7 @@
 
 #define NANOSECONDS 1000000000l
 
-/* What is left of so many milliseconds since then, as a request's limit; false if nothing is. */
+/* What remains of that many milliseconds since then, as a request's limit; false if nothing. */
 static bool time_left(const struct timespec *since, int milliseconds, int64_t limit[2])
 {
     struct timespec now;
@@ -28,7 +28,7 @@ static bool time_left(const struct timespec *since, int milliseconds, int64_t li
     return left > 0;
 }
 
-/* The thread is at home, or was refused: libc's function waits for the rest of the time. */
+/* The thread is at home, or was refused: libc's function waits for the remaining time. */
 static long wait_with_libc(struct posting *posting, int at, const struct timespec *since)
 {
     long arguments[ARGUMENTS];
@@ -46,7 +46,7 @@ static long wait_with_libc(struct posting *posting, int at, const struct timespe
     return call_libc(posting);
 }
 
-/* Events that poll() tells of whether asked or not. */
+/* Events that poll() reports whether requested or not. */
 #define ALWAYS_TOLD (POLLERR | POLLHUP | POLLNVAL)
 
 long post_poll(struct posting *posting)

@@ -1,15 +1,15 @@
 /*
- * Fibers, carriers and cores: what they are, and the pool of them all (cores.c).
+ * Fibers, carriers and cores: their structures, and the pool of all of them (cores.c).
  *
  * A fiber is a thread of the program: its stack, registers and FS base. A carrier is a kernel
- * thread of the runtime's own, pinned to the CPU of one plan core. A hop hands the fiber from
- * one carrier to another, while the kernel thread it was born on, its home, sleeps. Everything the
- * kernel keeps per thread (signal mask, id, credentials) stays at home; what needs it goes home
- * first (stay.c).
+ * thread of the runtime, pinned to the CPU of one plan core. A hop hands the fiber from one carrier
+ * to another, while its original kernel thread, its home, sleeps. All state that the kernel keeps
+ * per thread (signal mask, id, credentials) stays at home. A thread that needs it goes home first
+ * (stay.c).
  *
- * A core has one holder at a time: the carrier that may take from its run queue. When the holder's
- * fiber blocks while others wait, the watchdog makes a spare carrier the holder, and the former
- * one becomes spare once its fiber moves on.
+ * A core has one holder at a time: the carrier that may take fibers from its run queue. If the
+ * holder's fiber blocks while others wait, the watchdog makes a spare carrier the holder. The
+ * former holder becomes a spare once its fiber moves on.
  */
 #ifndef COREHOP_CORES_H
 #define COREHOP_CORES_H
@@ -18,42 +18,43 @@
 
 #include <signal.h>
 
-/* A signal that nothing in Linux sends, and that unlike a real-time one never needs memory. */
+/* A signal that nothing in Linux sends, and that, unlike a real-time signal, never needs memory. */
 #define POKE SIGSTKFLT
 
 struct carrier;
 
-/* What passes between cores on every hop comes first: one cache line, then its registers. */
+/* The fields that pass between cores on every hop come first: one cache line, then the registers.
+ */
 struct fiber {
     void *stack;             /* its stack pointer while it does not run */
     uintptr_t thread_base;   /* FS base */
     struct fiber *next;      /* in a run queue, where the last has the queue's state; or unused */
-    struct carrier *carrier; /* whose kernel thread it runs on; NULL at home */
-    const void *counters;    /* those of the hook that it hops at */
-    int32_t going;           /* the core it left for, through all teams, or HOME */
-    uint32_t depth;          /* in a run queue: how many it was with those before it */
-    uint32_t came_by;        /* the hook, as came_by() has it */
+    struct carrier *carrier; /* the one on which it runs; NULL at home */
+    const void *counters;    /* those of the hook at which it hops */
+    int32_t going;           /* the core for which it left, across all teams, or HOME */
+    uint32_t depth;          /* in a run queue: its length up to this fiber */
+    uint32_t came_by;        /* the hook, as came_by() encodes it */
     uint32_t control;        /* MXCSR */
     uint32_t keys;           /* PKRU */
     uint8_t wanted_home;     /* carriers send it home instead of running it */
     uint8_t form;            /* how its registers are saved (vectors.c) */
     uint8_t registers[256] __attribute__((aligned(64))); /* SSE */
     uint8_t *vectors;                                    /* what does not fit above */
-    uint32_t away;        /* since it left home and until it is back */
-    uint32_t detained;    /* it leaves home no more */
-    uint32_t arrived;     /* it is back, and home may go on with it */
+    uint32_t away;        /* from leaving home until it is back */
+    uint32_t detained;    /* it never leaves home again */
+    uint32_t arrived;     /* it is back, and home may continue it */
     uint32_t declined_at; /* the look of load.c after which it last declined a hop */
     int home;             /* kernel thread id */
     void *parked;         /* home's stack pointer while it sleeps */
     uint64_t mask;        /* signals that the program blocks in this thread */
     int held;             /* a signal that home took, to be delivered; 0 if none */
     siginfo_t held_info;
-    stack_t signal_stack;    /* that the program has set for handlers; as it left home */
-    struct fiber *listed;    /* the next of all fibers, ever */
+    stack_t signal_stack;    /* set by the program for handlers, as it left home */
+    struct fiber *listed;    /* the next of all fibers ever made */
     struct request *request; /* that it has put, or is about to, in its core's ring (ring.c) */
-    uint32_t waiting;        /* the turn of its wait there; 0 while it waits for nothing */
+    uint32_t waiting;        /* the number of its wait there; 0 while it waits for nothing */
     uint32_t turn;           /* counts its waits */
-    uint32_t left_wait;      /* one that it left and that is to be cancelled; or 0 */
+    uint32_t left_wait;      /* a wait that it left and that must be cancelled; or 0 */
     int32_t waits_on;        /* the core in whose ring it waits */
 };
 
@@ -63,7 +64,7 @@ _Static_assert(offsetof(struct fiber, registers) == 64, "one cache line");
 #define HOME (-1)
 #define TO_RING (-2)
 
-/* What a fiber uses first when it goes on, besides itself. */
+/* The lines that a fiber uses first when it continues, besides its own. */
 struct surroundings {
     const struct fiber *of;
     const void *stack;
@@ -72,7 +73,7 @@ struct surroundings {
 };
 #define REMEMBERED 16
 
-/* The run queue is what cores contend for, so it has a cache line of its own. */
+/* Cores contend for the run queue, so it has a separate cache line. */
 struct core {
     uintptr_t run_queue __attribute__((aligned(64))); /* a fiber, newest first, or a state below */
     uintptr_t holder __attribute__((aligned(64)));    /* a carrier, | RUNNING with a fiber */
@@ -81,9 +82,9 @@ struct core {
     struct fiber *ready;                        /* oldest first; the holder's */
     struct carrier *spares;                     /* under the pool's lock */
     struct surroundings remembered[REMEMBERED]; /* the holder's */
-    uint64_t longest_spin; /* how long its holder waits awake, in cycles (spin_policy.c) */
-    uint64_t waited;       /* for how long it has, in all */
-    uint64_t parks, wakes; /* how often it slept, and how often until a fiber came */
+    uint64_t longest_spin; /* how long its holder spins, in cycles (spin_policy.c) */
+    uint64_t waited;       /* for how long it has waited in total */
+    uint64_t parks, wakes; /* how often it slept, and how often a fiber woke it */
     uint32_t in_line;      /* how many are ready */
     uint32_t open;         /* it has carriers */
     struct ring *ring;     /* posted calls (ring.c); NULL unless they are made in batches */
@@ -108,20 +109,20 @@ struct carrier {
     int thread;     /* kernel thread id; 0 once it has ended */
     uint32_t awake; /* a spare waits on this word */
     void *stack_top;
-    void *signal_stack;     /* on which handlers begin that ask for a stack of their own */
+    void *signal_stack;     /* for handlers that request an alternate stack */
     struct carrier *next;   /* in core.spares */
-    struct carrier *listed; /* the next of all carriers, ever */
+    struct carrier *listed; /* the next of all carriers ever made */
 };
 
-/* Signals that a carrier blocks: all but those that come from what its fiber does, which are the
- * fiber's, and POKE. */
+/* Signals that a carrier blocks: all except POKE and those that its fiber's instructions cause,
+ * which are the fiber's. */
 #define SIGNAL_BIT(number) (1ull << ((number)-1))
 #define OF_THE_FIBER                                                                      \
     (SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGILL) | \
      SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGSYS) | SIGNAL_BIT(SIGPIPE) | SIGNAL_BIT(SIGXFSZ))
 #define BLOCKED_BY_CARRIERS (~(OF_THE_FIBER | SIGNAL_BIT(POKE)))
 
-/* What the kernel keeps of how a thread is scheduled, and of where its memory is. */
+/* How the kernel schedules a thread and where it places its memory. */
 struct scheduling {
     int policy, nice, io, memory;
 };
@@ -132,10 +133,10 @@ struct pool {
     uint32_t open;    /* carriers run, and fibers may leave home */
     uint32_t closing; /* no fiber may leave home */
     uint32_t away;    /* fibers not at home */
-    uint32_t retire;  /* carriers end as soon as they carry nobody */
+    uint32_t retire;  /* carriers end as soon as they have no fiber */
 };
 extern struct pool pool __attribute__((visibility("hidden")));
-/* Of all teams; none before the pool is prepared. */
+/* The cores of all teams; 0 before the pool is prepared. */
 static inline uint32_t core_count(void)
 {
     return pool.cores == NULL ? 0 : program.teams * program.cores;

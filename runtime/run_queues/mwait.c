@@ -1,15 +1,15 @@
 /*
- * Waiting without spinning: a carrier that waits awake lets the processor watch its run queue.
+ * Waiting without spinning: a waiting carrier lets the processor monitor its run queue.
  *
- * A carrier that looks at its run queue again and again finds a fiber at once, but its core burns
- * power, and takes turns with the second hardware thread of that core. With UMONITOR and UMWAIT
- * (Intel's WAITPKG) or MONITORX and MWAITX (AMD's) a core stops until another one writes the line,
- * or until a time that is given. That takes it a little longer than a look, so a wait begins with
- * looks, for COREHOP_PAUSE_US: the gaps of short phases end within them. The processor's lightest
- * state is asked for, since deeper ones take longer to leave. Linux has UMWAIT end after 100 000
- * cycles at the latest (umwait_control); here a stop ends after STOP_US, so that the clock still
- * shows when the kernel had the CPU do something else (spin_policy.c). Processors without either
- * look all the time; a virtual machine mostly hides both.
+ * A carrier that polls its run queue finds a fiber at once, but its core uses power and competes
+ * with the second hardware thread of that core. With UMONITOR and UMWAIT (Intel's WAITPKG) or
+ * MONITORX and MWAITX (AMD's), a core stops until another one writes the line, or until a timeout.
+ * Waking up takes a little longer than a poll. So a wait begins with polls, for COREHOP_PAUSE_US;
+ * the gaps of short phases end within them. The processor's lightest state is requested, since
+ * deeper ones take longer to leave. Linux ends UMWAIT after at most 100 000 cycles
+ * (umwait_control). Here a stop ends after STOP_US, so that the clock still shows whether the
+ * kernel ran something else on the CPU (spin_policy.c). Processors without either instruction poll
+ * all the time; most virtual machines hide both.
  */
 #define _GNU_SOURCE
 #include "spin_policy.h"
@@ -20,11 +20,11 @@
 #define PAUSE_US 20
 #define STOP_US 50
 
-/* Of CPUID. */
+/* Bits of CPUID. */
 #define WAITPKG (1u << 5)
 #define MONITORX (1u << 29)
 
-/* Of UMWAIT and of MWAITX: the lightest state, and that a time is given. */
+/* Arguments of UMWAIT and MWAITX: the lightest state, and that there is a timeout. */
 #define LIGHTEST_UMWAIT 1
 #define LIGHTEST_MWAITX 0xf0
 #define TIMED_MWAITX 2
@@ -44,7 +44,8 @@ void prepare_mwait(void)
     stopping = cycles_of(STOP_US);
 }
 
-/* Each of these stops until the word is no longer `seen`, or so many cycles later, or earlier. */
+/* Each of these stops until the word is no longer `seen`, or for that many cycles, or ends earlier.
+ */
 static void umwait(const uintptr_t *word, uintptr_t seen, uint64_t cycles)
 {
     uint64_t until = clock_now() + cycles;

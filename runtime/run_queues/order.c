@@ -1,9 +1,9 @@
 /*
- * In which order a core's holder takes fibers: in that in which they came.
+ * The order in which a core's holder takes fibers: the order of their arrival.
  *
- * It is a file of its own so that an experiment can be linked in its place, with another order and
- * what is to be prepared and told of it (research/lab/runtime). The holder calls it for each fiber:
- * what it references is on lines that the fiber's run needs as well.
+ * It is a separate file so that an experiment can replace it by another order, with its own
+ * preparation and notifications (research/lab/runtime). The holder calls it for each fiber. It only
+ * accesses lines that the fiber's run needs anyway.
  */
 #include "run_queue.h"
 

@@ -1,19 +1,20 @@
 /*
- * A core's io_uring: where its fibers leave system calls, which are then made many at a time.
+ * A core's io_uring: its fibers put system calls there, which are then made many at a time.
  *
- * This is FlexSC's page of posted calls on a stock kernel. A fiber puts its request and lets the
- * next fiber of its core run; when none is ready, or COREHOP_BATCH requests were put, the holder of
- * the core enters the kernel once for all of them. Or a thread of the kernel on another core
- * (SQPOLL) makes them as they come, and nobody enters it.
+ * This is FlexSC's page of posted calls on an unmodified kernel. A fiber puts its request and lets
+ * the next fiber of its core run. When no fiber is ready, or after COREHOP_BATCH requests, the
+ * holder of the core enters the kernel once for all of them. Alternatively a kernel thread on
+ * another core (SQPOLL) makes them as they come, and no thread enters the kernel.
  *
- * Requests that move data are made so that they never wait (batch.c): each has its result at once.
- * Only waits for a file to become ready stay in the ring. A fiber may leave its wait at any time,
- * to take a signal at home: whoever changes its `waiting` first, the holder with the result or the
- * home that calls it back, hands the fiber over. The left wait is cancelled then, and a result that
- * comes for it nonetheless is passed over, since it carries the number of another turn.
+ * Requests that move data never block (batch.c): each has its result at once. Only waits for a file
+ * to become ready stay in the ring. A fiber may leave its wait at any time to take a signal at
+ * home. The holder with the result and the home that calls the fiber back race to change its
+ * `waiting`; the first hands the fiber over. The wait that it left is then cancelled. A result that
+ * still arrives for it is ignored, since it has the number of another wait.
  *
- * A ring belongs to its core, not to a carrier: when a spare takes over the core of one that
- * blocks, it takes the ring over too. Results come into memory that all see; only the holder looks.
+ * A ring belongs to its core, not to a carrier: a spare that takes over the core of a blocking
+ * carrier takes over the ring too. Results arrive in memory that all threads see, but only the
+ * holder looks.
  */
 #define _GNU_SOURCE
 #include "filter.h"
@@ -26,7 +27,7 @@
 #include <linux/io_uring.h>
 
 #define MOST_TURN 4095ul
-/* Between two looks at a ring that cannot wake anyone. */
+/* The time between two looks at a ring that cannot wake a thread. */
 #define NAP_NS 200000
 
 static int32_t core_of_kernel;
@@ -39,7 +40,7 @@ static long enter_ring(struct ring *ring, uint32_t submit, uint32_t results, uin
                        sizeof *mask);
 }
 
-/* Of its thread for the team of this core; -1 if there is to be none. */
+/* The CPU of the ring's kernel thread for this core's team; -1 without such a thread. */
 static int32_t cpu_of_kernel(const struct core *core)
 {
     uint32_t team = (uint32_t)(core - pool.cores) / program.cores;
@@ -90,8 +91,8 @@ static uint32_t not_taken(const struct ring *ring)
     return *ring->tail - __atomic_load_n(ring->head, __ATOMIC_ACQUIRE);
 }
 
-/* The kernel's thread goes on without the file until it has nothing to do, and then for good never
- * again: what it has not taken by then it never takes. */
+/* The kernel's thread continues without the file until it has nothing to do, and then stops for
+ * good. It never takes requests that it has not taken by then. */
 static void await_kernel(const struct ring *ring)
 {
     const long nap[2] = {0, NAP_NS};
@@ -102,8 +103,8 @@ static void await_kernel(const struct ring *ring)
         system_call(__NR_nanosleep, (long)nap, 0, 0, 0, 0, 0);
 }
 
-/* The program has closed the ring's file, most likely: what the kernel has not taken is made where
- * it is, and nothing is put any more. Results of the rest still come. */
+/* Most likely the program has closed the ring's file. Requests that the kernel has not taken are
+ * made where their threads are, and no more are put. Results of the others still arrive. */
 static void break_ring(struct core *core)
 {
     struct ring *ring = core->ring;
@@ -168,7 +169,7 @@ static struct io_uring_sqe *next_slot(struct ring *ring, uint32_t after)
     return slot;
 }
 
-/* So many slots are filled: the kernel may see them from now on, linked ones together. */
+/* That many slots are filled: the kernel may see them from now on, linked ones together. */
 static void push(struct ring *ring, uint32_t slots)
 {
     ring->unsubmitted += slots;
@@ -187,7 +188,7 @@ static bool has_room(struct core *core, uint32_t needed)
     return !core->ring->is_broken && room(core->ring) >= needed;
 }
 
-/* Ends the request in the slot before. */
+/* Sets a timeout for the request in the previous slot. */
 static void add_limit(struct ring *ring, const int64_t *limit)
 {
     struct io_uring_sqe *slot = next_slot(ring, 1);
@@ -196,7 +197,7 @@ static void add_limit(struct ring *ring, const int64_t *limit)
     slot->len = 1;
 }
 
-/* Opens its ring; where there was no memory, not for each call anew. */
+/* Opens the core's ring. After a lack of memory, it does not retry for each call. */
 static bool opens(struct core *core)
 {
     return clock_now() >= core->ring->opens_after &&
@@ -219,7 +220,7 @@ bool put_request(struct core *core, struct fiber *fiber)
     slot->addr = request->address;
     slot->len = request->length;
     slot->off = request->offset;
-    slot->msg_flags = request->flags; /* or poll32_events, or rw_flags */
+    slot->msg_flags = request->flags; /* also poll32_events, or rw_flags */
     slot->flags = request->limit != NULL ? IOSQE_IO_LINK : 0;
     slot->user_data = (uintptr_t)fiber | turn;
     bump(&ring->counts.requests);
@@ -233,7 +234,7 @@ bool put_request(struct core *core, struct fiber *fiber)
     if (request->limit != NULL)
         add_limit(ring, request->limit);
     push(ring, request->limit != NULL ? 2 : 1);
-    /* It may be called back from here on, and is touched no more. */
+    /* From here on the fiber may be called back, so nothing accesses it any more. */
     __atomic_store_n(&fiber->waiting, turn, __ATOMIC_SEQ_CST);
     submit_requests(core, false);
     return true;
@@ -297,8 +298,8 @@ void cancel_wait(struct core *core, struct fiber *fiber)
     fiber->left_wait = 0;
 }
 
-/* Who hands a fiber over to a core that sleeps here sends its holder POKE (run_queue.c). From a
- * ring that is not open yet nothing else can come. */
+/* A thread that hands a fiber to a core that sleeps here sends its holder POKE (run_queue.c). While
+ * the ring is not open, nothing else can arrive. */
 void sleep_in_ring(struct core *core)
 {
     struct ring *ring = core->ring;

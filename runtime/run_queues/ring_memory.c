@@ -1,11 +1,11 @@
 /*
- * Opening a core's io_uring: its memory, and its descriptor, which no program is to notice.
+ * Opening a core's io_uring: its memory, and its descriptor, which programs should not notice.
  *
- * Forked children have no rings; the memory is not theirs, and the file is closed there (pool.c).
+ * Forked children have no rings: the memory is not mapped there, and the file is closed (pool.c).
  *
- * Without CAP_IPC_LOCK all rings of a user count against one RLIMIT_MEMLOCK, and those that were
- * closed, in other programs too, until the kernel has freed them some milliseconds later. So what
- * there is no memory for is tried again before it is refused.
+ * Without CAP_IPC_LOCK, all rings of a user count against one RLIMIT_MEMLOCK. So do closed rings,
+ * in other programs too, until the kernel frees them some milliseconds later. So if there is no
+ * memory, the runtime tries again before it gives up.
  */
 #define _GNU_SOURCE
 #include "ring_memory.h"
@@ -17,9 +17,9 @@
 #include <sys/mman.h>
 
 #define RESULTS 4096
-/* For how long the kernel's thread looks for requests before it sleeps. */
+/* How long the kernel's thread looks for requests before it sleeps. */
 #define IDLE_MS 20
-/* Out of the way of a program's own descriptors, and below what select() can name. */
+/* Above a program's own descriptors, and below the limit of select(). */
 #define LOWEST_FILE 960
 #define PATIENCE_US 500000
 #define NAP_NS 1000000
@@ -48,7 +48,7 @@ void close_ring(struct ring *ring)
     ring->is_open = false;
 }
 
-/* Gives the ring a descriptor that no program counts on. */
+/* Gives the ring a descriptor number that programs do not expect. */
 static void move_file(struct ring *ring)
 {
     long moved = system_call(__NR_fcntl, ring->file, F_DUPFD_CLOEXEC, LOWEST_FILE, 0, 0, 0);

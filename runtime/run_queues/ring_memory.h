@@ -14,7 +14,7 @@ struct io_uring_cqe;
 struct ring {
     int file;
     bool is_open, is_broken;
-    uint64_t opens_after; /* when there was no memory: before then it is not tried again */
+    uint64_t opens_after; /* after a lack of memory, the time of the next attempt */
     uint32_t entries, mask, results_mask;
     uint32_t *tail, *head, *flags;
     uint32_t *results_head, *results_tail;
@@ -28,8 +28,8 @@ struct ring {
     struct ring_counts counts;
 };
 
-/* With a thread of the kernel on that CPU if it is not negative. Gives the reason why it cannot be
- * opened, or NULL. */
+/* Opens the ring, with a kernel thread on that CPU if it is not negative. Returns the reason for a
+ * failure, or NULL. */
 const char *open_ring(struct ring *ring, int32_t cpu);
 void close_ring(struct ring *ring);
 

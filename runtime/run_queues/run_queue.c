@@ -1,15 +1,15 @@
 /*
- * A core's run queue: fibers pushed by anyone, taken in order by the core's holder.
+ * A core's run queue: any thread pushes fibers, and the core's holder takes them in order.
  *
- * Each time a cache line goes from core to core costs about as much as all the instructions of a
- * hop, so the run queue is one word that holds fibers and the holder's state alike: pushing is one
- * compare-and-swap that guesses an empty run queue instead of reading it first, and tells by what
- * it replaced whether the holder must be woken. The holder takes the whole list at once and turns
- * it round, so that the order in which they came is kept for order.c, and fetches at once
- * every line that the fiber will need, from a memory of where it was last time, rather than one
- * after the other as they are met. An empty run queue is watched for as long as spin_policy.c says,
- * and then slept on; since only the holder waits, at most one carrier a core spins. Rejected: a
- * ring, which needs room for the most fibers there may ever be.
+ * Each transfer of a cache line between cores costs about as much as all the instructions of a hop.
+ * So the run queue is one word that holds both fibers and the holder's state. Pushing is one
+ * compare-and-swap that assumes an empty run queue instead of reading it first. The replaced value
+ * shows whether the holder must be woken. The holder takes the whole list at once and reverses it,
+ * so that order.c gets the order of arrival. It prefetches at once every line that the fiber will
+ * need, from a memory of where they were last time, instead of meeting them one after the other. An
+ * empty run queue is watched for as long as spin_policy.c decides, and then the holder sleeps on
+ * it. Only the holder waits, so at most one carrier per core spins. Rejected: a ring buffer, which
+ * needs room for the most fibers that may ever exist.
  */
 #include "run_queue.h"
 #include "watchdog.h"
@@ -17,10 +17,10 @@
 #include <asm/unistd.h>
 
 #define LINE 64
-/* Of a stack, from the stack pointer upwards: what a hop has put there. */
+/* Lines of a stack, from the stack pointer upwards: those that a hop has written. */
 #define STACK_LINES 8
 
-/* From a thread's FS base to its `self`: the same for every thread. */
+/* The distance from a thread's FS base to its `self`, the same for every thread. */
 static uintptr_t self_distance;
 
 void prepare_run_queues(void)
@@ -30,7 +30,7 @@ void prepare_run_queues(void)
     self_distance = (uintptr_t)&self - base;
 }
 
-/* One that waits for results too can be woken by a signal only. */
+/* A holder that also waits for results can only be woken by a signal. */
 static void wake_holder(struct core *core)
 {
     if (core->ring == NULL) {
@@ -71,8 +71,8 @@ static struct surroundings *remembered(struct core *core, const struct fiber *fi
     return &core->remembered[((uintptr_t)fiber >> 12) % REMEMBERED];
 }
 
-/* Lines of a fiber that has come, before its first one is here: where it was the last time that
- * it came to this core is where it mostly is. */
+/* Prefetches lines of a fiber that has come, before its first one arrives: mostly they are where
+ * they were the last time that it came to this core. */
 static void fetch_fiber(struct core *core, const struct fiber *fiber)
 {
     const struct surroundings *guess = remembered(core, fiber);
@@ -83,11 +83,11 @@ static void fetch_fiber(struct core *core, const struct fiber *fiber)
         fetch_surroundings(guess);
 }
 
-/* Turned round, what was pushed last being first there. */
+/* Reverses the list, in which the fiber pushed last comes first. */
 static inline struct fiber *take_all(struct core *core, uintptr_t newest, uint32_t *count)
 {
     struct fiber *oldest = NULL;
-    /* The exchange must wait for a line too: the others come meanwhile. */
+    /* The exchange must wait for a line anyway: the others arrive in that time. */
     fetch_fiber(core, (const struct fiber *)newest);
     newest = __atomic_exchange_n(&core->run_queue, BUSY, __ATOMIC_ACQUIRE);
     uint32_t taken_together = 0;
@@ -102,7 +102,8 @@ static inline struct fiber *take_all(struct core *core, uintptr_t newest, uint32
     return oldest;
 }
 
-/* By the holder: empties the run queue; who was there, oldest first, and how many. */
+/* Called by the holder: empties the run queue. Returns its fibers, oldest first, and their number.
+ */
 static struct fiber *take_pushed(struct core *core, uint32_t *count)
 {
     uintptr_t newest = __atomic_load_n(&core->run_queue, __ATOMIC_RELAXED);

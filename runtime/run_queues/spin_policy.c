@@ -1,23 +1,23 @@
 /*
- * How long a carrier with nobody to carry waits awake before it sleeps.
+ * How long a carrier without a fiber spins before it sleeps.
  *
- * Waking a sleeper costs tens of microseconds, in a virtual machine more, and a CPU that halts may
- * lose its caches to a neighbour: what the hop was made for. While a thread runs one phase of a
- * request elsewhere, this core's phase is over for as long as that takes, and it is mostly back
- * after about as long as last time. So each core remembers how long its gaps have been, and its
- * carrier waits awake for twice the longest that it has met lately, from SHORTEST_US, about what
- * waking costs, up to LONGEST_US. A gap longer than that is a server with nothing to do, or one
- * that would burn more in waiting than it could gain: it teaches the core to wait for less, a
- * quarter at each, so that a server's timers soon find it asleep. After the last request no carrier
- * is awake for longer than LONGEST_US.
+ * Waking a sleeping carrier costs tens of microseconds, in a virtual machine more. A CPU that halts
+ * may lose its caches to a neighbor, and hops exist for the sake of these caches. While a thread
+ * runs one phase of a request elsewhere, this core has a gap of the same length, and the gap is
+ * mostly about as long as last time. So each core remembers the lengths of its gaps. Its carrier
+ * spins for twice the longest recent gap, from SHORTEST_US, about the cost of waking, up to
+ * LONGEST_US. A longer gap means that the server has nothing to do, or that spinning costs more
+ * than it can gain. After each such gap the core waits for a quarter less, so that a server's
+ * timers soon find it asleep. After the last request no carrier is awake for longer than
+ * LONGEST_US.
  *
- * A carrier that waits awake on a CPU that others want is set aside by the kernel for milliseconds,
- * while one that sleeps is let in as soon as it is woken. So one whose clock has jumped between two
- * looks goes to sleep at once, and its core begins anew with the shortest wait, which then at most
- * doubles from gap to gap. COREHOP_SPIN_US=N has every core wait for N microseconds, whatever its
- * gaps. Rejected: to offer the CPU by sched_yield, which gives it away for as long; and to ask
- * whether some thread is in the middle of a request: one that blocks in the kernel looks like one
- * that runs, and to tell them apart takes a system call at each.
+ * If others want the CPU of a spinning carrier, the kernel suspends the carrier for milliseconds,
+ * but one that sleeps runs as soon as it is woken. So a carrier whose clock has jumped between two
+ * looks goes to sleep at once. Its core starts over with the shortest wait, which then at most
+ * doubles from gap to gap. COREHOP_SPIN_US=N makes every core wait for N microseconds, whatever its
+ * gaps. Rejected: to offer the CPU by sched_yield, which gives it away for as long; and to check
+ * whether a thread is in the middle of a request. A thread that blocks in the kernel looks like one
+ * that runs, and to distinguish them takes a system call each time.
  */
 #define _GNU_SOURCE
 #include "spin_policy.h"
@@ -25,9 +25,9 @@
 
 #define SHORTEST_US 50
 #define LONGEST_US 20000
-/* Looks at the clock lie a microsecond or two apart. */
+/* Consecutive looks at the clock are a microsecond or two apart. */
 #define AWAY_US 100
-/* Of what a wait was too long by, so much less at each shorter gap. */
+/* Each shorter gap reduces the excess of the wait by 1/FORGETTING. */
 #define FORGETTING 64
 
 static uint64_t shortest, longest, away;

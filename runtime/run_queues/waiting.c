@@ -1,6 +1,6 @@
 /*
- * How a core's holder waits: awake for as long as spin_policy.c says, and then asleep, in its
- * ring if it has one. Since only the holder waits, at most one carrier a core spins.
+ * How a core's holder waits: awake for as long as spin_policy.c decides, and then asleep, in its
+ * ring if it has one. Only the holder waits, so at most one carrier per core spins.
  */
 #include "spin_policy.h"
 #include "ring.h"
@@ -9,7 +9,7 @@
 /* Looks at the run queue for each look at the clock. */
 #define LOOKS 32
 
-/* A wait has ended that began then, `awake` of it before the holder slept. */
+/* A wait that began at that time has ended; the holder was awake for `awake` of it. */
 static void count_wait(struct core *core, uint64_t began, uint64_t awake)
 {
     __atomic_store_n(&core->waited, core->waited + awake, __ATOMIC_RELAXED);
@@ -25,7 +25,7 @@ void wait_for_work(struct core *core)
         for (int looks = 0; looks < LOOKS; looks++) {
             if (has_fibers(core) || __atomic_load_n(&pool.retire, __ATOMIC_RELAXED) ||
                 UNLIKELY(core->ring != NULL && has_results(core))) {
-                /* One that has just begun is not worth a look at the clock. */
+                /* A wait that has just begun does not justify a look at the clock. */
                 if (UNLIKELY(waited != 0))
                     count_wait(core, began, waited);
                 return;
@@ -44,7 +44,7 @@ void wait_for_work(struct core *core)
         sleep_in_ring(core);
     } else if (change(core, WATCHED, ASLEEP)) {
         bump(&core->parks);
-        /* A fiber that comes changes the word's lower half, which is what is slept on. */
+        /* An arriving fiber changes the word's lower half, on which the holder sleeps. */
         if (!__atomic_load_n(&pool.retire, __ATOMIC_SEQ_CST))
             futex_wait((uint32_t *)&core->run_queue, ASLEEP, NULL);
         if (!change(core, ASLEEP, WATCHED))

@@ -1,16 +1,16 @@
-//! Which calls of libc the library can post, by the table that it is compiled with itself.
+//! Which calls of libc the library can post, from the table with which it is compiled.
 
 /// The table that `posted/post.c` reads too.
 const TABLE: &str = include_str!("../posted/table.h");
 
-/// A call that can be posted, under the name that `COREHOP_SYSCALLS` has for it.
+/// A call that can be posted, under its name in `COREHOP_SYSCALLS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
     /// The name.
     pub name: &'static str,
     /// Whether rings can make it, many at a time.
     pub in_batches: bool,
-    /// Whether a thread can make it on another core, or after others went first.
+    /// Whether a thread can make it on another core, or after other threads ran first.
     pub elsewhere: bool,
 }
 

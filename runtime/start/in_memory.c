@@ -1,17 +1,16 @@
 /*
- * COREHOP_RUN: hooks for a program whose files are not patched, put in place while it starts.
+ * COREHOP_RUN: hooks for a program with unpatched files, installed while it starts.
  *
- * `corehop run` starts the program with this library in LD_PRELOAD and hands over, as an open file,
- * what a patched copy of each of the plan's files would hold: code, tables, and the jumps to be
- * written. The code is copied to where it can be reached from its module; the distances from it to
- * the module are the only words that change with the place
- * (patcher/src/apply/in_memory/parts.rs). All is looked at first: every file of the plan is there,
- * its code reads as the plan's build does, no other thread runs yet. Then all jumps are written.
- * Whoever asked for hooks gets all of them or no program: every way to fail says why and ends the
- * process with exit code 5, before main(). With `--fallback-unpatched` it executes the program anew
- * instead, as it would have started without any of this.
+ * `corehop run` starts the program with this library in LD_PRELOAD. It passes, as an open file, the
+ * additional contents of a patched copy of each of the plan's files: code, tables, and the jumps to
+ * be written. The code is copied to an address within reach of its module. Only its distances to
+ * the module depend on that address (patcher/src/apply/in_memory/parts.rs). Checks come first:
+ * every file of the plan is loaded, its code equals the plan's build, and no other thread runs yet.
+ * Then all jumps are written. The user gets either all hooks or no program: every failure is
+ * reported and ends the process with exit code 5, before main(). With `--fallback-unpatched` the
+ * program is executed again instead, as it would have started without corehop.
  *
- * What this program starts in turn is not meant: the environment is put back as the user's was.
+ * Programs that this program starts are not affected: the user's environment is restored.
  */
 #define _GNU_SOURCE
 #include "in_memory.h"
@@ -33,10 +32,11 @@
 #define REFUSED 5
 #define JUMP_SIZE 5
 #define LOWEST 0x10000ul
-/* How far a jump reaches, less a margin for what it jumps over. */
+/* How far a jump reaches, minus a margin for the code it crosses. */
 #define REACH (0x7ffffffful - PAGE)
 
-/* As patcher/src/apply/in_memory/parts.rs writes them. Offsets are of the file handed over. */
+/* The format that patcher/src/apply/in_memory/parts.rs writes. Offsets are those in the passed
+ * file. */
 struct in_memory_module {
     uint64_t address; /* where the code would follow the module in the ELF file's addresses */
     uint64_t code;    /* offset of its bytes: a page for the slot, code, and then tables */
@@ -62,7 +62,7 @@ struct jump {
     uint8_t before[19]; /* those */
 };
 
-/* Where a module is, and its code. */
+/* A module's address, and that of its code. */
 struct target {
     const struct in_memory_module *module;
     const char *name, *build_id;
@@ -77,13 +77,13 @@ struct target {
 static const uint8_t *file;
 static size_t file_size;
 
-/* Asked for, and what the program was started with. */
+/* The option, and the environment with which the program was started. */
 static bool goes_on_unhooked;
 static char **arguments;
 
 #define REFUSE(...) (complain(__VA_ARGS__), refuse())
 
-/* Takes what `corehop run` put into the environment out of it again. */
+/* Removes from the environment what `corehop run` added. */
 static void restore_environment(void)
 {
     char *preload = getenv("LD_PRELOAD");
@@ -144,7 +144,7 @@ static const ElfW(Phdr) *code_segment(const struct target *target, uint64_t addr
     return NULL;
 }
 
-/* Its code must be the build's that was analysed: another tool may have been at it. */
+/* The code must equal that of the analyzed build: another tool may have changed it. */
 static void check_code(const struct target *target)
 {
     const struct jump *jumps = (const struct jump *)(file + target->module->jumps);
@@ -156,8 +156,8 @@ static void check_code(const struct target *target)
                    target->name, jumps[i].site);
 }
 
-/* A free place for `size` bytes that reaches all of the module, below it if there is any: above a
- * program its heap grows. 0 if there is none. */
+/* A free address for `size` bytes within reach of the whole module, below it if possible, since
+ * above a program its heap grows. 0 without one. */
 static uintptr_t free_place(const struct target *target, size_t size)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -195,7 +195,7 @@ static void put_code(struct target *target)
         REFUSE("%s: no room for %lu bytes of code within its reach", target->name, size);
     target->code = (uint8_t *)place;
     memcpy(target->code, file + module->code, module->code_size);
-    /* The module is that much further away than it would be in a file. */
+    /* The module is farther away by this distance than it would be in a file. */
     uint32_t moved = (uint32_t)(target->bias + module->address - place);
     const uint32_t *distances = (const uint32_t *)(file + module->distances);
     for (uint64_t i = 0; i < module->distance_count; i++) {
@@ -211,7 +211,7 @@ static void put_code(struct target *target)
                (unsigned)-result);
 }
 
-/* Has the module's code writable, or as it was. */
+/* Makes the module's code writable, or restores its protection. */
 static void protect(const struct target *target, bool writable)
 {
     for (size_t i = 0; i < target->segment_count; i++) {

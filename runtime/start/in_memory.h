@@ -1,10 +1,10 @@
 /*
- * Files of the program that are hooked while it starts (in_memory.c).
+ * Hooks the program's files while it starts (in_memory.c).
  */
 #ifndef COREHOP_IN_MEMORY_H
 #define COREHOP_IN_MEMORY_H
 
-/* Hooks the files that `corehop run` names, or ends the process. */
+/* Hooks the files that `corehop run` passes, or ends the process. */
 void take_in_memory_hooks(char **started_with);
 
 #endif

@@ -1,16 +1,16 @@
 /*
  * Start-up: finds the patched files' notes, chooses the backend, opens the hooks.
  *
- * This library runs inside other people's servers. It is the first library a patched program
- * needs, so its constructor runs before main() and after libc's. Until the constructor stores the
- * address of enter.S into the slot of each file, the hooks do nothing; so every way to fail here
- * ends the same way: one line on standard error that names the remedy, empty slots, and a server
- * that runs as if unpatched. It never starts half-hooked.
+ * This library runs inside other people's servers. It is the first library that a patched program
+ * needs, so its constructor runs before main() and after libc's. The hooks do nothing until the
+ * constructor stores the address of enter.S into the slot of each file. So every failure here ends
+ * in the same way: one line on standard error with the remedy, empty slots, and a server that runs
+ * as if unpatched. It never starts half-hooked.
  *
- * Where only libraries are patched, the program must be started with this one in LD_PRELOAD: what
- * is loaded behind libc cannot stand in for its functions.
+ * If only libraries are patched, the program must be started with this library in LD_PRELOAD: a
+ * library loaded after libc cannot interpose its functions.
  *
- * Siblings to read next: modules.c, hooks.c, backends.c.
+ * Read next: modules.c, hooks.c, backends.c.
  */
 #define _GNU_SOURCE
 #include "auto.h"
@@ -36,11 +36,11 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-/* What a tool that looks at this file without loading it can check. */
+/* For tools that check this file without loading it. */
 __attribute__((visibility("default"))) const uint32_t corehop_runtime_abi = COREHOP_ABI;
 extern const uint32_t own_abi __attribute__((alias("corehop_runtime_abi"), visibility("hidden")));
 
-/* auto never begins where the plan says that carriers refuse. The statistics say so too. */
+/* auto never begins if the plan states that carriers refuse. The statistics report that too. */
 static void leave_as_it_is(void)
 {
     complain("carriers refuse: %s: running without hops", program.refusal);
@@ -51,7 +51,7 @@ static void leave_as_it_is(void)
     pthread_atfork(NULL, NULL, statistics_forked);
 }
 
-/* Once, at the first patched file. */
+/* Runs once, at the first patched file. */
 static void prepare(void)
 {
     const struct backend *chosen = chosen_backend();
@@ -96,10 +96,10 @@ static void prepare(void)
     start_control(chosen);
 }
 
-/* What arrival.c calls whenever a patched library was loaded. */
+/* arrival.c calls it whenever a patched library was loaded. */
 __attribute__((visibility("default"))) void corehop_module_arrives(void)
 {
-    /* A program and a library in two folders may each bring a runtime: the first one serves. */
+    /* A program and a library in two folders may each load a runtime: the first one serves both. */
     if (dlsym(RTLD_DEFAULT, "corehop_runtime_abi") != &own_abi)
         return;
     bool is_planned = find_modules();
@@ -117,7 +117,7 @@ __attribute__((visibility("default"))) void corehop_module_arrives(void)
 extern void own_arrives(void)
     __attribute__((alias("corehop_module_arrives"), visibility("hidden")));
 
-/* libc hands its arguments to a library's constructors, too. */
+/* libc also passes its arguments to a library's constructors. */
 __attribute__((constructor)) static void start(int count, char **arguments)
 {
     (void)count;

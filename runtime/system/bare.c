@@ -1,8 +1,8 @@
 /*
- * Kernel threads made by a bare clone rather than by pthread_create.
+ * Kernel threads made by a bare clone instead of pthread_create.
  *
- * libc neither counts nor signals them, a program with one thread stays one to its malloc, and they
- * can be made wherever a hook is.
+ * libc neither counts nor signals them. For its malloc, a program with one thread still has one.
+ * They can be created wherever a hook runs.
  */
 #define _GNU_SOURCE
 #include "bare.h"

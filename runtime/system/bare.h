@@ -1,5 +1,5 @@
 /*
- * Stacks and kernel threads without libc (bare.c, switch.S), and where the runtime's own code is.
+ * Stacks and kernel threads without libc (bare.c, switch.S), and where the runtime's own code lies.
  */
 #ifndef COREHOP_BARE_H
 #define COREHOP_BARE_H

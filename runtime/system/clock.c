@@ -1,10 +1,11 @@
 /*
  * The processor's own clock.
  *
- * A hop of 0.2 us cannot be timed by a system call, so it is timed by the time-stamp counter. The
- * counter's rate is measured once at start-up against the kernel's clock, for COUNT_NS; x86-64
- * servers run one counter at one rate on all cores. On a busy machine some threads lose their CPU
- * between the two clocks, for many times COUNT_NS: both are read anew until it was quick.
+ * A system call is too slow to time a hop of 0.2 us, so the time-stamp counter does it. The
+ * counter's rate is measured once at start-up against the kernel's clock, for COUNT_NS. On x86-64
+ * servers the counters of all cores run at one rate. On a busy machine, a thread may lose its CPU
+ * between the two clocks, for many times COUNT_NS. So both are read again until the readings are
+ * quick.
  */
 #define _GNU_SOURCE
 #include "clock.h"
@@ -29,7 +30,7 @@ struct moment {
     uint64_t cycles, ns;
 };
 
-/* What both clocks say at one time: the quickest of a few readings. */
+/* Both clocks at one time: the quickest of a few readings. */
 static struct moment read_both(void)
 {
     struct moment now = {0, 0};

@@ -1,5 +1,5 @@
 /*
- * The processor's own clock, and what its cycles are in time (clock.c).
+ * The processor's own clock, and conversions between cycles and time (clock.c).
  */
 #ifndef COREHOP_CLOCK_H
 #define COREHOP_CLOCK_H

@@ -1,5 +1,5 @@
 /*
- * Where the runtime's code ends: build.rs links this file last.
+ * The end of the runtime's code: build.rs links this file last.
  */
         .text
         .globl runtime_end

@@ -1,12 +1,12 @@
 /*
- * A filter of system calls that is in place when the program starts, such as a unit's
- * SystemCallFilter=, may kill the process for a call that the program itself never makes.
+ * A filter of system calls that exists when the program starts, such as a unit's SystemCallFilter=,
+ * may kill the process for a call that the program itself never makes.
  *
- * Debian's unit of redis kills for sched_setaffinity. Whether a filter does so is known only by
- * making the call, so a child makes it: a copy of this process that nobody else waits for, whose
- * end tells. Each call is made with arguments that the kernel refuses. A filter that answers with
- * an error kills nobody, and whoever makes the call later sees the error. Without a filter nothing
- * is tried. Rejected: to read the filter, which takes CAP_SYS_ADMIN.
+ * Debian's unit of redis kills for sched_setaffinity. The only way to detect such a filter is to
+ * make the call. So a child makes it: a copy of this process for which no other code waits. Its
+ * exit status gives the answer. Each call has arguments that the kernel refuses. A filter that
+ * returns an error kills no process, and the later caller sees the error. Without a filter nothing
+ * is tried. Rejected: to read the filter, which needs CAP_SYS_ADMIN.
  */
 #define _GNU_SOURCE
 #include "filter.h"
@@ -40,7 +40,7 @@ static const struct tried of_rings[] = {
 
 #define COUNT(calls) (sizeof(calls) / sizeof *(calls))
 
-/* Where that cannot be read, there may be one. */
+/* If that cannot be read, there may be a filter. */
 static bool has_filter(void)
 {
     static const char line[] = "\nSeccomp:\t";
@@ -55,12 +55,12 @@ static bool has_filter(void)
     return found == NULL || found[sizeof line - 1] != '0';
 }
 
-/* Whether a child lives that makes these calls. One that cannot be started shows nothing. */
+/* Whether a child survives these calls. A child that cannot be started proves nothing. */
 static bool survives(const struct tried *calls, size_t count)
 {
     uint64_t mask;
     set_signals(~(uint64_t)0, &mask);
-    /* Without a signal at its end, so that no wait of the program's finds it. */
+    /* No signal at its end, so that no wait of the program finds it. */
     long child = system_call(__NR_clone, 0, 0, 0, 0, 0, 0);
     if (child == 0) {
         for (size_t i = 0; i < count; i++)

@@ -1,5 +1,5 @@
 /*
- * How a function that stands in for one of libc goes on: by libc's own, or as libc's would fail.
+ * How an interposed function continues: through libc's original, or by failing as libc's would.
  */
 #define _GNU_SOURCE
 #include "originals.h"

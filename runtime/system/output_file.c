@@ -1,19 +1,21 @@
 /*
- * A text on its way out of the server: into a file that appears whole, or through a device or pipe.
+ * Writes text out of the server: into a file that appears whole, or through a device or pipe.
  *
- * A file is written beside its name and renamed, so a reader never sees half of it. The name beside
- * it is new each time and opened as such (O_EXCL, O_NOFOLLOW): in a folder that others may write
- * to, a link that waits there is not followed. A rename would also replace a device, so what is
- * there is looked at first. Character devices and FIFOs are written through, links to them too
- * (/dev/stdout); anything else that is no regular file is refused. So is a link to a file: a server
- * that runs as root would replace the file that the link's maker likes.
+ * A file is written under a temporary name in the same folder and then renamed, so a reader never
+ * sees half of it. The temporary name is always a new one, opened as such (O_EXCL, O_NOFOLLOW). So
+ * in a folder to which others may write, a prepared link is not followed. A rename would also
+ * replace a device, so the existing file is checked first. Character devices and FIFOs are written
+ * through, also by links to them (/dev/stdout). Every other file that is not regular is refused. A
+ * link to a file is refused too: a server that runs as root would otherwise replace any file that
+ * the link's maker chooses.
  *
- * Nobody who reads may harm the server. A FIFO that nobody has open is an error and no wait, one
- * that nobody empties is given up after PATIENCE_US, and SIGPIPE, by which the kernel tells that a
- * reader has gone, is held back from this thread and taken away. Rejected: statistics into an open
- * descriptor of the server's, which may have become a connection or a table by now.
+ * No reader may harm the server. A FIFO without a reader is an error and does not block. A FIFO
+ * whose reader does not read is given up after PATIENCE_US. SIGPIPE, by which the kernel reports
+ * that a reader has gone, is blocked in this thread and discarded. Rejected: statistics into an
+ * open descriptor of the server, which may have become a connection or a table by then.
  *
- * System calls by instruction, no allocation, no thread-local storage: the watchdog writes as well.
+ * It makes system calls by instruction and uses neither allocation nor thread-local storage, since
+ * the watchdog writes as well.
  */
 #define _GNU_SOURCE
 #include "output_file.h"
@@ -27,7 +29,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
-/* Of all that goes to a device or pipe. */
+/* The limit for a whole text to a device or pipe. */
 #define PATIENCE_US 1000000
 
 static const uint64_t pipe_signal = 1ull << (SIGPIPE - 1);
@@ -37,7 +39,8 @@ static long status_of(const char *path, int flags, struct stat *status)
     return system_call(__NR_newfstatat, AT_FDCWD, (long)path, (long)status, flags, 0, 0);
 }
 
-/* What is at the path: NULL for nothing, a file or a stream, else why nothing is written there. */
+/* Checks what is at the path. Returns NULL for nothing, a file or a stream, else the reason to
+ * refuse. */
 static const char *look_at(const char *path, bool *is_stream, long *error)
 {
     struct stat status;
@@ -58,7 +61,7 @@ static const char *look_at(const char *path, bool *is_stream, long *error)
     return NULL;
 }
 
-/* Writing to a pipe that nobody reads any more must not end the program. */
+/* Writing to a pipe without a reader must not end the program. */
 static void hold_pipe_signal(struct output_file *out)
 {
     uint64_t pending = 0;
@@ -104,7 +107,7 @@ const char *open_output_file(struct output_file *out, const char *path)
     return NULL;
 }
 
-/* Waits until a stream takes more; a negative errno when it will not. */
+/* Waits until a stream accepts more; a negative errno if it will not. */
 static long await_room(const struct output_file *out)
 {
     for (;;) {

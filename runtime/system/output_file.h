@@ -13,15 +13,15 @@ struct output_file {
     const char *path;
     int file;
     bool is_stream;
-    bool was_pending; /* SIGPIPE, of the program's own doing */
+    bool was_pending; /* SIGPIPE, raised by the program itself */
     uint64_t mask;
     uint64_t deadline;
     long error; /* a negative errno, after which nothing is written */
     size_t used;
-    char buffer[4096]; /* as much as a pipe that takes anything takes at once */
+    char buffer[4096]; /* as much as a pipe with any room accepts at once */
     char beside[PATH_MAX + 64];
 };
-/* Why nothing can be written at the path, or NULL; what else went wrong is in `error`. */
+/* Why nothing can be written at the path, or NULL; `error` has any other failure. */
 const char *open_output_file(struct output_file *out, const char *path);
 void flush_output_file(struct output_file *out);
 /* Room for one call of PUT. */
@@ -35,7 +35,7 @@ static inline void make_room(struct output_file *out)
     (make_room(out),                                             \
      (out)->used += format_text((out)->buffer + (out)->used, \
                                   sizeof(out)->buffer - (out)->used, __VA_ARGS__))
-/* Gives a file its name; zero or a negative errno. */
+/* Renames the file to its final name; returns zero or a negative errno. */
 long close_output_file(struct output_file *out);
 
 #endif

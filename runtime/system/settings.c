@@ -1,5 +1,5 @@
 /*
- * Numbers that the environment names: one that makes no sense is told, and left out.
+ * Numbers from environment variables: an invalid one is reported and ignored.
  */
 #define _GNU_SOURCE
 #include "settings.h"

@@ -1,10 +1,11 @@
 /*
- * The two things C cannot say: going on on another stack, and starting a kernel thread on one.
+ * The two things that C cannot express: to continue on another stack, and to start a kernel thread
+ * on one.
  *
  * A stopped context is a stack pointer with the callee-saved registers and a return address above
- * it. Vector and floating-point state and the FS base are not switched here: a carrier has none of
- * its own, so home.c saves and restores them once for each hop, on the fiber's side.
- * Rejected: swapcontext, which makes a system call for the signal mask at every switch.
+ * it. Vector and floating-point state and the FS base are not switched here. A carrier has none of
+ * its own, so home.c saves and restores them once for each hop, on the fiber's side. Rejected:
+ * swapcontext, which makes a system call for the signal mask at every switch.
  */
         .text
 
@@ -42,7 +43,7 @@ switch_stack:
         .cfi_adjust_cfa_offset -8
         popq %rbx
         .cfi_adjust_cfa_offset -8
-        popq %rcx                       /* a return would be predicted as to the other stack */
+        popq %rcx                       /* a return would be predicted to the other stack */
         .cfi_adjust_cfa_offset -8
         notrack jmp *%rcx
         .cfi_endproc
@@ -77,7 +78,7 @@ first_step:
         .size first_step, . - first_step
 
 /* long start_thread(long flags, void *stack, int *parent_word, int *child_word): clone; the new
- * thread goes on with the context that `stack` is. */
+ * thread continues with the context at `stack`. */
         .globl start_thread
         .hidden start_thread
         .type start_thread, @function

@@ -1,9 +1,9 @@
 /*
- * The edge to the kernel and to the person who reads standard error.
+ * The interface to the kernel and to standard error.
  *
- * libc's wrappers may use vector registers and set errno, neither of which a hook may touch, so the
- * hot path makes its system calls here. The runtime's own threads run on thread-local storage that
- * is not theirs, so what they say is put into words without libc too.
+ * libc's wrappers may use vector registers and set errno, and a hook must change neither. So the
+ * hot path makes its system calls here. The runtime's own threads run on thread-local storage of
+ * other threads, so their messages are formatted without libc too.
  */
 #include "system.h"
 
@@ -40,7 +40,7 @@ void set_signals(uint64_t mask, uint64_t *before)
     system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)before, sizeof mask, 0, 0);
 }
 
-/* Writes a number's digits backwards from `end` and says where they begin. */
+/* Writes a number's digits backwards from `end` and returns where they begin. */
 static char *digits(char *end, uint64_t number)
 {
     *--end = '\0';

@@ -1,9 +1,9 @@
 /*
- * The edge to the kernel (system.c), and what any file may need to write a function that runs
+ * The interface to the kernel (system.c), and what any file may need for a function that runs
  * within a hook.
  *
- * System calls are made by instruction, since libc's wrappers may touch vector registers and errno.
- * They return a negative errno.
+ * System calls are made by instruction, since libc's wrappers may change vector registers and
+ * errno. They return a negative errno.
  */
 #ifndef COREHOP_SYSTEM_H
 #define COREHOP_SYSTEM_H
@@ -17,14 +17,14 @@
 
 long system_call(long number, long a, long b, long c, long d, long e, long f);
 void *map_memory(size_t size);
-/* The calling kernel thread's mask; what it was goes to `before`, unless that is NULL. */
+/* Sets the calling kernel thread's mask; stores the former one in `before`, unless that is NULL. */
 void set_signals(uint64_t mask, uint64_t *before);
-/* Keeps in mind what standard error is at the start. */
+/* Records which file standard error is at the start. */
 void prepare_messages(void);
-/* One line on standard error, unless the program uses its number for something else by now; knows
- * %s, %u, %d and %lu. No libc: any thread may complain. */
+/* Prints one line on standard error, unless the program now uses its number for something else.
+ * Knows %s, %u, %d and %lu. It does not use libc, so any thread may call it. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Writes into `room` bytes what fits, zero-terminated, and gives the length. */
+/* Writes as much as fits into `room` bytes, zero-terminated, and returns the length. */
 size_t format_text(char *text, size_t room, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,18 +1,19 @@
 /*
  * Which CPU each plan core is.
  *
- * COREHOP_CPUS=2,0,1 names them in order of plan core, and may name one twice, for a trial on a
+ * COREHOP_CPUS=2,0,1 lists them in order of plan core. It may contain one twice, for a trial on a
  * small machine. Otherwise the process's own mask decides: the first L3 cache that enough physical
- * cores share, one hardware thread of each, since the data of a request crosses cores and two
- * hardware threads share the private caches that a plan splits its work over. Where no L3 is so
- * wide, physical cores of several, and second hardware threads last. Fewer CPUs than plan cores, or
- * a name that makes no sense, means running without hops: a plan squeezed onto fewer caches would
- * only cost.
+ * cores share, with one hardware thread of each. The data of a request crosses cores, and two
+ * hardware threads share the private caches over which a plan splits its work. If no L3 is shared
+ * by enough cores, physical cores of several L3s follow, and second hardware threads last. If there
+ * are fewer CPUs than plan cores, or the list is invalid, the program runs without hops: a plan on
+ * too few caches would only cost time.
  *
  * A machine may have CPUs for several such sets, and a server more threads than a plan has cores.
- * So there are as many teams of CPUs as physical cores last, or as COREHOP_CPUS names sets, at most
- * COREHOP_TEAMS; each runs the whole plan, and threads are given to them in turn. Rejected: to give
- * a thread to the team with fewest, which needs to know of every thread's end.
+ * So there are several teams of CPUs: as many as there are physical cores for, or as COREHOP_CPUS
+ * has sets, at most COREHOP_TEAMS. Each team runs the whole plan, and threads are assigned to them
+ * round-robin. Rejected: to assign a thread to the team with the fewest threads, which would
+ * require noticing every thread's end.
  */
 #define _GNU_SOURCE
 #include "processors.h"
@@ -47,8 +48,8 @@ static uint32_t size_of(const struct mask *mask)
     return count;
 }
 
-/* The CPUs that share something with `cpu`, itself included, from a list such as "0,4" or "0-1". A
- * machine that does not say has none that share. */
+/* The CPUs that share a resource with `cpu`, including itself, from a list such as "0,4" or "0-1".
+ * If the machine does not report it, no CPU shares the resource. */
 static struct mask sharing(uint32_t cpu, const char *what)
 {
     struct mask mask = mask_of(cpu);
@@ -79,8 +80,9 @@ static void put_siblings(struct mask *mask, uint32_t cpu)
         mask->words[i] |= same_core.words[i];
 }
 
-/* Adds to the `count` CPUs in `chosen` some of the process's own mask that are in `among`, of
- * physical cores that no other has if `apart`, until there are enough; gives how many there are. */
+/* Adds CPUs of the process's own mask that are in `among` to the `count` CPUs in `chosen`, until
+ * there are enough. If `apart`, their physical cores must have no chosen CPU. Returns the new
+ * number. */
 static uint32_t choose_among(const struct mask *among, bool apart, uint32_t *chosen, uint32_t count,
                              uint32_t enough)
 {
@@ -96,8 +98,8 @@ static uint32_t choose_among(const struct mask *among, bool apart, uint32_t *cho
     return count;
 }
 
-/* One more team behind the `before` CPUs chosen, of physical cores that no team has, or of any CPUs
- * if none has any; false when too few are left. */
+/* Chooses one more team behind the `before` chosen CPUs: of physical cores that no team has, or of
+ * any CPUs if there are no such cores. False if too few are left. */
 static bool choose_team(uint32_t *chosen, uint32_t before)
 {
     struct mask seen = {{0}};
@@ -117,7 +119,7 @@ static bool choose_team(uint32_t *chosen, uint32_t before)
     return count == enough;
 }
 
-/* Fills `chosen` from the process's own mask; false when it is too small. */
+/* Fills `chosen` from the process's own mask; false if it is too small. */
 static bool choose_own(uint32_t *chosen, uint64_t most)
 {
     while (program.teams < most && choose_team(chosen, program.teams * program.cores))
@@ -135,12 +137,12 @@ static bool choose_own(uint32_t *chosen, uint64_t most)
                  "(taskset, the container's CPUs), name CPUs in COREHOP_CPUS (one may repeat), or "
                  "search a plan for %u cores; running without hops",
                  program.cores, allowed, allowed);
-    /* Each backend that is tried in turn finds the same. */
+    /* Each backend that is tried gets the same result. */
     told = true;
     return false;
 }
 
-/* Fills `chosen` from COREHOP_CPUS; false when it does not name a CPU for every core. */
+/* Fills `chosen` from COREHOP_CPUS; false if it does not have a CPU for every core. */
 static bool choose_named(const char *names, uint32_t *chosen, uint64_t most)
 {
     uint32_t count = 0;

@@ -1,5 +1,5 @@
 /*
- * CPUs: those of the process, and those of each plan core (processors.c).
+ * CPUs: those of the process, and that of each plan core (processors.c).
  */
 #ifndef COREHOP_PROCESSORS_H
 #define COREHOP_PROCESSORS_H
@@ -12,7 +12,7 @@
 struct mask {
     unsigned long words[MASK_WORDS];
 };
-extern struct mask own_mask; /* of the process as it started */
+extern struct mask own_mask; /* of the process at its start */
 extern size_t mask_size;     /* bytes of a mask that this kernel uses */
 /* The CPU of each plan core, team after team, or NULL after a message. */
 const uint32_t *choose_processors(void);
@@ -26,7 +26,7 @@ static inline struct mask mask_of(uint32_t cpu)
     mask.words[cpu / 64] = 1ul << cpu % 64;
     return mask;
 }
-/* Keeps a thread, or with 0 the calling one, on this CPU. */
+/* Pins a thread to this CPU; 0 is the calling one. */
 void pin(int thread, uint32_t cpu);
 /* The team of a thread that hops for the first time. */
 uint32_t next_team(void);

@@ -1,5 +1,5 @@
 /*
- * The patched program: the files that its plan names, their hooks, and what may move its threads.
+ * The patched program: the files of its plan, their hooks, and what may move its threads.
  */
 #ifndef COREHOP_PROGRAM_H
 #define COREHOP_PROGRAM_H
@@ -12,7 +12,7 @@ struct hook {
     uint64_t offset;  /* of the function in the ELF file */
     uint16_t core;    /* plan core; from NO_CORE on where no thread ever is, if it has none */
     uint8_t mode;     /* STAYS, GOES_BACK or IS_COUNTED; or as objects.h has it */
-    uint8_t argument; /* objects.h: what says the core; or 0 */
+    uint8_t argument; /* which argument or call determines the core (objects.h); or 0 */
     uint32_t name;    /* distance of its symbol from note.names */
 };
 
@@ -20,7 +20,7 @@ struct hook {
 #define GOES_BACK 1 /* when the call returns */
 #define IS_COUNTED 2
 
-/* A file that the plan names, by modules.c. */
+/* A file of the plan, filled in by modules.c. */
 struct module {
     uint32_t first; /* hook */
     uint32_t hooks;
@@ -42,13 +42,13 @@ struct program {
     const struct backend *backend; /* changes while the program runs, if control.c says so */
     uintptr_t minus_count;         /* 0 - &count_backend, */
     uintptr_t minus_request;       /* and 0 - the hook that counts requests, for enter_resting() */
-    bool goes_back;                /* at the end of some function's calls */
-    bool by_argument;              /* some function goes, or at single calls of a request */
+    bool goes_back;                /* some function sends threads back at its end */
+    bool by_argument;              /* some function hops by an argument or at single calls */
     uint32_t request;              /* as the note has it */
     uint32_t teams;                /* once CPUs are chosen */
-    const char *refusal;           /* why carriers refuse the program, if that is known */
+    const char *refusal;           /* why carriers refuse the program, if known */
     bool is_starting;              /* before main() */
-    bool is_auto;                  /* hops are chosen by measuring (auto.c) */
+    bool is_auto;                  /* measurements decide about hops (auto.c) */
     bool is_controlled;            /* orders may come (control.c) */
 };
 

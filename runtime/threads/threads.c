@@ -2,11 +2,11 @@
  * Counters per thread, without a lock and without the C library.
  *
  * A hook may run anywhere: in malloc, in a signal handler, on a coroutine's stack. So a thread's
- * counters cannot come from malloc, and pthread keys, which call destructors at thread end, may
+ * counters cannot come from malloc. pthread keys, which call destructors at thread end, may
  * allocate too. Instead each thread maps its counters by a bare system call at its first hook and
- * pushes it on a list that only grows. To keep a server that makes a thread per connection from
- * growing for ever, a thread first looks at a few counters for one whose owner has ended (tgkill
- * with signal 0 says so) and goes on counting there. Rejected: folding counts at thread end.
+ * adds them to a list that only grows. A server with a thread per connection must not grow without
+ * bound. So a thread first checks a few counters for one whose owner has ended (tgkill with signal
+ * 0 reports that) and continues counting there. Rejected: adding up counts at thread end.
  */
 #include "thread_state.h"
 #include "processors.h"
@@ -14,17 +14,17 @@
 #include <asm/unistd.h>
 #include <errno.h>
 
-/* How many owners a new thread asks about. With one thread ending for each that starts, about one
- * in this many has ended. */
+/* How many owners a new thread checks. If one thread ends for each that starts, about one in this
+ * many has ended. */
 #define LOOKS 8
-/* Open calls in a thread; deeper ones do not move it. */
+/* The most open calls in a thread; deeper ones do not move it. */
 #define DEPTH 2048
 
 __thread struct thread_state self = {.core = -1};
 size_t more_size, more_at;
 static struct thread_counters *all;
 static struct thread_counters *cursor;
-/* Where threads count when no memory is left: still counted, though two of them may lose counts. */
+/* The counters of threads that found no memory. Two such threads may lose some counts. */
 static struct thread_counters *shared;
 
 static size_t size_of_calls(void)
@@ -54,7 +54,7 @@ static void publish(struct thread_counters *counters)
                                         __ATOMIC_RELAXED));
 }
 
-/* Counters whose owner is gone, or which a former thread of this id left. */
+/* Counters whose owner is gone, or that a former thread with this id left. */
 static struct thread_counters *idle_counters(int process, int thread)
 {
     struct thread_counters *counters = __atomic_load_n(&cursor, __ATOMIC_RELAXED);
@@ -88,7 +88,7 @@ bool prepare_threads(void)
                  program.hook_count);
         return false;
     }
-    publish(shared); /* its owner is 0, so nobody takes it over */
+    publish(shared); /* its owner is 0, so no thread takes it over */
     return true;
 }
 
@@ -124,7 +124,7 @@ void take_counters(void)
             (uint64_t *)((char *)counters + more_at - size_of_objects());
 }
 
-/* In a forked child: the parent's counts are the parent's, and its threads are not here. */
+/* In a forked child: the parent's counts are not the child's, and its threads do not exist here. */
 void forget_threads(void)
 {
     size_t size = size_of_counters();
@@ -132,8 +132,8 @@ void forget_threads(void)
     self.tallies = NULL;
     self.counters = NULL;
     self.open = NULL;
-    /* Of a thread that it lets be, enter.S takes the backend for a promise that there are counters.
-     */
+    /* For a thread that is already on the right core, enter.S assumes that a set backend means that
+     * there are counters. */
     self.backend = NULL;
     self.core = -1;
     self.counted = 0;

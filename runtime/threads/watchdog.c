@@ -1,6 +1,5 @@
 /*
- * The watchdog's kernel thread: its start, its sleep and its end. What it does while it runs is in
- * watch.c.
+ * The watchdog's kernel thread: its start, its sleep and its end. watch.c has its work.
  */
 #include "watchdog.h"
 #include "bare.h"
@@ -13,7 +12,7 @@ uint64_t watchdog_is_due;
 uint32_t watchdog_sleeps;
 static int thread;
 static void *stack;
-/* It is about to end, and will see no order any more. */
+/* It is about to end, and will not see any more orders. */
 static uint32_t leaves;
 
 void wake_watchdog(void)
@@ -29,7 +28,7 @@ void watchdog_leaves(uint64_t until)
     __atomic_store_n(&watchdog_is_due, until, __ATOMIC_RELAXED);
 }
 
-/* True when it runs, whoever started it. */
+/* True if it runs, whichever thread started it. */
 bool start_watchdog(void)
 {
     int none = 0;
