@@ -15,7 +15,7 @@ pub enum Error {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The file is not a whole x86-64 ELF file.
@@ -34,7 +34,7 @@ pub enum Error {
         /// Why, and what to do.
         reason: String,
     },
-    /// The output cannot be written where it was to go; nothing is left of it.
+    /// The output cannot be written to its path; nothing is left of it.
     #[error(transparent)]
     Output(#[from] corehop_support::atomic_file::Error),
     /// Functions of the plan cannot be hooked.
@@ -42,13 +42,13 @@ pub enum Error {
     Unhookable {
         /// The file that holds them.
         path: PathBuf,
-        /// Each of them, in the plan's order; one at least.
+        /// Each of them, in the plan's order; at least one.
         functions: Vec<Unhookable>,
     },
 }
 
 impl Error {
-    /// For a file of which `problem` says what is wrong.
+    /// For a file; `problem` describes what is wrong with it.
     pub(crate) fn malformed(path: &Path, problem: &impl Display) -> Error {
         Error::Input {
             path: path.into(),
@@ -56,7 +56,7 @@ impl Error {
         }
     }
 
-    /// For a file that is not patched, because of `reason`.
+    /// For a file that is not patched, for this `reason`.
     pub(crate) fn refused(path: &Path, reason: impl Display) -> Error {
         Error::Refused {
             path: path.into(),
@@ -73,14 +73,14 @@ impl Error {
     }
 }
 
-/// A function of a plan that cannot be hooked as the plan says.
+/// A function of a plan that cannot be hooked as the plan requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unhookable {
-    /// Its linker symbol, as the plan has it.
+    /// Its linker symbol, as in the plan.
     pub symbol: String,
     /// Virtual address of its entry in the file.
     pub offset: u64,
-    /// Where [`Mode::Call`], it could be hooked with [`Mode::Enter`].
+    /// With [`Mode::Call`], it could be hooked with [`Mode::Enter`].
     pub mode: Mode,
     /// Why.
     pub reason: String,
@@ -97,7 +97,7 @@ impl Display for Unhookable {
     }
 }
 
-/// One is told whole; of several, how many they are.
+/// One function is described in full; of several, the text gives their number.
 fn together(functions: &[Unhookable]) -> String {
     match functions {
         [only] => only.to_string(),

@@ -1,4 +1,4 @@
-//! A hook names a function of a file, and says where its threads go.
+//! A hook: a function of a file, and where it moves threads.
 
 use corehop_plan::{Destination, Mode};
 use std::collections::HashMap;
@@ -17,15 +17,16 @@ pub struct Hook {
     pub mode: Mode,
 }
 
-/// Whether the hook at this index is of another call of the function that the one before it is of:
-/// it needs no place of its own, since one entry counts the calls for both.
+/// Whether the hook at this index is another call of the same function as the previous one. It then
+/// needs no separate site, since one entry counts the calls for both.
 pub(crate) fn goes_on(hooks: &[Hook], index: usize) -> bool {
     let call = |hook: &Hook| matches!(hook.to, Destination::At(_)).then_some(hook.offset);
     let before = index.checked_sub(1).and_then(|before| call(&hooks[before]));
     before.is_some() && before == call(&hooks[index])
 }
 
-/// The same hooks, those of one function's calls beside each other, in the order of these calls.
+/// The same hooks, with those of one function's calls next to each other, in the order of these
+/// calls.
 pub(crate) fn together(mut hooks: Vec<Hook>) -> Vec<Hook> {
     let mut first = HashMap::new();
     for (place, hook) in hooks.iter().enumerate() {

@@ -1,7 +1,8 @@
-//! What patching needs to know about a binary before it touches a byte.
+//! What patching needs to know about a binary before it changes a byte.
 //!
-//! The search asks first: a function that cannot be hooked must not be in a plan. So the analysis
-//! stands alone, is made once per file, and answers per entry with a reason a person can read.
+//! The search uses it first, since a plan must not contain functions that cannot be hooked. So the
+//! analysis is independent of patching and is made once per file. For each entry that cannot be
+//! patched, it gives a reason that people can read.
 
 use super::displaced::{Displaced, JUMP_SIZE, displaced_at_entry};
 use super::exits::{Asked, ways_out};
@@ -15,7 +16,7 @@ use crate::elf::abi::PF_X;
 use crate::elf::{Image, Stub, pointers};
 use std::path::Path;
 
-/// What the symbol of a stub has behind that of its function.
+/// The suffix of a stub's symbol, after that of its function.
 pub const STUB_SUFFIX: &str = "@plt";
 
 /// A binary's functions, and which of their entries may be patched.
@@ -77,9 +78,9 @@ impl Analysis {
         &self.layout.functions
     }
 
-    /// The stubs through which the file calls functions that it does not hold, in order of offset:
-    /// what it calls by itself, of libc and of other libraries. Each is an entry like a function's,
-    /// of a file that can be patched where theirs cannot.
+    /// The stubs through which the file calls functions that it does not contain, in order of
+    /// offset. These are its direct calls of libc and other libraries. Each stub is an entry like a
+    /// function's, in a file that can be patched even if the function's file cannot.
     pub fn imports(&self) -> impl Iterator<Item = Function> {
         self.layout.stubs.iter().map(|(&offset, stub)| Function {
             offset,
@@ -103,7 +104,7 @@ impl Analysis {
         self.image.is_library()
     }
 
-    /// The file name under which it is loaded: a library's own name, where it has one.
+    /// The file name under which it is loaded: a library's own name, if it has one.
     pub fn name(&self) -> String {
         let file_name = self.image.path.file_name().unwrap_or_default();
         let own = self
@@ -113,7 +114,7 @@ impl Analysis {
         own.map_or_else(|| file_name.to_string_lossy().into(), str::to_owned)
     }
 
-    /// Why no function of this file can be patched, if that is so.
+    /// Why no function of this file can be patched, if none can.
     pub fn refusal(&self) -> Option<Refusal> {
         self.refusal
     }
@@ -124,8 +125,8 @@ impl Analysis {
         refusal.or_else(|| self.entry_reason(offset))
     }
 
-    /// Why the entry at virtual address `offset` cannot be patched, leaving aside what stands
-    /// against the whole file: of a library, which functions a program that holds them could hook.
+    /// Why the entry at virtual address `offset` cannot be patched, ignoring obstacles of the whole
+    /// file. For a library, this gives the functions that a program containing them could hook.
     pub fn entry_reason(&self, offset: u64) -> Option<String> {
         self.displaced(offset)
             .err()
@@ -142,8 +143,8 @@ impl Analysis {
         obstacle.map(|obstacle| obstacle.to_string())
     }
 
-    /// What hooks of all returns that end a call of the function at `offset` displace, or why there
-    /// can be none.
+    /// The instructions that hooks displace at all returns that end a call of the function at
+    /// `offset`, or why there can be no such hooks.
     pub(crate) fn ways_out(&self, offset: u64) -> Result<Vec<Displaced>, Obstacle> {
         let asked = Asked {
             image: &self.image,
@@ -170,9 +171,9 @@ impl Analysis {
         }
     }
 
-    /// Why a hook would meet what the loader changes, if it would.
+    /// The reason if a hook would change bytes that the loader changes.
     fn relocation_in(&self, displaced: &Displaced) -> Option<Obstacle> {
-        // A relocated word may begin up to seven bytes before what it changes.
+        // A relocated word may begin up to seven bytes before the site.
         let first = displaced.site.saturating_sub(7);
         let end = displaced.site + JUMP_SIZE + 14;
         let next = self.relocated.partition_point(|&place| place < first);
@@ -181,7 +182,7 @@ impl Analysis {
     }
 }
 
-/// Whether the runtime can call the stub's function and be returned to.
+/// Whether the runtime can call the stub's function so that it returns to the runtime.
 pub(super) fn leads_back(stub: &Stub) -> Result<(), Obstacle> {
     match &stub.imported {
         imported if can_be_called_through(imported) => Ok(()),

@@ -1,9 +1,9 @@
-//! Which implementations a resolver chooses from.
+//! The implementations from which a resolver chooses.
 //!
 //! The symbol of an indirect function (`STT_GNU_IFUNC`) is the entry of a resolver. Only the loader
 //! calls it, and then calls of the name go to the implementation that it returned. A resolver holds
 //! the addresses of the implementations in its instructions, or loads them from words that the
-//! loader fills in. What it returns here depends on the processor, so all are given.
+//! loader fills in. Its result depends on the processor, so all candidates are returned.
 
 use super::functions::{Layout, layout};
 use crate::elf::{Image, pointers};
@@ -12,11 +12,12 @@ use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKi
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// More functions than a resolver calls on its way.
+/// More than the number of functions that a resolver calls.
 const MOST_FUNCTIONS: usize = 16;
 
-/// The entries of the implementations that the resolver at virtual address `offset` of the file at
-/// `path` chooses from, in ascending order, as far as its code tells; `None` where no resolver is.
+/// The entries of the implementations from which the resolver at virtual address `offset` of the
+/// file at `path` chooses, in ascending order. They are those found in its code. `None` without a
+/// resolver.
 ///
 /// # Errors
 /// [`Error::Read`] when the file cannot be read, [`Error::Input`] when it is not a whole x86-64 ELF
@@ -70,8 +71,8 @@ fn instructions(image: &Image, layout: &Layout, start: u64) -> Vec<Instruction> 
         .collect()
 }
 
-/// The address that an instruction takes: its own, or that of a word that the loader fills in; of a
-/// file that is linked for a `fixed` place also what it moves.
+/// The address that an instruction takes: its own, or that of a word that the loader fills in. In a
+/// file linked for a `fixed` address, also the immediate that it moves.
 fn address_in(instruction: &Instruction, filled: &[(u64, u64)], fixed: bool) -> Option<u64> {
     if instruction.is_ip_rel_memory_operand() {
         let address = instruction.ip_rel_memory_address();

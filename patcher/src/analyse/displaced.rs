@@ -1,8 +1,8 @@
 //! Which instructions make room for a hook's jump, and whether they may be moved.
 //!
-//! A five-byte jump goes over the entry (behind an `endbr64`, which indirect calls need). The whole
-//! instructions it touches are displaced: the trampoline runs copies of them. A short function's
-//! padding may be used too, if it is nothing but filler.
+//! A five-byte jump overwrites the entry, or the code after an `endbr64`, which indirect calls
+//! need. All instructions that it overlaps are displaced: the trampoline runs copies of them. The
+//! padding after a short function may be used too, if it is only filler.
 
 use super::functions::Layout;
 use super::obstacle::Obstacle;
@@ -28,11 +28,11 @@ pub(crate) struct Displaced {
     pub instructions: Vec<Instruction>,
     /// Their bytes.
     pub bytes: Vec<u8>,
-    /// Where the function goes on; nothing does where the last instruction never falls through.
+    /// Where the function continues; `None` if the last instruction never falls through.
     pub resume: Option<u64>,
 }
 
-/// Whether an instruction takes a return address off the stack and goes there.
+/// Whether an instruction pops a return address and jumps to it.
 pub(crate) fn is_return(instruction: &Instruction) -> bool {
     matches!(instruction.code(), Code::Retnq | Code::Retnq_imm16)
 }
@@ -47,7 +47,8 @@ impl Displaced {
     }
 }
 
-/// Chooses the instructions that a jump at `entry` displaces, or says why that would not be safe.
+/// Chooses the instructions that a jump at `entry` displaces, or reports why that would not be
+/// safe.
 pub(super) fn displaced_at_entry(
     image: &Image,
     layout: &Layout,
@@ -115,8 +116,8 @@ fn read_displaced(code: &[u8], site: u64, end: u64) -> Result<Displaced, Obstacl
     })
 }
 
-/// Chooses the instructions that a jump at a return displaces, of the straight `line` that ends
-/// with it: as few as make room, and filler behind the return where the line is too short.
+/// Chooses the instructions that a jump at a return displaces, from the straight `line` that ends
+/// with it. It takes as few as make room, and filler after the return if the line is too short.
 pub(super) fn displaced_at_return(
     image: &Image,
     layout: &Layout,
@@ -170,8 +171,8 @@ fn is_filler(instruction: &Instruction) -> bool {
     matches!(mnemonic, Mnemonic::Nop | Mnemonic::Int3)
 }
 
-/// Whether a copy elsewhere does what the instruction does in its place. `free` is the first
-/// address behind the jump.
+/// Whether a copy elsewhere behaves like the instruction in its place. `free` is the first address
+/// after the jump.
 fn movable(instruction: &Instruction, original: &[u8], free: u64) -> Result<(), Obstacle> {
     let at = instruction.ip();
     let returns_early = is_call(instruction) && instruction.next_ip() < free;
@@ -185,7 +186,7 @@ fn movable(instruction: &Instruction, original: &[u8], free: u64) -> Result<(), 
         instruction.flow_control(),
         FlowControl::Interrupt | FlowControl::XbeginXabortXend
     );
-    // A far-reaching copy of these two would take several instructions; compilers use neither.
+    // A far copy of these two would take several instructions; compilers do not generate them.
     if depends_on_place
         || instruction.is_jcx_short()
         || instruction.is_loop()
@@ -198,7 +199,7 @@ fn movable(instruction: &Instruction, original: &[u8], free: u64) -> Result<(), 
     } else {
         *instruction
     };
-    // Trampolines lie just behind the last segment: a gibibyte on stands for any such place.
+    // Trampolines lie just behind the last segment; an address one gibibyte away represents them.
     let address = at + (1 << 30);
     let code = encode(&moved, original, address)?;
     let copy = Decoder::with_ip(64, &code, address, DecoderOptions::NONE).decode();
@@ -224,7 +225,7 @@ fn is_plain_call(call: &Instruction) -> bool {
     matches!(call.code(), Code::Call_rel32_64 | Code::Call_rm64) && !uses_stack
 }
 
-/// A call as the jump that does the rest of its work once the return address is pushed.
+/// A call as a jump, which does the rest of the call's work once the return address is pushed.
 pub(crate) fn as_jump(call: &Instruction) -> Instruction {
     let mut jump = *call;
     jump.set_code(match call.code() {
@@ -234,8 +235,8 @@ pub(crate) fn as_jump(call: &Instruction) -> Instruction {
     jump
 }
 
-/// The bytes of `instruction` when it stands at `address` instead: the `original` ones unless what
-/// they mean depends on where they stand.
+/// The bytes of `instruction` at `address`: the `original` ones unless their meaning depends on the
+/// address.
 pub(crate) fn encode(
     instruction: &Instruction,
     original: &[u8],
@@ -255,8 +256,8 @@ pub(crate) fn encode(
         })
 }
 
-/// Whether a moved instruction does what the original did: equal but for the width of a branch.
-/// Targets and addresses relative to the instruction compare by where they lead.
+/// Whether a moved instruction behaves like the original: equal except for the width of a branch.
+/// Targets and addresses relative to the instruction are compared by the address that they denote.
 pub(crate) fn is_same(original: &Instruction, copy: &Instruction) -> bool {
     let near = |instruction: &Instruction| {
         let mut near = *instruction;

@@ -1,11 +1,10 @@
 //! Every way out of a function: the return instructions by which a call of it can end.
 //!
-//! A call ends when its return address is taken off the stack, whichever function does that: the
-//! one called, a cold fragment of it, or one that it jumps to as its last act, which returns in its
-//! place. So all of these are read, from first byte to last, and a jump that leads anywhere else
-//! means that not every way out is known. Exceptions and `longjmp` take no way out; the runtime
-//! sees those by the stack that they leave. Rejected: to put another return address on the stack,
-//! which debuggers, profilers and exceptions trip over.
+//! A call ends when its return address is popped. The popping function may be the called one, a
+//! cold fragment of it, or a function that it tail-calls. So all of these are read, from first byte
+//! to last. A jump that leads anywhere else means that not every way out is known. Exceptions and
+//! `longjmp` use no return; the runtime detects those by the stack that they leave. Rejected: to
+//! put another return address on the stack, which breaks debuggers, profilers and exceptions.
 
 use super::displaced::{Displaced, JUMP_SIZE, displaced_at_return, is_return};
 use super::functions::Layout;
@@ -20,12 +19,12 @@ use iced_x86::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// More functions than one call ends in, unless it can end nearly anywhere.
+/// More functions than one call ends in, unless it can end almost anywhere.
 const MOST_PARTS: usize = 64;
-/// A jump through a table computes its target by one of so many instructions before it.
+/// A jump through a table computes its target within this many instructions before it.
 const LOOK_BACK: usize = 8;
 
-/// What a search for the ways out asks about a file.
+/// What a search for the ways out needs to know about a file.
 pub(super) struct Asked<'a> {
     pub image: &'a Image,
     pub layout: &'a Layout,
@@ -35,7 +34,7 @@ pub(super) struct Asked<'a> {
 }
 
 /// The instructions to displace at every return by which a call of the function at `entry` can end,
-/// by where they lie; or why not all of them can be hooked.
+/// by address; or why not all of them can be hooked.
 pub(super) fn ways_out(asked: &Asked<'_>, entry: u64) -> Result<Vec<Displaced>, Obstacle> {
     let mut walk = Walk {
         asked,
@@ -68,14 +67,15 @@ impl Walk<'_> {
         }
     }
 
-    /// Reads one function or fragment in one line.
+    /// Reads one function or fragment linearly.
     fn read(&mut self, part: u64) -> Result<(), Obstacle> {
         let Asked { image, layout, .. } = *self.asked;
         let end = layout.end_of(part).unwrap_or(part);
         let bytes = image.bytes_at(part).unwrap_or_default();
         let size = bytes.len().min((end - part) as usize);
         let mut decoder = Decoder::with_ip(64, &bytes[..size], part, DecoderOptions::NONE);
-        // A return among what an entry's hook displaces is hooked there, if it is.
+        // A return among the instructions that an entry's hook displaces is hooked there, if at
+        // all.
         let entry = match layout.is_function(part) {
             true => (self.asked.entry)(part).ok(),
             false => None,
@@ -84,7 +84,7 @@ impl Walk<'_> {
             displaced.site + (displaced.bytes.len() as u64).max(JUMP_SIZE)
         });
         let mut before: Vec<Instruction> = Vec::new();
-        // Where the straight line that leads here begins, among those before.
+        // The index at which the straight line that leads here begins, in `before`.
         let mut line = 0;
         while decoder.can_decode() {
             let instruction = decoder.decode();
@@ -167,7 +167,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A jump through a register or memory: by a table it stays, else nobody knows where it ends.
+    /// A jump through a register or memory: with a table it stays inside, else its target is
+    /// unknown.
     fn jump_through(&self, jump: &Instruction, before: &[Instruction]) -> Result<(), Obstacle> {
         let at = jump.ip();
         let leaves = jump.is_ip_rel_memory_operand()
@@ -190,8 +191,8 @@ impl Walk<'_> {
             && instruction.is_ip_rel_memory_operand()
     }
 
-    /// Fragments that a jump table leads to, if the instruction takes one's address. Where a table
-    /// ends is not written down; what lies behind it may give fragments of other functions, whose
+    /// Fragments to which a jump table leads, if the instruction takes the table's address. The end
+    /// of a table is not recorded. The bytes after it may yield fragments of other functions, whose
     /// hooks find nothing to do.
     fn fragments(&self, instruction: &Instruction) -> Vec<u64> {
         let Asked { image, layout, .. } = *self.asked;
@@ -215,8 +216,8 @@ impl Walk<'_> {
     }
 }
 
-/// Whether the jump's target comes from a table, as compilers do it: a distance added to the
-/// table's address, or an entry of one that lies at a fixed place.
+/// Whether the jump's target comes from a table in the form that compilers generate: a distance
+/// added to the table's address, or an entry of a table at a fixed address.
 fn is_table_jump(jump: &Instruction, before: &[Instruction]) -> bool {
     if jump.op0_kind() == OpKind::Memory {
         return is_table_entry(jump);

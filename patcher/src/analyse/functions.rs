@@ -1,8 +1,9 @@
 //! Where functions begin and end, from symbols and unwind tables.
 //!
-//! A stripped file has lost its symbols but not its unwind tables, which also tell a function from
-//! a cold fragment of one: at a function's entry the canonical frame address is rsp + 8, just above
-//! the return address. A fragment is jumped to, not called, so its entry is no place for a hook.
+//! A stripped file has lost its symbols but not its unwind tables. These also distinguish a
+//! function from a cold fragment of one: at a function's entry the canonical frame address is rsp +
+//! 8, just above the return address. Code jumps to a fragment and does not call it, so a hook
+//! cannot be placed at its entry.
 
 use crate::elf::abi::{SHT_DYNSYM, SHT_SYMTAB, SYMBOL_SIZE};
 use crate::elf::bytes::{text_at, u64_at};
@@ -16,20 +17,20 @@ use std::ops::Bound::{Excluded, Unbounded};
 pub struct Function {
     /// Virtual address of the entry in the ELF file.
     pub offset: u64,
-    /// Size in bytes; up to the next known start where the file does not say.
+    /// Size in bytes; up to the next known start if the file does not record it.
     pub size_bytes: u64,
-    /// Linker symbol, where the file still has one.
+    /// Linker symbol, if the file still has one.
     pub symbol: Option<String>,
 }
 
-/// Functions in order of offset, and every address where code is known to begin afresh.
+/// Functions in order of offset, and every address at which a new piece of code is known to begin.
 pub(super) struct Layout {
     pub functions: Vec<Function>,
     /// Entries of functions and of fragments, in order.
     pub starts: Vec<u64>,
-    /// By address, how the file calls functions that it does not hold.
+    /// By address, the stubs through which the file calls functions that it does not contain.
     pub stubs: BTreeMap<u64, Stub>,
-    /// Entries that only the loader calls, to ask which implementation of a function to take.
+    /// Entries that only the loader calls, to select an implementation of a function.
     pub resolvers: BTreeSet<u64>,
     /// Start and end of each fragment, in order.
     fragments: Vec<(u64, u64)>,
@@ -49,7 +50,7 @@ impl Layout {
         self.starts.binary_search(&address).is_ok()
     }
 
-    /// Where the function or stub ends that a hook at `entry` would be in.
+    /// The end of the function or stub that contains a hook at `entry`.
     pub fn end_of_entered(&self, entry: u64) -> Option<u64> {
         if let Some(stub) = self.stubs.get(&entry) {
             return Some(stub.end);
@@ -59,7 +60,7 @@ impl Layout {
         Some(entry.saturating_add(function.size_bytes))
     }
 
-    /// Where the function or fragment ends that begins at `start`.
+    /// The end of the function or fragment that begins at `start`.
     pub fn end_of(&self, start: u64) -> Option<u64> {
         let function = self.functions.binary_search_by_key(&start, |f| f.offset);
         if let Ok(index) = function {
@@ -77,7 +78,8 @@ impl Layout {
         Some(start)
     }
 
-    /// Whether unwind information says that at `address` the return address is on top of the stack.
+    /// Whether unwind information shows that the return address is on top of the stack at
+    /// `address`.
     pub fn is_bare(&self, address: u64) -> bool {
         let next = self.bare.partition_point(|range| range.0 <= address);
         let before = next.checked_sub(1).map(|index| self.bare[index]);
@@ -185,8 +187,8 @@ fn read_symbols(image: &Image, kind: u32, mut each: impl FnMut(u64, u64, &str, b
     }
 }
 
-/// Calls `each` for every frame description, with start, size, and where in it the canonical frame
-/// address is rsp + 8, which at an entry it is.
+/// Calls `each` for every frame description, with its start, its size, and the ranges in which the
+/// canonical frame address is rsp + 8, as it is at an entry.
 fn read_frames(image: &Image, mut each: impl FnMut(u64, u64, &[(u64, u64)])) {
     let Some(frames) = Frames::of(image) else {
         return;

@@ -1,14 +1,14 @@
-//! Which imported functions a thread may be taken to another core for and brought back from.
+//! Imported functions for whose calls a thread may be taken to another core and brought back.
 //!
-//! What such a call runs lies in another file, most often in libc, which is never hooked. So its
-//! returns cannot be hooked either. Instead the stub of the procedure linkage table, which is the
-//! caller's own, hands the call to the runtime, and that calls the function from a frame of its own
-//! (runtime/hooks/enter.S), which unwinders know. Arguments on the stack would then lie one frame
-//! too high, a second return of one call would find the frame gone, and a function that asks who
-//! calls it would be told the runtime. Nothing in a file says which functions do such things. So
-//! these are those of libc that are known not to, by their prototypes in POSIX.1-2017 and the GNU C
-//! Library's manual: six arguments at most, all in registers, one return. Functions with `...` are
-//! among them where six are the most that they take.
+//! The code of such a call lies in another file, mostly in libc, which is never hooked. So its
+//! returns cannot be hooked either. Instead, the stub of the procedure linkage table, which belongs
+//! to the caller, passes the call to the runtime. The runtime calls the function from a frame of
+//! its own (runtime/hooks/enter.S), which unwinders know. Three kinds of functions would break:
+//! arguments on the stack would lie one frame too high, a second return of one call would find the
+//! frame gone, and a function that looks up its caller would find the runtime. No file records
+//! which functions do such things. So this list contains functions of libc that are known not to,
+//! by their prototypes in POSIX.1-2017 and the GNU C Library's manual: at most six arguments, all
+//! in registers, and one return. Functions with `...` are included if they take at most six.
 
 /// Memory.
 const MEMORY: &str = "\
@@ -61,7 +61,7 @@ const TEXTS: &str = "\
     strtoll strtoul strtoull strtod strtold strtof atoi atol atoll atof strerror strerror_r \
     __xpg_strerror_r strxfrm qsort bsearch regcomp regexec regfree fnmatch crypt crypt_r iconv";
 
-/// Times, and what the process is told of itself and its users.
+/// Times, and information about the process and its users.
 const ENVIRONMENT: &str = "\
     time gettimeofday clock_gettime clock_getres clock_nanosleep nanosleep usleep sleep times \
     localtime localtime_r gmtime gmtime_r mktime timegm strftime ctime ctime_r asctime_r \
@@ -87,7 +87,7 @@ const OTHER_WAYS: &str = "\
     __fortify_fail __chk_fail pthread_exit execve execv execvp execvpe execl execlp execle \
     fexecve __cxa_throw __cxa_rethrow _Unwind_Resume _ZSt9terminatev";
 
-/// Whether a function of this name is known to be one that can be called from another frame.
+/// Whether a function of this name is known to be callable from another frame.
 pub(super) fn can_be_called_through(imported: &str) -> bool {
     let known = [
         MEMORY,
@@ -102,7 +102,7 @@ pub(super) fn can_be_called_through(imported: &str) -> bool {
     known.iter().any(|names| is_among(imported, names))
 }
 
-/// Whether a call of it ends in another way than by one return.
+/// Whether a call of it does not end by exactly one return.
 pub(super) fn ends_otherwise(imported: &str) -> bool {
     is_among(imported, OTHER_WAYS)
 }

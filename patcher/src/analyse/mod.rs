@@ -1,7 +1,7 @@
-//! A file is judged here before a byte of it is touched: where its functions begin, what leads into
-//! them, which instructions a jump displaces, and whether these may be moved.
+//! Checks a file before patching changes it: where its functions begin, what leads into them, which
+//! instructions a jump displaces, and whether these may be moved.
 //!
-//! What stands against a hook is an [`Obstacle`], what stands against the file a [`Refusal`].
+//! An [`Obstacle`] prevents a hook; a [`Refusal`] rules out the whole file.
 
 mod analysis;
 mod choosing;

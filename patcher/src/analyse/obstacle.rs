@@ -1,4 +1,4 @@
-//! Something may stand against a hook of a function, or against knowing where its calls end.
+//! Obstacles to a hook of a function, or to knowing where its calls end.
 
 use super::targets::Target;
 use iced_x86::IcedError;

@@ -1,4 +1,4 @@
-//! What stands against patching a file as a whole, whichever of its functions is asked for.
+//! Reasons against patching a file as a whole, whichever of its functions is requested.
 
 use super::functions::Layout;
 use super::targets;
@@ -18,19 +18,19 @@ pub enum Refusal {
     /// Its code is not where it will run.
     #[error("packed with UPX: unpack it first (upx -d)")]
     Packed,
-    /// Nothing loads libraries into it.
+    /// No loader loads libraries into it.
     #[error("statically linked: there is no loader to bring in the runtime; {DYNAMIC}")]
     Static,
-    /// The same, of a program that can lie anywhere.
+    /// Likewise, for a position-independent program.
     #[error("a static-pie program: there is no loader to bring in the runtime; {DYNAMIC}")]
     StaticPie,
-    /// Its loader brings in another libc.
+    /// Its loader loads another libc.
     #[error("its loader is not glibc's, and the runtime needs glibc")]
     OtherLibc,
     /// The runtime needs it.
     #[error("a part of libc or its loader: the runtime uses it and cannot hook it")]
     NeededByTheRuntime,
-    /// Its runtime follows threads by what they call of libc, and has to be the first library.
+    /// Its own runtime tracks threads by their calls of libc, and must be the first library.
     #[error(
         "built with a sanitizer (-fsanitize): its runtime must be loaded first, and reports \
              migrating threads as errors; build it without"
@@ -39,12 +39,12 @@ pub enum Refusal {
     /// Its hooks could not reach all of it.
     #[error("its code spans more than 2 GiB, which no jump can cross")]
     TooWide,
-    /// Nothing can be found in it.
+    /// No functions can be found in it.
     #[error("it has neither symbols nor unwind tables, which show where functions begin")]
     NoFunctions,
 }
 
-/// What the runtime calls, or is loaded by.
+/// The files that the runtime calls, or that load it.
 const RUNTIME_NEEDS: [&str; 4] = [
     "libc.so.6",
     "ld-linux-x86-64.so.2",
@@ -52,7 +52,7 @@ const RUNTIME_NEEDS: [&str; 4] = [
     "libdl.so.2",
 ];
 
-/// What the compiler has each program call at its start, for addresses, tags, memory or threads.
+/// Functions that the compiler makes each program call at its start, for each sanitizer.
 const SANITIZERS: [&str; 4] = ["__asan_init", "__hwasan_init", "__msan_init", "__tsan_init"];
 
 fn is_of_glibc(loader: &str) -> bool {
@@ -60,7 +60,7 @@ fn is_of_glibc(loader: &str) -> bool {
 }
 
 impl Refusal {
-    /// What stands against this file, if anything does.
+    /// The reason against this file, if there is one.
     pub(super) fn of(image: &Image, layout: &Layout) -> Option<Refusal> {
         let head = &image.bytes[..image.bytes.len().min(4096)];
         let is_needed = || RUNTIME_NEEDS.contains(&image.soname().unwrap_or(""));

@@ -1,7 +1,8 @@
-//! The places that a set of hooks changes: entries, and the returns that end calls.
+//! The sites that a set of hooks changes: entries, and the returns that end calls.
 //!
-//! A return may lie among what the hook of an entry displaces, and several functions may end in one
-//! return, so hooks are not places. Both of a patched file's readers need the same answer: the
+//! A return may lie among the instructions that an entry's hook displaces, and several functions
+//! may end in one return. So hooks and sites differ. The writer of a patched file and the verifier
+//! need the same answer.
 //! writer, and whoever checks what it wrote.
 
 use super::Analysis;
@@ -16,18 +17,18 @@ use std::collections::BTreeMap;
 /// A place to be changed into a jump.
 pub(crate) struct Site {
     pub displaced: Displaced,
-    /// The hook, by its place among all, whose function is entered here; the first of several.
+    /// The index of the hook whose function is entered here; the first of several.
     pub hook: Option<usize>,
     /// Whether a return among the displaced instructions may end a call.
     pub ends_calls: bool,
     /// Whether the entry is that of a stub, through which the file calls an imported function.
     pub is_stub: bool,
-    /// Of a stub from whose calls threads go back: the slot through which it jumps.
+    /// For a stub from whose calls threads go back: the slot through which it jumps.
     pub through: Option<u64>,
 }
 
-/// The sites of all `hooks`, in their order, one for those of a function's calls together, and
-/// behind them those of returns alone, by address.
+/// The sites of all `hooks`, in their order, with one site for all hooks of a function's calls. The
+/// sites of returns alone follow, by address.
 ///
 /// # Errors
 /// The reason why one of them cannot be changed, with the function's name.

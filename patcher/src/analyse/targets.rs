@@ -1,10 +1,10 @@
-//! Everything that may send control, or a pointer, into the first bytes of a function.
+//! Everything that may lead control, or a pointer, into the first bytes of a function.
 //!
-//! A jump written over those bytes is safe only if nothing enters them behind the first. One linear
+//! A jump written over those bytes is safe only if nothing enters them after the first. One linear
 //! sweep over all executable bytes, restarted at every known start, collects direct branches, code
-//! addresses taken, and jump tables; relocations and, in files linked for a fixed address, data
-//! words give the pointers. Data between functions decodes to nonsense, which can only add
-//! targets: a function is then refused without need, never patched wrongly.
+//! addresses taken, and jump tables. Relocations give the pointers, and so do data words in files
+//! linked for a fixed address. Data between functions decodes to nonsense, which can only add
+//! targets: then a function is refused unnecessarily, but never patched wrongly.
 
 use super::functions::Layout;
 use crate::elf::abi::{DT_FINI, DT_INIT, PF_W, PF_X, PT_LOAD};
@@ -16,7 +16,7 @@ use std::fmt::{Display, Formatter};
 /// Furthest byte of a function that a jump can displace: endbr64, four bytes, a long instruction.
 const WINDOW: u64 = 4 + 4 + 15;
 
-/// How a target came to be known.
+/// How a target was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum How {
     Branch,
@@ -68,7 +68,7 @@ impl Display for Target {
     }
 }
 
-/// A file whose code spans more bytes than this is not analysed, and not patched.
+/// A file whose code spans more bytes than this is neither analyzed nor patched.
 pub(super) const SPAN_LIMIT: u64 = 1 << 31;
 
 /// The first executable address and the distance to the last.
@@ -137,7 +137,7 @@ impl Watched {
     }
 }
 
-/// The collector: what the sweep has seen so far.
+/// The collector: the sweep's findings so far.
 struct Sweep<'a> {
     image: &'a Image,
     watched: Watched,
@@ -147,7 +147,7 @@ struct Sweep<'a> {
     tables: Vec<u64>,
 }
 
-/// All targets in the watched windows, in order of address, and the addresses of all there are.
+/// All targets in the watched windows, in order of address, and the addresses of all targets.
 pub(super) fn collect(image: &Image, layout: &Layout) -> (Vec<Target>, Landings) {
     let mut sweep = Sweep {
         image,
@@ -190,7 +190,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Decodes `start..end` in one line.
+    /// Decodes `start..end` linearly.
     fn code(&mut self, start: u64, end: u64) {
         let Some(bytes) = self.image.bytes_at(start) else {
             return;
@@ -227,7 +227,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Addresses that code linked for a fixed place holds in immediates and displacements.
+    /// Addresses in immediates and displacements of code linked for a fixed address.
     fn absolute(&mut self, instruction: &Instruction) {
         let from = instruction.ip();
         for operand in 0..instruction.op_count() {
@@ -248,9 +248,9 @@ impl Sweep<'_> {
         segment.is_some_and(|s| s.flags & PF_W == 0)
     }
 
-    /// Position-independent jump tables: 32-bit distances from the table to its targets. Where a
-    /// table ends is not written down: it is read until the next address that code takes, or the
-    /// first entry that does not lead into code.
+    /// Position-independent jump tables: 32-bit distances from the table to its targets. The end of
+    /// a table is not recorded. So it is read until the next address that code takes, or the first
+    /// entry that does not lead into code.
     fn jump_tables(&mut self) {
         let mut tables = std::mem::take(&mut self.tables);
         tables.sort_unstable();

@@ -1,7 +1,7 @@
-//! Which files a plan names, and which of their functions; or why they cannot be hooked.
+//! Which files and functions a plan contains, or why they cannot be hooked.
 //!
-//! The plan says by build id what it was made for. A path in it is a hint only, and a file that the
-//! user names comes before it.
+//! The plan identifies its files by build ID. A path in it is only a hint, and a file that the user
+//! passes takes precedence.
 
 use crate::analyse::{Analysis, Refusal, sites};
 use crate::elf::{PlannedModule, Whole};
@@ -14,23 +14,23 @@ use std::path::{Path, PathBuf};
 /// More cores than any machine has, and few enough for the runtime's tables.
 const MOST_CORES: u32 = 1024;
 
-/// The files of a plan, in the order in which it names them.
+/// The files of a plan, in the plan's order.
 pub(super) struct Chosen {
     pub cores: u32,
     pub files: Vec<ChosenFile>,
-    /// Number of the hook that counts requests, through all files, plus one; 0 where none does.
+    /// Number of the hook that counts requests, across all files, plus one; 0 without one.
     request: u32,
     carriers_refuse: Option<String>,
 }
 
-/// One of them, and its hooks in order of the plan, those of one function beside each other.
+/// One file, and its hooks in order of the plan, with those of one function next to each other.
 pub(super) struct ChosenFile {
     pub analysis: Analysis,
     pub hooks: Vec<Hook>,
 }
 
 impl Chosen {
-    /// What file number `own` says of the whole plan.
+    /// The description of the whole plan in file number `own`.
     pub fn whole(&self, own: usize) -> Whole {
         let module = |file: &ChosenFile| PlannedModule {
             name: file.analysis.name(),
@@ -50,7 +50,7 @@ impl Chosen {
         }
     }
 
-    /// CRC-32C of all that the runtime does.
+    /// CRC-32C of everything that the runtime does.
     fn checksum(&self) -> u32 {
         let mut sum = crc32c::crc32c(&self.cores.to_le_bytes());
         for file in &self.files {
@@ -75,12 +75,10 @@ fn by_argument(hook: &Hook) -> bool {
     matches!(hook.to, Destination::By(_) | Destination::At(_))
 }
 
-/// Finds the plan's files, among `binaries` or where the plan says, and has every function of it
-/// looked at.
+/// Finds the plan's files, among `binaries` or at the plan's paths, and checks every function.
 ///
-/// # Errors
-/// [`Error::Read`] and [`Error::Input`] for a file, [`Error::Refused`] for what is not as the plan
-/// says, or not safe.
+/// # Errors [`Error::Read`] and [`Error::Input`] for a file, [`Error::Refused`] for whatever
+/// differs from the plan or is not safe.
 pub(super) fn choose(binaries: &[PathBuf], plan: &Plan) -> Result<Chosen, Error> {
     let mut given = Vec::new();
     for path in binaries {
@@ -120,9 +118,9 @@ pub(super) fn choose(binaries: &[PathBuf], plan: &Plan) -> Result<Chosen, Error>
     })
 }
 
-/// The number of the hook that counts requests, which is made where the plan has no other at that
-/// entry; `None` where it lies in none of the plan's files, or cannot be hooked: no file is changed
-/// for the count's sake alone, and no plan refused.
+/// The number of the hook that counts requests. It is added if the plan has no other hook at that
+/// entry. `None` if the entry is in none of the plan's files or cannot be hooked: no file is
+/// changed only for the count, and no plan is refused for it.
 fn counting(request: &Request, files: &mut [ChosenFile]) -> Option<u32> {
     let is_its = |file: &ChosenFile| {
         let own = file.analysis.build_id();
@@ -154,7 +152,7 @@ fn same(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other)
 }
 
-/// The file at the path that the plan gives, if it is the one that the plan means.
+/// The file at the plan's path, if it is the right one.
 fn found(function: &PlannedFunction) -> Result<Analysis, Error> {
     let path = Path::new(&function.module);
     let analysis = Analysis::of(path)?;
@@ -167,7 +165,7 @@ fn found(function: &PlannedFunction) -> Result<Analysis, Error> {
     }
 }
 
-/// Why the plan does not mean a file.
+/// Why a file is not the plan's.
 #[derive(Debug, thiserror::Error)]
 enum NotMeant {
     #[error(transparent)]
@@ -197,7 +195,7 @@ impl NotMeant {
     }
 }
 
-/// Whether the plan has functions of a file that the user named.
+/// Whether the plan has functions in a file that the user passed.
 fn has_part(analysis: &Analysis, plan: &Plan) -> Result<(), NotMeant> {
     if let Some(reason) = analysis.refusal() {
         return Err(reason.into());

@@ -1,4 +1,4 @@
-//! A verification finds which promises about a patched file are broken.
+//! Broken promises about a patched file, as found by a verification.
 
 use crate::Error;
 use crate::analyse::Obstacle;

@@ -1,5 +1,4 @@
-//! What a plan asks for is done here: files are chosen, patched and verified, or a program is
-//! started with hooks in memory.
+//! Applies a plan: chooses, patches and verifies files, or starts a program with hooks in memory.
 
 mod choose;
 mod finding;

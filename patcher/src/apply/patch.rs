@@ -1,7 +1,7 @@
-//! From a plan and binaries to patched copies beside their runtime, or to a refusal.
+//! From a plan and binaries to patched copies next to their runtime, or to a refusal.
 //!
-//! A plan may name functions of several files: all of them are patched, or none, since half a plan
-//! takes threads to a core and not back. Everything that could make a copy unsafe is looked at
+//! A plan may contain functions of several files. All of them are patched, or none, since half a
+//! plan takes threads to a core and not back. Everything that could make a copy unsafe is checked
 //! before a byte is written; the originals are only read.
 
 use super::choose::{Chosen, choose};
@@ -17,10 +17,10 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// A file that was written.
+/// A written file.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Patched {
-    /// The file it was made from.
+    /// The file from which it was made.
     pub original: PathBuf,
     /// The patched copy.
     pub output: PathBuf,
@@ -32,18 +32,17 @@ pub struct Patched {
     pub is_library: bool,
     /// Cores of the plan.
     pub cores: u32,
-    /// The hooks, in order of the plan, those of one function beside each other.
+    /// The hooks, in order of the plan, with those of one function next to each other.
     pub hooks: Vec<Hook>,
-    /// Number of returns hooked beside them, so that threads go back when calls end.
+    /// Number of returns hooked in addition, so that threads go back when calls end.
     pub returns: usize,
 }
 
-/// Writes a copy of `binary` to `output`, with the functions hooked of a plan that names no other
-/// file.
+/// Writes a copy of `binary` to `output`, with hooks of the functions of a plan without other
+/// files.
 ///
-/// # Errors
-/// [`Error::Refused`] with the reason when that would not be safe or not what the plan means;
-/// [`Error::Output`] for an existing output without `force`, and where no file can go;
+/// # Errors [`Error::Refused`] with the reason if that would not be safe or does not fit the plan;
+/// [`Error::Output`] for an existing output without `force`, and if no file can be written there;
 /// [`Error::Read`] and [`Error::Input`] for the files themselves. After any error there is no
 /// output.
 pub fn patch(binary: &Path, plan: &Plan, output: &Path, force: bool) -> Result<Patched, Error> {
@@ -59,9 +58,9 @@ pub fn patch(binary: &Path, plan: &Plan, output: &Path, force: bool) -> Result<P
     Ok(patched.remove(0))
 }
 
-/// Writes a copy of every file that the plan names into `folder`, each under the name by which it
-/// is loaded. The files are those of `binaries` with the plan's build ids, and for others the paths
-/// that the plan gives.
+/// Writes a copy of every file of the plan into `folder`, each under the name by which it is
+/// loaded. The files are those of `binaries` with the plan's build IDs, and otherwise those at the
+/// plan's paths.
 ///
 /// # Errors
 /// As [`patch`].
@@ -74,7 +73,7 @@ pub fn patch_all(
     let chosen = choose(binaries, plan)?;
     let is_new = !folder.exists();
     if is_new {
-        // What lies in it is code that a server loads: nobody else is to write there.
+        // It contains code that a server loads, so no other user may write there.
         let made = std::fs::DirBuilder::new().mode(0o755).create(folder);
         made.map_err(|source| corehop_support::atomic_file::Error::Write {
             path: folder.into(),
@@ -83,7 +82,7 @@ pub fn patch_all(
     }
     let patched = patch_chosen(&chosen, |analysis| folder.join(analysis.name()), force);
     if patched.is_err() && is_new {
-        // It is empty: what failed has left nothing.
+        // It is empty: the failed attempt has left nothing.
         let _ = std::fs::remove_dir(folder);
     }
     patched
@@ -144,7 +143,7 @@ fn patch_chosen(
     Ok(patched)
 }
 
-/// Reads the composed file back before anyone can run it. A finding here is our mistake, which
+/// Reads the composed file back before anyone can run it. A finding here is a bug of corehop, which
 /// must not reach a server.
 fn check_own_work(composed: &Composed, analysis: &Analysis, output: &Path) -> Result<(), Error> {
     let findings = check(composed.to_bytes(), output, Some(&analysis.image.bytes))?;

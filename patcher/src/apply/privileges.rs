@@ -1,12 +1,11 @@
-//! A program that runs with more rights than its user's gets no hooks: the loader would not bring
-//! in the runtime.
+//! A program with more rights than its user gets no hooks: the loader would not load the runtime.
 
 use crate::Error;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// The mode to give the copy; a file that runs with more rights than its user's is refused.
+/// The mode for the copy; a file that runs with more rights than its user is refused.
 pub(super) fn privileges(binary: &Path) -> Result<Permissions, Error> {
     let metadata = std::fs::metadata(binary).map_err(Error::reading(binary))?;
     let mode = metadata.permissions().mode() & 0o7777;

@@ -1,9 +1,9 @@
-//! A patched file's changes are taken back by what its manifest says the bytes were.
+//! Undoes a patched file's changes, from the original bytes in its manifest.
 
 use super::finding::Finding;
 use crate::elf::{Image, Manifest};
 
-/// The original, from the patched file and what its manifest says was changed.
+/// The original, from the patched file and its manifest's record of changes.
 pub(super) fn undo(image: &Image, manifest: &Manifest) -> Result<Vec<u8>, Finding> {
     let size = usize::try_from(manifest.original.size_bytes).unwrap_or(usize::MAX);
     let head = image.bytes.get(..size);

@@ -1,4 +1,4 @@
-//! The longer unwind tables of a patched file say of every function what the original's say.
+//! Checks that a patched file's longer unwind tables agree with the original's for every function.
 //!
 //! Every exception depends on them. Each function of the original is looked up as unwinders do.
 

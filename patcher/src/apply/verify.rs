@@ -1,9 +1,9 @@
-//! Re-reads a patched file and checks every promise the patcher makes.
+//! Reads a patched file again and checks every promise of the patcher.
 //!
-//! It starts from the file and its manifest alone: the manifest's changes are undone, and the
-//! result must be the original down to its checksum. What the patched file should then hold
-//! follows from that original: each jump, each moved instruction, the loader's tables. Only then,
-//! where this same corehop wrote the file, is the writer run again and every byte compared.
+//! It starts from only the file and its manifest. It undoes the manifest's changes, and the result
+//! must be the original, including its checksum. The contents of the patched file follow from that
+//! original: each jump, each moved instruction, the loader's tables. Finally, if this version of
+//! corehop wrote the file, the writer runs again and every byte is compared.
 
 use super::finding::Finding;
 use super::undo::undo;
@@ -18,7 +18,7 @@ use crate::emit::{self, Table};
 use crate::{Error, Hook};
 use std::path::Path;
 
-/// What a verification looked at and found.
+/// What a verification checked and found.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Verification {
     /// Number of hooks in the file.
@@ -29,7 +29,7 @@ pub struct Verification {
     pub findings: Vec<String>,
 }
 
-/// Checks the patched file at `path` and the runtime beside it; with `original`, also that the
+/// Checks the patched file at `path` and the runtime next to it; with `original`, also that the
 /// file was made from that one.
 ///
 /// # Errors
@@ -61,7 +61,7 @@ fn manifest(image: &Image) -> Result<Manifest, Error> {
     elf::manifest(image).map_err(|problem| Error::malformed(&image.path, &problem))
 }
 
-/// Checks a patched file's bytes; the runtime beside it is not looked at.
+/// Checks a patched file's bytes, but not the runtime next to it.
 pub(super) fn check(
     bytes: Vec<u8>,
     path: &Path,
@@ -200,7 +200,7 @@ fn check_dynamic(image: &Image, before: &Analysis) -> Result<(), Finding> {
     }
 }
 
-/// What the runtime will read agrees with the manifest.
+/// The note that the runtime reads agrees with the manifest.
 fn check_note(image: &Image, manifest: &Manifest) -> Result<(), Finding> {
     let note = RuntimeNote::of(image).ok_or(Finding::NoNote)?;
     let hooks: Vec<Hook> = manifest.hooks.iter().map(PatchedHook::hook).collect();
@@ -242,7 +242,7 @@ fn check_note(image: &Image, manifest: &Manifest) -> Result<(), Finding> {
     }
 }
 
-/// Every entry and return that the hooks ask for, and no other, is a jump to its own trampoline.
+/// Every entry and return that the hooks require, and no other, is a jump to its own trampoline.
 fn check_sites(image: &Image, before: &Analysis, manifest: &Manifest) -> Vec<Finding> {
     let hooks: Vec<Hook> = manifest.hooks.iter().map(PatchedHook::hook).collect();
     let sites = match sites(before, &hooks) {
@@ -300,7 +300,7 @@ fn check_site(
     )?)
 }
 
-/// Whether the runtime beside a patched file is there and speaks its interface.
+/// Whether the runtime next to a patched file exists and has its interface.
 fn check_runtime(path: &Path, abi: u32) -> Result<(), Finding> {
     let name = || path.display().to_string();
     let bytes = std::fs::read(path).map_err(|error| Finding::RuntimeUnread {

@@ -1,7 +1,7 @@
-//! Puts files in place, all of them or none.
+//! Writes files to their final names, all of them or none.
 //!
-//! Each is written under a temporary name in its own folder, so that what can fail (room, rights)
-//! fails before any has its name; then all are renamed. Whoever looks meets whole files only.
+//! Each is written under a temporary name in its folder, so that failures (space, rights) happen
+//! before any file has its final name. Then all are renamed. Other processes only see whole files.
 
 use crate::Error;
 use crate::emit::Composed;
@@ -19,10 +19,10 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// One of the runtime's libraries; nothing to do where the very same is there.
+    /// One of the runtime's libraries; nothing to do if the same one is there.
     ///
-    /// # Errors
-    /// Those of [`Output::file_at`]: without `force` no other file of that name gives way.
+    /// # Errors Those of [`Output::file_at`]: without `force` it does not replace another file of
+    /// that name.
     pub fn library(path: &Path, library: &[u8], force: bool) -> Result<Option<Wanted>, Error> {
         let is_file = path.symlink_metadata().is_ok_and(|there| there.is_file());
         if is_file && std::fs::read(path).is_ok_and(|there| there == library) {
@@ -30,7 +30,8 @@ impl Wanted {
         }
         Output::file_at(path, force)?;
         Ok(Some(Wanted {
-            // Another patch may install the same at the same moment: replacing changes nothing.
+            // Another patch may install the same file at the same time: replacing it changes
+            // nothing.
             output: Output::file_at(path, true)?,
             contents: Composed::whole(library),
             mode: Permissions::from_mode(0o755),
@@ -41,7 +42,7 @@ impl Wanted {
 /// Writes all that is `wanted`.
 ///
 /// # Errors
-/// [`Error::Output`]; then there is none that was not there before.
+/// [`Error::Output`]; then no new file exists.
 pub(super) fn write(wanted: &[Wanted]) -> Result<(), Error> {
     let mut staged = Vec::new();
     for file in wanted {
@@ -53,7 +54,7 @@ pub(super) fn write(wanted: &[Wanted]) -> Result<(), Error> {
         let was_there = path.exists();
         if let Err(error) = file.finish() {
             for path in new {
-                // Left over, it would only be a stray file: the error that matters is the first.
+                // A leftover would only be a stray file: the first error is the one that matters.
                 let _ = std::fs::remove_file(path);
             }
             return Err(error.into());

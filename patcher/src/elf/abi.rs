@@ -1,4 +1,4 @@
-//! An ELF file says by these numbers what is what.
+//! The numbers that give meaning to the parts of an ELF file.
 //!
 //! They are those of the System V gABI, its x86-64 supplement and the GNU additions to it.
 

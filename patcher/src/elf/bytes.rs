@@ -1,4 +1,4 @@
-//! Numbers and texts are read at an offset; where the bytes end before them, there is nothing.
+//! Reads numbers and texts at an offset; `None` if they do not fit into the bytes.
 
 /// The `N` bytes at `offset`, if they are there.
 fn array<const N: usize>(bytes: &[u8], offset: u64) -> Option<[u8; N]> {

@@ -1,4 +1,4 @@
-//! The unwind tables of a file: where `.eh_frame` is, and what it says of each function.
+//! The unwind tables of a file: where `.eh_frame` is, and its entries for each function.
 
 use super::Image;
 use super::abi::PT_GNU_EH_FRAME;
@@ -8,7 +8,7 @@ use gimli::{
 };
 
 pub(crate) type Bytes<'a> = EndianSlice<'a, LittleEndian>;
-/// What the tables say of one function or fragment.
+/// The tables' entry for one function or fragment.
 pub(crate) type Fde<'a> = FrameDescriptionEntry<Bytes<'a>>;
 
 /// `.eh_frame` of a file.
@@ -20,7 +20,7 @@ pub(crate) struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    /// By the search table that every loader needs, else by section.
+    /// Finds it by the search table that every loader needs, else by section.
     pub fn of(image: &'a Image) -> Option<Frames<'a>> {
         let (address, bytes) = by_table(image).or_else(|| {
             let section = image.section(".eh_frame")?;
@@ -38,7 +38,7 @@ impl<'a> Frames<'a> {
         })
     }
 
-    /// All that can be read, in the order of the file.
+    /// All readable entries, in the order of the file.
     pub fn entries(&self) -> Vec<Fde<'a>> {
         let mut found = Vec::new();
         let mut entries = self.section.entries(&self.bases);
@@ -59,8 +59,8 @@ fn by_table(image: &Image) -> Option<(u64, &[u8])> {
     }
 }
 
-/// The table by which unwinders search, as far as it can be read: where functions begin, and where
-/// the entry of each is.
+/// The table by which unwinders search, as far as it can be read: where functions begin, and the
+/// address of each one's entry.
 pub(crate) fn search_table(image: &Image) -> Option<Vec<(u64, u64)>> {
     let (header, bases) = header(image)?;
     let mut found = Vec::new();

@@ -1,8 +1,8 @@
 //! An ELF file as patching sees it: segments, sections, dynamic entries, bytes by virtual address.
 //!
-//! Read by hand rather than through a library's file object because stripped, sectionless and
-//! damaged files must all give what they still hold: every access is checked and yields `None`
-//! beyond the end.
+//! It is parsed here and not by a library's file object. Stripped, sectionless and damaged files
+//! must all yield what they still contain: every access is checked and yields `None` beyond the
+//! end.
 
 use super::abi::{
     DF_1_PIE, DT_FLAGS_1, DT_NULL, DT_SONAME, DT_STRTAB, DYN_SIZE, EHDR_SIZE, EM_X86_64, ET_DYN,
@@ -14,7 +14,7 @@ use super::malformed::Malformed;
 use crate::Error;
 use std::path::{Path, PathBuf};
 
-/// Far beyond any linker's number, and low enough that reading each is no work.
+/// Far beyond the number that any linker writes, and small enough to read each quickly.
 const MOST_SEGMENTS: u16 = 256;
 
 /// A program header.
@@ -39,7 +39,7 @@ impl Segment {
     }
 }
 
-/// A section header, with the place it was read from.
+/// A section header, with the offset at which it was read.
 #[derive(Clone, Debug)]
 pub(crate) struct Section {
     pub name: String,
@@ -129,14 +129,14 @@ impl Image {
         )
     }
 
-    /// Where `address` lies in the file.
+    /// The file offset of `address`.
     pub fn file_offset(&self, address: u64) -> Option<u64> {
         let segment = self.segment_at(address)?;
         Some(segment.offset + (address - segment.address))
     }
 
-    /// Whether it is made to be loaded into a program: it has a name as a library, or neither asks
-    /// for a loader nor says that it is a program.
+    /// Whether it is made to be loaded into a program: it has a name as a library, or has neither a
+    /// loader nor the mark of a program.
     pub fn is_library(&self) -> bool {
         let is_program = self.dynamic_value(DT_FLAGS_1).unwrap_or(0) & DF_1_PIE != 0;
         let asks_for_loader = self.segment(PT_INTERP).is_some();
@@ -149,7 +149,7 @@ impl Image {
         text_at(slice(&self.bytes, segment.offset, segment.file_size)?, 0)
     }
 
-    /// The name by which programs ask for this library.
+    /// The name by which programs request this library.
     pub fn soname(&self) -> Option<&str> {
         let names = self.bytes_at(self.dynamic_value(DT_STRTAB)?)?;
         text_at(names, self.dynamic_value(DT_SONAME)?)
@@ -302,8 +302,8 @@ fn read_sections(bytes: &[u8]) -> Result<Vec<Section>, Malformed> {
     Ok((0..count).map(section).collect())
 }
 
-/// Walks notes; names and descriptors are padded to the segment's alignment (4, or 8 where it says
-/// so), as readers of GNU property notes do.
+/// Walks notes. Names and descriptors are padded to the segment's alignment (4, or 8 if it
+/// specifies that), as in readers of GNU property notes.
 fn find_note<'a>(notes: &'a [u8], alignment: u64, owner: &[u8], kind: u32) -> Option<&'a [u8]> {
     let alignment = if alignment == 8 { 8 } else { 4 };
     let mut at = 0u64;

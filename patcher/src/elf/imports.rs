@@ -1,11 +1,11 @@
-//! Functions that a file calls and does not hold, by the stubs through which it calls them.
+//! Functions that a file calls but does not contain, by the stubs through which it calls them.
 //!
-//! A linker makes a stub for each, in the procedure linkage table: one jump to wherever the loader
-//! has put the function's address. So a stub is code of the file itself, entered once for each
-//! direct call that the file makes, with the caller's return address on top of the stack. The slot
-//! that it jumps through is named by a relocation, and that names the function. Slots are looked up
-//! rather than counted off, because linkers order stubs as they like and shape them in several
-//! ways: with or without `endbr64` and `bnd`, in `.plt`, `.plt.sec` and `.plt.got`.
+//! A linker makes a stub for each, in the procedure linkage table: one jump to the address of the
+//! function, which the loader has stored. So a stub is code of the file itself. Each direct call
+//! that the file makes enters it once, with the caller's return address on top of the stack. A
+//! relocation for the slot through which the stub jumps gives the function's name. Slots are looked
+//! up rather than counted, because linkers order stubs freely and generate several forms: with or
+//! without `endbr64` and `bnd`, in `.plt`, `.plt.sec` and `.plt.got`.
 
 use super::Image;
 use super::abi::{DT_STRTAB, DT_SYMTAB, PF_X, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT, SYMBOL_SIZE};
@@ -30,7 +30,7 @@ pub(crate) struct Stub {
     pub imported: String,
 }
 
-/// The functions that a file names and does not define, called by a stub or otherwise.
+/// The functions that a file uses and does not define, called by a stub or otherwise.
 pub struct Imports {
     build_id: Option<String>,
     functions: HashSet<String>,
@@ -94,7 +94,7 @@ pub(crate) fn stubs(image: &Image) -> BTreeMap<u64, Stub> {
     found
 }
 
-/// Where the jump ends that the code begins with, and which slot it goes through.
+/// The end of the jump with which the code begins, and the slot through which it jumps.
 fn jump_at(code: &[u8], address: u64) -> Option<(u64, u64)> {
     let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
     let mut instruction = decoder.decode();

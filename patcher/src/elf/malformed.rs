@@ -1,4 +1,4 @@
-//! Bytes may be no ELF file, or no patched one, that corehop can read: each variant says why.
+//! Why bytes are not an ELF file, or not a patched one, that corehop can read.
 
 use super::manifest::VERSION;
 

@@ -1,7 +1,7 @@
-//! A patched file says in its manifest what it was made from, and all that was done.
+//! A patched file's manifest records the original file, and all changes.
 //!
-//! The manifest keeps what every changed byte was, so that a patched file can be checked, and
-//! undone, without the original at hand.
+//! The manifest contains the original of every changed byte. So a patched file can be checked, and
+//! undone, without the original file.
 
 use crate::Hook;
 use corehop_plan::{Destination, Mode};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Version of the manifest.
 pub(crate) const VERSION: u32 = 6;
 
-/// What a patched file says about itself.
+/// A patched file's description of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     pub version: u32,
@@ -25,26 +25,26 @@ pub(crate) struct Manifest {
     pub slot: u64,
     pub stubs: Stubs,
     pub hooks: Vec<PatchedHook>,
-    /// Returns that end calls, but for those that a hook displaces.
+    /// Returns that end calls, except those that a hook displaces.
     pub returns: Vec<PatchedReturn>,
-    /// Every place of the original that reads differently now.
+    /// Every range of the original that has other bytes now.
     pub changes: Vec<Change>,
 }
 
-/// What all files patched by one plan say of it, so that the runtime knows when one is missing.
+/// The plan's description in all files patched by it, so that the runtime notices a missing one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Whole {
     /// Cores of the plan.
     pub cores: u32,
-    /// Functions of it at the end of whose calls threads go back.
+    /// Its functions at whose end threads go back.
     pub calls: u32,
-    /// Functions of it that go by an argument, or at one call of a request.
+    /// Its functions that hop by an argument, or at single calls of a request.
     pub arguments: u32,
-    /// Number of the hook that counts requests, plus one; 0 where none does.
+    /// Number of the hook that counts requests, plus one; 0 without one.
     pub request: u32,
-    /// Checksum of its hooks: files of two plans are not mixed.
+    /// Checksum of its hooks: files of different plans are not mixed.
     pub plan: u32,
-    /// Why carriers refuse the program as a whole, if its plan knows.
+    /// Why carriers refuse the program as a whole, if its plan records that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carriers_refuse: Option<String>,
     pub modules: Vec<PlannedModule>,
@@ -52,13 +52,13 @@ pub(crate) struct Whole {
     pub own: u32,
 }
 
-/// One of the files that a plan names.
+/// One of the files of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PlannedModule {
     /// File name by which it is loaded.
     pub name: String,
     pub build_id: String,
-    /// Number of hooks: they are numbered through all modules.
+    /// Number of hooks, which are numbered across all modules.
     pub hooks: u32,
 }
 
@@ -91,14 +91,14 @@ pub(crate) struct PatchedHook {
     pub to: Destination,
     pub mode: Mode,
     pub symbol: String,
-    /// Where the jump stands: the entry, or behind its `endbr64`. Hooks of several calls of one
-    /// function, one behind the other, have one.
+    /// The address of the jump: the entry, or after its `endbr64`. The hooks of several calls of
+    /// one function are consecutive and share one site.
     pub site: u64,
     pub trampoline: u64,
 }
 
 impl PatchedHook {
-    /// What was asked for.
+    /// The hook that was requested.
     pub fn hook(&self) -> Hook {
         Hook {
             offset: self.offset,
@@ -109,7 +109,7 @@ impl PatchedHook {
     }
 }
 
-/// The jumps at entries, each once, and where they lead.
+/// The jumps at entries, each once, and their targets.
 pub(crate) fn entries(hooks: &[PatchedHook]) -> impl Iterator<Item = (u64, u64)> {
     let apart = hooks.chunk_by(|one, next| one.site == next.site);
     apart.map(|hooks| (hooks[0].site, hooks[0].trampoline))
@@ -118,7 +118,7 @@ pub(crate) fn entries(hooks: &[PatchedHook]) -> impl Iterator<Item = (u64, u64)>
 /// One return, by virtual addresses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PatchedReturn {
-    /// Where the jump stands.
+    /// The address of the jump.
     pub site: u64,
     pub trampoline: u64,
 }
@@ -126,11 +126,11 @@ pub(crate) struct PatchedReturn {
 /// The code that trampolines call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stubs {
-    /// Virtual address of what an entry calls.
+    /// Virtual address of the function that an entry calls.
     pub enter: u64,
-    /// And of what a return calls.
+    /// Virtual address of the function that a return calls.
     pub leave: u64,
-    /// And of what calls a function of another file.
+    /// Virtual address of the function that calls a function of another file.
     pub through: u64,
 }
 
@@ -147,7 +147,7 @@ impl Change {
         Change { at, was }
     }
 
-    /// The bytes that were there; `None` when they are not hexadecimal.
+    /// The original bytes; `None` if they are not hexadecimal.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         let digits = self.was.as_bytes().chunks(2);
         digits

@@ -1,6 +1,6 @@
-//! An ELF file is read here, and the notes that a patched one carries are read and written.
+//! Reads ELF files, and reads and writes the notes of a patched one.
 //!
-//! No other room is used by this one: it knows what a file says, not what may be done to it.
+//! This module uses no other module: it knows what a file contains, not what may be done to it.
 
 pub(crate) mod abi;
 pub(crate) mod bytes;

@@ -1,9 +1,9 @@
-//! The notes by which a patched file is known: what the runtime needs, and all that was done.
+//! The notes that identify a patched file: what the runtime needs, and all changes.
 //!
-//! Both live in one note segment with owner `corehop`. The first is read by the runtime at
-//! start-up (`runtime/hooks/modules.h` has the same layout); the second, the manifest, is a JSON
-//! text behind its CRC-32C. The checksum is there because nothing else in the file says what the
-//! manifest must be: a changed digit in it would still be JSON.
+//! Both live in one note segment with owner `corehop`. The runtime reads the first at start-up
+//! (`runtime/hooks/modules.h` has the same layout). The second, the manifest, is a JSON text after
+//! its CRC-32C. The checksum is necessary because nothing else in the file determines the manifest:
+//! after a changed digit it would still be JSON.
 
 use super::Image;
 use super::bytes::{u32_at, u64_at};
@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 /// Owner of our notes, terminating zero included.
 const OWNER: &[u8] = b"corehop\0";
-/// Note type of what the runtime reads.
+/// Note type of the note for the runtime.
 const RUNTIME: u32 = 1;
 /// Note type of the manifest.
 const MANIFEST: u32 = 2;
@@ -84,7 +84,7 @@ impl RuntimeNote {
     }
 }
 
-/// Both notes, as the note segment holds them.
+/// Both notes, as the bytes of the note segment.
 pub(crate) fn render(runtime: &RuntimeNote, manifest: &Manifest) -> Vec<u8> {
     let text = serde_json::to_vec(manifest).expect("a manifest has only JSON types");
     let checksum = crc32c::crc32c(&text).to_le_bytes();

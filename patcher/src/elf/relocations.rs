@@ -1,4 +1,4 @@
-//! The dynamic relocations say what the loader changes in a file that it has placed.
+//! The dynamic relocations: what the loader changes in a file that it has placed.
 
 use super::Image;
 use super::abi::{
@@ -8,8 +8,8 @@ use super::abi::{
 use super::bytes::{u32_at, u64_at};
 use std::collections::BTreeSet;
 
-/// Every dynamic relocation, as the word it changes and the address it puts there. Where the value
-/// depends on a symbol it is the symbol's, plus the addend.
+/// Every dynamic relocation, as the word that it changes and the address that it stores there. If
+/// the value depends on a symbol, it is the symbol's value plus the addend.
 pub(crate) fn pointers(image: &Image) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     let symbols = image
@@ -42,7 +42,7 @@ pub(crate) fn pointers(image: &Image) -> Vec<(u64, u64)> {
     found
 }
 
-/// What the loader calls to learn where a function is (`R_X86_64_IRELATIVE`).
+/// The functions that the loader calls to find the address of a function (`R_X86_64_IRELATIVE`).
 pub(crate) fn resolvers(image: &Image) -> BTreeSet<u64> {
     let indirect = entries(image).filter(|entry| entry.kind == R_X86_64_IRELATIVE);
     indirect.map(|entry| entry.addend).collect()

@@ -1,8 +1,7 @@
-//! The code of a set of hooks is laid out from an address: the same for a patched file, a segment
-//! of which it becomes, and for a running program, which gets it while it starts.
+//! Lays out the code of a set of hooks from an address. It is the same for a patched file, in which
+//! it becomes a segment, and for a running program, which gets it while it starts.
 //!
-//! All of it refers to the module by distance, so it is right wherever module and code are moved
-//! together.
+//! It refers to the module only by distance, so module and code may be moved together.
 
 use super::trampoline::{self, Step, stub_steps};
 use super::unfit::Unfit;
@@ -20,22 +19,21 @@ pub(crate) struct Code {
     pub stubs: Stubs,
     pub hooks: Vec<PatchedHook>,
     pub returns: Vec<PatchedReturn>,
-    /// What the stack is like in each stub and trampoline, in order of address.
+    /// The state of the stack in each stub and trampoline, in order of address.
     pub stacks: Vec<Stack>,
 }
 
-/// What the stack is like in a stub or a trampoline.
+/// The state of the stack in a stub or a trampoline.
 pub(crate) struct Stack {
     pub steps: Vec<Step>,
     pub end: u64,
 }
 
 impl Code {
-    /// The code of `hooks`, numbered from `first`, to stand at `address`; `slot` is the runtime's
-    /// three pointers.
+    /// The code of `hooks`, numbered from `first`, for `address`; `slot` is the runtime's three
+    /// pointers.
     ///
-    /// # Errors
-    /// The reason why one of them cannot be hooked.
+    /// # Errors The reason why one of them cannot be hooked.
     pub fn new(
         analysis: &Analysis,
         hooks: &[Hook],
@@ -108,7 +106,7 @@ impl Code {
         }));
     }
 
-    /// The places to be changed into jumps, and where each of these leads.
+    /// The places to be changed into jumps, and the target of each.
     pub fn jumps(&self) -> impl Iterator<Item = (u64, u64)> {
         let returns = self.returns.iter().map(|r| (r.site, r.trampoline));
         entries(&self.hooks).chain(returns)

@@ -1,14 +1,14 @@
 //! Composes the patched file: the original's bytes, a few changed in place, and three new segments.
 //!
-//! Behind everything the original loads come RW (the runtime's pointers, and the dynamic section
-//! where it had no room to grow), RX (stub and trampolines) and R (program headers, notes, hook
-//! table, string table, unwind tables). Linkers leave no room for more program headers, so the
-//! table moves. New data stands at file offset = address - load base: kernels before 5.18 tell the
-//! loader where the program headers are by assuming just that. The gap this can leave in the file
-//! is a hole.
+//! After everything that the original loads come RW (the runtime's pointers, and the dynamic
+//! section if it had no room to grow), RX (stub and trampolines), and R (program headers, notes,
+//! hook table, string table, unwind tables). Linkers leave no room for more program headers, so the
+//! table moves. New data is at file offset = address - load base, because kernels before 5.18
+//! assume that when they pass the address of the program headers to the loader. The resulting gap
+//! in the file is a hole.
 //!
-//! Rejected: extending the last segment, which zero-fills its tail; and a code cave in padding,
-//! which is rarely large enough.
+//! Rejected: to extend the last segment, whose tail must be zero-filled; and to use padding, which
+//! is rarely large enough.
 
 use super::code::Code;
 use super::table::Table;
@@ -24,14 +24,14 @@ use crate::elf::abi::{
 use crate::elf::{self, Change, Image, Manifest, Original, Section, Segment, Whole};
 use std::collections::BTreeMap;
 
-/// What the manifest calls this corehop.
+/// The manifest's name for this version of corehop.
 pub(crate) const TOOL: &str = concat!("corehop ", env!("CARGO_PKG_VERSION"));
 
 const PAGE: u64 = 4096;
 const SLOT_SIZE: u64 = 24;
 
-/// What the loader is asked to bring in: the runtime in the patched file's own folder, and for a
-/// library what tells the runtime of it.
+/// The libraries that the loader must load: the runtime in the patched file's own folder, and for a
+/// library the one that reports it to the runtime.
 pub(crate) fn needed(analysis: &Analysis) -> Vec<String> {
     let mut needed = vec![format!("$ORIGIN/{}", corehop_runtime::NAME)];
     if analysis.is_library() {
@@ -47,12 +47,12 @@ pub(crate) struct Composed {
     /// File offset of the tail; between the head's end and here lie zeros.
     pub tail_offset: u64,
     pub tail: Vec<u8>,
-    /// Places changed beside the hooks' own: returns that end calls.
+    /// Places changed in addition to the hooks' sites: returns that end calls.
     pub returns: usize,
 }
 
 impl Composed {
-    /// A file that is nothing but `bytes`.
+    /// A file that consists only of `bytes`.
     pub(crate) fn whole(bytes: &[u8]) -> Composed {
         Composed {
             head: bytes.into(),
@@ -77,17 +77,16 @@ struct Composer<'a> {
     image: &'a Image,
     base: u64,
     head: Vec<u8>,
-    /// File offset and original bytes of everything changed in the head.
+    /// File offset and original bytes of every change in the head.
     changes: BTreeMap<u64, Vec<u8>>,
     tail_offset: u64,
     tail: Vec<u8>,
     new_segments: Vec<Segment>,
 }
 
-/// Hooks `hooks`, each of which the analysis has found safe: this file's share of the whole plan.
+/// Installs `hooks`, each of which the analysis has found safe: this file's part of the whole plan.
 ///
-/// # Errors
-/// What in the file leaves no room for the change.
+/// # Errors The reason why the file has no room for the change.
 pub(crate) fn compose(
     analysis: &Analysis,
     hooks: &[Hook],
@@ -144,14 +143,15 @@ pub(crate) fn compose(
     })
 }
 
-/// Where a piece of the tail lies.
+/// The position of a piece of the tail.
 #[derive(Clone, Copy)]
 struct Piece {
     address: u64,
     size: u64,
 }
 
-/// The longer copy of the dynamic strings, and where in it the names of what is needed begin.
+/// The longer copy of the dynamic strings, and the offset at which the needed libraries' names
+/// begin.
 struct Strings {
     piece: Piece,
     needed: Vec<u64>,
@@ -196,7 +196,7 @@ impl<'a> Composer<'a> {
         piece
     }
 
-    /// Ends a segment that began where the one before it ended, and fills its last page.
+    /// Ends a segment that began at the end of the previous one, and fills its last page.
     fn finish_segment(&mut self, flags: u32) {
         let start = self
             .new_segments
@@ -216,7 +216,7 @@ impl<'a> Composer<'a> {
             .resize(self.tail.len().next_multiple_of(PAGE as usize), 0);
     }
 
-    /// Overwrites bytes of the original and remembers what they were.
+    /// Overwrites bytes of the original and records their former values.
     fn change(&mut self, at: u64, bytes: &[u8]) -> Result<(), Unfit> {
         let start = at as usize;
         let place = self.head.get_mut(start..start + bytes.len());
@@ -232,7 +232,7 @@ impl<'a> Composer<'a> {
         changes.map(|(at, was)| Change::new(*at, was)).collect()
     }
 
-    /// Room for the dynamic section and what more is needed, where its own place has none left.
+    /// Room for the dynamic section and the additional libraries, if its own place has none left.
     fn reserve_dynamic(&mut self) -> Option<Piece> {
         let segment = self.image.segment(PT_DYNAMIC)?;
         let more = needed(self.analysis).len() + 1;
@@ -255,7 +255,8 @@ impl<'a> Composer<'a> {
         Ok(code)
     }
 
-    /// Unwind tables for the original's code and the new: where their search table is.
+    /// Unwind tables for the original's code and the new code; returns the place of their search
+    /// table.
     fn unwind(&mut self, code: &Code) -> Result<Option<Piece>, Unfit> {
         let address = self.append(&[], 8).address;
         let Some(tables) = UnwindTables::new(self.image, code, address) else {
@@ -286,8 +287,8 @@ impl<'a> Composer<'a> {
         })
     }
 
-    /// The dynamic section with the runtime as the first library needed: the first one loaded is
-    /// the first one asked for a symbol, so the runtime may stand before libc's functions.
+    /// The dynamic section with the runtime as the first needed library. The loader searches
+    /// libraries in that order for a symbol, so the runtime can interpose libc's functions.
     fn dynamic(&mut self, moved: Option<Piece>, strings: &Strings) -> Result<(), Unfit> {
         let segment = self.image.segment(PT_DYNAMIC).ok_or(Unfit::Static)?;
         let needed = strings.needed.iter().map(|&place| (DT_NEEDED, place));
@@ -316,8 +317,8 @@ impl<'a> Composer<'a> {
         self.append(&vec![0; count * PHDR_SIZE as usize], 8)
     }
 
-    /// Tells the section header, if there is one, where its contents are now: the loader does not
-    /// care, but readelf and gdb do.
+    /// Stores the new place of its contents in the section header, if there is one. The loader
+    /// ignores it, but readelf and gdb use it.
     fn describe_section(&mut self, name: &str, piece: Piece) -> Result<(), Unfit> {
         let Some(Section { header_offset, .. }) = self.image.section(name) else {
             return Ok(());
@@ -334,8 +335,8 @@ impl<'a> Composer<'a> {
         self.change(56, &(count as u16).to_le_bytes())
     }
 
-    /// The original's program headers, with what moved, and the new ones behind them: segments to
-    /// load must stay in order of address.
+    /// The original's program headers, updated, and the new ones after them: segments to load must
+    /// stay in order of address.
     fn program_headers(
         &mut self,
         headers: Piece,

@@ -1,9 +1,9 @@
-//! The code of hooks is read back, and may differ from what it should be.
+//! Differences found when the code of hooks is read back.
 
 use super::unfit::Unfit;
 use iced_x86::Instruction;
 
-/// How a stub or a trampoline differs from what its hooks call for.
+/// How a stub or a trampoline differs from the one that its hooks require.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Mismatch {
     #[error(transparent)]

@@ -1,7 +1,7 @@
-//! Hooks are turned into bytes here: trampolines, the tables that the runtime reads, those that
-//! unwinders read, and the file that holds them.
+//! Turns hooks into bytes: trampolines, the tables that the runtime and unwinders read, and the
+//! file that contains them.
 //!
-//! Nothing is read from disk and nothing written to it; whether the hooks are safe is settled.
+//! It neither reads from disk nor writes to it. The hooks were already found to be safe.
 
 mod code;
 mod compose;

@@ -1,4 +1,4 @@
-//! The runtime reads these tables: the hooks of a file, and the plan that they are a part of.
+//! The tables that the runtime reads: the hooks of a file, and the plan to which they belong.
 //!
 //! Offsets in the tables are those of `runtime/threads/program.h` (`struct hook`) and
 //! `runtime/hooks/modules.h` (`struct planned`).
@@ -8,17 +8,17 @@ use crate::elf::{RuntimeNote, Whole};
 use crate::hook::goes_on;
 use corehop_plan::{Argument, Destination, KthCall, Mode};
 
-/// In the core's place: where no thread ever is. A function by argument adds the calls before an
-/// object gets its core, one at a call of a request the core.
+/// A core on which no thread ever is. A function by argument adds the number of calls before an
+/// object gets its core; a hook at a call of a request adds the core.
 const NO_CORE: u16 = 0x8000;
 
-/// In the argument's place: behind these come calls of a request.
+/// In the field of the argument: larger numbers are calls of a request.
 const ARGUMENTS: u8 = Argument::ALL.len() as u8;
 
-/// In the mode's place: another call of the function that the hook before it is of.
+/// In the field of the mode: another call of the same function as the previous hook.
 const ANOTHER_CALL: u8 = 3;
 
-/// As `runtime/threads/program.h` numbers modes.
+/// The number of a mode in `runtime/threads/program.h`.
 pub(crate) fn number(mode: Mode) -> u8 {
     match mode {
         Mode::Enter => 0,
@@ -27,7 +27,7 @@ pub(crate) fn number(mode: Mode) -> u8 {
     }
 }
 
-/// What the runtime reads of the hooks, and of the plan they are a part of.
+/// What the runtime reads of the hooks, and of the plan to which they belong.
 pub(crate) struct Table {
     /// `struct hook` for each hook, `struct planned` for each module, names.
     pub bytes: Vec<u8>,
@@ -35,12 +35,12 @@ pub(crate) struct Table {
     hooks: u32,
     modules: u64,
     names: u64,
-    /// Distance of the reason why carriers refuse from the names, plus one; 0 where there is none.
+    /// Distance of the reason why carriers refuse from the names, plus one; 0 without a reason.
     refusal: u32,
 }
 
 impl Table {
-    /// The tables of `hooks` and of the whole plan, to stand at `address`.
+    /// The tables of `hooks` and of the whole plan, for `address`.
     pub fn new(hooks: &[Hook], whole: &Whole, address: u64) -> Table {
         let (mut bytes, mut names) = (Vec::new(), Vec::new());
         let mut place_of = |name: &str| {

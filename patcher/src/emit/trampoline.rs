@@ -1,26 +1,27 @@
-//! The code a hook runs, and the reverse: reading it back.
+//! The code that a hook runs, and the reverse: reading it back.
 //!
-//! A patched entry jumps to its trampoline, which steps over the red zone (an entry may also be
-//! jumped to, from a function that keeps data there), names the hook, calls one shared stub, runs
-//! the displaced instructions and jumps back. The stub jumps on to where the runtime's slot says
-//! (runtime/hooks/enter.S), which gives all registers and flags back, because GCC's -fipa-ra lets a
-//! caller keep any register its callee was seen not to touch. While the slot is zero the stub
-//! returns at once: `jrcxz` tests it and leaves the flags alone.
+//! A patched entry jumps to its trampoline. The trampoline steps over the red zone, since a
+//! function that keeps data there may also jump to an entry. It pushes the number of the hook,
+//! calls one shared stub, runs the displaced instructions and jumps back. The stub continues at the
+//! address in the runtime's slot (runtime/hooks/enter.S). That code restores all registers and
+//! flags, because GCC's -fipa-ra lets a caller keep any register that its callee is known not to
+//! change. While the slot is zero the stub returns at once: `jrcxz` tests it without changing
+//! flags.
 //!
 //! A return that may end a call of a function at whose end threads go back has a trampoline too:
-//! the instructions before it, a call of a second stub, the return. At that point nothing below the
-//! stack pointer is needed any more, and the return address is on top, which tells the runtime
-//! whose call ends; but the values returned may be in any register.
+//! the instructions before the return, a call of a second stub, and the return. At that point
+//! nothing below the stack pointer is needed any more. The return address is on top, which shows
+//! the runtime whose call ends. Any register may hold a returned value.
 //!
-//! What calls a function of another file is a stub of one jump, and its returns are not in this
-//! file. Where threads go back from it, its trampoline pushes the address that it would jump to and
-//! jumps to a third stub. The runtime calls that address and takes it off the stack. While the
-//! hooks are shut the stub's own `ret` goes there.
+//! A stub of one jump calls a function of another file, and its returns are not in this file. If
+//! threads go back from it, its trampoline pushes the address to which it would jump and jumps to a
+//! third stub. The runtime calls that address and removes it from the stack. While the hooks are
+//! closed, the third stub's own `ret` goes there.
 //!
-//! A displaced call pushes the original return address and jumps. Were the callee to return into
-//! the trampoline, an exception passing through would find none of the function's handlers, which
-//! tables name by its own addresses. A shadow stack would object; the loader turns those off
-//! because the runtime is not marked for them.
+//! A displaced call pushes the original return address and jumps. If the callee returned into the
+//! trampoline, an exception passing through would find none of the function's handlers, which
+//! tables identify by the function's own addresses. A shadow stack would not allow that; the loader
+//! turns shadow stacks off because the runtime is not marked for them.
 
 use super::mismatch::Mismatch;
 use super::unfit::Unfit;
@@ -39,9 +40,9 @@ const JUMP: u8 = 0xe9;
 const STEP_UP: [u8; 8] = [0x48, 0x8d, 0xa4, 0x24, 0x88, 0, 0, 0];
 const RED_ZONE: u64 = 128;
 const WORD: u64 = 8;
-/// What is above the return address of a call of the stub of entries: hook number and red zone.
+/// Bytes above the return address of a call of the entries' stub: hook number and red zone.
 pub(super) const ABOVE_ENTRY: u64 = WORD + RED_ZONE + WORD;
-/// And of the two others: one address.
+/// Bytes above it for the two other stubs: one address.
 pub(super) const ABOVE_EXIT: u64 = WORD;
 
 /// The stub at `address`, for the pointer slot at `slot`.
@@ -62,7 +63,7 @@ fn assemble_stub(address: u64, slot: u64) -> Result<Vec<u8>, IcedError> {
     a.assemble(address)
 }
 
-/// An instruction whose memory operand is `address`, wherever the program was loaded.
+/// An instruction whose memory operand is `address`, independent of the program's load address.
 fn relative(code: Code, register: Register, address: u64) -> Result<Instruction, IcedError> {
     let operand = MemoryOperand::with_base_displ(Register::RIP, address as i64);
     Instruction::with2(code, register, operand)
@@ -81,11 +82,10 @@ pub(crate) fn entry_jump(site: u64, trampoline: u64) -> Result<[u8; 5], Unfit> {
     branch(JUMP, site, trampoline)
 }
 
-/// What the stack is like from an instruction of the hooks' code on.
+/// The state of the stack from an instruction of the hooks' code on.
 pub(crate) struct Step {
     pub at: u64,
-    /// As before the instruction at this address of the original; as at a function's entry without
-    /// one.
+    /// As before the instruction at this address of the original; `None`: as at a function's entry.
     pub from: Option<u64>,
     /// Bytes that the code has pushed since.
     pub pushed: u64,
@@ -114,7 +114,7 @@ impl Trampoline {
     }
 }
 
-/// The trampoline of a site, to stand at `address`, if hooks are numbered from `first`.
+/// The trampoline of a site for `address`, with hooks numbered from `first`.
 pub(super) fn trampoline(
     address: u64,
     first: u32,
@@ -148,7 +148,7 @@ pub(super) fn trampoline(
     for (instruction, original) in site.displaced.parts() {
         let from = before(instruction.ip());
         if site.ends_calls && is_return(instruction) {
-            // All registers are the caller's again, and what was below the stack is overwritten.
+            // All registers are the caller's again, and the memory below the stack is overwritten.
             code.step(None, 0);
             code.branch(CALL, stubs.leave)?;
         } else {
@@ -176,7 +176,7 @@ pub(super) fn trampoline(
     Ok(code)
 }
 
-/// What the stack is like in a stub, at whose start `pushed` bytes are above a return address.
+/// The state of the stack in a stub, which starts with `pushed` bytes above a return address.
 pub(super) fn stub_steps(address: u64, size: usize, pushed: u64) -> Vec<Step> {
     let step = |at, pushed| Step {
         at: address + at,
@@ -191,7 +191,7 @@ pub(super) fn stub_steps(address: u64, size: usize, pushed: u64) -> Vec<Step> {
     ]
 }
 
-/// Pushes the address that the loader has put into a slot; registers and flags stay.
+/// Pushes the address that the loader has stored in a slot; registers and flags stay.
 fn push_target(at: u64, slot: u64) -> Result<Vec<u8>, Unfit> {
     let assemble = || {
         let mut a = CodeAssembler::new(64)?;
@@ -206,7 +206,7 @@ fn push_target(at: u64, slot: u64) -> Result<Vec<u8>, Unfit> {
     })
 }
 
-/// Pushes an address of the program wherever it was loaded; registers and flags stay.
+/// Pushes an address of the program, independent of its load address; registers and flags stay.
 fn push_address(at: u64, pushed: u64) -> Result<Vec<u8>, Unfit> {
     let assemble = || {
         let mut a = CodeAssembler::new(64)?;
@@ -220,8 +220,8 @@ fn push_address(at: u64, pushed: u64) -> Result<Vec<u8>, Unfit> {
     assemble().map_err(|error| Unfit::Push { at, pushed, error })
 }
 
-/// Reads a trampoline back and says how it differs from what its site calls for. The prologue and
-/// calls are compared byte by byte, moved instructions by what they decode to.
+/// Reads a trampoline back and reports how it differs from the one that its site requires. The
+/// prologue and calls are compared byte by byte, moved instructions by their decoded form.
 pub(crate) fn check_trampoline(
     code: &[u8],
     address: u64,
@@ -269,7 +269,7 @@ pub(crate) fn check_trampoline(
     Ok(())
 }
 
-/// Reads the stub back: it must be the stub, and test the very slot the runtime will fill.
+/// Reads the stub back: it must be the stub, and test exactly the slot that the runtime will fill.
 pub(crate) fn check_stub(code: &[u8], address: u64, slot: u64) -> Result<(), Mismatch> {
     let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
     let load = decoder.iter().nth(1).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Hooks that the analysis found safe may have no room in the file, or no code that does their
-//! work.
+//! Why hooks that the analysis found safe may not fit into the file, or have no code that
+//! implements them.
 
 use crate::analyse::Obstacle;
 use iced_x86::IcedError;

@@ -1,4 +1,4 @@
-//! A program is started with its hooks in memory: no file of it is changed.
+//! Starts a program with its hooks in memory: none of its files is changed.
 
 mod parts;
 mod preload;

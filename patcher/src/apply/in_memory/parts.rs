@@ -1,10 +1,10 @@
-//! What `corehop run` hands to the runtime of a program that it starts: all that a patched copy of
-//! each of the plan's files would hold, to be put in place in memory.
+//! What `corehop run` passes to the runtime of a program that it starts: the additional contents of
+//! a patched copy of each of the plan's files, to be installed in memory.
 //!
-//! Where the code will lie relative to its module is not known before the loader has placed both.
-//! So it is laid out twice, as if it followed the module at two distances: whatever differs is a
-//! distance to the module, and the runtime adjusts just these words. Nothing else needs to know
-//! which instructions refer to what. The layout is that of `runtime/start/in_memory.c`.
+//! The distance of the code from its module is unknown before the loader has placed both. So the
+//! code is laid out twice, as if it followed the module at two distances. Every word that differs
+//! is a distance to the module, and the runtime adjusts only these words. No other information
+//! about the instructions is necessary. The layout is that of `runtime/start/in_memory.c`.
 
 use crate::Error;
 use crate::analyse::{Analysis, DYNAMIC};
@@ -17,14 +17,14 @@ use corehop_plan::Plan;
 use std::path::Path;
 
 const PAGE: u64 = 4096;
-/// Each byte of a 32-bit distance changes when this is subtracted, whatever it was.
+/// Each byte of any 32-bit distance changes when this is subtracted.
 const STEP: u64 = 0x0101_0110;
 const DISTANCE_SIZE: usize = 4;
-/// Bytes of the original that the runtime compares at each jump: the longest that can be moved.
+/// Bytes of the original that the runtime compares at each jump: the most that can be moved.
 const COMPARED: usize = 19;
 const HEADER_SIZE: usize = 8;
 
-/// Everything the runtime needs to hook `program` as the plan says, once it is started.
+/// Everything that the runtime needs to hook `program` by the plan, once it is started.
 ///
 /// # Errors
 /// [`Error::Refused`] with the reason when the plan is not for this program, or cannot be applied;
@@ -48,10 +48,10 @@ pub(super) fn parts_of(program: &Path, plan: &Plan) -> Result<Vec<u8>, Error> {
     render(&chosen).map_err(|(path, unfit)| Error::refused(&path, unfit))
 }
 
-/// What the runtime needs where `program` is to have no hooks, and to post system calls alone.
+/// What the runtime needs if `program` gets no hooks and only posts system calls.
 ///
 /// # Errors
-/// As [`parts_of`], but for those of a plan.
+/// Those of [`parts_of`], except those of a plan.
 pub(super) fn no_parts(program: &Path) -> Result<Vec<u8>, Error> {
     preloading(program)?;
     Ok(header(0))
@@ -108,7 +108,7 @@ fn render(chosen: &Chosen) -> Result<Vec<u8>, Failed> {
 
 /// One module's share.
 struct Part {
-    /// Where the code would follow the module.
+    /// The address at which the code would follow the module.
     address: u64,
     /// The slot's page, code in whole pages, tables.
     code: Vec<u8>,
@@ -184,7 +184,7 @@ fn jump(analysis: &Analysis, site: u64, to: u64) -> Result<Vec<u8>, Unfit> {
     Ok(bytes)
 }
 
-/// Places of the 32-bit words by which code laid out [`STEP`] further away differs.
+/// Offsets of the 32-bit words that differ in code laid out [`STEP`] further away.
 fn differences(near: &[u8], far: &[u8]) -> Result<Vec<u32>, Unfit> {
     if near.len() != far.len() {
         return Err(Unfit::DependsOnPlace(near.len().min(far.len())));
@@ -242,7 +242,7 @@ mod tests {
         ["/usr/sbin/nginx", sqlite].map(subject).into()
     });
 
-    /// What the runtime does to code that it puts `distance` further away.
+    /// Code as the runtime adjusts it for an address `distance` further away.
     fn moved(code: &[u8], places: &[u32], distance: u64) -> Vec<u8> {
         let mut code = code.to_vec();
         for &place in places {
@@ -270,7 +270,7 @@ mod tests {
             let address = 0x1000_0000;
             let near = lay_out(address).unwrap().bytes;
             let places = differences(&near, &lay_out(address + STEP).unwrap().bytes).unwrap();
-            // Every entry that does not end in its first bytes goes on behind them.
+            // Every entry that does not end in its first bytes continues after them.
             prop_assert!(places.len() > hooks.len() / 2);
             let there = lay_out(address + steps * 16).unwrap().bytes;
             prop_assert_eq!(moved(&near, &places, steps * 16), there);

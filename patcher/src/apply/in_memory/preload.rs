@@ -1,7 +1,7 @@
-//! A program that is to start with hooks in memory: what its environment must name.
+//! The environment for a program that starts with hooks in memory.
 //!
-//! Two files without names, which the program inherits: what `parts_of` made, and the runtime as
-//! the first library in LD_PRELOAD. The runtime closes both and takes the names out again.
+//! The program inherits two files without names: the result of `parts_of`, and the runtime as the
+//! first library in LD_PRELOAD. The runtime closes both and removes them from the environment.
 
 use super::parts::{no_parts, parts_of};
 use crate::Error;
@@ -37,10 +37,10 @@ impl InMemory {
         InMemory::with(program, &parts_of(program, plan)?)
     }
 
-    /// No hooks: the program is to post system calls alone (`COREHOP_SYSCALLS`).
+    /// No hooks: the program only posts system calls (`COREHOP_SYSCALLS`).
     ///
     /// # Errors
-    /// As [`InMemory::new`], but for those of a plan.
+    /// Those of [`InMemory::new`], except those of a plan.
     pub fn without_plan(program: &Path) -> Result<InMemory, Error> {
         InMemory::with(program, &no_parts(program)?)
     }
@@ -51,7 +51,7 @@ impl InMemory {
             Error::Output(corehop_support::atomic_file::Error::Write { path, source })
         };
         let runtime = file("corehop-runtime", corehop_runtime::LIBRARY).map_err(failed)?;
-        // The loader goes on without what it cannot preload, and the program without hooks.
+        // The loader ignores a library that it cannot preload, and the program would have no hooks.
         if has_capabilities(program) {
             let reason = "it has capabilities of its own, so the loader would preload nothing: \
                           patch a copy";
@@ -68,8 +68,8 @@ impl InMemory {
         })
     }
 
-    /// Has the program start without hooks where the runtime, once it is loaded, finds that they
-    /// cannot be put in place; otherwise it then ends with exit code 5.
+    /// Makes the program start without hooks if the loaded runtime finds that they cannot be
+    /// installed. Otherwise the program then ends with exit code 5.
     pub fn or_unhooked(self, or_unhooked: bool) -> InMemory {
         InMemory {
             or_unhooked,
@@ -77,8 +77,8 @@ impl InMemory {
         }
     }
 
-    /// Has `command` start the program with them. What the user preloads, according to `users` or
-    /// else to this process's environment, is loaded behind the runtime.
+    /// Makes `command` start the program with the hooks. The libraries that the user preloads,
+    /// according to `users` or else to this process's environment, are loaded after the runtime.
     pub fn hook<'a>(&self, command: &'a mut Command, users: Option<OsString>) -> &'a mut Command {
         let mut preload = OsString::from(format!("/proc/self/fd/{}", self.runtime.as_raw_fd()));
         let users = users.or_else(|| std::env::var_os("LD_PRELOAD"));
@@ -104,13 +104,13 @@ impl InMemory {
     }
 }
 
-/// Whether the file gives rights to whoever starts it.
+/// Whether the file gives rights to its user.
 fn has_capabilities(program: &Path) -> bool {
     let mut value = [0u8; 64];
     rustix::fs::getxattr(program, "security.capability", &mut value).is_ok()
 }
 
-/// Maps code as the loader will, by the name that it will be given.
+/// Maps code as the loader will, by the name that the loader will get.
 fn load(runtime: &OwnedFd) -> std::io::Result<()> {
     let file = File::open(format!("/proc/self/fd/{}", runtime.as_raw_fd()))?;
     let (size, rights) = (4096, ProtFlags::READ | ProtFlags::EXEC);
@@ -122,7 +122,7 @@ fn load(runtime: &OwnedFd) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A file without a name, which no other program inherits that this process starts meanwhile.
+/// A file without a name. Other programs that this process starts in parallel do not inherit it.
 fn file(name: &str, contents: &[u8]) -> std::io::Result<OwnedFd> {
     // Kernels before 6.3 do not know the flag, and let such files be executed without it.
     let flags = MemfdFlags::CLOEXEC;

@@ -1,4 +1,5 @@
-//! The original's unwind tables at another place: pointers in them are distances from themselves.
+//! A copy of the original's unwind tables at another place: their pointers are relative to
+//! themselves.
 
 use crate::elf::bytes::{text_at, u32_at};
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ const FORMAT: u8 = 0x0f;
 /// Version and augmentation of a common entry begin here, and the first pointer of another.
 const BODY: usize = 8;
 
-/// How a common entry has others write their pointers.
+/// The encoding of pointers that a common entry sets for other entries.
 #[derive(Clone, Copy)]
 struct Encodings {
     has_size: bool,
@@ -23,14 +24,14 @@ struct Encodings {
 /// Tables that are being copied.
 struct Copy<'a> {
     bytes: &'a mut [u8],
-    /// What is to be added to a distance.
+    /// The value to add to a distance.
     closer: i64,
     common: BTreeMap<usize, Encodings>,
     described: usize,
 }
 
-/// The entries of `.eh_frame` at `from`, without its end, to stand at `to`, and how many functions
-/// they describe; `None` where they are not written as compilers for x86-64 do it.
+/// The entries of `.eh_frame` at `from`, without its end, copied for `to`, and how many functions
+/// they describe. `None` if they are not in the form that compilers for x86-64 generate.
 pub(super) fn copied(bytes: &[u8], from: u64, to: u64) -> Option<(Vec<u8>, usize)> {
     let mut end = 0;
     while let Some(size @ 1..) = u32_at(bytes, end as u64) {
@@ -52,7 +53,7 @@ pub(super) fn copied(bytes: &[u8], from: u64, to: u64) -> Option<(Vec<u8>, usize
 }
 
 impl Copy<'_> {
-    /// Adjusts the entry at `at`; its size.
+    /// Adjusts the entry at `at`; returns its size.
     fn entry(&mut self, at: usize) -> Option<usize> {
         let size = u32_at(self.bytes, at as u64)? as usize;
         let owner = u32_at(self.bytes, at as u64 + 4)? as usize;
@@ -106,7 +107,7 @@ impl Copy<'_> {
         Some(())
     }
 
-    /// Where a number of variable length ends.
+    /// The end of a number of variable length.
     fn behind_number(&self, at: usize) -> Option<usize> {
         let size = self
             .bytes
@@ -116,7 +117,7 @@ impl Copy<'_> {
         Some(at + size + 1)
     }
 
-    /// Adjusts a pointer; its size.
+    /// Adjusts a pointer; returns its size.
     fn pointer(&mut self, at: usize, encoding: u8) -> Option<usize> {
         let size = match encoding & FORMAT {
             0x00 | 0x04 | 0x0c => 8,

@@ -1,5 +1,5 @@
-//! Where a function's caller finds its registers: a row of the unwind tables, in the instructions
-//! that say it.
+//! A row of the unwind tables, which locates the caller's registers, and the instructions that
+//! encode it.
 
 use crate::elf::{Fde, Frames};
 use gimli::constants as dwarf;
@@ -8,7 +8,7 @@ use gimli::{
 };
 use std::collections::BTreeMap;
 
-/// Such a row; offsets have a factor of 1.
+/// A row of the unwind tables; offsets have a factor of 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     frame: Vec<u8>,
@@ -16,7 +16,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Of a function's entry, with so many bytes pushed since.
+    /// The row of a function's entry, with `pushed` bytes pushed since.
     pub fn of_entry(pushed: u64) -> Row {
         let mut frame = vec![dwarf::DW_CFA_def_cfa.0];
         unsigned(&mut frame, X86_64::RSP.0.into());
@@ -28,7 +28,7 @@ impl Row {
         }
     }
 
-    /// Of the original, with so many bytes pushed since.
+    /// The original's row, with `pushed` bytes pushed since.
     fn of(row: &UnwindTableRow<usize>, pushed: u64, expression: Read<'_>) -> Option<Row> {
         let mut frame = Vec::new();
         match row.cfa() {
@@ -53,7 +53,8 @@ impl Row {
         })
     }
 
-    /// The instructions that make this row of the one before it; of nothing without one.
+    /// The instructions that turn the previous row into this one; without a previous row, from
+    /// nothing.
     pub fn after(&self, before: Option<&Row>) -> Vec<u8> {
         let mut code = Vec::new();
         if before.is_none_or(|before| before.frame != self.frame) {
@@ -74,7 +75,7 @@ impl Row {
     }
 }
 
-/// The row at an address of a function, for a copy of what is there, with so many bytes pushed
+/// The row at an address of a function, for a copy of the code there, with `pushed` bytes pushed
 /// since.
 pub(super) fn row_at(
     frames: &Frames<'_>,
@@ -107,17 +108,17 @@ pub(crate) fn rows(frames: &Frames<'_>, fde: &Fde<'_>) -> Option<Vec<(u64, Row)>
     Some(rows)
 }
 
-/// Whether an expression gives the same wherever the code stands that it is for, and whatever was
-/// pushed: it reads neither the stack pointer nor the instruction pointer.
+/// Whether an expression's value is independent of the address of its code and of pushed bytes: it
+/// reads neither the stack pointer nor the instruction pointer.
 fn is_movable(expression: &[u8]) -> bool {
     let read = [X86_64::RSP, X86_64::RA].map(|register| dwarf::DW_OP_breg0.0 + register.0 as u8);
     !expression.iter().any(|byte| read.contains(byte))
 }
 
-/// Gives an expression as an operand.
+/// Returns an expression as an operand.
 type Read<'a> = &'a dyn Fn(&UnwindExpression<usize>) -> Option<Vec<u8>>;
 
-/// The instruction that says where a register is.
+/// The instruction that encodes where a register is.
 fn said(register: Register, rule: &RegisterRule<usize>, expression: Read<'_>) -> Option<Vec<u8>> {
     let mut code = Vec::new();
     let mut of_register = |instruction: dwarf::DwCfa| {

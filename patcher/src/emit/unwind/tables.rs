@@ -15,14 +15,14 @@ const ALIGNMENT: usize = 8;
 const COMMON: [u8; 9] = [1, b'z', b'R', 0, 1, 1, 16, 1, 0x1b];
 const DISTANCE: u8 = dwarf::DW_EH_PE_pcrel.0 | dwarf::DW_EH_PE_sdata4.0;
 
-/// What becomes the file's `.eh_frame`, and the search table behind it.
+/// The new `.eh_frame` of the file, and the search table after it.
 pub(crate) struct UnwindTables {
     pub frames: Vec<u8>,
     pub index: Vec<u8>,
 }
 
 impl UnwindTables {
-    /// Those of a file with such code, to stand at `address`; `None` where its own stay.
+    /// The tables of a file with such code, for `address`; `None` if its own stay.
     pub fn new(image: &Image, code: &Code, address: u64) -> Option<UnwindTables> {
         let own = Frames::of(image)?;
         let searched = search_table(image)?.len();
@@ -31,7 +31,7 @@ impl UnwindTables {
         if entries.len() != described || searched > described {
             return None;
         }
-        // Of what the linker has left out some keep the entry.
+        // Some linkers keep the entries of code that they have removed.
         entries.retain(|fde| fde.len() != 0 && image.segment_at(fde.initial_address()).is_some());
         entries.sort_unstable_by_key(|fde| fde.initial_address());
         let mut tables = Writer {
@@ -55,8 +55,8 @@ impl UnwindTables {
     }
 }
 
-/// The rows of a stub or trampoline, by the address at which each begins, and where they end: where
-/// the original has none, there is none.
+/// The rows of a stub or trampoline, by the address at which each begins, and their end. There are
+/// none if the original has none.
 fn rows(
     own: &Frames<'_>,
     entries: &[Fde<'_>],
@@ -81,14 +81,14 @@ fn rows(
 struct Writer {
     address: u64,
     bytes: Vec<u8>,
-    /// Where the entry is that all new ones have in common.
+    /// The offset of the entry that all new ones share.
     common: usize,
     /// Where functions begin, and the entry of each.
     places: Vec<(u64, usize)>,
 }
 
 impl Writer {
-    /// Appends an entry: its size goes before it, and nothing is done to fill it.
+    /// Appends an entry, preceded by its size and without padding.
     fn append(&mut self, mut entry: Vec<u8>) {
         let size = (4 + entry.len()).next_multiple_of(ALIGNMENT) - 4;
         entry.resize(size, dwarf::DW_CFA_nop.0);
