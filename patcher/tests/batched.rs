@@ -1,5 +1,5 @@
-//! System calls that are made in batches give what they give one by one, in all that servers do
-//! with sockets.
+//! System calls in batches return what they return one by one, for all that servers do with
+//! sockets.
 
 use crate::workshop::{self, Finished, Statistics, build, run, start_reading};
 use rustix::process::{Pid, Signal, kill_process};
@@ -23,7 +23,7 @@ struct Sockets {
 
 fn sockets() -> Sockets {
     let folder = tempfile::tempdir().unwrap();
-    // With buffers checked, as Debian builds its packages, there are more functions of libc.
+    // With checked buffers, as Debian builds its packages, there are more functions of libc.
     let flags = ["-w", "-O2", "-D_FORTIFY_SOURCE=2"];
     let program = build(
         folder.path(),
@@ -61,7 +61,7 @@ impl Sockets {
         command
     }
 
-    /// Runs a trial; what its statistics say of the calls.
+    /// Runs a trial and returns its statistics of the calls.
     fn batched(&self, trial: &str, way: &str) -> serde_json::Value {
         let finished = run(&mut self.command(trial, way));
         let said = (finished.output.as_str(), finished.errors.as_str());
@@ -76,7 +76,7 @@ impl Sockets {
     }
 }
 
-/// A count of all cores' waits.
+/// A counter of all cores' waits.
 fn of_cores(statistics: &Statistics, key: &str) -> u64 {
     let cores = statistics.0["waits"].as_array().unwrap().iter();
     cores.map(|core| core[key].as_u64().unwrap()).sum()
@@ -87,7 +87,7 @@ fn sum(calls: &serde_json::Value, key: &str) -> u64 {
     calls.map(|call| call[key].as_u64().unwrap()).sum()
 }
 
-/// Holds in all trials, too: a core without work sleeps until there is some.
+/// Holds in all trials: a core without work sleeps until there is some.
 #[test]
 fn threads_that_talk_understand_each_other() {
     let sockets = sockets();
@@ -170,7 +170,7 @@ fn a_program_that_closes_the_ring_goes_on_without() {
     for way in WAYS {
         let finished = run(&mut sockets.command("closes", way));
         assert_eq!(finished.output, "as expected\n", "{way}");
-        // One for each ring that a thread meets afterwards, of the one or two that there are.
+        // One for each of the one or two rings that a thread uses afterwards.
         let complaints = finished.errors.lines();
         let known = complaints.filter(|line| line.contains("takes no more calls from the ring"));
         let known: Vec<&str> = known.collect();
@@ -227,7 +227,7 @@ fn what_cannot_be_batched_is_refused_with_the_reason() {
     }
 }
 
-/// The trial under a fixture that sets the variable by which the runtime comes along.
+/// The trial with a fixture that sets the variable by which the runtime is loaded.
 fn run_under(sockets: &Sockets, fixture: (&str, &[&str]), trial: &str, calls: &str) -> Finished {
     let (name, flags) = fixture;
     let under = build(

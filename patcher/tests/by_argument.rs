@@ -1,4 +1,4 @@
-//! Functions that go by an argument: each object is at one core, and calls go there.
+//! Functions that hop by an argument: each object is at one core, and its calls go there.
 
 use crate::workshop::objects::Objects;
 use crate::workshop::{self, Statistics, build, patched, plan_of, run};
@@ -14,7 +14,7 @@ struct Bench {
     plain: PathBuf,
 }
 
-/// What a program that walked lists left.
+/// The results of a program that walked lists.
 struct Walked {
     lists: Vec<u64>,
     sum: i64,
@@ -31,7 +31,7 @@ fn bench_built(flags: &[&str]) -> Bench {
     Bench { folder, plain }
 }
 
-/// The plan with its first function by an argument.
+/// The plan in which the first function hops by an argument.
 fn by_argument(plan: Plan, argument: Argument) -> Plan {
     by(plan, argument.into())
 }
@@ -104,7 +104,7 @@ impl Walked {
         calls.iter().map(|calls| calls.as_u64().unwrap()).collect()
     }
 
-    /// Holds what was counted at `walk` against the rules, for calls with these arguments.
+    /// Checks the counts at `walk` against the rules, for calls with these arguments.
     fn check(&self, cores: usize, arguments: impl IntoIterator<Item = u64>) {
         self.check_after(Objects::new(cores), arguments);
     }
@@ -277,7 +277,7 @@ fn threads_find_each_object_on_the_same_core() {
         assert_eq!(walked.statistics.of("walk").0, 6 * 2000);
         assert_eq!(walked.statistics.count("walk", "objects"), 8);
         assert_eq!(walked.statistics.count("walk", "forgotten"), 0);
-        // Two that come at once may both take the emptier core; each stays where it is.
+        // Two that come at once may both get the emptier core; each stays where it is.
         let by_core = walked.by_core("walk");
         assert_eq!(by_core.iter().sum::<u64>(), 6 * 2000, "{backend}");
         assert!(by_core.iter().all(|calls| calls % 1500 == 0), "{by_core:?}");

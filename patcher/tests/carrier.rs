@@ -1,4 +1,4 @@
-//! Threads carried from core to core do all that threads do, and are counted exactly.
+//! Threads on carriers behave like any other threads, and are counted exactly.
 
 use crate::workshop::{
     self, Finished, Statistics, build, of_two_cores, order, patched, plan_of, run, start,
@@ -43,7 +43,7 @@ impl Travels {
         Statistics::read(&self.folder.path().join("statistics"))
     }
 
-    /// Runs a trial carried, and in the unpatched program; what they print must be the same.
+    /// Runs a trial with carriers, and in the unpatched program; both must print the same.
     fn same(&self, trial: &str) -> Finished {
         let plain = run(Command::new(&self.plain).arg(trial));
         let carried = run(&mut self.command("carrier", trial));
@@ -52,7 +52,7 @@ impl Travels {
         carried
     }
 
-    /// Runs a trial that must be carried from its first hop to its last, and counts it.
+    /// Runs a trial in which all hops must use carriers, and counts them.
     fn carried(&self, trial: &str) -> Statistics {
         assert_eq!(self.same(trial).errors, "", "{trial}");
         let statistics = self.statistics();
@@ -66,7 +66,7 @@ impl Travels {
 #[test]
 fn every_hop_of_320000_is_counted_and_each_thread_keeps_its_state() {
     let statistics = travels().carried("state");
-    // The first hook of each of four threads finds it on core 0, where threads begin.
+    // The first hook of each of four threads finds it on core 0, where threads start.
     assert_eq!(statistics.of("first_core"), (160_000, 160_000 - 4));
     assert_eq!(statistics.of("second_core"), (160_000, 160_000));
 }
@@ -148,7 +148,7 @@ fn a_thread_that_blocks_signals_of_its_own_calls_leaves_once_it_blocks_them_no_m
 #[test]
 fn a_change_of_user_reaches_every_carrier() {
     let travels = travels();
-    // It ends as another user, who may not write in this folder.
+    // The program ends as another user, who may not write to this folder.
     let mut command = travels.command("carrier", "credentials");
     let carried = run(command.env_remove("COREHOP_STATS"));
     let plain = run(Command::new(&travels.plain).arg("credentials"));
@@ -191,7 +191,7 @@ fn a_file_switches_a_running_program_between_backends() {
         travels.folder.path().join("control"),
         travels.folder.path().join("lasts"),
     );
-    // Nobody writes to it, and nobody waits for that.
+    // No process writes to it, and none waits for that.
     mknodat(CWD, &control, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     std::fs::write(&lasts, "").unwrap();
     let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
@@ -199,7 +199,7 @@ fn a_file_switches_a_running_program_between_backends() {
     let mut command = travels.command("off", "until_gone");
     command.arg(&lasts).env("COREHOP_CONTROL", "control");
     let mut running = start(&mut command);
-    // It has looked at the pipe, and gone on.
+    // It has checked the pipe and continued.
     running.until(|| rustix::io::read(&watch, &mut [0; 256]).ok());
     let path = travels.folder.path().join("statistics");
     let mut hops = 0;

@@ -1,4 +1,4 @@
-//! Of a function that only the loader calls, the implementations that it chooses from are known.
+//! The implementations from which a resolver chooses are found.
 
 use crate::workshop::build;
 use corehop_patcher::{Analysis, implementations};
@@ -28,7 +28,7 @@ fn a_resolver_tells_the_implementations_and_no_other_function_does() {
             };
             let symbol = function.symbol.as_deref().unwrap();
             if !symbol.starts_with("library_cho") {
-                // Of a static program libc has its own.
+                // In a static program, libc has its own.
                 assert!(flags.contains(&"-static"), "{symbol}");
                 continue;
             }

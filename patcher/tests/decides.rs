@@ -1,11 +1,11 @@
-//! What `auto` answers of loads that are made up, exactly: real ones are measured beside whatever
-//! else the machine does (`needs_two_cpus/auto.rs`).
+//! The exact results of `auto` for synthetic loads. `needs_two_cpus/auto.rs` measures real loads
+//! while other programs run.
 
 use crate::workshop::{build_alone, run};
 use std::collections::BTreeMap;
 use std::process::Command;
 
-/// What the runtime's own file answers in these trials (`fixtures/decides.c`).
+/// The results of the runtime's own file in these trials (`fixtures/decides.c`).
 fn decided<const TRIALS: usize>(trials: [&[&str]; TRIALS]) -> [String; TRIALS] {
     let folder = tempfile::tempdir().unwrap();
     let program = build_alone(folder.path(), "decides");
@@ -21,7 +21,7 @@ fn nine_wins_or_four_losses_in_a_row_are_an_answer_by_windows_of_a_hundred_reque
     let answers = decided([
         &["answers", "2000", "3000"],
         &["answers", "2000", "1250"],
-        // As good is not better.
+        // Equal is not better.
         &["answers", "2000", "2000"],
         &["answers", "20", "30"],
     ]);
@@ -49,8 +49,8 @@ fn a_burst_keeps_no_thread_once_hops_do_not_pay_and_a_new_load_is_looked_at() {
     );
 }
 
-/// How probable each end of a trial is where hops win each pair with this probability: a gain, no
-/// gain, and no answer. By Wald's test as auto.c has it, pair by pair.
+/// The probability of each end of a trial if hops win each pair with this probability: a gain, no
+/// gain, and no answer. It follows Wald's test in auto.c, pair by pair.
 fn probabilities(wins: f64) -> [f64; 3] {
     let (mut gain, mut no_gain) = (0.0, 0.0);
     let mut going_on = BTreeMap::from([(0, 1.0)]);
@@ -70,9 +70,9 @@ fn probabilities(wins: f64) -> [f64; 3] {
     [gain, no_gain, going_on.values().sum()]
 }
 
-/// Where hops win half of the pairs, and four in five: the errors that auto.c names. A trial of
-/// these tests has the same end each time, so the bounds of four standard deviations, which a right
-/// program exceeds once in 15 000 choices of random numbers, are met always or never.
+/// Hops win half of the pairs, or four in five: the errors stated in auto.c. These trials have
+/// fixed random numbers, so the outcome is always the same. A correct program exceeds the bounds of
+/// four standard deviations with one in 15 000 choices of random numbers.
 #[test]
 fn a_trial_errs_as_seldom_as_walds_test() {
     const TRIALS: u32 = 20_000;

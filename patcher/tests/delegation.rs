@@ -1,11 +1,11 @@
-//! Threads go back when calls end, in whatever way they end, and nothing else changes.
+//! Threads go back when calls end, however they end, and nothing else changes.
 
 use crate::workshop::{self, Statistics, build, patched, plan_of, plan_of_all_calls, run};
 use corehop_plan::{Mode, Plan};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Every backend that a machine may have, and what they count must be the same.
+/// Every backend that a machine may have; all must count the same.
 const BACKENDS: [&str; 3] = ["count", "affinity", "carrier"];
 
 struct Delegates {
@@ -25,7 +25,7 @@ fn delegates(flags: &[&str], plan: impl FnOnce(&std::path::Path) -> Plan) -> Del
     }
 }
 
-/// These functions on these cores; those named in `calls` go back.
+/// These functions on these cores; those listed in `calls` go back.
 fn going_back(named: &[(&str, u32)], calls: &[&str]) -> Delegates {
     delegates(&[], |binary| {
         let mut plan = plan_of(binary, 2, named);
@@ -39,7 +39,7 @@ fn going_back(named: &[(&str, u32)], calls: &[&str]) -> Delegates {
 }
 
 impl Delegates {
-    /// Runs a trial with a backend; what it prints must be what it prints unpatched.
+    /// Runs a trial with a backend; it must print the same as unpatched.
     fn counts(&self, trial: &str, backend: &str) -> Statistics {
         let file = self.folder.path().join("statistics");
         let plain = run(Command::new(&self.plain).arg(trial));
@@ -64,7 +64,7 @@ impl Delegates {
         statistics
     }
 
-    /// The same with every backend, all of which must count alike.
+    /// The same with every backend; all must count the same.
     fn all_count(&self, trial: &str) -> Statistics {
         let counted = BACKENDS.map(|backend| self.counts(trial, backend));
         let [first, others @ ..] = counted;
@@ -76,7 +76,7 @@ impl Delegates {
     }
 }
 
-/// What a function's entry and the end of its calls counted.
+/// The counts of a function's entry and of the end of its calls.
 fn of(statistics: &Statistics, symbol: &str) -> [u64; 6] {
     [
         "calls",
@@ -112,7 +112,7 @@ fn nothing_changes_where_every_function_goes_back() {
         let delegates = delegates(flags, |binary| plan_of_all_calls(binary, 2));
         for trial in TRIALS {
             let statistics = delegates.all_count(trial);
-            // How many can be hooked so depends on the compiler.
+            // The compiler determines how many can be hooked so.
             assert!(statistics.of_calls("returned") > 0, "{trial}");
         }
     }
@@ -131,7 +131,7 @@ fn a_call_takes_its_thread_along_and_brings_it_back() {
     );
     let statistics = delegates.all_count("returns");
     assert_eq!(of(&statistics, "plain"), [1, 1, 1, 0, 0, 1]);
-    // It is on its core already; what it calls leaves that, and its end goes back.
+    // It is on its core already. Its callee leaves that core, and its end goes back.
     assert_eq!(of(&statistics, "moves_inside"), [1, 0, 1, 0, 0, 1]);
     assert_eq!(statistics.of("on_second"), (1, 1));
     assert_eq!(statistics.total("hops"), 4);
@@ -153,7 +153,7 @@ fn a_call_ends_where_the_function_that_it_jumps_to_returns() {
     assert_eq!(of(&statistics, "tail_called"), [1, 0, 0, 0, 1, 0]);
     // There on_first takes it back before the call ends.
     assert_eq!(statistics.of("on_first"), (2, 1));
-    // Where the other function stays, the end is the same.
+    // If the other function stays, the end is the same.
     let delegates = going_back(&named, &["calls_at_its_end"]);
     let statistics = delegates.all_count("returns");
     assert_eq!(of(&statistics, "calls_at_its_end"), [1, 1, 1, 0, 0, 0]);
@@ -208,7 +208,7 @@ fn threads_have_calls_of_their_own_and_end_within_some() {
     ];
     let delegates = going_back(&named, &["plain", "throws", "recursive"]);
     let statistics = delegates.all_count("threads");
-    // Half of them end where plain begins, on the same core: back and there again is no move.
+    // Half of them end where plain begins, on the same core: going back and returning is no move.
     assert_eq!(of(&statistics, "throws"), [2000, 2000, 1000, 1000, 0, 1000]);
     assert_eq!(statistics.count("recursive", "returned"), 4 * (71 * 28 + 6));
     let delegates = going_back(&[("on_first", 0), ("ends_thread", 1)], &["ends_thread"]);

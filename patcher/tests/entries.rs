@@ -1,4 +1,5 @@
-//! Which entries may be patched: each rule on a function made for it, and whole servers' shares.
+//! Which entries may be patched: each rule on a function made for it, and the shares of real
+//! servers.
 
 use corehop_patcher::{Analysis, Refusal};
 use proptest::prelude::*;
@@ -27,7 +28,7 @@ fn build_from(source: &str, flags: &[&str]) -> Vec<u8> {
     std::fs::read(output).unwrap()
 }
 
-/// Beyond the last address there is nothing to count on to.
+/// There is no limit to rely on beyond the last address.
 #[test]
 fn a_size_that_reaches_beyond_every_address_is_survived() {
     let analysis = Analysis::from_bytes(build_from("sizes.s", &["-pie"]), Path::new("sizes"));

@@ -1,5 +1,5 @@
-//! Of which functions all returns can be hooked: each rule on a function made for it, and whole
-//! servers' shares.
+//! Functions all of whose returns can be hooked: each rule on a function made for it, and the
+//! shares of real servers.
 
 use crate::workshop::{build, patched, plan_of};
 use corehop_patcher::Analysis;

@@ -1,8 +1,8 @@
-//! Under a filter of system calls that kills for what the runtime does, a server runs as it is.
+//! Under a filter of system calls that kills for calls of the runtime, a server runs unchanged.
 //!
 //! A unit's SystemCallFilter= is such a filter: Debian's unit of redis kills for `@privileged` and
-//! `@resources`, which has sched_setaffinity. Nothing may depend on what the server does later, so
-//! the runtime finds out when it starts.
+//! `@resources`, which includes sched_setaffinity. The result must not depend on what the server
+//! does later, so the runtime detects the filter at the start.
 
 use crate::workshop::{self, Finished, Statistics, build, patched, plan_of, run};
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ const PRIVILEGED: &[u32] = &[
     159, 305, 227, 164, 176, 313, 175, 320, 246, 169, 168, 167, 163, 321, 161, 300, 304, 155, 179,
     171, 170, 153,
 ];
-/// `@aio` without what is older than io_uring.
+/// `@aio` without calls older than io_uring.
 const RINGS: &[u32] = &[425, 426, 427];
 
 struct Unit {
@@ -91,7 +91,7 @@ fn a_filter_that_lets_the_runtime_be_changes_nothing() {
         let statistics = Statistics::read(&unit.statistics());
         assert_eq!(statistics.of("second_core"), (60, 60), "{backend}");
     }
-    // Who only counts needs none of these calls.
+    // Counting alone needs none of these calls.
     let counted = unit.runs(RESOURCES, "count");
     assert_eq!(counted.errors, "");
 }

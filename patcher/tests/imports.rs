@@ -1,5 +1,5 @@
-//! Calls of functions that lie in other files are hooked where the program makes them, and threads
-//! come back from them in whatever way they end.
+//! Calls of functions in other files are hooked where the program makes them, and threads come back
+//! from them however they end.
 
 use crate::workshop::{
     self, Statistics, build, imported, patched, plan_of, plan_of_all_imports, run,
@@ -19,7 +19,7 @@ struct Importing {
     plan: Plan,
 }
 
-/// The fixture with the calls of these imported functions on core 1, and all else on core 0.
+/// The fixture with the calls of these imported functions on core 1, and all others on core 0.
 fn importing(flags: &[&str], delegated: &[&str]) -> Importing {
     hooked(flags, |plain| {
         let mut plan = plan_of(plain, 2, &[("on_first", 0), ("compares", 0)]);
@@ -49,7 +49,7 @@ fn hooked(flags: &[&str], plan: impl FnOnce(&Path) -> Plan) -> Importing {
 }
 
 impl Importing {
-    /// Runs a trial; what it prints must be what it prints unpatched.
+    /// Runs a trial; it must print the same as unpatched.
     fn counts(&self, trial: &str, backend: &str, in_memory: bool) -> Statistics {
         let file = self.folder.path().join("statistics");
         let plain = run(Command::new(&self.plain).arg(trial));
@@ -81,7 +81,7 @@ impl Importing {
         statistics
     }
 
-    /// The same with every backend, in the file and in memory: all count alike.
+    /// The same with every backend, in the file and in memory: all count the same.
     fn all_count(&self, trial: &str) -> Statistics {
         let first = self.counts(trial, "count", false);
         for backend in BACKENDS {
@@ -96,7 +96,7 @@ impl Importing {
     }
 }
 
-/// What a function's entry and the end of its calls counted.
+/// The counts of a function's entry and of the end of its calls.
 fn of(statistics: &Statistics, symbol: &str) -> [u64; 5] {
     ["calls", "hops", "returned", "unwound", "hops_back"].map(|key| statistics.count(symbol, key))
 }
@@ -153,7 +153,7 @@ fn the_program_s_own_calls_of_libc_go_there_and_back() {
         let counted = of(&statistics, &symbol(name));
         assert_eq!(counted, [20, 20, 20, 0, 20], "{name}");
     }
-    // One that fails as well. What printf writes, libc writes by itself.
+    // One that fails as well. libc itself writes printf's output.
     assert_eq!(of(&statistics, "open@plt"), [21, 21, 21, 0, 21]);
     assert_eq!(of(&statistics, "write@plt"), [1, 1, 1, 0, 1]);
     assert_eq!(statistics.total("hops"), 2 * (5 * 20 + 21 + 1));
@@ -181,7 +181,7 @@ fn a_thread_is_cancelled_within_its_call_and_unwinds() {
     let importing = importing(PLAIN, &["read"]);
     for backend in BACKENDS {
         let statistics = importing.counts("cancelled", backend, false);
-        // With carriers one that is about to be cancelled stays at home, and hops no more.
+        // With carriers, a thread that is about to be cancelled stays at home and no longer hops.
         let [calls, _, returned, unwound, _] = of(&statistics, "read@plt");
         assert_eq!([calls, returned, unwound], [3, 0, 3], "{backend}");
     }
@@ -212,7 +212,7 @@ fn a_call_through_a_pointer_enters_no_stub() {
     assert_eq!(of(&statistics, "getppid@plt"), [20, 20, 20, 0, 20]);
 }
 
-/// Those of which it is not known how they end are refused for calls, with the reason.
+/// Calls of imports are refused, with the reason, if it is unknown how they end.
 #[test]
 fn what_cannot_be_called_through_is_refused_with_the_reason() {
     let folder = tempfile::tempdir().unwrap();

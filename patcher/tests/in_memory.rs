@@ -1,4 +1,5 @@
-//! Hooks put in place while a program starts: as in patched files, or no program at all.
+//! Hooks installed while a program starts: the same as in patched files, or the program does not
+//! run.
 
 use crate::workshop::{
     self, Finished, Statistics, build, joined, patched_all, plan_of, plan_of_all,
@@ -55,7 +56,8 @@ impl Bench {
         Statistics::read(&self.folder.path().join("statistics"))
     }
 
-    /// Starts the program hooked, with `change` to its command; it must refuse to run, and say why.
+    /// Starts the program hooked, with `change` to its command; it must refuse to run and report
+    /// why.
     fn refusal(&self, plan: &Plan, change: impl FnOnce(&mut Command)) -> String {
         let hooks = InMemory::new(&self.program, plan).unwrap();
         let mut command = self.command(&self.program, "count");
@@ -113,7 +115,7 @@ fn hooks_in_memory_do_what_hooks_in_files_do() {
 
 #[test]
 fn a_program_far_from_its_libraries_and_one_of_no_place_below_it_are_hooked_alike() {
-    // At its lowest there is no room below a program, so the code goes above its heap.
+    // A program at the lowest address has no room below it, so the code goes above its heap.
     let bench = bench(&["-no-pie", "-fno-pie", "-Wl,-Ttext-segment=0x10000"]);
     let plan = bench.plan();
     let hooks = InMemory::new(&bench.program, &plan).unwrap();
@@ -198,7 +200,7 @@ fn code_that_is_not_the_files_ends_the_program() {
     let plan = bench.plan();
     let step = plan.functions.iter().find(|f| f.symbol == "library_adds");
     let offset = step.unwrap().offset as usize;
-    // Of the same build id, but another tool has been at it.
+    // The build ID is the same, but another tool has changed the code.
     let elsewhere = bench.folder.path().join("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
     let mut bytes = std::fs::read(&bench.library).unwrap();
@@ -257,7 +259,7 @@ fn a_system_that_lets_no_program_change_its_code_ends_it() {
     let hooks = InMemory::new(&bench.program, &bench.plan()).unwrap();
     let mut command = Command::new(&forbids);
     hooks.hook(&mut command, Some("".into()));
-    // Set by env, since the filter's own program must not take what is meant for ours.
+    // `env` sets it, since the filter's own program must not use what is meant for the server.
     let taken = command.get_envs().filter_map(|(name, value)| {
         Some((
             name.to_owned(),

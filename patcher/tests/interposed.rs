@@ -1,5 +1,5 @@
-//! The page of the functions that the runtime stands in for has all of them, each by its rule; and
-//! that on DynamoRIO's tests names tests that there are.
+//! The page of interposed functions lists all of them, each with its rule; and the page on
+//! DynamoRIO's tests refers to existing tests.
 
 use object::{Object, ObjectSymbol};
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ fn text(name: &str) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// What stands in backquotes in the cells of the page's tables, by the first cell of the row.
+/// The text in backquotes in the cells of the page's tables, by the first cell of the row.
 fn rows() -> Vec<(String, Vec<String>)> {
     let page = text("docs/reference/interposed.md");
     let rows = page.lines().filter(|line| line.starts_with("| `"));

@@ -22,7 +22,7 @@ static PLAIN: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
     (folder, plain)
 });
 
-/// By call, the core that it goes to.
+/// By call, its core.
 type Calls = BTreeMap<u64, u64>;
 
 /// `serve`, which begins a request, goes to core 0, and the function to these cores at its calls.
@@ -32,7 +32,7 @@ fn plan(symbol: &str, calls: &Calls, mode: Mode) -> Plan {
     let (serve, called) = (of("serve").clone(), of(symbol).clone());
     plan.request = Some(request_at(&serve));
     plan.version = VERSION_BY_ARGUMENT;
-    // In another order than that of the calls, and with another function between them.
+    // In an order different from that of the calls, and with another function between them.
     let calls = calls.iter().rev().map(|(&call, &core)| PlannedFunction {
         to: Destination::At(KthCall {
             core: core as u32,
@@ -63,7 +63,7 @@ fn counted(program: &Path, folder: &Path, backend: &str, words: &[&str]) -> Stat
     Statistics::read(&statistics)
 }
 
-/// What is to be counted of requests, on one thread after another.
+/// The expected counts of requests, on one thread after another.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Counts {
     calls: u64,
@@ -123,7 +123,7 @@ impl Counts {
         }
     }
 
-    /// As of `1 + threads` threads.
+    /// The counts of `1 + threads` threads.
     fn times(mut self, threads: u64) -> Counts {
         let all = |count: &mut u64| *count *= 1 + threads;
         for (reached, hops) in self.at_calls.values_mut() {

@@ -1,11 +1,11 @@
-//! The runtime is layers: no file includes or calls a file of a higher one, and no files, of one
-//! layer or of several, do so in a circle.
+//! The runtime has layers: no file includes or calls a file of a higher layer, and no files, of one
+//! layer or of several, do so in a cycle.
 //!
 //! Calls and uses of data are read from the symbols of each file's object. The compiler does not
-//! optimise, so that the object has all that the file names. A call of a function of libc is a call
-//! of libc, though the runtime stands in for some of them: such symbols are visible to others than
-//! the runtime, and its own are not. What a lower layer calls by a pointer is not seen; its header
-//! says who sets the pointer.
+//! optimize, so the object contains all symbols that the file uses. A call of an interposed libc
+//! function counts as a call of libc: such symbols are visible outside the runtime, unlike the
+//! runtime's own. Calls of a lower layer through a pointer are not detected; its header describes
+//! who sets the pointer.
 
 use object::{Object, ObjectSymbol, SymbolScope};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ const PAGE: &str = concat!(
     "/../docs/internals/architecture.md"
 );
 
-/// Folders of the runtime, the lowest first, and what is in each.
+/// Folders of the runtime, the lowest layer first, and the contents of each.
 const LAYERS: [(&str, &str); 9] = [
     (
         "system",
@@ -77,7 +77,7 @@ fn files() -> Vec<File> {
     let mut found = Vec::new();
     for folder in std::fs::read_dir(RUNTIME).unwrap() {
         let folder = folder.unwrap();
-        // What programs include is in no layer.
+        // The header that programs include is in no layer.
         if !folder.file_type().unwrap().is_dir() || folder.file_name() == "include" {
             continue;
         }
@@ -115,7 +115,7 @@ fn included(files: &[File], uses: &mut Uses) {
     }
 }
 
-/// The objects of some files of one kind, into a folder of their own.
+/// The objects of some files of one kind, compiled into a separate folder.
 fn compile(folder: &Path, files: &[&File]) {
     let output = Command::new("cc")
         .current_dir(folder)
@@ -173,7 +173,7 @@ fn uses() -> Uses {
     uses
 }
 
-/// Follows uses from the end of a path until one leads back onto it.
+/// Follows uses from the end of a path until one leads back to the path.
 fn circle_from(uses: &Uses, path: &mut Vec<File>, done: &mut BTreeSet<File>) -> Option<String> {
     let file = path.last().unwrap().clone();
     for other in uses[&file].keys() {
@@ -238,7 +238,7 @@ fn no_files_of_the_runtime_include_and_call_each_other_in_a_circle() {
     }
 }
 
-/// A layer's files of code, each behind those that it uses; the first by name of several.
+/// A layer's code files, each after those that it uses; of several, the first by name.
 fn in_order(uses: &Uses, layer: usize) -> Vec<File> {
     let mut left: BTreeSet<&File> = uses.keys().filter(|file| is_code(file)).collect();
     left.retain(|file| layer_of(file) == layer);
@@ -255,7 +255,7 @@ fn in_order(uses: &Uses, layer: usize) -> Vec<File> {
     placed
 }
 
-/// The layers as the page has them, the highest first.
+/// The layers as listed on the page, the highest first.
 fn drawing(uses: &Uses) -> String {
     let mut drawing =
         "| layer | what is in it | its files, each behind those that it uses | uses |\n\
@@ -285,7 +285,7 @@ fn the_page_on_architecture_draws_the_layers_of_the_runtime_as_they_are() {
     assert!(page.contains(&drawing), "{remedy}\n{drawing}");
 }
 
-/// Headers of the runtime with pointers to functions, which lower layers may call by.
+/// Headers of the runtime with pointers to functions, through which lower layers may call.
 fn headers_with_pointers() -> BTreeSet<File> {
     let is_pointer = |line: &str| {
         let before = line.split_once("(*").map_or("/*", |(before, _)| before);

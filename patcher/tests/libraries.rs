@@ -1,4 +1,4 @@
-//! Real libraries that are hooked: SQLite under its shell and under Python, and a module of nginx.
+//! Hooks in real libraries: SQLite under its shell and under Python, and a module of nginx.
 
 use crate::workshop::{
     self, Statistics, joined, patched_all, plan_of, plan_of_all, plan_of_all_calls, run, start,
@@ -31,7 +31,7 @@ fn script() -> String {
 const ANSWER: &str = "100|8825|200\n";
 
 /// One statement for the table, each row, the index, the update and the answer. The library adds
-/// three: it reads the schema at first, and what is new in it behind the table and the index.
+/// three: it reads the schema at first, and again the new parts after the table and the index.
 const STATEMENTS: u64 = ROWS + 4 + 3;
 
 struct Bench {
@@ -61,7 +61,7 @@ impl Bench {
         command
     }
 
-    /// Runs the SQL in the shell, and gives the statistics.
+    /// Runs the SQL in the shell and returns the statistics.
     fn shell(&self, command: &mut Command, backend: &str) -> Statistics {
         let command = self.prepare(command, backend);
         let finished = run(command.args([":memory:", &script()]));

@@ -1,4 +1,4 @@
-//! The models of the hand-over (runtime/model) are of the code that there is.
+//! The models of the hand-over (runtime/model) match the existing code.
 //!
 //! A model's part says `mirrors: FILE FUNCTION...` of the C functions that it models. Whoever
 //! renames or removes the function finds here which model is to change with it.

@@ -1,4 +1,4 @@
-//! Plans over several files: a program and its libraries hop together, or nothing does.
+//! Plans for several files: a program and its libraries hop together, or not at all.
 
 use crate::workshop::{
     self, Finished, Statistics, build, joined, patched_all, plan_of, plan_of_all,
@@ -25,7 +25,7 @@ fn plain_pair(flags: &[&str]) -> (tempfile::TempDir, PathBuf) {
     let library = ["-shared", "-fPIC", "-Wl,-soname,libacross.so.1"];
     let library = [&library, flags].concat();
     build(&plain, "libacross.so.1", &library, &["library.cpp"]);
-    // Bound at once: threads that bind at the same time ask the library's resolver twice.
+    // Bound at start: threads that bind at the same time call the library's resolver twice.
     let beside = format!(
         "-Wl,-z,now,--no-as-needed,{}/libacross.so.1",
         plain.display()
@@ -116,7 +116,7 @@ fn a_program_and_its_library_hop_as_one() {
         let [count, affinity, carrier] =
             ["count", "affinity", "carrier"].map(|name| pair.statistics(name).unwrap());
         assert_eq!(count.0["functions"], affinity.0["functions"], "{flags:?}");
-        // A carried thread is at home before it ends, and hops no more.
+        // A thread on a carrier goes home before it ends, and no longer hops.
         assert_eq!(count.total("calls"), carrier.total("calls"), "{flags:?}");
         for symbol in ["program_doubles", "library_adds"] {
             assert_eq!(count.of(symbol), carrier.of(symbol), "{flags:?} {symbol}");

@@ -57,7 +57,7 @@ fn expected(cores: usize, after: [u64; 2], calls: &[Named]) -> String {
 fn named() -> impl Strategy<Value = Named> {
     let few = (0..5u64).prop_map(|object| 0x5555_0000_0000 + object * 64);
     let many = (0..9000u64).prop_map(|object| 0x7f00_0000_0000 + object * 16);
-    // Within one bucket: objects whose hashes differ by the bits that do not tell the bucket.
+    // Within one bucket: objects with hashes that differ in bits that do not determine the bucket.
     let inverse = 0xf1de_83e1_9937_733du64;
     let crowd = (1..12u64).prop_map(move |high| (high << 20).wrapping_mul(inverse));
     let crowd = crowd.prop_map(|object| object % (1 << 52) * 16);

@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Of which files other than sockets gain nothing by the last two.
+/// Files other than sockets do not gain from the last two.
 const WAYS: [&str; 4] = [
     "read,write,open,close@1",
     "read,write,open,close@yield",

@@ -1,4 +1,4 @@
-//! Programs whose every function is hooked compute what they computed before.
+//! Programs with hooks at all functions compute the same as without.
 
 use crate::workshop::{self, Statistics, build, patched, plan_of_all, run};
 use std::path::Path;

@@ -309,7 +309,7 @@ fn only_a_file_gives_way_to_an_output() {
         assert!(error.to_string().starts_with(&said), "{error}");
         assert_eq!(bench.files(), before);
     }
-    // The runtime that is written beside the output is held to the same.
+    // The same holds for the runtime that is written next to the output.
     let runtime = here(corehop_runtime::NAME);
     std::fs::write(here("runtime"), corehop_runtime::LIBRARY).unwrap();
     std::os::unix::fs::symlink("runtime", &runtime).unwrap();

@@ -1,4 +1,4 @@
-//! The function that a plan counts requests by: hooked beside the others, and nobody moves there.
+//! The function by which a plan counts requests: it is hooked like the others, but moves no thread.
 
 use crate::workshop::{
     self, Statistics, build, joined, patched, patched_all, plan_of, request_at, run,
@@ -71,7 +71,7 @@ fn it_is_counted_and_moves_nobody() {
 
 #[test]
 fn a_child_that_is_forked_while_hops_rest_counts_its_own_requests() {
-    // The parent has called it before, and the child, whose counters are not made yet, does so.
+    // The parent has called it before. The child calls it before its counters exist.
     let bench = bench("doubled");
     let patched = patched(&bench.binary, &bench.plan, bench.folder.path());
     let statistics = bench.statistics(&patched.output, "auto");

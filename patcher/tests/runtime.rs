@@ -37,7 +37,7 @@ impl Places {
         Statistics::read(&self.folder.path().join("statistics"))
     }
 
-    /// Runs with the variables given, which must leave the program unhooked and one line said.
+    /// Runs with these variables, which must leave the program unhooked and print one line.
     fn complaint(&self, variables: &[(&str, &str)]) -> String {
         let mut command = self.command("affinity", "places");
         let finished = run(command.envs(variables.iter().copied()));

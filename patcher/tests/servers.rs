@@ -108,7 +108,7 @@ fn in_every_way(binary: &str, serve: impl Fn(&Server, &str)) {
 fn kept(statistics: &Statistics, backend: &str) {
     assert_eq!(statistics.0["backend"], backend);
     assert_eq!(statistics.total("failed_hops"), 0, "{backend}");
-    // Memcached's threads for its memory, of which there are four, go on until it has ended.
+    // Memcached's four memory threads continue until it has ended.
     statistics.check_balance_within(4);
 }
 
@@ -226,7 +226,7 @@ fn serve_nginx(server: &Server, backend: &str) {
     );
     let file = server.path("nginx.conf");
     std::fs::write(&file, configuration).unwrap();
-    // The worker is forked and does the work: each process writes statistics of its own.
+    // The forked worker does the work: each process writes separate statistics.
     let pattern = server.path("statistics.%p");
     let mut command = server.command(backend);
     let errors = server.path("errors");

@@ -1,8 +1,8 @@
-//! Signals come to whom they are for, wherever the thread is just then.
+//! Signals reach their targets, wherever the thread is at that moment.
 //!
-//! A matrix of four dispositions, three targets and five states of the thread, each bare and under
-//! each way to move threads: what the fixture prints and how it ends must be the same. `waiting` is
-//! a wait in a call, and with posted calls one in a ring.
+//! A matrix of four dispositions, three targets and five states of the thread. Each cell runs
+//! unpatched and with each way to move threads: the fixture must print the same and end in the same
+//! way. `waiting` is a wait in a call, and with posted calls one in a ring.
 
 use crate::workshop::{self, Finished, build, patched, plan_of, run};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ impl Matrix {
         }
     }
 
-    /// Every cell is as it is bare.
+    /// Every cell has the same result as unpatched.
     fn holds(&self, backend: &str, calls: Option<&str>) {
         assert_ne!(self.plain, self.program);
         let mut wrong = Vec::new();
@@ -122,7 +122,7 @@ fn signals_come_as_bare_to_waits_in_a_ring() {
 }
 
 /// Each of the sixteen combinations of a jump out of the handler, a signal that it blocks, an
-/// alternate stack and a timer is as it is bare.
+/// alternate stack and a timer has the same result as unpatched.
 #[test]
 fn handlers_have_their_masks_stacks_and_jumps_as_bare() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Whatever is patched verifies, and whatever was damaged afterwards does not.
+//! Every patched file passes verification, and every damaged one fails.
 
 use crate::workshop::{build, patched, plan, plan_of_all_imports};
 use corehop_patcher::{Analysis, patch, verify};
@@ -96,7 +96,7 @@ proptest! {
         std::fs::write(&damaged, bytes).unwrap();
         let runtime = output.with_file_name(corehop_runtime::NAME);
         std::fs::copy(runtime, folder.path().join(corehop_runtime::NAME)).unwrap();
-        // An error is as good as a finding: either way it does not pass.
+        // An error is as good as a finding: in both cases the file does not pass.
         if let Ok(found) = verify(&damaged, None) {
             prop_assert!(!found.findings.is_empty(), "byte {:#x}", place);
         }

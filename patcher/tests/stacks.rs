@@ -1,4 +1,4 @@
-//! What debuggers and profilers see of a hooked program.
+//! The stacks of a hooked program as debuggers and profilers see them.
 
 use crate::workshop::{self, build, patched, plan_of, run};
 use corehop_patcher::InMemory;

@@ -1,5 +1,5 @@
-//! Where the runtime writes what it counted: files appear whole, and neither devices, links nor
-//! readers come to harm or do any.
+//! Where the runtime writes its counters: files appear whole, and devices, links and readers
+//! neither suffer nor cause harm.
 
 use crate::workshop::{Finished, Statistics, build, patched, plan_of, run, start};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
@@ -9,7 +9,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A patched program, and a folder in which nothing else lies.
+/// A patched program, and an otherwise empty folder.
 struct Bench {
     program: PathBuf,
     _made: tempfile::TempDir,
@@ -40,7 +40,7 @@ impl Bench {
         command
     }
 
-    /// Runs it; gives what the runtime said.
+    /// Runs it; returns the runtime's messages.
     fn run(&self, statistics: &Path) -> String {
         let Finished {
             status,
@@ -144,7 +144,7 @@ fn a_program_ends_though_nobody_reads_its_statistics() {
     // No reader: ENXIO.
     let said = bench.run(&pipe);
     assert!(said.ends_with("cannot write it (error 6)\n"), "{said}");
-    // One that never empties a full pipe: ETIMEDOUT.
+    // A reader that never empties a full pipe: ETIMEDOUT.
     let reader = reading(&pipe);
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let full = File::options().write(true).custom_flags(flags).open(&pipe);
@@ -152,7 +152,7 @@ fn a_program_ends_though_nobody_reads_its_statistics() {
     while std::io::Write::write(&mut full, &[b'x'; 4096]).is_ok() {}
     let said = bench.run(&pipe);
     assert!(said.ends_with("cannot write it (error 110)\n"), "{said}");
-    // One that goes while it is waited for: EPIPE, and no signal.
+    // A reader that closes the pipe during the wait: EPIPE, and no signal.
     let mut running = start(&mut bench.command(&pipe));
     let files = format!("/proc/{}/fd", running.number());
     running.until(|| {
@@ -168,7 +168,7 @@ fn a_program_ends_though_nobody_reads_its_statistics() {
     assert_eq!(bench.names(), ["pipe"]);
 }
 
-/// The link's maker would otherwise say which file of this user is replaced.
+/// The link's maker could otherwise choose which file of this user is replaced.
 #[test]
 fn no_link_to_a_file_is_followed_or_replaced() {
     let bench = bench();
@@ -189,7 +189,7 @@ fn no_link_to_a_file_is_followed_or_replaced() {
     assert_eq!(bench.names(), ["dangling", "file", "folder", "link"]);
 }
 
-/// Every thread that could be the one that writes has a link waiting for it.
+/// Every thread that could be the writer finds a link at its temporary name.
 #[test]
 fn a_link_at_the_name_beside_is_not_followed() {
     let bench = bench();

@@ -1,4 +1,4 @@
-//! A program that a signal ends leaves its statistics, and ends by that signal all the same.
+//! A program that a signal ends still writes its statistics, and ends by that signal.
 
 use crate::workshop::{self, Running, Statistics, build, patched, plan_of, start};
 use rustix::process::{Pid, Signal, kill_process};
@@ -23,7 +23,7 @@ fn waits() -> Waits {
 }
 
 impl Waits {
-    /// Starts it with this backend and way, and waits until it says this.
+    /// Starts it with this backend and way, and waits until it prints this.
     fn started(&self, backend: &str, way: &str, says: &str) -> Running {
         // Whatever the shell ignores that these tests were started by.
         let mut command = Command::new("env");

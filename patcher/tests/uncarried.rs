@@ -1,7 +1,7 @@
-//! What carriers cannot carry is known beforehand, and is what the runtime acts on.
+//! Programs that carriers must refuse are recognized in advance, and the runtime acts on that.
 //!
-//! The fixture does one thing of each row of the table, after ten hops to each core. The runtime
-//! must then do what the row says, and `auto` must not begin where the plan knows of it.
+//! The fixture does the thing of each row of the table, after ten hops to each core. The runtime
+//! must then react as in the row, and `auto` must not begin if the plan records it.
 
 use crate::workshop::{
     self, Finished, Statistics, build, order, patched, plan_of, plan_of_all, run, start,
@@ -14,7 +14,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the fixture does, each with the reason that it is one of.
+/// The fixture's actions, each with the reason for which it stands.
 #[path = "uncarried/things.rs"]
 mod things;
 
@@ -41,7 +41,7 @@ impl Fixture {
         }
     }
 
-    /// Runs what is patched, doing `thing`; it must end as it does bare.
+    /// Runs the patched program, doing `thing`; it must end as it does unpatched.
     fn runs(&self, backend: &str, thing: &str) -> Finished {
         let file = self.folder.path().join("hooked");
         std::fs::create_dir_all(&file).unwrap();
@@ -101,7 +101,7 @@ fn the_runtime_does_of_every_row_what_the_row_says() {
             }
         }
     }
-    // Without any such thing it hops on.
+    // Without any such thing it continues to hop.
     fixture.runs("carrier", "nothing");
     assert_eq!(fixture.statistics().of("second_core"), (60, 60));
 }
@@ -195,7 +195,7 @@ fn the_patched_file_keeps_the_reason_and_is_verified_with_it() {
     );
 }
 
-/// What apt hands to its method for HTTP, which then installs a filter.
+/// The input that apt passes to its HTTP method, which then installs a filter.
 const CONFIGURATION: &str = "601 Configuration\nConfig-Item: APT::Sandbox::Seccomp=true\n\n";
 
 #[test]

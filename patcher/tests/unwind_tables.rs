@@ -1,5 +1,5 @@
-//! The unwind tables of patched files, as readelf reads them: at each displaced instruction they
-//! say what the original's say, and of all other code the same as before.
+//! The unwind tables of patched files, as readelf reads them. At each displaced instruction they
+//! agree with the original's, and for all other code they are unchanged.
 
 use crate::workshop::{build, patched, plan_of_all_calls, plan_of_all_imports};
 use corehop_plan::Plan;
@@ -17,7 +17,7 @@ const RED_ZONE: u64 = 128;
 /// `lea rsp, [rsp - 128]`: how the code of a hook begins.
 const STEP_DOWN: [u8; 5] = [0x48, 0x8d, 0x64, 0x24, 0x80];
 
-/// Where the registers are: by register, as readelf says it.
+/// Where the registers are: by register, as readelf prints it.
 type Row = BTreeMap<String, String>;
 
 /// The tables of a file: the end of each row by its beginning, and the row.
@@ -27,7 +27,7 @@ fn hexadecimal(text: &str) -> u64 {
     u64::from_str_radix(text, 16).unwrap()
 }
 
-/// Whether a rule says more than that the function has left a register alone.
+/// Whether a rule contains more than that the function has left a register unchanged.
 fn is_said((name, rule): &(&&str, &str)) -> bool {
     *rule != "s" && (*rule != "u" || **name == "ra")
 }
@@ -101,7 +101,7 @@ impl Tables {
     }
 }
 
-/// The row once so many bytes more are on the stack.
+/// The row with that many more bytes on the stack.
 fn with_pushed(row: Option<&Row>, pushed: u64) -> Option<Row> {
     let mut row = row?.clone();
     let frame = row.get_mut("CFA")?;
@@ -146,7 +146,7 @@ impl Code {
     }
 }
 
-/// The jumps to hooks, and where each leads.
+/// The jumps to hooks, and the target of each.
 fn jumps(original: &Code, patched: &Code) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     let (hooks, code) = patched.0.last().unwrap();
@@ -171,18 +171,18 @@ fn jumps(original: &Code, patched: &Code) -> Vec<(u64, u64)> {
     found
 }
 
-/// Both files, and what each says.
+/// Both files, and the tables of each.
 struct Compared {
     original: Code,
     before: Tables,
     patched: Code,
     after: Tables,
-    /// Whether the hook in question is at a stub, of which some tables say all in one expression.
+    /// Whether the hook is at a stub; some tables describe a stub by a single expression.
     is_stub: bool,
 }
 
 impl Compared {
-    /// At `at` there must be the row of `from`, with so many bytes pushed.
+    /// Checks that the row at `at` is that of `from`, with this many bytes pushed.
     fn check(&self, at: u64, from: u64, pushed: u64) {
         let expected = match self.is_stub {
             true => with_pushed(Some(&at_entry()), pushed),
@@ -191,7 +191,7 @@ impl Compared {
         assert_eq!(self.after.at(at), expected.as_ref(), "{at:#x} as {from:#x}");
     }
 
-    /// Follows the code of the hook at `site`, whose code is at `at`.
+    /// Follows the code, at `at`, of the hook at `site`.
     fn follow(&mut self, site: u64, mut at: u64) {
         let first = self.original.instruction(site);
         let is_indirect = first.flow_control() == FlowControl::IndirectBranch;
@@ -231,7 +231,7 @@ impl Compared {
         self.check(at, from, 0);
     }
 
-    /// Checks instructions with these numbers of bytes pushed; where they end.
+    /// Checks instructions with these numbers of bytes pushed; returns where they end.
     fn pass(&self, mut at: u64, from: u64, pushed: &[u64]) -> u64 {
         for &pushed in pushed {
             self.check(at, from, pushed);
@@ -240,7 +240,7 @@ impl Compared {
         at
     }
 
-    /// At a return that goes back all registers are the caller's, whatever lies below the stack.
+    /// At a return that goes back, all registers are the caller's, whatever is below the stack.
     fn check_return(&self, at: u64, from: u64) {
         let instruction = self.patched.instruction(at);
         if instruction.flow_control() != FlowControl::Call {
@@ -255,7 +255,7 @@ impl Compared {
     }
 }
 
-/// Compares a program with its patched copy; how many hooks that has.
+/// Compares a program with its patched copy; returns the number of its hooks.
 fn compare(original: &Path, plan: &Plan) -> usize {
     let folder = tempfile::tempdir().unwrap();
     let output = patched(original, plan, folder.path()).output;

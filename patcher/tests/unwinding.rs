@@ -1,5 +1,5 @@
-//! After each instruction of a hooked call, from its caller into the hook, the displaced code and
-//! the function, and back, the stack leads to the caller with the registers that it had.
+//! After each instruction of a hooked call, the stack leads to the caller with its registers. The
+//! call goes from its caller into the hook, the displaced code and the function, and back.
 
 use crate::workshop::{self, build, imported, joined, patched, plan_of, run};
 use corehop_patcher::InMemory;
@@ -32,7 +32,7 @@ pub fn plan(program: &Path, mode: Mode, alternates: bool) -> Plan {
     joined([plan_of(program, 2, &[("goes_first", 1)]), plan])
 }
 
-/// What the fixture prints where the stack never leads elsewhere but in the hooks' own code.
+/// The fixture's output if the stack never leads elsewhere except in the hooks' own code.
 fn expected(in_hooks: &str, lost_there: &str) -> String {
     let functions = FUNCTIONS.iter().map(|name| (*name, 2));
     let lines = functions.chain([("an import", 1)]).map(|(name, value)| {
@@ -60,7 +60,7 @@ fn at_each_instruction_of_a_hooked_call_the_stack_leads_to_its_caller() {
         let program = built(folder.path(), flags);
         let bare = run(&mut Command::new(&program));
         assert_eq!(bare.output, expected("no", "no"), "{}", bare.errors);
-        // What steps is the kernel thread, and with carriers it must not stay behind.
+        // The kernel thread is stepped, and with carriers it must not stay behind.
         let [stays, alternates] = ["stays", "alternates"].map(|name| {
             let plan = plan(&program, mode, name == "alternates");
             let place = folder.path().join(name);

@@ -1,4 +1,4 @@
-//! Carriers with nobody to carry wait awake for as long as they are told, and then sleep.
+//! Carriers without a fiber wait awake for the configured time, and then sleep.
 
 use crate::workshop::{self, Finished, Statistics, build_alone, of_two_cores, run};
 use std::process::Command;
@@ -20,7 +20,7 @@ fn phases(spin_us: &str, phase_us: &str) -> (Finished, Statistics) {
         .current_dir(folder.path())
         .env("COREHOP_BACKEND", "carrier")
         .env("COREHOP_SPIN_US", spin_us)
-        // Whatever else the machine does.
+        // Whatever else runs on the machine.
         .env("COREHOP_RUN_DELAY", "100")
         .env("COREHOP_STATS", "statistics")
         .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");

@@ -1,22 +1,22 @@
 //! The models of the hand-over (runtime/model) hold, and each mutation of them is found.
 //!
-//! Tests of the runtime meet the interleavings that a machine happens to have. spin goes through
-//! all of a model's. A model that finds nothing may be one that could find nothing: so each names
-//! mutations, and how the search must end with each of them.
+//! Tests of the runtime only meet the interleavings that occur on a machine. spin explores all of a
+//! model's. A model without errors may be unable to find any. So each has mutations, and states how
+//! the search must end with each of them.
 
 use crate::models::{Model, model, models};
 use std::path::Path;
 use std::process::Command;
 
-/// More than any model takes, and what the search may not exceed.
+/// More than any model needs; the search must not exceed it.
 const MOST_MEMORY_MIB: u32 = 1024;
 /// Of the longest path.
 const MOST_STEPS: u32 = 1_000_000;
-/// An error is found after few states, and large tables take longer to clear than that.
+/// An error is found after few states, and clearing large tables takes longer.
 const FOR_MUTATIONS: [&str; 2] = ["-m100000", "-w20"];
 
-/// Whether a search looks for cycles too, in which somebody waits for ever though all processes
-/// get their turns.
+/// Whether a search also looks for cycles in which a process waits forever though all are
+/// scheduled.
 #[derive(Clone, Copy, PartialEq)]
 enum Search {
     States,
@@ -50,7 +50,7 @@ fn search(model: &Model, search: Search, mutation: Option<&str>) -> String {
         Search::Cycles => &["-DNFAIR=3"],
     };
     let mut cc = run(Path::new("cc"));
-    // What is to be searched through is worth an optimization; an error comes early.
+    // A full search justifies compiling with optimization; an error is found early.
     cc.arg(if mutation.is_none() { "-O1" } else { "-O0" });
     cc.args(["-w", "-o", "pan", "pan.c"]).args(searched);
     succeed(cc.arg(format!("-DMEMLIM={MOST_MEMORY_MIB}")));
@@ -70,7 +70,7 @@ fn holds(model: &Model, kind: Search) {
     let said = search(model, kind, None);
     let name = &model.name;
     assert!(said.contains("errors: 0"), "{name}: {said}");
-    // Not all of it, for want of memory or depth.
+    // The search was incomplete, for lack of memory or depth.
     assert!(!said.contains("Search not completed"), "{name}: {said}");
     assert!(!said.contains("too small"), "{name}: {said}");
 }

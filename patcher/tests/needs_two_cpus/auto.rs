@@ -1,24 +1,25 @@
-//! `auto` keeps hops where they pay and drops them where they do not, and says which.
+//! `auto` keeps hops that help, drops those that do not, and reports which.
 //!
-//! It decides by how fast the program runs, and other programs take CPUs. So what is to pay does so
-//! beside them too: phases of milliseconds, to which the few that a hop waits for a busy CPU matter
-//! little. The program ends once it sees that the answer was found, whenever that is
-//! (`prefers.cpp`), and the first answer must be the right one. How many trials there are depends
-//! on the other programs too; `decides.rs` has the exact numbers, by a clock that is made up.
+//! It decides by how fast the program runs, and other programs use CPUs. So hops that should help
+//! must help even with other programs: phases last milliseconds, so that the few milliseconds for
+//! which a hop waits for a busy CPU matter little. The program ends once it sees the result,
+//! whenever that is (`prefers.cpp`), and the first result must be the right one. The number of
+//! trials also depends on the other programs; `decides.rs` checks exact numbers with a synthetic
+//! clock.
 
 use crate::workshop::{self, Statistics, build, order, patched, plan_of, request_at, run, start};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A program whose phases are fast on one CPU each, patched to hop to core 0 and core 1 for them.
+/// A program with two phases, each fast on one CPU, patched to hop to core 0 and core 1 for them.
 struct Prefers {
     folder: tempfile::TempDir,
     program: PathBuf,
     processors: [String; 2],
 }
 
-/// On a machine with one CPU no phase can have one of its own.
+/// On a machine with one CPU, a phase cannot have a separate one.
 fn prefers() -> Prefers {
     let processors = workshop::two_cpus();
     let (first, second) = processors.split_once(',').unwrap();
@@ -34,19 +35,19 @@ fn prefers() -> Prefers {
     }
 }
 
-/// Microseconds of a phase on the CPU where it is quick. Hops to it pay beside busy programs too.
+/// Microseconds of a phase on the CPU where it is fast. Hops to it help even with busy programs.
 const LONG: &str = "5000";
-/// Hops away from it never pay, and the answer comes soon.
+/// Hops away from it never help, and the result comes soon.
 const SHORT: &str = "100";
 
 impl Prefers {
-    /// The plan sends each phase where it is quick.
+    /// The plan sends each phase to where it is fast.
     fn paying(&self, ends: &str) -> Command {
         let [first, second] = &self.processors;
         self.command([ends, first, second, LONG])
     }
 
-    /// Each phase is quick where the plan does not send it.
+    /// Each phase is fast where the plan does not send it.
     fn losing(&self, ends: &str) -> Command {
         let [first, second] = &self.processors;
         self.command([ends, second, first, SHORT])
@@ -60,7 +61,7 @@ impl Prefers {
             .env("COREHOP_BACKEND", "auto")
             .env("COREHOP_STATS", "statistics")
             .env("COREHOP_CPUS", self.processors.join(","))
-            // Whatever else the machine does.
+            // Whatever else runs on the machine.
             .env("COREHOP_RUN_DELAY", "100")
             .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
         command
@@ -70,7 +71,7 @@ impl Prefers {
         Statistics::read(&self.folder.path().join("statistics"))
     }
 
-    /// What auto says in the end, and the program.
+    /// The final result of auto, and the program's output.
     fn judged(&self, command: &mut Command) -> (Value, Vec<u64>) {
         let ran = run(command);
         assert!(ran.status.success(), "{}", ran.errors);
@@ -117,7 +118,7 @@ fn while_hops_rest_no_other_thread_runs_and_a_new_load_is_looked_at() {
     let prefers = prefers();
     let (verdict, _) = prefers.judged(prefers.losing("alone").arg("changes"));
     assert_eq!(verdict["verdict"], "gain", "{verdict}");
-    // Another one ends without an answer if the load changes under it, as other programs make it.
+    // If other programs change the load during a trial, another one ends without an answer.
     assert!(verdict["trials"].as_u64() >= Some(2), "{verdict}");
     assert_eq!(verdict["gains"], 1, "{verdict}");
 }
@@ -130,8 +131,8 @@ fn a_load_that_comes_in_bursts_is_left_alone_once_hops_do_not_pay() {
     let [_, requests, accompanied] = numbers[..] else {
         panic!("{numbers:?}");
     };
-    // The burst's first look at the load takes a thread, which does not stay. It would in a trial,
-    // and there is another if other programs make the load look changed.
+    // The burst's first look at the load starts a thread, which does not stay. In a trial it would
+    // stay, and there is one if other programs make the load look changed.
     let is_rest = verdict["trials"] == 1;
     assert!(
         !is_rest || accompanied * 2 < requests,

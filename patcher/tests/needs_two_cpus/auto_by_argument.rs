@@ -1,5 +1,5 @@
-//! `auto` tries hops by data as it tries others: it comes to an answer, whichever that is on this
-//! machine, and the statistics are by object.
+//! `auto` tries hops by data like others: it comes to a result, which depends on the machine, and
+//! the statistics are by object.
 
 use crate::workshop::{self, Statistics, build, order, patched, plan_of, request_at, start};
 use corehop_plan::{Argument, Destination, Plan, VERSION_BY_ARGUMENT};
@@ -18,7 +18,7 @@ fn plan(program: &Path) -> Plan {
     plan
 }
 
-/// Runs the program until there is an answer: how many requests it had, and what was counted.
+/// Runs the program until there is a result. Returns its number of requests, and the counts.
 fn counted(program: &Path, processors: &str) -> (u64, Statistics) {
     let [statistics, lasts, control] =
         ["statistics", "lasts", "control"].map(|name| program.with_file_name(name));
@@ -31,7 +31,7 @@ fn counted(program: &Path, processors: &str) -> (u64, Statistics) {
         .env("COREHOP_STATS", &statistics)
         .env("COREHOP_CONTROL", &control)
         .env("COREHOP_CPUS", processors)
-        // Whatever else the machine does.
+        // Whatever else runs on the machine.
         .env("COREHOP_RUN_DELAY", "100")
         .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
     let mut running = start(&mut command);

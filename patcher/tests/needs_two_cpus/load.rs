@@ -7,7 +7,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The program of `carrier.rs`, whose trial `state` has four threads hop 40 000 times to each core.
+/// The program of `carrier.rs`; in its trial `state`, four threads hop 40 000 times to each core.
 pub struct Travels {
     folder: tempfile::TempDir,
     pub program: PathBuf,
@@ -173,7 +173,7 @@ fn a_team_that_loses_a_cpu_stops_hopping_until_it_is_back() {
     let mut running = workshop::start(&mut command);
     let number = running.number();
     let elsewhere = first.parse().unwrap();
-    // Carriers end while threads do not hop, as beside other tests, and new ones have their CPU.
+    // Carriers end while threads do not hop, e.g. during other tests, and new ones have their CPU.
     let mut moved = Vec::new();
     let lost = format!("corehop: CPU {second} is offline, or this process may");
     running.until_it_says_while(&lost, || {

@@ -1,12 +1,12 @@
 //! Real servers that hop on their request path while clients come and go and check every answer.
 //!
-//! `make soak` gives each server and backend SOAK_SECONDS, ten minutes unless told otherwise, and
-//! expects a hop for each request at least (of `auto`, which hops in its trials, one); `make test`
-//! runs the same for a moment. With `count` every entry that may be patched is hooked,
-//! with the others two functions that each request calls, so that it goes there and back; and then
-//! the same two, the first of which goes to the core of the object that it is called about. Of that
-//! one hop is expected, since objects may be where requests are. SOAK_BACKENDS names those to run
-//! (`carrier,auto`). Each server prints a table, and a JSON object as its last line.
+//! `make soak` runs each server and backend for SOAK_SECONDS, ten minutes by default. It expects at
+//! least one hop for each request; for `auto`, which hops in its trials, one in total. `make test`
+//! runs the same for a moment. With `count`, every entry that may be patched is hooked. With the
+//! others, two functions that each request calls are hooked, so that it goes there and back. Then
+//! the first of the two hops by its argument to the core of its object. That needs only one hop,
+//! since objects may be where requests are. SOAK_BACKENDS lists those to run (`carrier,auto`). Each
+//! server prints a table, and a JSON object as its last line.
 
 mod served;
 
@@ -68,7 +68,7 @@ fn talk_to_memcached(folder: &Path, client: usize) {
     }
 }
 
-/// memcached has no symbols: of its functions, two that are called once by each request.
+/// memcached has no symbols: two of its functions that each request calls once.
 fn memcached_plan(binary: &Path, folder: &Path) -> Plan {
     let looked = folder.join("looked");
     std::fs::create_dir(&looked).unwrap();

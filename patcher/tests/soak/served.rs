@@ -18,9 +18,9 @@ const LONG_SECONDS: u64 = 600;
 /// A server, and how to run and use it in a folder.
 pub struct Subject {
     pub binary: &'static str,
-    /// Hooks what each request calls.
+    /// Hooks the functions that each request calls.
     pub plan: fn(&Path, &Path) -> Plan,
-    /// The argument of the plan's function at core 0 that points to what a request is about.
+    /// The argument of the plan's function at core 0 that points to the object of a request.
     pub object: Argument,
     pub prepare: fn(&Path),
     /// Gives the server its arguments.
@@ -48,11 +48,11 @@ pub fn expect(connection: &mut BufReader<UnixStream>, expected: &str) {
     assert_eq!(line.trim_end(), expected);
 }
 
-/// What functions go by: each has a core, or one of them goes to that of its object.
+/// How functions hop: each has a core, or one of them hops to that of its object.
 const CORE: &str = "core";
 const OBJECT: &str = "object";
 
-/// By what functions go where all that is hooked is not only counted.
+/// How functions hop if the hooks do not only count.
 fn ways(backend: &str) -> &'static [&'static str] {
     match backend {
         "count" => &[CORE],
@@ -60,8 +60,8 @@ fn ways(backend: &str) -> &'static [&'static str] {
     }
 }
 
-/// The plan whose function at core 0 goes by this argument instead, from the second call about an
-/// object on.
+/// The plan, but its function at core 0 hops by this argument, from the second call about an object
+/// on.
 fn by_object(mut plan: Plan, argument: Argument) -> Plan {
     let at_home = |to: &Destination| *to == Destination::Core(0);
     let mut functions = plan.functions.iter_mut();
@@ -92,7 +92,7 @@ pub fn serve(subject: &Subject, program: &Path, folder: &Path, backend: &str) ->
     server
 }
 
-/// What all processes of the server counted, summed by key.
+/// The counts of all processes of the server, summed by key.
 fn totals(folder: &Path, backend: &str) -> impl Fn(&str) -> u64 + use<> {
     let files = std::fs::read_dir(folder)
         .unwrap()
@@ -138,7 +138,7 @@ fn soak_one(subject: &Subject, backend: &str, by: &str) -> serde_json::Value {
         let clients: Vec<_> = (0..CLIENTS)
             .map(|n| scope.spawn(move || client(n)))
             .collect();
-        // In short steps, which a machine that is halted meanwhile does not take.
+        // In short steps, which do not elapse while the machine is halted.
         for _ in 0..seconds() * 20 {
             std::thread::sleep(Duration::from_millis(50)); // waits: the load lasts so long
         }

@@ -1,4 +1,4 @@
-//! What the tests of patched programs share: building fixtures, plans that hook everything, and
+//! Shared code of the tests of patched programs: building fixtures, plans that hook everything, and
 //! running programs so that none outlives its test.
 
 pub mod busy;
@@ -21,11 +21,11 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 use written::started;
 
-/// How often it is looked whether a program has come as far as expected.
+/// The interval between checks of a program's progress.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// So many looks are five minutes, and no program here takes longer: beyond it, it hangs. Looks are
-/// counted rather than time, so that a machine which was halted meanwhile fails no test.
+/// This many checks take five minutes, and no program here takes longer: beyond that, it hangs.
+/// Checks are counted instead of time, so that a machine that was halted meanwhile fails no test.
 const MOST_LOOKS: u32 = 60_000;
 
 /// Compiles fixtures (by file name) into `folder` and gives the program's path.
@@ -43,7 +43,7 @@ pub fn build(folder: &Path, name: &str, flags: &[&str], sources: &[&str]) -> Pat
     output
 }
 
-/// Compiles a fixture that includes files of the runtime, which it is to try alone.
+/// Compiles a fixture that includes files of the runtime to test them alone.
 pub fn build_alone(folder: &Path, name: &str) -> PathBuf {
     let runtime = concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime");
     let folders = [
@@ -60,7 +60,7 @@ pub fn build_alone(folder: &Path, name: &str) -> PathBuf {
     build(folder, name, &flags, &[&format!("{name}.c")])
 }
 
-/// A plan that hooks the functions for which `core_of` names a core.
+/// A plan that hooks the functions for which `core_of` returns a core.
 pub fn plan(
     binary: &Path,
     cores: u32,
@@ -103,7 +103,7 @@ fn planned(
     }
 }
 
-/// The imported functions for which `mode_of` names a mode, each on the core after its neighbour's.
+/// The imported functions for which `mode_of` returns a mode, on alternating cores.
 pub fn imported(
     binary: &Path,
     cores: u32,
@@ -123,7 +123,7 @@ pub fn imported(
         .collect()
 }
 
-/// Of every import that allows it, the calls; of the others, the entries.
+/// For every import that allows it, its calls; for the others, their entries.
 pub fn plan_of_all_imports(binary: &Path, cores: u32) -> Plan {
     let mut plan = plan_of_all_calls(binary, cores);
     let known: Vec<u64> = plan
@@ -161,7 +161,7 @@ pub fn plan_of_all_calls(binary: &Path, cores: u32) -> Plan {
     plan
 }
 
-/// A plan that hooks the functions named, each on its core.
+/// A plan that hooks these functions, each on its core.
 pub fn plan_of(binary: &Path, cores: u32, named: &[(&str, u32)]) -> Plan {
     let plan = plan(binary, cores, |_, function| {
         let symbol = function.symbol.as_deref()?;
@@ -181,7 +181,7 @@ pub fn request_at(function: &PlannedFunction) -> Request {
     }
 }
 
-/// Patches `binary` into `folder` and has the result verified against it.
+/// Patches `binary` into `folder` and verifies the result against it.
 pub fn patched(binary: &Path, plan: &Plan, folder: &Path) -> Patched {
     let name = format!("{}.hop", binary.file_name().unwrap().to_str().unwrap());
     let patched = patch(binary, plan, &folder.join(name), false).unwrap();
@@ -191,8 +191,8 @@ pub fn patched(binary: &Path, plan: &Plan, folder: &Path) -> Patched {
     patched
 }
 
-/// Builds the fixture `name`, patched to hop to core 0 and core 1 at these two functions; the
-/// patched program, beside the original of that name.
+/// Builds the fixture `name`, patched to hop to core 0 and core 1 at these two functions. Returns
+/// the patched program, which is next to the original of that name.
 pub fn of_two_cores(folder: &Path, name: &str, [first, second]: [&str; 2]) -> PathBuf {
     let plain = build(folder, name, &["-std=c++20"], &[&format!("{name}.cpp")]);
     let plan = plan_of(&plain, 2, &[(first, 0), (second, 1)]);
@@ -209,7 +209,7 @@ pub fn joined(plans: impl IntoIterator<Item = Plan>) -> Plan {
     whole
 }
 
-/// Patches all files of `plan` into `folder` and has each verified.
+/// Patches all files of `plan` into `folder` and verifies each.
 pub fn patched_all(plan: &Plan, folder: &Path) -> Vec<Patched> {
     let patched = corehop_patcher::patch_all(&[], plan, folder, false).unwrap();
     for file in &patched {
@@ -219,7 +219,7 @@ pub fn patched_all(plan: &Plan, folder: &Path) -> Vec<Patched> {
     patched
 }
 
-/// What a finished program left.
+/// The results of a finished program.
 pub struct Finished {
     pub status: ExitStatus,
     pub output: String,
@@ -233,7 +233,7 @@ pub struct Running {
     _outputs: tempfile::TempDir,
 }
 
-/// Starts `command` in a process group of its own.
+/// Starts `command` in a separate process group.
 pub fn start(command: &mut Command) -> Running {
     start_reading(command, Stdio::null())
 }
@@ -297,7 +297,7 @@ impl Running {
         self.finish()
     }
 
-    /// Waits until `ready` gives something; fails if the program ends first.
+    /// Waits until `ready` returns something; fails if the program ends first.
     pub fn until<T>(&mut self, mut ready: impl FnMut() -> Option<T>) -> T {
         let mut looks = 0;
         loop {
@@ -341,7 +341,7 @@ impl Running {
         self.until_it_says_while(text, || ());
     }
 
-    /// The same, with something to do before each look.
+    /// The same, with an action before each check.
     pub fn until_it_says_while(&mut self, text: &str, mut act: impl FnMut()) {
         let errors = self.outputs[1].clone();
         self.until(|| {
@@ -368,7 +368,8 @@ pub fn processors() -> usize {
 /// Has carried threads hop wherever others queue, and whatever else the machine does.
 pub const WHEREVER: [(&str, &str); 2] = [("COREHOP_QUEUE", "0"), ("COREHOP_RUN_DELAY", "100")];
 
-/// Has the program hop by this backend, as often as its plan says, on a machine of one CPU too.
+/// Makes the program hop by this backend, as often as its plan requires, even on a machine of one
+/// CPU.
 pub fn hops_by(command: &mut Command, backend: &str) {
     command
         .env("COREHOP_BACKEND", backend)
@@ -379,7 +380,7 @@ pub fn hops_by(command: &mut Command, backend: &str) {
     }
 }
 
-/// Two CPUs that this process may run on, as COREHOP_CPUS names them; `None` if there is but one.
+/// Two CPUs that this process may use, in the format of COREHOP_CPUS; `None` if there is only one.
 pub fn two_of_its_own() -> Option<String> {
     let own = rustix::thread::sched_getaffinity(None).unwrap();
     let mut found = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| own.is_set(cpu));
@@ -387,7 +388,7 @@ pub fn two_of_its_own() -> Option<String> {
     Some(format!("{first},{second}"))
 }
 
-/// The same for tests that need two. Fails with a remedy if there is but one.
+/// The same for tests that need two. Fails with a remedy if there is only one.
 pub fn two_cpus() -> String {
     let missing =
         "this process may use one CPU: allow it another (taskset), or give the machine one";

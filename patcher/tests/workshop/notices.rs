@@ -1,12 +1,12 @@
-//! Programs that print what they notice of being moved: each trial of one prints the same bare,
-//! under each backend, and with calls made asynchronously.
+//! Programs that print whether they notice migrations: each trial prints the same unpatched, under
+//! each backend, and with asynchronous calls.
 
 use super::{Finished, build, hops_by, patched, plan_of, run};
 use std::path::PathBuf;
 use std::process::Command;
 
 pub const BACKENDS: [&str; 5] = ["carrier", "affinity", "auto", "count", "off"];
-/// Calls that are made on another core, after the others of their core, and in batches.
+/// Calls made on another core, after the others of their core, and in batches.
 const POSTED: [&str; 3] = [
     "read,write,open,close,recv,send@1",
     "read,write,open,close,recv,send@yield",
@@ -54,7 +54,7 @@ impl Notices {
         command
     }
 
-    /// Runs a trial under this backend, where it must print what it prints bare.
+    /// Runs a trial under this backend; it must print the same as unpatched.
     pub fn same_under(&self, backend: &str, trial: &str) -> Finished {
         let bare = self.bare(trial);
         let moved = run(&mut self.command(backend, trial));

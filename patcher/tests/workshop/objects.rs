@@ -1,5 +1,5 @@
-//! Which core each call takes a thread to whose function goes by an argument: the rules of
-//! docs/reference/objects.md, one after the other, with nothing to be fast.
+//! The core to which each call of a function by an argument takes a thread: a plain implementation
+//! of the rules in docs/reference/objects.md, one after the other.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,19 @@ struct Known {
     object: u64,
     bucket: u64,
     place: usize,
-    /// None while too few calls have named it.
+    /// None while it had too few calls.
     core: Option<usize>,
     calls: u64,
     named: u64,
     hook: usize,
 }
 
-/// A table, as one thread names objects.
+/// A table, as seen by one thread's calls.
 pub struct Objects {
     known: Vec<Known>,
     calls: u64,
     cores: usize,
-    /// By hook: the calls that an object's core waits for, if any.
+    /// By hook: after how many calls an object gets its core.
     after: BTreeMap<usize, u64>,
     /// How many objects came, by hook.
     pub seen: BTreeMap<usize, u64>,
@@ -46,7 +46,7 @@ impl Objects {
         }
     }
 
-    /// The same, whose objects wait for so many calls at this hook.
+    /// The same, but objects get a core after this many calls at this hook.
     pub fn after(mut self, hook: usize, calls: u64) -> Objects {
         self.after.insert(hook, calls);
         self
@@ -89,8 +89,8 @@ impl Objects {
         known.core
     }
 
-    /// Those named since the epoch before this one, first in the table first, from full cores to
-    /// empty ones.
+    /// Spreads the objects used since the previous epoch, in the order of the table, from full
+    /// cores to empty ones.
     fn spread(&mut self, epoch: u64) {
         self.known.sort_by_key(|known| (known.bucket, known.place));
         loop {

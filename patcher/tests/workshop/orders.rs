@@ -1,9 +1,9 @@
-//! Orders to a program that runs.
+//! Orders to a running program.
 
 use std::path::Path;
 
-/// Writes an order into a file for COREHOP_CONTROL, whole: the runtime sees all of it or what was
-/// there.
+/// Writes an order for COREHOP_CONTROL atomically: the runtime sees either all of it or the old
+/// one.
 pub fn order(file: &Path, text: &str) {
     let beside = file.with_extension("part");
     std::fs::write(&beside, text).unwrap();

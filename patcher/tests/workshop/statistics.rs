@@ -1,4 +1,4 @@
-//! What a hooked program wrote of its hops.
+//! The statistics that a hooked program wrote of its hops.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,12 +43,12 @@ impl Statistics {
             .unwrap_or_else(|| panic!("no {key} of {symbol}"))
     }
 
-    /// What is said of each call at which a function goes to a core.
+    /// The statistics of each call at which a function goes to a core.
     pub fn at_calls(&self, symbol: &str) -> Vec<BTreeMap<String, u64>> {
         serde_json::from_value(self.entry(symbol)["at_calls"].clone()).unwrap()
     }
 
-    /// Sums of a count over the functions at the end of whose calls threads go back.
+    /// Sums of a count over the functions at whose end threads go back.
     pub fn of_calls(&self, key: &str) -> u64 {
         let functions = self.0["functions"].as_array().unwrap();
         let calls = functions.iter().filter(|f| f.get("returned").is_some());
@@ -60,7 +60,7 @@ impl Statistics {
         self.check_balance_within(0);
     }
 
-    /// The same of a program with so many threads that go on while its counters are read.
+    /// The same for a program with that many threads that continue while its counters are read.
     pub fn check_balance_within(&self, threads: u64) {
         let ends = ["returned", "unwound", "continued", "stayed", "open"];
         let ended: u64 = ends.iter().map(|key| self.of_calls(key)).sum();

@@ -2,8 +2,8 @@
 
 use std::io::{ErrorKind, Result};
 
-/// Starts one. A process that another test's thread starts has the file open for writing until it
-/// runs what it is started for, if it was forked while this one was written.
+/// Starts a program. A process that another test's thread forks during the write has the file open
+/// for writing until it executes its own program.
 pub fn started<T>(mut start: impl FnMut() -> Result<T>) -> T {
     loop {
         match start() {
