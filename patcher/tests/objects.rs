@@ -14,10 +14,10 @@ static ALONE: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
     (folder, program)
 });
 
-/// A hook, an address, and how often it is named on end.
+/// A hook, an address, and how many consecutive calls have it.
 type Named = (usize, u64, u64);
 
-/// What the runtime's table prints of these calls.
+/// What the runtime's table prints for these calls.
 fn followed(cores: usize, after: [u64; 2], calls: &[Named]) -> String {
     let mut input = tempfile::tempfile().unwrap();
     for (hook, address, times) in calls {
@@ -32,7 +32,7 @@ fn followed(cores: usize, after: [u64; 2], calls: &[Named]) -> String {
     ran.output
 }
 
-/// The same of the naive one.
+/// The same for the naive table.
 fn expected(cores: usize, after: [u64; 2], calls: &[Named]) -> String {
     let mut objects = Objects::new(cores).after(0, after[0]).after(1, after[1]);
     let mut text = String::new();
@@ -98,7 +98,7 @@ fn more_objects_than_places_follow_the_rules_too() {
 #[test]
 fn what_no_call_has_named_for_long_makes_room_for_others() {
     let [a, b, c, d] = [1u64, 2, 3, 4].map(|object| 0x10_0000 * object);
-    // Both on core 0 and 1; then b is not named for sixteen epochs, and its core has room.
+    // Both have cores, 0 and 1. Then b has no calls for sixteen epochs, and its core has room.
     let calls = [
         (0, a, 1),
         (0, b, 1),
@@ -137,14 +137,14 @@ fn objects_named_once_make_room_for_each_other_and_for_none_that_has_a_core() {
         let numbers = said.lines().nth(12_000).unwrap().split(' ');
         numbers.map(|n| n.parse().unwrap()).collect::<Vec<u64>>()
     };
-    // Hot ones that are forgotten come again.
+    // Frequently used objects that are forgotten come again.
     assert!(lines(0)[0] > 6008, "{:?}", lines(0));
     let (came, early) = (lines(1)[0], lines(1)[2]);
     assert_eq!((came, early), (6008, 6008));
 }
 
-/// Two objects come among many others that are named once, so that chance puts them on one core or
-/// on two. Once they alone are named, they are on two.
+/// Two objects come among many others with one call each, so that chance puts them on one core or
+/// on two. Once only these two have calls, they are on two.
 #[test]
 fn two_objects_that_alternate_are_on_two_cores_whatever_came_before() {
     let mut together = 0;

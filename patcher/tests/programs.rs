@@ -6,7 +6,7 @@ use std::process::Command;
 
 const SHAPES: [&str; 2] = ["shapes.cpp", "registers.S"];
 
-/// Runs the fixture unpatched and with each backend; gives the statistics of `count`.
+/// Runs the fixture unpatched and with each backend; returns the statistics of `count`.
 fn same_with_every_backend(flags: &[&str]) -> Statistics {
     let folder = tempfile::tempdir().unwrap();
     let binary = build(folder.path(), "shapes", flags, &SHAPES);

@@ -1,4 +1,5 @@
-//! Threads do not hop to a CPU with a queue, and what sets how long a queue may be is a number.
+//! Threads do not hop to a CPU with a queue; the setting for the length of a queue must be a
+//! number.
 
 use crate::needs_two_cpus::load::travels;
 use crate::workshop::run;

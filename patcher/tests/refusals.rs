@@ -1,4 +1,4 @@
-//! What is refused, with which words, and that a refusal leaves nothing behind.
+//! What is refused, with which message, and that a refusal leaves nothing behind.
 
 use crate::workshop::{build, patched, plan_of, plan_of_all};
 use corehop_patcher::{Error, patch, verify};
@@ -32,7 +32,7 @@ impl Bench {
         entries.map(|entry| entry.unwrap().path()).collect()
     }
 
-    /// Tries to patch, expects an error, and that no file came or went.
+    /// Tries to patch, expects an error, and checks that no file appeared or vanished.
     fn refused(&self, binary: &Path, plan: &Plan, output: &Path) -> Error {
         let before = self.files();
         let error = patch(binary, plan, output, false).expect_err("it was patched");
@@ -52,7 +52,7 @@ impl Bench {
         }
     }
 
-    /// What is wrong with the binary once `change` has been at it.
+    /// What is wrong with the binary after `change`.
     fn problem(&self, change: impl FnOnce(&mut Vec<u8>)) -> String {
         let mut bytes = std::fs::read(&self.binary).unwrap();
         change(&mut bytes);
@@ -282,7 +282,7 @@ fn a_different_runtime_in_the_folder_is_kept_without_force() {
     assert_eq!(std::fs::read(&runtime).unwrap(), corehop_runtime::LIBRARY);
 }
 
-/// A patched file is run, and found by its name: nothing but a file can be one.
+/// A patched file is run, and found by its name: it must be a regular file.
 #[test]
 fn only_a_file_gives_way_to_an_output() {
     let bench = bench();

@@ -46,7 +46,7 @@ impl Bench {
         }
         let ran = run(&mut command);
         assert!(ran.status.success(), "{}", ran.errors);
-        // What its forked child found.
+        // The result of its forked child.
         assert!(ran.output.ends_with("\n18\n"), "{}", ran.output);
         Statistics::read(&file)
     }

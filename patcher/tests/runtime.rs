@@ -105,8 +105,8 @@ fn counts_of_threads_that_ended_are_kept() {
     said(&run(&mut places.command("count", "threads")));
     let statistics = places.statistics();
     assert_eq!(statistics.of("second_core"), (200, 200));
-    // A thread counts where one that ended did, so 200 in a row need few places; one or two more
-    // when the kernel is slow to bury a thread.
+    // A thread counts where one that ended did, so 200 in a row need few counters. They need one or
+    // two more when the kernel is slow to remove a thread.
     assert!(
         statistics.total("tallies") < 20,
         "{}",
@@ -222,7 +222,7 @@ fn a_cpu_named_twice_is_used_twice() {
 #[test]
 fn a_runtime_of_another_interface_leaves_the_program_unhooked_and_is_found() {
     let places = places(2);
-    // The note's first word behind its header: length of name, of contents, type, "corehop\0".
+    // The note's first word after its header: length of name, of contents, type, "corehop\0".
     let mut bytes = std::fs::read(&places.program).unwrap();
     let owner = bytes.windows(8).rposition(|w| w == b"corehop\0").unwrap();
     let first = bytes[..owner]

@@ -11,12 +11,12 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A hooked server's folder, program and where it leaves its statistics.
+/// A hooked server's folder, its program, and the path of its statistics.
 struct Server {
     folder: tempfile::TempDir,
     program: PathBuf,
     statistics: PathBuf,
-    /// Of a server that is not patched.
+    /// The same for a server that is not patched.
     hooks: Option<InMemory>,
 }
 
@@ -75,7 +75,7 @@ fn connect(server: &mut Running, socket: &Path) -> BufReader<UnixStream> {
     BufReader::new(server.until(|| UnixStream::connect(socket).ok()))
 }
 
-/// Sends a line and gives the line that answers it.
+/// Sends a line and returns the line that answers it.
 fn ask(connection: &mut BufReader<UnixStream>, line: &str) -> String {
     connection.get_mut().write_all(line.as_bytes()).unwrap();
     connection.get_mut().write_all(b"\r\n").unwrap();
@@ -90,9 +90,9 @@ fn answer(connection: &mut BufReader<UnixStream>) -> String {
 
 const ROUNDS: u64 = 200;
 
-/// A server with every function hooked that allows it, in the file and in memory, counting alone
-/// and with each on the other core than its neighbours; threads stay there, or go back at the end
-/// of every call that allows it, of functions in other files too.
+/// A server in which every function that allows it is hooked, in the file and in memory. The hooks
+/// only count, or each is on another core than its neighbors'. Threads stay there, or go back at
+/// the end of every call that allows it, also of functions in other files.
 fn in_every_way(binary: &str, serve: impl Fn(&Server, &str)) {
     let binary = Path::new(binary);
     for plan in [plan_of_all(binary, 2), plan_of_all_imports(binary, 2)] {

@@ -20,7 +20,7 @@ pub fn travels() -> Travels {
 }
 
 impl Travels {
-    /// Runs the trial with these variables; its hops are all counted, whatever becomes of them.
+    /// Runs the trial with these variables; all its hops are counted, even if they are declined.
     pub fn statistics(&self, variables: &[(&str, &str)]) -> Statistics {
         let file = self.folder.path().join("statistics");
         let mut command = Command::new(&self.program);
@@ -52,7 +52,7 @@ fn threads_are_given_to_teams_in_turn() {
     let teams = |variables: &[(&str, &str)]| -> Vec<u64> {
         let statistics = travels.statistics(variables);
         let waits = statistics.0["waits"].as_array().unwrap();
-        // One for each core, and spares where one had to wait.
+        // One for each core, and spares if one had to wait.
         assert!(statistics.total("carriers") as usize >= waits.len());
         waits
             .iter()
@@ -65,14 +65,14 @@ fn threads_are_given_to_teams_in_turn() {
     assert_eq!(teams(&one), [0, 0]);
 }
 
-/// The statistics of a program that runs by carriers and obeys the file `control` in the folder.
+/// The statistics of a program that runs with carriers and obeys the file `control` in the folder.
 fn asked(folder: &Path) -> Option<Statistics> {
     order(&folder.join("control"), "carrier");
     let file = folder.join("statistics");
     file.exists().then(|| Statistics::read(&file))
 }
 
-/// Waits until the program's team has stopped hopping, and a thread has then declined to.
+/// Waits until the program's team has stopped hopping, and a thread has then declined a hop.
 fn until_it_pauses(running: &mut Running, folder: &Path) {
     let has_paused = |statistics: &Statistics| {
         statistics.0["pauses"][0] != 0 && statistics.total("declined_hops") > 0
@@ -93,7 +93,7 @@ fn a_team_that_declines_more_hops_than_it_makes_stops_hopping() {
         .env("COREHOP_CONTROL", folder.path().join("control"))
         .env("COREHOP_CPUS", processors)
         .env("COREHOP_QUEUE", "1")
-        // Others' use of the CPUs is no reason here.
+        // Other programs' use of the CPUs must not matter here.
         .env("COREHOP_RUN_DELAY", "99")
         .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
     let (reader, writer) = std::io::pipe().unwrap();
@@ -137,7 +137,7 @@ fn a_team_whose_cpus_others_use_stops_hopping() {
     assert!(statistics.total("declined_hops") > 0);
 }
 
-/// The thread of a program's carrier that is pinned to this CPU.
+/// The program's carrier thread that is pinned to this CPU.
 fn carrier_on(program: u32, cpu: usize) -> Option<Pid> {
     let threads = std::fs::read_dir(format!("/proc/{program}/task")).ok()?;
     let is_it = |thread: &Pid| {
