@@ -1,15 +1,16 @@
 /*
- * A thread's state goes from its home to a carrier, from carrier to carrier, and back home: exactly
+ * A thread's state goes from its home to a carrier, from carrier to carrier, and back home. Exactly
  * one kernel thread runs it at any time, with the registers that it left with.
  *
- * Each kernel thread has registers; what a fiber's have is a number that it changes as it runs, and
- * that the next one must find. A fiber that leaves saves its vector registers, then the others with
- * its stack pointer, and only then is it handed on, by code on the stack of its carrier or of its
- * home. `vectors` and `stack` are that memory. Registers are restored likewise, in two steps.
+ * Each kernel thread has registers. A fiber's registers are a number that it changes as it runs,
+ * and that the next kernel thread must find. A fiber that leaves saves its vector registers, then
+ * the others with its stack pointer. Only then is it handed on, by code on the stack of its carrier
+ * or of its home. `vectors` and `stack` are that memory. Registers are restored likewise, in two
+ * steps.
  *
- * Bounds: CORES cores (2) with a carrier each, FIBERS fibers (2), which go where they like and as
- * often as they like. Run queues are taken as they are (run_queue.pml); carriers do not change
- * (stalls.pml), and nobody is called home (home.pml). Numbers are counted modulo 2.
+ * Bounds: CORES cores (2) with a carrier each, FIBERS fibers (2), which hop anywhere and any number
+ * of times. Run queues are assumed to be correct (run_queue.pml). Carriers do not change
+ * (stalls.pml), and no fiber is called home (home.pml). Numbers are counted modulo 2.
  *
  * MUTATE_PUBLISH_BEFORE_SAVE: assertion violated (runner[fiber]==255)
  * MUTATE_DEPART_BEFORE_SAVE: assertion violated (runner[fiber]==255)

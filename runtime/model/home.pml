@@ -1,17 +1,17 @@
 /*
- * A thread is called home, by a signal of the program's or because all are to come: it gets there
- * from wherever it is, and neither the signal nor what came with it is lost.
+ * A thread is called home, by a signal of the program or because all threads must come home. It
+ * gets there from wherever it is, and neither the signal nor the signal's data is lost.
  *
- * POKE brings it. At home POKE ends the wait; on a carrier its handler sends the fiber home out of
- * the program's code and its system calls, and does nothing in the runtime's code, where the fiber
- * is between two kernel threads. So home asks again until the fiber has come. Here the worst is
- * assumed: a call that blocks returns for a signal only, and a POKE that the program's code has not
- * taken before it enters the runtime is gone.
+ * POKE brings it home. At home POKE ends the wait. On a carrier its handler sends the fiber home
+ * out of the program's code and its system calls. In the runtime's code, where the fiber is between
+ * two kernel threads, the handler does nothing. So home repeats POKE until the fiber has come. The
+ * model assumes the worst: a blocking call returns only for a signal, and a POKE that the program's
+ * code has not taken before it enters the runtime is lost.
  *
- * Bounds: one thread, one carrier, two signals that come once each, one caller that may close
- * the pool. The thread hops as often as it likes, and is in the runtime's code without a hop at
- * most once: nothing brings home a thread that POKE finds there each time. Home's
- * timer ends its wait whenever it may. Waits in a ring are in ring.pml.
+ * Bounds: one thread, one carrier, two signals that come once each, one caller that may close the
+ * pool. The thread hops any number of times, and is in the runtime's code without a hop at most
+ * once: a thread that POKE finds there each time never comes home. Home's timer may end its wait at
+ * any time. Waits in a ring are in ring.pml.
  *
  * MUTATE_POKE_ONCE: invalid end state
  * MUTATE_POKE_NOT_KEPT: invalid end state

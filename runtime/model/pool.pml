@@ -1,17 +1,18 @@
 /*
- * Carriers begin and end: a team opens where the kernel has the threads for it, and a pool that
- * closes, for a change of user for instance, leaves no carrier and nobody queued.
+ * Carriers begin and end. A team opens if the kernel has the threads for it. A pool that closes,
+ * for instance for a change of user, leaves no carrier and no queued thread.
  *
- * Threads of the program leave home for core 0, hop to core 1 or not, and go home, as often as they
- * like up to a bound. Meanwhile somebody closes the pool and opens it again, and the watchdog gives
- * cores to spare carriers. At each carrier that is to be started the kernel may refuse. A CPU that
- * is lost ends no carrier (cpu_offline.c): its threads go home at their next hook, so
- * it is no case here.
+ * Threads of the program leave home for core 0, hop to core 1 or not, and go home, any number of
+ * times up to a bound. In parallel, another thread closes the pool and opens it again, and the
+ * watchdog gives cores to spare carriers. The kernel may refuse each start of a carrier. A lost CPU
+ * ends no carrier (cpu_offline.c): its threads go home at their next hook, so the model leaves it
+ * out.
  *
  * Bounds: one team of two cores, THREADS threads (2) that leave home at most TRIPS times each (2),
- * CARRIERS carriers (3), one close. Run queues are taken as they are (run_queue.pml), and so is the
- * way home of a thread that runs (home.pml). The watchdog finds a core held up whenever its holder
- * runs and somebody waits, and may act on that late. The end of an idle pool, by auto, is left out.
+ * CARRIERS carriers (3), one close. Run queues are assumed to be correct (run_queue.pml), and so is
+ * the way home of a running thread (home.pml). The watchdog finds a core held up whenever its
+ * holder runs and a thread waits, and may act on that late. The end of an idle pool, by auto, is
+ * left out.
  *
  * MUTATE_TEAM_OPENED_IN_PART: invalid end state
  * MUTATE_CARRIER_STARTED_LATE: assertion violated (is_alive[at]==0)

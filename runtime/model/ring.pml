@@ -1,16 +1,16 @@
 /*
- * The ring of a core: fibers leave requests there, and whoever holds the core has them made and
- * takes the results. No result is lost, none wakes a fiber for a wait that it has left, and nobody
- * waits for ever when the holder is held up.
+ * The ring of a core: fibers put requests there, and the core's holder has them made and takes the
+ * results. No result is lost, no result wakes a fiber for a wait that it has left, and no fiber
+ * waits forever when the holder is held up.
  *
- * DATA asks for a request that has its result as soon as it is made. WAITER waits for a file twice,
- * and its home may call it out of a wait. BLOCKER blocks in a call until both are done, on the
- * carrier that holds the core and thus the ring. A file becomes ready at some time.
+ * DATA puts a request that has its result as soon as it is made. WAITER waits for a file twice, and
+ * its home may call it out of a wait. BLOCKER blocks in a call until both are done, on the carrier
+ * that holds the core and thus the ring. A file becomes ready at some time.
  *
- * Bounds: one core, a ring without a thread of the kernel, which has room and does not break; three
- * fibers, queued in four orders; two carriers, or one where the kernel has no more threads; one
- * call home. A batch is two requests. A push, a look at all that the core's holder is needed for,
- * and an entry of the kernel are one step each.
+ * Bounds: one core; a ring without a kernel thread, which has room and does not break; three
+ * fibers, queued in four orders; two carriers, or one if the kernel has no more threads; one call
+ * home. A batch is two requests. Three actions are one step each: a push, the check of everything
+ * that needs the core's holder, and an entry of the kernel.
  *
  * MUTATE_RING_NOT_PASSED: invalid end state
  * MUTATE_UNSUBMITTED_LEFT: invalid end state

@@ -1,14 +1,14 @@
 /*
- * The run queue of one core: fibers pushed by anyone, taken in order by the core's holder, which
- * sleeps on the word once its patience is over.
+ * The run queue of one core: any thread pushes fibers, and the core's holder takes them in order.
+ * The holder sleeps on the word once its spinning time is over.
  *
- * Each fiber is a process that hands itself over, as the carrier of another core does for it, waits
- * until the holder has run it, and comes again, as often as it likes. Once all have stopped the
- * pool retires. So a wake-up that is lost ends in a state in which nobody can go on.
+ * Each fiber is a process that hands itself over, as the carrier of another core does for it. It
+ * waits until the holder has run it, and comes again, any number of times. Once all have stopped,
+ * the pool retires. So a lost wake-up ends in a state in which no process can continue.
  *
- * Bounds: FIBERS fibers (3) on one core; the holder is woken for nothing at most once. The futex
- * compares the whole word, where the kernel compares its lower half: a fiber is an address of a
- * page, whose lower half is no state but perhaps WATCHED.
+ * Bounds: FIBERS fibers (3) on one core; the holder has at most one spurious wake-up. The futex
+ * compares the whole word, while the kernel compares its lower half: a fiber is an address of a
+ * page, so the only state that its lower half can equal is WATCHED.
  *
  * MUTATE_WAKE_BEFORE_PUBLISH: invalid end state
  * MUTATE_SLEEP_WITHOUT_COMPARING: invalid end state

@@ -1,18 +1,19 @@
 /*
  * A core changes hands: its holder's fiber blocks, others wait behind it, and the watchdog makes a
- * spare carrier the holder, or sends those that wait home where the kernel has no more threads.
+ * spare carrier the holder. If the kernel has no more threads, it sends the waiting fibers home.
  *
- * BLOCKER's call returns only after the other fibers of this core have come as often as they like,
- * as that of a thread that waits for a lock or a message of theirs. So whoever is forgotten waits
- * for ever. The watchdog sleeps while it sees nobody wait, and whoever begins to wait has to wake
- * it. The processor keeps a carrier's plain stores back for a while, in order (x86-TSO); a locked
- * instruction or a fence waits for them. Here that is so of the two for which it matters, those of
+ * BLOCKER's call returns only after the other fibers of this core have come any number of times,
+ * like that of a thread that waits for their lock or message. So a forgotten fiber waits forever.
+ * The watchdog sleeps while it sees no fiber wait, and a fiber that begins to wait has to wake it.
+ * The processor delays a carrier's plain stores for a while, in order (x86-TSO); a locked
+ * instruction or a fence waits for them. The model does so for the two that matter, those of
  * `ready` and `holder` before a fiber runs: others see them once `store_buffer` has taken a step.
  *
  * Bounds: one core; two carriers, the second of which must be started first, which the kernel may
  * refuse at each try; FIBERS fibers (2). A push and an exchange of the run queue are one step each
- * (run_queue.pml has its own), and so is what the pool's lock guards. The holder does not sleep.
- * At a second look a core is held up if its fiber blocks, and if another runs there, perhaps.
+ * (run_queue.pml has separate ones), and so is everything under the pool's lock. The holder does
+ * not sleep. At a second look a core is held up if its fiber blocks, and may be if another runs
+ * there.
  *
  * MUTATE_NO_FENCE: invalid end state
  * MUTATE_BUSY_UNSEEN: invalid end state
