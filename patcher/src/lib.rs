@@ -1,6 +1,6 @@
 //! Writes hops into an ELF file and verifies what it wrote.
 //!
-//! [`Analysis`] says which function entries may be patched, [`patch`] writes a patched copy, and
+//! [`Analysis`] finds the function entries that may be patched, [`patch`] writes a patched copy, and
 //! [`verify`] re-reads one and checks every promise made about it:
 //!
 //! ```no_run

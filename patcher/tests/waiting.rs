@@ -6,7 +6,7 @@ use std::process::Command;
 /// Turns of the program, each with a hop to either core.
 const TURNS: u64 = 50;
 
-/// Phases that last until whoever is not in one sleeps.
+/// Phases that last until every thread outside them sleeps.
 const UNTIL_OTHERS_SLEEP: &str = "0";
 
 /// Runs a program of two phases of so many microseconds, one on each core, with this for
@@ -35,7 +35,7 @@ fn phases(spin_us: &str, phase_us: &str) -> (Finished, Statistics) {
     (ran, statistics)
 }
 
-/// What the statistics say of both cores together.
+/// The statistics of both cores together.
 fn of_waits(statistics: &Statistics, key: &str) -> u64 {
     let waits = statistics.0["waits"].as_array().unwrap();
     assert_eq!(waits.len(), 2);

@@ -189,7 +189,7 @@ static void write_verdict(struct output_file *out, struct verdict verdict)
         verdict.speed_percent, verdict.cost_percent, mover()->name);
 }
 
-/* Writes why carriers refuse the program: its plan says so, or it happened at run time. */
+/* Writes why carriers refuse the program: the plan's reason, or one that occurred at run time. */
 static void write_refusal(struct output_file *out)
 {
     const char *reason = program.refusal != NULL ? program.refusal : carrier_found_against();

@@ -241,7 +241,7 @@ proctype sends(byte number) {
     delivered[number] == 1
 }
 
-/* Who has come home goes on there. */
+/* A thread that has come home continues there. */
 proctype arrives() {
 end:
     do
@@ -255,7 +255,7 @@ inline call_home() {
     poke_home()
 }
 
-/* Or nobody does: signals need no help of that. */
+/* The caller may also do nothing: signals do not need it. */
 /* mirrors: runtime/carrier/pool.c close_pool */
 /* mirrors: runtime/carrier/fibers.c call_everyone_home */
 proctype closes() {

@@ -140,7 +140,7 @@ inline submit_requests(least) {
     fi
 }
 
-/* What is waited for happens; also, perhaps, once nobody waits for it. */
+/* The awaited event happens, perhaps also after the wait was left. */
 proctype file() {
 end:
     do

@@ -37,7 +37,7 @@
 chan pushed = [FIBERS] of { byte }; /* the run queue */
 bool busy;                          /* what it holds while it is empty: BUSY, or WATCHED */
 chan line = [FIBERS] of { byte };   /* core.ready, as its holder sees it */
-bool ready;                         /* whether the others see somebody there */
+bool ready;                         /* whether the others see a fiber there */
 byte holder = HOLDS(1);             /* as the others see it */
 bool stored_ready, stored_holder;   /* what the holder's store buffer has */
 
@@ -103,7 +103,7 @@ proctype comes(byte fiber) {
     ended++
 }
 
-/* Its first look at the run queue is left out: nobody but the holder takes from there. */
+/* Its first look at the run queue is left out: only the holder takes fibers from it. */
 /* mirrors: runtime/run_queues/run_queue.c take_waiting take_pushed take_all */
 inline take_waiting(self) {
     atomic {
@@ -287,7 +287,7 @@ inline relieve_stalls() {
     fi
 }
 
-/* Having seen nobody wait, often enough, it says that it sleeps and looks once more. */
+/* After enough looks without a waiting fiber, it marks itself asleep and looks once more. */
 /* mirrors: runtime/decisions/watch.c keep_watch */
 proctype watchdog() {
     byte seen_holder, last_holder, spare, fiber = FIBERS;
@@ -329,5 +329,5 @@ init {
     }
 }
 
-/* BLOCKER waits for the others, so it may never return; but whoever waits behind it runs. */
+/* BLOCKER waits for the others, so it may never return; but a fiber that waits behind it runs. */
 ltl who_waits_runs { [] (is[1] == WAITS -> <> (is[1] != WAITS)) }

@@ -20,7 +20,7 @@ pub(crate) const SHT_SYMTAB: u32 = 2;
 pub(crate) const SHT_NOBITS: u32 = 8;
 pub(crate) const SHT_DYNSYM: u32 = 11;
 
-// What an entry of the dynamic section says.
+// Kinds of entries of the dynamic section.
 pub(crate) const DT_NULL: u64 = 0;
 pub(crate) const DT_NEEDED: u64 = 1;
 pub(crate) const DT_PLTRELSZ: u64 = 2;

@@ -28,7 +28,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Checks are counted instead of time, so that a machine that was halted meanwhile fails no test.
 const MOST_LOOKS: u32 = 60_000;
 
-/// Compiles fixtures (by file name) into `folder` and gives the program's path.
+/// Compiles fixtures (by file name) into `folder` and returns the program's path.
 pub fn build(folder: &Path, name: &str, flags: &[&str], sources: &[&str]) -> PathBuf {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let output = folder.join(name);
@@ -191,8 +191,8 @@ pub fn patched(binary: &Path, plan: &Plan, folder: &Path) -> Patched {
     patched
 }
 
-/// Builds the fixture `name`, patched to hop to core 0 and core 1 at these two functions. Returns
-/// the patched program, which is next to the original of that name.
+/// Builds the fixture `name`, patched to hop to core 0 and core 1 at these two functions, next to
+/// the original of that name; returns the patched program.
 pub fn of_two_cores(folder: &Path, name: &str, [first, second]: [&str; 2]) -> PathBuf {
     let plain = build(folder, name, &["-std=c++20"], &[&format!("{name}.cpp")]);
     let plan = plan_of(&plain, 2, &[(first, 0), (second, 1)]);

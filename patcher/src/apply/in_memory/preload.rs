@@ -104,7 +104,7 @@ impl InMemory {
     }
 }
 
-/// Whether the file gives rights to its user.
+/// Whether the file gives extra rights to the user who starts it.
 fn has_capabilities(program: &Path) -> bool {
     let mut value = [0u8; 64];
     rustix::fs::getxattr(program, "security.capability", &mut value).is_ok()
