@@ -8,7 +8,7 @@
  * only threads that hold wide AVX, x87, or later state. State that is in use must not stay behind,
  * since the next fiber here may be restored without it. So between fibers every kernel thread has
  * its initial state, except SSE and protection keys. Rejected: to save only what a called function
- * must preserve, since callers compiled with -fipa-ra preserve more (runtime/enter.S).
+ * must preserve, since callers compiled with -fipa-ra preserve more (runtime/hooks/enter.S).
  */
 #define _GNU_SOURCE
 #include "vectors.h"

@@ -152,7 +152,7 @@ impl Part {
         })
     }
 
-    /// `struct handed_module`, with code, jumps and distances at these places.
+    /// `struct in_memory_module`, with code, jumps and distances at these places.
     fn describe(&self, [code, jumps, distances]: [u64; 3]) -> Vec<u8> {
         let words = [
             self.address,
