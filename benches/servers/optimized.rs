@@ -158,6 +158,7 @@ fn run(known: &Known, folder: PathBuf, is_whole: bool) -> Outcome<Run> {
     let place = Place::make(&*known.server, &way, folder)?;
     let mut command = command(known, &place, is_whole)?;
     let said = place.folder.join("said");
+    running::end_with_bench(&mut command);
     let begun = Instant::now();
     let mut child = command
         .current_dir(&place.folder)

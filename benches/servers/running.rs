@@ -396,6 +396,12 @@ fn command(launch: &Launch, way: &Way, is_patched: bool, folder: &Path) -> Comma
             command.env("COREHOP_STATS", format!("{}.%p", statistics.display()));
         }
     }
+    end_with_bench(&mut command);
+    command
+}
+
+/// Has the kernel end what is started when the bench is killed.
+pub fn end_with_bench(command: &mut Command) {
     let die_with_parent = || {
         // SAFETY: prctl sets a number of this process and touches no memory.
         match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) } {
@@ -405,5 +411,4 @@ fn command(launch: &Launch, way: &Way, is_patched: bool, folder: &Path) -> Comma
     };
     // SAFETY: the closure makes one system call and allocates nothing.
     unsafe { command.pre_exec(die_with_parent) };
-    command
 }
