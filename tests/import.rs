@@ -164,7 +164,8 @@ fn records_of_champsim_are_a_trace_with_functions_and_say_what_they_lack() {
         let words = [&champsim[..], &["--force", "-"]].concat();
         let error = refused(&folder, 3, &words, input);
         assert!(error.contains(said), "{error}");
-        assert!(error.ends_with("nothing was written\n"), "{error}");
+        let remedy = "remedy: nothing was written; copy the file again from its source\n";
+        assert!(error.ends_with(remedy), "{error}");
     }
     assert_eq!(names(&folder), ["x.champsimtrace.xz", "x.trace"]);
 }

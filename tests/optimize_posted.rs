@@ -347,8 +347,8 @@ fn on_one_cpu_calls_are_all_that_is_tried() {
     assert_eq!(figures["system_calls"], CALLS);
     let output = alone(&["--trace", &trace(), "--system-calls", "none", "--force"]);
     assert_eq!(output.status.code(), Some(6), "{}", said(&output));
-    let why = "there is one physical core to run on, and none to hop to, and system calls are not \
-               posted: --system-calls is none";
+    let why = "there is one physical core to run on, and none to hop to; asynchronous system \
+               calls: --system-calls is none";
     assert!(said(&output).contains(why), "{}", said(&output));
 }
 

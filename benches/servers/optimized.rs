@@ -4,7 +4,7 @@
 //! whether asynchronous system calls do. The whole command runs several times for each load, from
 //! the recording to the answer, in a new folder each time. The table counts the right answers, and
 //! has the time from start to answer, the share of measuring, and the number of rounds. An open
-//! answer is not right. The command wants its load as a shell command, so this program is that, too:
+//! answer is not right. The command takes its load as a shell command, which is this program:
 //! `--fill` and `--drive` with a load's name and a server's folder and port. Loads are driven for a
 //! time, so that all starts take as long, and with one request at a time under the recorder.
 //!

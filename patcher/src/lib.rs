@@ -1,7 +1,7 @@
 //! Writes hops into an ELF file and verifies what it wrote.
 //!
-//! [`Analysis`] finds the function entries that may be patched, [`patch`] writes a patched copy, and
-//! [`verify`] re-reads one and checks every promise made about it:
+//! [`Analysis`] finds the function entries that may be patched, [`patch`] writes a patched copy,
+//! and [`verify`] re-reads one and checks every promise made about it:
 //!
 //! ```no_run
 //! use std::path::Path;

@@ -158,12 +158,12 @@ fn what_is_missing_is_named_before_anything_is_searched() {
         (
             &["--cores", "2", "--requests", "100000"],
             3,
-            "bundled sample (mariadb-tpcc): 100000 requests wanted",
+            "bundled sample (mariadb-tpcc): cannot search on 100000 requests: the trace has 250",
         ),
         (
             &["--cores", "2", "--requests", "100000", SAMPLE],
             3,
-            "/mariadb-tpcc.trace: 100000 requests wanted",
+            "/mariadb-tpcc.trace: cannot search on 100000 requests: the trace has 250",
         ),
     ];
     for (arguments, code, why) in cases {

@@ -56,7 +56,7 @@ fn a_command_that_cannot_be_recorded_is_refused() {
     assert_refused(
         &mut of("no-such-command"),
         3,
-        &["no command \"no-such-command\""],
+        &["command \"no-such-command\" not found in PATH"],
     );
     assert_refused(
         &mut of("./script"),
