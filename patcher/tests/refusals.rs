@@ -101,7 +101,7 @@ fn going_back_where_no_return_can_be_hooked_is_refused() {
     let offset = plan.functions[1].offset;
     let expected = format!(
         "{symbol} at {offset:#x} in mode \"call\" (mode \"enter\" would do): no unwind \
-         information says that the return at 0x"
+         information shows that the return at 0x"
     );
     assert!(reason.starts_with(&expected), "{reason}");
 }
