@@ -104,8 +104,8 @@ fn a_trace_from_before_traces_told_system_calls_says_so() {
         .expect("corehop runs");
     let told = String::from_utf8(output.stdout).unwrap();
     let table = told.split_once("\n\n").unwrap().1;
-    let expected = "no system calls are told: none was made, or the trace was imported, or \
-                    recorded before traces told them\n";
+    let expected = "no system calls: none was made, or the trace was imported, or recorded by a \
+                    version that kept none";
     assert_eq!(table, expected);
 }
 

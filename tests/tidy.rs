@@ -2,7 +2,9 @@
 
 mod sources;
 
+use regex::Regex;
 use sources::sources;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 const LONGEST_LINE: usize = 100;
@@ -61,6 +63,59 @@ fn no_file_is_called_after_nothing_in_particular() {
         })
         .collect();
     assert!(found.is_empty(), "{found:#?}");
+}
+
+/// The words that documents do without, with what they say instead: codespell's list for documents,
+/// which is held here for what programs print.
+fn unwanted() -> BTreeSet<String> {
+    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/words.txt");
+    let list = std::fs::read_to_string(list).expect("a list of words");
+    let word = |line: &str| line.split_once("->").map(|(word, _)| word.to_owned());
+    list.lines().filter_map(word).collect()
+}
+
+/// The unwanted words in the texts of a source file, without placeholders and comments.
+fn unwanted_in(text: &str, unwanted: &BTreeSet<String>) -> Vec<String> {
+    let code: Vec<&str> = text
+        .lines()
+        .take_while(|line| !line.contains("#[cfg(test)]"))
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect();
+    let code = code.join("\n");
+    let literal = Regex::new(r#""(?:[^"\\]|\\(?s:.))*""#).expect("a pattern");
+    let placeholder = Regex::new(r"\{[^}]*\}").expect("a pattern");
+    // A single word is a name: a key of JSON, a kind of picture.
+    let continued = Regex::new(r"\\\n\s*").expect("a pattern");
+    let texts = literal
+        .find_iter(&code)
+        .map(|found| continued.replace_all(found.as_str(), "").into_owned())
+        .filter(|text| text.contains(' '));
+    let texts = texts.flat_map(|text| {
+        let plain = placeholder.replace_all(&text, " ");
+        let words = plain.split(|c: char| !c.is_alphabetic() && c != '_' && c != '-');
+        words.map(str::to_lowercase).collect::<Vec<_>>()
+    });
+    texts.filter(|word| unwanted.contains(word)).collect()
+}
+
+#[test]
+fn texts_that_programs_print_have_no_word_that_documents_do_without() {
+    let unwanted = unwanted();
+    let found: Vec<String> = sources(&[".rs"])
+        .into_iter()
+        .filter(|path| {
+            let mut folders = path.iter();
+            path.iter().any(|folder| folder == "src") && folders.all(|folder| folder != "tests")
+        })
+        .filter_map(|path| {
+            let text = std::fs::read_to_string(&path).expect("a text file");
+            let words = unwanted_in(&text, &unwanted);
+            (!words.is_empty()).then(|| format!("{}: {words:?}", path.display()))
+        })
+        .collect();
+    assert!(found.is_empty(), "{found:#?}");
+    let planted = "f(\"{told} of \\\"it\\\", \\\n  Beside {}\"); // told\nlet told = 1;";
+    assert_eq!(unwanted_in(planted, &unwanted), ["beside"]);
 }
 
 /// What is a test's own in a file: all of it, or what is behind the first `#[cfg(test)]`.

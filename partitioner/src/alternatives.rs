@@ -54,7 +54,7 @@ pub fn alternatives(
     functions.extend(plan.iter().map(|placed| placed.function));
     let prepared = Prepared::with_calls(trace, &[machine], &functions, options)?;
     let neighbours = plan.len() * (others.len() + 2);
-    progress.begin("neighbours of the plan replayed", Some(neighbours as u64));
+    progress.begin("neighbors of the plan replayed", Some(neighbours as u64));
     let replayed = |change: &dyn Fn(&mut Vec<PlannedFunction>)| {
         let mut placed = plan.to_vec();
         change(&mut placed);

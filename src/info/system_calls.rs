@@ -107,8 +107,8 @@ impl SystemCalls {
         if self.by_number.is_empty() {
             line!(
                 text,
-                "no system calls are told: none was made, or the trace was imported, or recorded \
-                 before traces told them"
+                "no system calls: none was made, or the trace was imported, or recorded by a \
+                 version that kept none"
             );
             return text;
         }

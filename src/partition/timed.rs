@@ -81,7 +81,7 @@ pub fn line(search: &FinishedSearch<'_>) -> Option<String> {
             let finalists = counted(finalists(search) as u64, "finalist", "finalists");
             Some(format!(
                 "{split:.2} requests in a million cycles of {asked}{repeated}, the best of \
-                 {finalists}; {} beside {free:.2} without a split",
+                 {finalists}; {} with a split, {free:.2} without",
                 change(split / free)
             ))
         }

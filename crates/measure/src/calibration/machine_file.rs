@@ -82,7 +82,7 @@ fn head(calibration: &Calibration) -> String {
         "Of each number the median is used; in brackets, half of the readings lie between.".into(),
         format!(
             "Cycles are the core's, at {} GHz by a chain of dependent additions, one a cycle, \
-             timed beside each walk. The time stamp counter ticks at {:.3} GHz.",
+             timed with each walk. The time stamp counter ticks at {:.3} GHz.",
             spread(clocks.core_ghz, 3),
             clocks.tsc_ghz
         ),

@@ -73,7 +73,7 @@ pub fn cores(explained: &Explanation<'_>, cores: &[(u32, Comparison)]) -> Pictur
                partition --sweep` proves which is best."
             .into(),
         said: format!(
-            "L2 misses beside one core: {}.",
+            "L2 misses compared with one core: {}.",
             last.collect::<Vec<_>>().join(", ")
         ),
         drawing,
@@ -165,7 +165,7 @@ pub fn hop_cost(explained: &Explanation<'_>) -> Picture {
     // From half to one and a half of one core's cycles.
     let upwards = |ratio: f64| top + HEIGHT - (ratio.clamp(0.5, 1.5) - 0.5) * HEIGHT;
     let mut drawing = Drawing::default();
-    let mut table = Table::new(&["cycles of a hop", "cycles beside one core"]);
+    let mut table = Table::new(&["cycles of a hop", "cycles compared with one core"]);
     let mut points = Vec::new();
     for place in 0..=60 {
         let cost = (cheapest + (dearest - cheapest) * f64::from(place) / 60.0).exp();
@@ -212,8 +212,8 @@ pub fn hop_cost(explained: &Explanation<'_>) -> Picture {
         name: "hop-cost".into(),
         title: "What a hop may cost".into(),
         hint: format!(
-            "{said} The curve is the time of a request with the plan beside that on one core, by \
-             what a hop costs. Times are cycles of misses and hops, added up as if none \
+            "{said} The curve is the time of a request with the plan, compared with that on one \
+             core, by what a hop costs. Times are cycles of misses and hops, added up as if none \
              overlapped: good to compare plans, no prediction of a server's speed."
         ),
         said,

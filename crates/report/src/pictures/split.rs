@@ -58,7 +58,7 @@ pub fn phases(explained: &Explanation<'_>, pictured: &[PicturedRequest]) -> Pict
         name: "phases".into(),
         title: "Phases of requests".into(),
         hint: "The requests that can be picked above, each from its first memory access to its \
-               last. Colours are the cores that the plan has it run on; each change of colour is a \
+               last. Colors are the cores that the plan has it run on; each change of color is a \
                hop."
             .into(),
         said: format!(
@@ -192,7 +192,7 @@ pub fn working_sets(explained: &Explanation<'_>) -> Picture {
              Numbers count a line that holds both code and data once."
         ),
         said: format!(
-            "Median working set of a request, beside an L2 of {l2_kib:.0} KiB: {}.",
+            "Median working set of a request, with an L2 of {l2_kib:.0} KiB: {}.",
             said.collect::<Vec<_>>().join(", ")
         ),
         drawing,

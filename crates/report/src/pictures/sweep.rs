@@ -63,7 +63,10 @@ pub fn machines(sweep: &Sweep) -> Picture {
         ),
         said: match &best[..] {
             [] => "No split has fewer L2 misses than one core.".into(),
-            some => format!("Fewest L2 misses beside one core: {}.", some.join(", ")),
+            some => format!(
+                "Fewest L2 misses compared with one core: {}.",
+                some.join(", ")
+            ),
         },
         drawing,
         table,

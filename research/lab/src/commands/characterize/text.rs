@@ -60,7 +60,7 @@ fn totals(text: &mut Lines, told: &Summary<'_>) {
     if !sessions.are_told_apart() {
         line!(
             text,
-            "one session: which lines are session-local and which session-global cannot be told; \
+            "one session: which lines are session-local and which session-global are unknown; \
              record several connections"
         );
     }
@@ -126,8 +126,7 @@ fn gains(text: &mut Lines, told: &Summary<'_>, replayed: &Replayed) {
     line!(text);
     line!(
         text,
-        "delegated alone, on {} not searched: change beside one core, and beside threads in turn \
-         on two",
+        "delegated alone, on {} held-out: change from one core, and from threads in turn on two",
         counted(requests, "request", "requests")
     );
     line!(
@@ -172,7 +171,7 @@ fn correlations(text: &mut Lines, told: &Summary<'_>, functions: usize) {
         "rank correlation with what is saved, over {}; cycles with free hops",
         counted(functions as u64, "function", "functions")
     );
-    line!(text, "{:>12}{:>12}  foretold by", "L2 misses", "cycles");
+    line!(text, "{:>12}{:>12}  predicted by", "L2 misses", "cycles");
     for foretold in told.profile.foretold() {
         let [misses, cycles] = [foretold.misses, foretold.cycles].map(|of| match of {
             Some(of) => format!("{of:+.2}"),

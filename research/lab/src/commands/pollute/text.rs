@@ -40,7 +40,7 @@ fn buffer(text: &mut Lines, told: &Summary<'_>) {
     };
     line!(
         text,
-        "pollute buffer: the last{last} of the {} page colours of each L2, 1/{part} of it",
+        "pollute buffer: the last{last} of the {} page colors of each L2, 1/{part} of it",
         count(colours.all)
     );
     if part < USUAL_PART {
