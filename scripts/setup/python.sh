@@ -62,6 +62,8 @@ named() {
     printf -- "$option %s " "$@"
 }
 
+# pycachesim's C passes Python's objects for its own, which GCC takes for an error from 14 on.
 pip() {
-    .venv/bin/python -m pip --quiet --disable-pip-version-check --no-input "$@"
+    CFLAGS="${CFLAGS:-} -Wno-error=incompatible-pointer-types" \
+        .venv/bin/python -m pip --quiet --disable-pip-version-check --no-input "$@"
 }
