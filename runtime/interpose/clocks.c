@@ -23,7 +23,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 typedef int clock_function(clockid_t, struct timespec *);
-typedef int usage_function(int, struct rusage *);
+typedef int usage_function(__rusage_who_t, struct rusage *);
 
 static void *clock_itself, *usage_itself;
 
@@ -57,12 +57,13 @@ EXPORT int clock_gettime(clockid_t clock, struct timespec *time)
     return next(clock, time);
 }
 
-EXPORT int getrusage(int whose, struct rusage *usage)
+/* The type of `whose` is glibc's, from its header: an enumeration. */
+EXPORT int getrusage(__rusage_who_t whose, struct rusage *usage)
 {
     usage_function *next = (usage_function *)usage_itself;
     if (whose == RUSAGE_THREAD)
         stay_home();
     if (UNLIKELY(next == NULL))
-        return with_errno(system_call(__NR_getrusage, whose, (long)usage, 0, 0, 0, 0));
+        return with_errno(system_call(__NR_getrusage, (long)whose, (long)usage, 0, 0, 0, 0));
     return next(whose, usage);
 }
