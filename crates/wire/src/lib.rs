@@ -1,8 +1,8 @@
-//! What the plugin inside QEMU and the recorder beside it have in common.
+//! Code shared by the QEMU plugin and the recorder, which runs in another process.
 //!
-//! [`ring`] is the shared memory through which one writes what the other reads. [`elision`] decides
-//! which accesses of a code block follow from others: the plugin leaves them out, and the recorder
-//! restores them.
+//! [`ring`] is their shared memory: one writes to it, and the other reads from it. [`elision`]
+//! decides which accesses of a code block follow from others. The plugin leaves these out, and the
+//! recorder restores them.
 
 #![deny(missing_docs)]
 
