@@ -8,7 +8,7 @@
 
 use Effect::{Refuses, StaysHome};
 
-/// What becomes of the program.
+/// The consequence for the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Carriers refuse the program as a whole.
@@ -25,7 +25,7 @@ type Means = fn([u64; 2]) -> bool;
 pub struct Row {
     /// What it does, as the end of a sentence.
     pub reason: &'static str,
-    /// What becomes of it.
+    /// The consequence.
     pub effect: Effect,
     /// The system calls by which it does so: their numbers on x86-64, and which arguments mean it.
     calls: &'static [(i32, Means)],

@@ -1,4 +1,4 @@
-//! What a plan may not say, though it is well-formed.
+//! The rules that a well-formed plan may still break.
 
 use crate::destination::{LAST_CALL, MOST_AFTER};
 use crate::plan::{MOST_REASON_BYTES, VERSION, VERSION_BY_ARGUMENT};

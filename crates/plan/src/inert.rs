@@ -1,9 +1,9 @@
-//! Text that does nothing but say what it says.
+//! Escapes for characters that act on the program that displays them.
 //!
-//! Names, paths and commands are whatever a file holds, and a file may be anybody's. Some
-//! characters act on what shows them: they move a terminal's cursor, end its line, or turn the
-//! order of letters around, so that a reader sees what is not there. Here they become escapes: one
-//! way for people, and one each for JSON and TOML, which read back as what they were.
+//! Names, paths and commands come from files, and anybody may have written these. Some characters
+//! move a terminal's cursor, end its line, or reverse the order of letters, so that a reader sees
+//! text that is not there. This module escapes them: in one form for people, and in one each for
+//! JSON and TOML, which read back as the original text.
 
 use std::borrow::Cow;
 use std::fmt::Write;

@@ -1,7 +1,7 @@
 //! Reads a plan and refuses one that contradicts itself.
 //!
-//! Everything a later stage relies on is checked here, once: replay and patch may then index cores
-//! and compare build ids without looking again.
+//! It checks everything that later stages rely on, once: replay and patch may then index cores and
+//! compare build ids without another check.
 
 use crate::contradiction::Contradiction;
 use crate::destination::{By, Destination, KthCall, LAST_CALL, MOST_AFTER};
@@ -117,8 +117,8 @@ fn check_function(plan: &Plan, function: &PlannedFunction) -> Result<(), Contrad
 /// By function, the entries that came before.
 type Seen<'p> = HashMap<(String, u64), Vec<&'p PlannedFunction>>;
 
-/// Whether an entry may stand beside those of the same function: each is of another call, and of
-/// the same mode.
+/// Whether an entry is compatible with earlier ones of the same function: each is for another call,
+/// and all have the same mode.
 fn check_beside<'p>(
     seen: &mut Seen<'p>,
     function: &'p PlannedFunction,

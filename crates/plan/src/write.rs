@@ -1,4 +1,4 @@
-//! Writes a plan the way a person would: a comment that says what it is, offsets in hexadecimal.
+//! Writes a plan as a person would: with a comment that explains it, and offsets in hexadecimal.
 
 use crate::destination::Destination;
 use crate::inert::inert_toml;
@@ -119,10 +119,10 @@ fn make_tables(item: &mut Item) {
     }
 }
 
-/// Writes the plan to `path`, where a file gives way.
+/// Writes the plan to `path` and replaces a file there.
 ///
 /// # Errors
-/// When it cannot be written; a file is then as it was.
+/// When it cannot be written; an existing file then stays unchanged.
 pub fn write(plan: &Plan, path: &Path) -> Result<(), corehop_support::atomic_file::Error> {
     Output::at(path, true)?.write(render(plan).as_bytes(), PUBLIC)
 }
