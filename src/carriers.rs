@@ -1,8 +1,8 @@
-//! What is known beforehand of what carriers cannot carry.
+//! What is known in advance about calls that carriers cannot make for a thread.
 //!
-//! A recording shows what the server did. Where it shows nothing, the files may: a program that
-//! imports a function which does such a thing may do it, or not. What the trace of another build
-//! ran is not looked at, nor what has gone.
+//! A recording shows what the server did. Where it shows nothing, the files may help: a program
+//! that imports such a function may or may not call it. A trace of another build is ignored, and so
+//! are files that no longer exist.
 
 use corehop_partitioner::carriers::seen;
 use corehop_patcher::Imports;

@@ -1,14 +1,13 @@
 //! `corehop.toml`: options that are the same each time, written down once.
 //!
-//! A key is an option's long name, and what the file says counts as if it stood on the command
-//! line, so nothing that an option means is told twice here. What the command line says goes
-//! before: an option that stands there, or one that excludes it, leaves the file's out. Keys at the
-//! top are for every command that has such an option, those of a table `[record]` for that command
-//! alone, and `command` is what stands behind `--`.
+//! A key is the long name of an option. It counts as if it stood on the command line, so the
+//! meaning of an option is defined once. The command line wins: an option there, or one that
+//! excludes the file's, replaces it. Keys at the top apply to every command that has the option.
+//! Keys of a table such as `[record]` apply to that command alone. `command` is what follows `--`.
 //!
-//! The file may start programs (`load`), and whoever looks at a server may be root in a folder of
-//! somebody else's. So one that is found in the working directory must be the user's own, and
-//! nobody else may be able to write to it; one that is named is taken as it is.
+//! The file may start programs (`load`), and a user who is root may work in a stranger's folder. A
+//! file that is found in the working directory must therefore belong to the user, and nobody else
+//! may have the right to write to it. A file that is named is read as it is.
 
 mod file;
 

@@ -1,11 +1,11 @@
-//! How far a command has come: by kind of work over all of its stages, and told every ten seconds
-//! where no terminal shows a bar.
+//! Progress of a command, by kind of work over all of its stages: a line every ten seconds where no
+//! terminal shows a bar.
 //!
-//! A search goes through the same stage again for each number of cores, and a bar that starts anew
-//! each time says nothing of the whole. So steps are added up by the stage's name. A log or a pipe
-//! gets a line every ten seconds, from a thread of its own since a stage may take long without a
-//! step; what takes less than that prints nothing. Rejected: a line for each stage, which tells of
-//! the short ones and is silent in the long.
+//! A search repeats the same stage for each number of cores, and a bar that starts again each time
+//! shows nothing of the whole. Steps are therefore added up by the name of the stage. A log or a
+//! pipe receives a line every ten seconds. A separate thread writes it, because a stage may take
+//! long without a step. Work of less than ten seconds prints nothing. Rejected: a line for each
+//! stage, which reports the short ones and is silent in the long ones.
 
 use crate::console;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! The program `corehop`, all of which is in its library.
+//! The program `corehop`. All of it is in the library.
 
 fn main() -> std::process::ExitCode {
     corehop::run()

@@ -1,9 +1,8 @@
-//! Functions at the end of whose calls no thread can go back, because not every return can be
-//! hooked.
+//! Functions from whose calls no thread can go back, because not every return can be hooked.
 //!
-//! A trace says only of entries whether they can be patched. So the server's files are analysed
-//! again, where they are still the recorded ones. Of a file that has gone nothing is known here;
-//! `corehop patch` finds out later.
+//! A trace records only whether an entry can be patched. The server's files are therefore analyzed
+//! again if they are still the recorded ones. Nothing is known here about a file that no longer
+//! exists; `corehop patch` finds out later.
 
 use corehop_patcher::Analysis;
 use corehop_traces::{FunctionId, Module, Trace};

@@ -1,16 +1,16 @@
-//! `corehop optimize`: from a server and a load to what makes it faster, a plan or posted system
-//! calls, or to the answer that nothing does.
+//! `corehop optimize`: from a server and a load to what makes it faster, a plan or asynchronous
+//! system calls, or to the answer that nothing does.
 //!
-//! The stages are those of the other subcommands, in turn: record under load, search for this
-//! machine, measure on it. Its word is the measured one: a replay only says which few plans are
-//! worth measuring. The best of several wins a race, and its interval allows for the choice: the
-//! luckiest of several measurements is no measurement of it.
+//! The stages are those of the other subcommands: record under load, search for this
+//! machine, measure on it. The answer is the measured one. A replay only selects the few plans that
+//! are worth measuring. The best of several plans wins a race, and its interval allows for the
+//! choice, because the luckiest of several measurements is biased.
 //! Rejected: to take the plan that is predicted best. A replay knows neither prefetchers nor what a
-//! hop costs a pipeline, and with few candidates left the real machine is soon asked.
+//! hop costs a pipeline, and a few candidates are soon measured on the real machine.
 //!
-//! Reading order: `recording` and `search` are the first two stages, `system_calls` what else is
-//! tried, and the crate `corehop-measure` is the third; `candidate` is what goes from the one to
-//! the other, `folder` is what is left of them, `outcome` is what came of it, and `summary` prints
+//! Reading order: `recording` and `search` are the first two stages, `system_calls` is what else is
+//! tried, and the crate `corehop-measure` is the third stage. `candidate` is what one stage passes
+//! to the next, `folder` is what they leave behind, `outcome` is the result, and `summary` prints
 //! it.
 
 mod arguments;

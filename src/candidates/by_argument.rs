@@ -1,5 +1,5 @@
-//! `corehop candidates --by-argument`: the functions whose argument is an object, of which each
-//! could have a core of its own.
+//! `corehop candidates --by-argument`: functions with an argument that points to an object. Each
+//! object could have its own core.
 
 use crate::failure::Failure;
 use crate::line::{Lines, line};

@@ -1,4 +1,4 @@
-//! Two sides beside each other: which settings differ, all figures, and a plan's functions.
+//! Two sides side by side: the settings that differ, all figures, and the functions of a plan.
 
 use super::migrations::Migrations;
 use super::side::{Figure, Setting, Side};

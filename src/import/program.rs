@@ -1,8 +1,8 @@
-//! The program that a drmemtrace is of: its modules, with the symbols of their files.
+//! The program of a drmemtrace: its modules, with the symbols of their files.
 //!
-//! A list of modules tells the paths of the machine that was traced. A file is taken from there or
-//! from beside the trace, where DynamoRIO's `-alt_module_dir` may have been, and only if it begins
-//! where the traced one did: nothing else in the list tells builds apart.
+//! A list of modules has the paths of the traced machine. A file is read from that path, or next to
+//! the trace, where DynamoRIO's `-alt_module_dir` may have pointed. It must begin as the traced
+//! file did, because nothing else in the list distinguishes builds.
 
 use crate::console;
 use corehop_symbolizer::Symbol;

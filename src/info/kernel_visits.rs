@@ -1,7 +1,8 @@
-//! Why the kernel ran, in the trace of a machine: how often a request, and how much each time.
+//! Why the kernel ran, in the trace of a virtual machine: how often per request, and how much each
+//! time.
 //!
-//! What interrupts a system call is a visit of its own, so instructions and accesses are those of
-//! each visit alone.
+//! An interrupt within a system call is a separate visit. Instructions and accesses are therefore
+//! those of each visit alone.
 
 use super::stretches::Stretches;
 use crate::line::{Lines, line};

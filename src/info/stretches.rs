@@ -1,7 +1,8 @@
-//! What a thread does from one system call to its next, in instructions and accesses of user code.
+//! What a thread does between one system call and its next, in instructions and accesses of user
+//! code.
 //!
-//! Where requests were left out nobody knows what lay between, so no such stretch is counted; nor
-//! is what a thread did before its first call, or after its last.
+//! Two stretches are not counted: one across requests that were left out, because nobody knows what
+//! lay between, and what a thread did before its first call or after its last.
 
 use crate::line::{Lines, line};
 use corehop_support::format::number::grouped;

@@ -1,5 +1,5 @@
-//! Whether this process has the CPUs that a plan needs. With fewer the server runs without hops,
-//! and measuring it tells nothing of the plan.
+//! Whether this process has the CPUs that a plan needs. With fewer, the server runs without hops,
+//! and a measurement shows nothing about the plan.
 
 use crate::failure::{Exit, Failure};
 use corehop_plan::Plan;

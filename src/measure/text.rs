@@ -1,4 +1,4 @@
-//! The result for people: medians beside each other, the ratio with its interval, the verdict.
+//! The result for people: the medians, the ratio with its interval, and the verdict.
 
 use super::result::Report;
 use crate::line::{Lines, line};

@@ -1,11 +1,11 @@
 //! The second stage: the few plans that are worth measuring here.
 //!
-//! Each number of cores has a best split by L2 misses, which are what hops are for, and one by
-//! cycles, which also weigh what a hop costs here; they differ where the one hops more often than
-//! it gains. Where the trace tells arguments, so has going by one: the best function by L2 misses
-//! and the best by cycles. All are judged on requests that the search did not
-//! see, and the best by cycles come first. Several searches often find the same plan, which is kept
-//! once; of each kind of plan one is kept at least, as far as there is room.
+//! Each number of cores has a best split by L2 misses, which hops are to save, and one by cycles,
+//! which include the cost of a hop here. They differ if a split hops more often than it gains. If
+//! the trace has arguments, there is also a best function by argument for each of the two. All are
+//! evaluated on held-out requests, and the best by cycles come first. Several searches often find
+//! the same plan, which is kept once. At least one plan of each kind is kept, as far as there is
+//! room.
 
 use crate::failure::Failure;
 use crate::machines;

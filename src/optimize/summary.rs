@@ -1,4 +1,4 @@
-//! What came of it, kept in the folder and told to people.
+//! The result, kept in the folder and printed.
 
 use super::candidate::Candidate;
 use super::json;

@@ -1,4 +1,4 @@
-//! What a split does beside one core, as JSON.
+//! A split compared with one core, as JSON.
 
 use corehop_partitioner::Comparison;
 use serde_json::{Value, json};

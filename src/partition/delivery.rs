@@ -1,5 +1,5 @@
-//! A search's plan is written and what is told of it printed, wherever either is to go; or it is
-//! said why no plan was written.
+//! Writes a search's plan and prints its result, each to where it is wanted, or reports why no plan
+//! was written.
 
 use crate::console;
 use crate::failure::{Exit, Failure};

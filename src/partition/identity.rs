@@ -1,4 +1,4 @@
-//! Of which search a checkpoint is: what must be the same where another goes on with it.
+//! The search that a checkpoint belongs to: what must be equal in a search that continues it.
 
 use crate::scope::Scope;
 use corehop_partitioner::attribution::options;

@@ -1,8 +1,8 @@
 //! What hopping back would do, or does, in words and as keys of the JSON object.
 //!
-//! Every function of the split is told by itself, because whoever edits a plan does so function by
-//! function; what they do together is the best combination, and only that is judged on requests
-//! not searched.
+//! Every function of the split is reported separately, because users edit a plan function by
+//! function. The effect of all together is the best combination, and only that is evaluated on
+//! held-out requests.
 
 use super::finished_search::FinishedSearch;
 use corehop_partitioner::Comparison;

@@ -1,5 +1,4 @@
-//! What a replay tells in detail, as keys for scripts; `corehop schema replay --keys` says what
-//! each means.
+//! The details of a replay, as keys for scripts; `corehop schema replay --keys` has their meanings.
 
 use super::summary::Summary;
 use corehop_simulator::detail::{CodeOwner, Spread, WorkingSet};

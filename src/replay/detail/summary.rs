@@ -1,4 +1,4 @@
-//! What a replay in detail tells: its totals and, by segment and function, where they come from.
+//! The details of a replay: its totals and, by segment and function, where they come from.
 
 use corehop_simulator::Replay;
 use corehop_simulator::detail::{Detail, Segments};

@@ -1,5 +1,5 @@
-//! What a replay tells in detail, as tables for a terminal. Names come last in a row, because those
-//! of C++ functions have no width.
+//! The details of a replay, as tables for a terminal. Names come last in a row, because those of
+//! C++ functions have no fixed width.
 
 use super::summary::Summary;
 use crate::line::{Lines, line};

@@ -1,4 +1,4 @@
-//! What a replay with posted system calls tells: a table, and keys for scripts.
+//! The result of a replay with asynchronous system calls: a table, and keys for scripts.
 
 use crate::line::{Lines, line};
 use corehop_partitioner::attribution::{mark, remarks};

@@ -1,4 +1,4 @@
-//! What a timed replay tells programs; `corehop schema replay-timed --keys` lists it.
+//! The result of a timed replay for programs; `corehop schema replay-timed --keys` lists it.
 
 use super::simulated::Report;
 use corehop_partitioner::attribution::mark;

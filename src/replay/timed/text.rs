@@ -1,4 +1,4 @@
-//! What a timed replay tells people: a row a setting, and of one setting alone more.
+//! The result of a timed replay for people: a row for each setting, and details of a single one.
 
 use super::core_model::ModelName;
 use super::simulated::Report;
