@@ -43,6 +43,7 @@ impl CountedRequests {
             requests: requests.map(|list| list.of(trace.requests().len())),
             warm_up_requests: self.warm_up,
             progress: Some(progress),
+            page_sizes: None,
         }
     }
 }

@@ -259,6 +259,7 @@ mod tests {
                 hops: 0,
                 accesses: 0,
                 requests: 1,
+                tlbs: Vec::new(),
             })
         };
         let mut tried = Tried {

@@ -90,6 +90,15 @@ pub enum Error {
         /// Cores it has.
         machine_cores: u32,
     },
+    /// Addresses are to be translated on a machine that does not say how.
+    #[error(
+        "machine {machine} does not say how it translates addresses: add [translation] to its file \
+         (docs/reference/machines.md), choose a machine that has it, or replay without translation"
+    )]
+    NoTranslation {
+        /// The machine's name.
+        machine: String,
+    },
     /// A function of the split goes by an argument, and the trace does not tell arguments.
     #[error(
         "the plan selects a core by an argument, but the trace has no arguments: it was imported, \

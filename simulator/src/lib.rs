@@ -7,8 +7,8 @@
 //!
 //! Each folder uses only folders that come before it, and all use `ids.rs`: [`machine`] says what a
 //! machine is; `report`, what a replay tells; `hierarchy` holds the caches; `threads` says where
-//! threads run; `sequential` replays a trace access by access, and [`detail`] stands on it;
-//! `filters` leaves out what need not be simulated, `parallel` replays the rest on all host
+//! threads run; `translation` has TLBs and page tables; `sequential` replays a trace access by
+//! access, and [`detail`] stands on it; `filters` leaves out what need not be simulated, `parallel` replays the rest on all host
 //! threads, and `bounds` tells what one core misses by itself, and what it misses at least.
 //! [`core_model`] turns what served each reference into cycles, [`timing`] replays connections on
 //! cores with such clocks, and [`queueing`] predicts throughput by formulas.
@@ -89,6 +89,7 @@ mod report;
 mod sequential;
 mod threads;
 pub mod timing;
+mod translation;
 
 pub use bounds::lower_bound::{LANES, LowerBound};
 pub use bounds::private_replay::{Occurrence, PrivateReplay};
@@ -101,15 +102,18 @@ pub use ids::{CoreId, LineId};
 pub use machine::calibrated;
 pub use machine::host;
 pub use machine::{Core, Distance, ImpossibleMachine, Inclusion, Level, Machine, Policy, Topology};
+pub use machine::{PageSize, Tlb, TlbUse, Translation, WalkCache, WalkStart};
 pub use objects::{ByArgument, ObjectTable, Objects, calls_of};
 pub use options::ReplayOptions;
 pub use parallel::prepared::Prepared;
 pub use parallel::replay::{Setting, replay, replay_all, replay_watched};
 pub use parallel::watch::Watch;
 pub use report::counters::{Counters, KindCounters, LevelCounters, MissCauses};
-pub use report::observer::{CacheLevel, Cause, Observer};
+pub use report::observer::{CacheLevel, Cause, Observer, Translated};
 pub use report::replay::Replay;
 pub use report::tally::Tally;
+pub use report::tlb_counters::{TlbCounters, TlbUseCounters};
 pub use sequential::Replayer;
 pub use threads::placed_thread::{CameBy, PlacedThread};
 pub use threads::split::Split;
+pub use translation::PageSizes;

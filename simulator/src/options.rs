@@ -1,6 +1,7 @@
 //! What to replay of a trace: which requests, and from which of them on to count.
 
 use crate::error::Error;
+use crate::translation::PageSizes;
 use corehop_traces::{Executions, RequestId, Tell, Trace};
 
 /// What to replay of a trace; the default is all of it.
@@ -14,6 +15,10 @@ pub struct ReplayOptions<'a> {
     /// Told now and then how many executions were read since it was last told; in all, as many as
     /// [`ReplayOptions::executions`] says.
     pub progress: Option<Tell<'a>>,
+    /// Addresses are translated, with pages of these sizes; `None` for no translation. Only
+    /// [`crate::replay()`], [`crate::replay_all`] and what [`crate::detail`] has translate. The
+    /// trace has to give virtual addresses.
+    pub page_sizes: Option<&'a PageSizes>,
 }
 
 impl ReplayOptions<'_> {
@@ -25,11 +30,12 @@ impl ReplayOptions<'_> {
 
     /// The same, with somebody told.
     #[must_use]
-    pub fn telling<'t>(&self, tell: Tell<'t>) -> ReplayOptions<'t> {
+    pub fn telling<'t>(&'t self, tell: Tell<'t>) -> ReplayOptions<'t> {
         ReplayOptions {
             requests: self.requests.clone(),
             warm_up_requests: self.warm_up_requests,
             progress: Some(tell),
+            page_sizes: self.page_sizes,
         }
     }
 

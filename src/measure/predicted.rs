@@ -96,6 +96,7 @@ impl Prediction {
             warm_up_requests: subject.warm_up,
             requests: Some(requests.clone()),
             progress: None,
+            page_sizes: None,
         };
         let splits = [Split::default(), split.clone()];
         let settings = splits.each_ref().map(|split| Setting {

@@ -94,6 +94,7 @@ impl OtherOptions<'_> {
                 .map(|list| list.of(trace.requests().len())),
             warm_up_requests: self.warm_up,
             progress: Some(progress),
+            page_sizes: None,
         }
     }
 }

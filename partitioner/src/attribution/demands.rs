@@ -86,6 +86,7 @@ impl Subject<'_> {
             warm_up_requests: warming.len(),
             requests: Some([warming, chosen(counted)].concat()),
             progress: None,
+            page_sizes: None,
         };
         let baseline = Split::threads_in_turn(some, self.cores);
         let settings = [&baseline, self.split].map(|split| Setting {

@@ -59,6 +59,7 @@ impl<'a> Question<'a> {
             requests: Some(requests.clone()),
             warm_up_requests: warm_up,
             progress: None,
+            page_sizes: None,
         };
         let placed = placed(&split);
         let executions = 2 * options.executions(trace);

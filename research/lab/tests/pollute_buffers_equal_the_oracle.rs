@@ -104,6 +104,7 @@ impl Case {
             delegated: self.delegated.clone(),
             start_cores: None,
             page_map: confining(&self.machine, confined),
+            translated: None,
         };
         let (oracle, hops) = played(&self.steps, &self.machine, &placed, (None, warm_up), 1);
         let per_core = oracle.counters();
@@ -114,6 +115,7 @@ impl Case {
             per_core,
             hops,
             requests: (requests - warm_up) as u64,
+            tlbs: Vec::new(),
         };
         (replay, by_page(&oracle.events))
     }

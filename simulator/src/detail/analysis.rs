@@ -28,6 +28,15 @@ pub trait AnalysisTool: Observer {
     fn start_counting(&mut self);
 }
 
+/// Wants to know nothing beyond totals.
+impl AnalysisTool for () {
+    fn begin(&mut self, _execution: &Execution<'_>) {}
+
+    fn end(&mut self, _hopped: bool) {}
+
+    fn start_counting(&mut self) {}
+}
+
 /// The requests that a replay counts.
 pub(crate) struct CountedRequests {
     first: Option<RequestId>,
@@ -106,6 +115,9 @@ pub(crate) fn follow(
     tool: &mut impl AnalysisTool,
 ) -> Result<(Replay, CountedRequests), Error> {
     let mut replayer = Replayer::new(machine, split)?.with_calls(calls);
+    if let Some(page_sizes) = options.page_sizes {
+        replayer = replayer.with_translation(page_sizes)?;
+    }
     let counted = steps(trace, options, |step| match step {
         Step::StartCounting => {
             replayer.start_counting();

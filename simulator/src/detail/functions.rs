@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::ids::{CoreId, LineId};
 use crate::machine::Machine;
 use crate::options::ReplayOptions;
-use crate::report::observer::{CacheLevel, Cause, Observer};
+use crate::report::observer::{CacheLevel, Cause, Observer, Translated};
 use crate::report::replay::Replay;
 use crate::threads::split::Split;
 use corehop_traces::{Execution, Kind, Trace};
@@ -55,6 +55,7 @@ pub fn replay_by_function(
             cost: Cost {
                 entries: sums.entries,
                 counters: sums.counters(machine),
+                tlbs: sums.tlbs,
             },
         })
         .collect();
@@ -88,6 +89,14 @@ impl Observer for Collector<'_> {
     #[inline]
     fn accessed(&mut self, _: CoreId, kind: Kind, _: LineId) {
         self.sums().accesses[kind as usize] += 1;
+    }
+
+    fn loads_from_l2(&mut self, _: CoreId, _: LineId) {
+        self.sums().tally.l2_loads += 1;
+    }
+
+    fn translated(&mut self, _: CoreId, kind: Kind, translated: &Translated) {
+        self.sums().tlbs.count(kind, translated);
     }
 
     fn missed(&mut self, level: CacheLevel, _: CoreId, kind: Kind, cause: Cause, _: LineId) {

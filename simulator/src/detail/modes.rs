@@ -141,6 +141,16 @@ impl<'t> Collector<'t> {
         &mut self.sums[self.mode as usize]
     }
 
+    #[inline]
+    fn reference(&mut self, kind: Kind, line: LineId) {
+        self.working_sets[self.mode as usize].reference(kind, line);
+        self.visited.reference(kind, line);
+        if line.index() >= self.last.len() {
+            self.last.resize(line.index() + 1, Mode::User);
+        }
+        self.last[line.index()] = self.mode;
+    }
+
     fn finish(self, trace: &Trace, machine: &Machine, counted: &CountedRequests) -> Modes {
         let [user, kernel] = self.sums.map(|sums| sums.counters(machine));
         let [of_user, of_kernel] = self.working_sets.map(|sets| {
@@ -186,12 +196,12 @@ impl Observer for Collector<'_> {
     #[inline]
     fn accessed(&mut self, _core: CoreId, kind: Kind, line: LineId) {
         self.sums().accesses[kind as usize] += 1;
-        self.working_sets[self.mode as usize].reference(kind, line);
-        self.visited.reference(kind, line);
-        if line.index() >= self.last.len() {
-            self.last.resize(line.index() + 1, Mode::User);
-        }
-        self.last[line.index()] = self.mode;
+        self.reference(kind, line);
+    }
+
+    fn loads_from_l2(&mut self, _core: CoreId, line: LineId) {
+        self.sums().tally.l2_loads += 1;
+        self.reference(Kind::Load, line);
     }
 
     fn missed(&mut self, level: CacheLevel, _: CoreId, kind: Kind, cause: Cause, _: LineId) {

@@ -17,8 +17,9 @@ use crate::ids::{CoreId, LineId};
 use crate::machine::Machine;
 use crate::options::ReplayOptions;
 use crate::report::counters::Counters;
-use crate::report::observer::{CacheLevel, Cause, Observer};
+use crate::report::observer::{CacheLevel, Cause, Observer, Translated};
 use crate::report::replay::Replay;
+use crate::report::tlb_counters::TlbCounters;
 use crate::threads::split::Split;
 use crate::threads::thread_placement::{ThreadPlacement, delegated_calls};
 use corehop_traces::{Calls, Execution, Kind, Trace};
@@ -50,6 +51,8 @@ pub struct Cost {
     /// Its accesses and what became of them. Invalidated lines are those that its stores took from
     /// other cores; cycles include the hops that entering it made.
     pub counters: Counters,
+    /// Its translations; none where addresses are not translated.
+    pub tlbs: TlbCounters,
 }
 
 /// What some code did to the caches.
@@ -94,6 +97,7 @@ fn cost(sums: &Sums, machine: &Machine) -> Cost {
     Cost {
         entries: sums.entries,
         counters: sums.counters(machine),
+        tlbs: sums.tlbs,
     }
 }
 
@@ -148,6 +152,15 @@ impl<'a> Collector<'a> {
         add(&mut self.by_segment[self.segment as usize]);
     }
 
+    #[inline]
+    fn reference(&mut self, core: CoreId, kind: Kind, line: LineId) {
+        self.distances.count(kind, self.stack.reference(line));
+        self.working_sets.reference(kind, line);
+        self.cores.reference(core, kind, line);
+        let l2 = core.index() / self.cores_per_l2;
+        self.interfering.reference(l2, line, self.segment);
+    }
+
     fn finish(self, machine: &Machine) -> Detail {
         let executed = self.by_owner.iter().zip(0..);
         let executed = executed.filter(|(sums, _)| sums.accesses != [0; 3]);
@@ -177,11 +190,16 @@ impl Observer for Collector<'_> {
     #[inline]
     fn accessed(&mut self, core: CoreId, kind: Kind, line: LineId) {
         self.sums(|sums| sums.accesses[kind as usize] += 1);
-        self.distances.count(kind, self.stack.reference(line));
-        self.working_sets.reference(kind, line);
-        self.cores.reference(core, kind, line);
-        let l2 = core.index() / self.cores_per_l2;
-        self.interfering.reference(l2, line, self.segment);
+        self.reference(core, kind, line);
+    }
+
+    fn loads_from_l2(&mut self, core: CoreId, line: LineId) {
+        self.sums(|sums| sums.tally.l2_loads += 1);
+        self.reference(core, Kind::Load, line);
+    }
+
+    fn translated(&mut self, _core: CoreId, kind: Kind, translated: &Translated) {
+        self.sums(|sums| sums.tlbs.count(kind, translated));
     }
 
     fn missed(&mut self, level: CacheLevel, core: CoreId, kind: Kind, cause: Cause, line: LineId) {

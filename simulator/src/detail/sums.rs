@@ -4,6 +4,7 @@
 use crate::machine::Machine;
 use crate::report::counters::Counters;
 use crate::report::tally::Tally;
+use crate::report::tlb_counters::TlbCounters;
 
 /// Sums of one part of the program.
 #[derive(Clone, Default)]
@@ -12,6 +13,7 @@ pub(super) struct Sums {
     pub accesses: [u64; 3],
     pub hops: u64,
     pub tally: Tally,
+    pub tlbs: TlbCounters,
 }
 
 impl Sums {

@@ -93,6 +93,17 @@ impl Hierarchy {
         self.state.prefetch(at, line, observer)
     }
 
+    /// A page walk of `core` reads `line` by the L2, as a load does that misses its L1, but no L1
+    /// is asked for it or gets it.
+    ///
+    /// # Panics
+    /// As [`Hierarchy::access`].
+    pub fn load_from_l2<O: Observer>(&mut self, core: CoreId, line: LineId, observer: &mut O) {
+        let view = &self.geometry.core_views[core.index()];
+        let at = (&*self.geometry, view);
+        self.state.load_from_l2(at, line, observer);
+    }
+
     /// A core that is not simulated stores to `line`: every cluster, and an exclusive L3, loses it.
     ///
     /// # Panics

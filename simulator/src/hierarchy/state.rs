@@ -12,10 +12,11 @@
 //! When another core of its cluster gets the line, the cluster is the owner.
 //!
 //! [`losses`] is how caches lose lines other than by replacement, [`prefetch`] how an L2 gets one
-//! that nobody asked for.
+//! that nobody asked for, [`walks`] how page walks read one.
 
 mod losses;
 mod prefetch;
+mod walks;
 
 use super::cache::{Cache, Ways};
 use super::geometry::{CoreView, Geometry};

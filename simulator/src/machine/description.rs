@@ -2,6 +2,7 @@
 
 use super::processor::Core;
 use super::topology::{Distance, Topology};
+use super::translation::Translation;
 use serde::Deserialize;
 
 /// Bytes in a line. corehop counts in lines of 64 bytes everywhere.
@@ -49,6 +50,9 @@ pub struct Machine {
     pub core: Core,
     /// Which cores are near each other. The counters of a replay do not depend on it.
     pub topology: Topology,
+    /// What translates addresses, where a machine file says it. Only a replay whose
+    /// [`crate::ReplayOptions`] ask for it depends on it.
+    pub translation: Option<Translation>,
 }
 
 /// One level of cache.

@@ -7,6 +7,7 @@ use super::description::{CARRIED_HOP_CYCLES, Inclusion, LINE_SIZE_BYTES, Level, 
 use super::impossible::ImpossibleMachine;
 use super::processor::Core;
 use super::topology::Topology;
+use super::translation::Translation;
 use crate::error::Error;
 use serde::Deserialize;
 use std::path::Path;
@@ -32,6 +33,7 @@ struct MachineFile {
     l1d: FirstLevelFile,
     l2: SecondLevelFile,
     l3: Option<ThirdLevelFile>,
+    translation: Option<Translation>,
     calibrated: Option<CalibratedFile>,
 }
 
@@ -181,6 +183,7 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<(Machine, Option<Calibrat
         carried_hop_cost_cycles: file.carried_hop_cost_cycles,
         core: file.core.into(),
         topology: file.topology,
+        translation: file.translation,
     };
     let checked = if line_size_bytes == LINE_SIZE_BYTES {
         machine.check()

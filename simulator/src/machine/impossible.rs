@@ -18,6 +18,12 @@ pub(super) const INSTRUCTIONS_MAXIMUM: u32 = 64;
 /// Most instructions of a reorder window, and stores of a store buffer.
 pub(super) const WINDOW_MAXIMUM: u32 = 1 << 16;
 
+/// Most entries of a TLB or a page-walk cache.
+pub(super) const ENTRIES_MAXIMUM: u32 = 1 << 20;
+
+/// Most entries of a set of one, which is searched.
+pub(super) const ENTRY_WAYS_MAXIMUM: u32 = 1024;
+
 /// The rule that a machine breaks: which level breaks it, and what to do. `name` is the level's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)] // The fields are what the messages say of them.
@@ -154,4 +160,40 @@ pub enum ImpossibleMachine {
          so many nodes: 10 from a node to itself, 10 to 254 to others"
     )]
     NodeDistances { nodes: usize },
+    /// A TLB of no level.
+    #[error("translation: tlb: level = {level}: TLBs have level 1 or 2")]
+    TlbLevel { level: u32 },
+    /// A TLB that holds nothing.
+    #[error(
+        "translation: tlb of level {level}: page_sizes is empty: give it \"4K\", \"2M\" or \"1G\""
+    )]
+    TlbOfNoPages { level: u32 },
+    /// Two TLBs for the same pages.
+    #[error(
+        "translation: two TLBs of level {level} hold pages of {size} for the same accesses: give \
+         them different page_sizes, or one `of = \"fetches\"` and the other `of = \"data\"`"
+    )]
+    TwoTlbs { level: u32, size: &'static str },
+    /// No TLB for what every program has.
+    #[error("translation: no TLB of level 1 holds pages of 4K for {of}: add one")]
+    NoTlb { of: &'static str },
+    /// A page-walk cache of no level, or one of two.
+    #[error(
+        "translation: walk_cache: level = {level}: give one cache at most for each of the levels \
+         2, 3 and 4"
+    )]
+    WalkCacheLevel { level: u32 },
+    /// A TLB or page-walk cache of broken sets, of nothing, or of too much.
+    #[error(
+        "translation: {name} of level {level}: entries = {entries}, ways = {ways}: give it 1 to \
+         {entries_maximum} entries, and at most {ways_maximum} ways that divide them",
+        entries_maximum = ENTRIES_MAXIMUM,
+        ways_maximum = ENTRY_WAYS_MAXIMUM
+    )]
+    Entries {
+        name: &'static str,
+        level: u32,
+        entries: u32,
+        ways: u32,
+    },
 }

@@ -15,6 +15,7 @@ mod named;
 mod processor;
 mod rules;
 mod topology;
+mod translation;
 
 pub use description::{
     CARRIED_HOP_CYCLES, CORES_MAXIMUM, Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy,
@@ -22,3 +23,4 @@ pub use description::{
 pub use impossible::ImpossibleMachine;
 pub use processor::Core;
 pub use topology::{Distance, Topology};
+pub use translation::{PageSize, Tlb, TlbUse, Translation, WalkCache, WalkStart};

@@ -10,6 +10,7 @@ use super::impossible::{
 };
 use super::processor::Core;
 use super::topology::Topology;
+use super::translation;
 
 /// What a node is from itself.
 const LOCAL: u32 = 10;
@@ -53,6 +54,9 @@ fn check(machine: &Machine) -> Result<(), ImpossibleMachine> {
     check_sharing(machine)?;
     check_groups(machine)?;
     check_distances(machine)?;
+    if let Some(translation) = &machine.translation {
+        translation::check(translation)?;
+    }
     check_core(&machine.core)
 }
 

@@ -10,6 +10,7 @@ use super::set_partition::SetPartition;
 use super::simulate::{self, Simulation};
 use super::totals::Totals;
 use super::watch::Watch;
+use crate::detail::analyze;
 use crate::error::Error;
 use crate::filters::entry::Entry;
 use crate::hierarchy::Hierarchy;
@@ -21,6 +22,7 @@ use crate::report::replay::Replay;
 use crate::threads::split::Split;
 use crate::threads::thread_placement::delegated_calls;
 use corehop_traces::Trace;
+use rayon::prelude::*;
 
 /// A machine, and how the traced program is split over its cores.
 #[derive(Clone, Copy, Debug)]
@@ -47,21 +49,45 @@ pub fn replay(
 
 /// Replays `trace` in every setting, in one pass over it, on the host threads of the current Rayon
 /// pool. One replay a setting, in their order; the counts do not depend on the number of host
-/// threads, nor on which settings are replayed together.
+/// threads, nor on which settings are replayed together. Where addresses are translated, each
+/// setting has a sequential pass of its own.
 ///
 /// # Errors
 /// [`Error::TooManyCores`] for a split that its machine is too small for; [`Error::NoRequests`],
 /// [`Error::UnknownRequest`] and [`Error::NothingToCount`] for options that do not fit the trace;
-/// [`Error::Trace`] for a trace that cannot be read.
+/// [`Error::Trace`] for a trace that cannot be read; [`Error::NoTranslation`] if addresses are to
+/// be translated on a machine that does not say how.
 pub fn replay_all(
     trace: &Trace,
     settings: &[Setting<'_>],
     options: &ReplayOptions,
 ) -> Result<Vec<Replay>, Error> {
+    if options.page_sizes.is_some() {
+        return one_by_one(trace, settings, options);
+    }
     let settings = settings.iter().map(|&setting| (setting, None));
     let settings: Vec<_> = settings.collect();
     let replayed = run::<()>(trace, &settings, options)?;
     Ok(replayed.into_iter().map(|(replay, _)| replay).collect())
+}
+
+/// Replays `trace` in every setting, access by access, in a pass for each: a page walk references
+/// lines of any set partition, when the accesses of all have been made.
+fn one_by_one(
+    trace: &Trace,
+    settings: &[Setting<'_>],
+    options: &ReplayOptions,
+) -> Result<Vec<Replay>, Error> {
+    let silent = ReplayOptions {
+        progress: None,
+        ..options.clone()
+    };
+    let replay = |(place, setting): (usize, &Setting<'_>)| {
+        // Progress is that of one pass.
+        let options = if place == 0 { options } else { &silent };
+        analyze(trace, setting.machine, setting.split, options, &mut ())
+    };
+    settings.par_iter().enumerate().map(replay).collect()
 }
 
 /// Replays `trace` in one setting, in one pass over it, with pages where each of these maps says in

@@ -40,6 +40,7 @@ impl Totals<'_> {
                 0
             },
             requests: self.requests,
+            tlbs: Vec::new(),
         }
     }
 }

@@ -46,6 +46,19 @@ impl Cause {
     }
 }
 
+/// How an address was translated; see [`Observer::translated`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Translated {
+    /// No TLB of the first level held the page.
+    pub missed_l1: bool,
+    /// Nor did one of the second: there was a page walk.
+    pub walked: bool,
+    /// Entries of page tables that it read.
+    pub walk_loads: u64,
+    /// Those of them that the L1D, the L2 and the L3 missed.
+    pub walk_misses: [u64; 3],
+}
+
 /// Told of what happens in a [`crate::Hierarchy`]; each method does nothing unless implemented.
 /// Lines are the ids that the hierarchy gave them.
 pub trait Observer {
@@ -59,6 +72,18 @@ pub trait Observer {
     /// `core` is about to reference `line`: comes before whatever this access makes happen.
     fn accessed(&mut self, core: CoreId, kind: Kind, line: LineId) {
         let _ = (core, kind, line);
+    }
+
+    /// A page walk of `core` is about to read `line` by its L2, and no L1: comes before whatever
+    /// this makes happen. Walks that begin at the L1D are told as loads.
+    fn loads_from_l2(&mut self, core: CoreId, line: LineId) {
+        let _ = (core, line);
+    }
+
+    /// An address of the access at hand was translated on `core`: comes after the references of
+    /// the page walk, if there was one, and before that of the line.
+    fn translated(&mut self, core: CoreId, kind: Kind, translated: &Translated) {
+        let _ = (core, kind, translated);
     }
 
     /// `core` did not find `line` at `level`, because of `cause`.

@@ -1,6 +1,7 @@
 //! The totals of a replay.
 
 use super::counters::Counters;
+use super::tlb_counters::TlbCounters;
 
 /// What a replay counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,8 +12,10 @@ pub struct Replay {
     pub per_core: Vec<Counters>,
     /// Times a thread moved to another core.
     pub hops: u64,
-    /// Lines referenced by fetches, loads and stores.
+    /// Lines referenced by fetches, loads and stores, also those of page walks that begin at an L1D.
     pub accesses: u64,
     /// Requests counted: those chosen, without those that warm up.
     pub requests: u64,
+    /// Translations by core; empty where the options asked for none.
+    pub tlbs: Vec<TlbCounters>,
 }

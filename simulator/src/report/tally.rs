@@ -21,6 +21,8 @@ pub struct Tally {
     /// Times this core's cluster lost a line to another cluster's store; told to the first core of
     /// the cluster.
     pub invalidated_lines: u64,
+    /// Loads of page walks that begin at the L2: its accesses, beside the misses of L1s.
+    pub l2_loads: u64,
 }
 
 impl Tally {
@@ -64,7 +66,10 @@ impl Tally {
         let l1i = level([fetches, 0, 0], CacheLevel::L1I);
         let l1d = level([0, loads, stores], CacheLevel::L1D);
         let [_, load_misses, store_misses] = missed(l1d);
-        let l2 = level([missed(l1i)[0], load_misses, store_misses], CacheLevel::L2);
+        let l2 = level(
+            [missed(l1i)[0], load_misses + self.l2_loads, store_misses],
+            CacheLevel::L2,
+        );
         let l3 = match machine.l3 {
             Some(_) => level(missed(l2), CacheLevel::L3),
             None => LevelCounters::default(),
@@ -106,5 +111,6 @@ impl AddAssign<&Tally> for Tally {
             *count += more;
         }
         self.invalidated_lines += other.invalidated_lines;
+        self.l2_loads += other.l2_loads;
     }
 }

@@ -4,5 +4,6 @@
 //! can be observed.
 
 mod replayer;
+mod translator;
 
 pub use replayer::Replayer;

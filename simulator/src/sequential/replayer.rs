@@ -11,13 +11,16 @@ use crate::hierarchy::geometry::Geometry;
 use crate::hierarchy::lines::Lines;
 use crate::hierarchy::page_map::PageMap;
 use crate::ids::{CoreId, LineId};
-use crate::machine::Machine;
+use crate::machine::{Machine, WalkStart};
 use crate::report::counters::Counters;
-use crate::report::observer::Observer;
+use crate::report::observer::{CacheLevel, Observer, Translated};
 use crate::report::replay::Replay;
+use crate::sequential::translator::Translator;
 use crate::threads::split::Split;
 use crate::threads::thread_placement::ThreadPlacement;
-use corehop_traces::{Access, Calls, Execution, ThreadId};
+use crate::translation::PageSizes;
+use corehop_traces::execution::LINE_SHIFT;
+use corehop_traces::{Access, Calls, Execution, Kind, ThreadId};
 
 /// Lines whose ids are found without hashing.
 const RECENT_LINES: usize = 1 << 12;
@@ -32,6 +35,8 @@ pub struct Replayer<'a> {
     thread_placement: ThreadPlacement<'a>,
     /// By core.
     moves: Vec<Moves>,
+    /// Translates addresses, where this was asked for.
+    translator: Option<Translator>,
 }
 
 /// What a core's caches do not count.
@@ -72,6 +77,7 @@ impl<'a> Replayer<'a> {
             split,
             thread_placement: ThreadPlacement::new(split, None),
             moves: vec![Moves::default(); cores as usize],
+            translator: None,
         })
     }
 
@@ -89,6 +95,16 @@ impl<'a> Replayer<'a> {
         let geometry = Geometry::new(self.machine, self.split.cores(), 1).with_page_map(map);
         self.hierarchy = Hierarchy::new(&geometry);
         self
+    }
+
+    /// Translates addresses, with pages of these sizes. Call it before the first execution.
+    ///
+    /// # Errors
+    /// [`Error::NoTranslation`] for a machine that does not say how.
+    pub fn with_translation(mut self, page_sizes: &PageSizes) -> Result<Self, Error> {
+        let cores = self.moves.len();
+        self.translator = Some(Translator::new(self.machine, cores, page_sizes)?);
+        Ok(self)
     }
 
     /// Replays one execution; returns the core it ran on.
@@ -122,18 +138,83 @@ impl<'a> Replayer<'a> {
         accesses: &[Access],
         observer: &mut impl Observer,
     ) {
-        let (hierarchy, lines) = (&mut self.hierarchy, &mut self.lines);
-        let counted = &mut self.moves[core.index()].accesses;
         for access in accesses {
             observer.makes(core, access);
+            let mut page = None;
             for line in access.lines() {
-                let id = lines.id(line, |line| {
-                    hierarchy.line(line);
-                });
-                counted[access.kind as usize] += 1;
-                hierarchy.access(core, access.kind, id, observer);
+                if self.translator.is_some() {
+                    self.translate((core, access.kind), line, &mut page, observer);
+                }
+                let id = self.id(line);
+                self.moves[core.index()].accesses[access.kind as usize] += 1;
+                self.hierarchy.access(core, access.kind, id, observer);
             }
         }
+    }
+
+    /// Translates the address of `line`, unless it is of `page`, to which the same access was
+    /// before.
+    fn translate(
+        &mut self,
+        (core, kind): (CoreId, Kind),
+        line: u64,
+        page: &mut Option<u64>,
+        observer: &mut impl Observer,
+    ) {
+        let Some(translator) = &mut self.translator else {
+            return;
+        };
+        let Some(walk) = translator.translate((core, kind), line, page) else {
+            return;
+        };
+        let mut translated = Translated {
+            missed_l1: walk.missed_l1,
+            walked: walk.walked,
+            ..Translated::default()
+        };
+        for &address in walk.entries() {
+            let before = self.load_misses(core);
+            translated.walk_loads += 1;
+            match walk.start {
+                WalkStart::L1d => {
+                    let id = self.id(address >> LINE_SHIFT);
+                    self.moves[core.index()].accesses[Kind::Load as usize] += 1;
+                    self.hierarchy.access(core, Kind::Load, id, observer);
+                }
+                WalkStart::L2 => {
+                    let id = self.id(address >> LINE_SHIFT);
+                    self.hierarchy.load_from_l2(core, id, observer);
+                }
+                WalkStart::None => {}
+            }
+            let after = self.load_misses(core);
+            for (misses, (after, before)) in translated
+                .walk_misses
+                .iter_mut()
+                .zip(after.into_iter().zip(before))
+            {
+                *misses += after - before;
+            }
+        }
+        if let Some(translator) = &mut self.translator {
+            translator.count((core, kind), &translated);
+        }
+        observer.translated(core, kind, &translated);
+    }
+
+    /// How many loads of a core missed its L1D, its L2 and the L3.
+    fn load_misses(&self, core: CoreId) -> [u64; 3] {
+        let tally = &self.hierarchy.tally()[core.index()];
+        [CacheLevel::L1D, CacheLevel::L2, CacheLevel::L3]
+            .map(|level| tally.misses(level, Kind::Load).total())
+    }
+
+    #[inline]
+    fn id(&mut self, line: u64) -> LineId {
+        let hierarchy = &mut self.hierarchy;
+        self.lines.id(line, |line| {
+            hierarchy.line(line);
+        })
     }
 
     /// The core that `thread` is on.
@@ -153,6 +234,9 @@ impl<'a> Replayer<'a> {
     pub fn start_counting(&mut self) {
         self.hierarchy.start_counting();
         self.moves.fill(Moves::default());
+        if let Some(translator) = &mut self.translator {
+            translator.start_counting();
+        }
     }
 
     /// What was counted. The number of requests is zero: only the caller knows which there were.
@@ -168,6 +252,9 @@ impl<'a> Replayer<'a> {
             hops: self.moves.iter().map(|moves| moves.hops).sum(),
             accesses: counters.accesses(),
             requests: 0,
+            tlbs: self
+                .translator
+                .map_or(Vec::new(), Translator::into_counters),
         }
     }
 }

@@ -190,7 +190,9 @@ fn code_is_told_by_function_and_what_is_none_by_module() {
         .functions
         .iter()
         .map(|function| {
-            let Cost { entries, counters } = function.cost;
+            let Cost {
+                entries, counters, ..
+            } = function.cost;
             (
                 function.owner,
                 entries,

@@ -6,6 +6,7 @@
 use crate::homes::Known;
 use crate::located::{located, physical};
 use crate::oracle::calls::{Seen, after_gaps, ends_of_calls};
+use crate::oracle::paging::{Paging, Region};
 use crate::oracle::{Oracle, PageMap};
 use crate::recording::{DISTANCES, FIRST_LONG, code_address, requests_of};
 use crate::steps::Step;
@@ -30,6 +31,8 @@ pub struct Placed {
     pub start_cores: Option<u32>,
     /// Of the L2s, if they have one.
     pub page_map: Option<PageMap>,
+    /// Where pages are larger than the smallest; `None` if addresses are not translated.
+    pub translated: Option<Vec<Region>>,
 }
 
 impl Placed {
@@ -86,6 +89,10 @@ pub fn played(
     let targets = targets(steps, placed, cores.into());
     let mut oracle = Oracle::new(machine, cores);
     placed.page_map.iter().for_each(|map| oracle.map_pages(map));
+    if let Some(regions) = &placed.translated {
+        let translation = machine.translation.as_ref().unwrap();
+        oracle.translate(Paging::new(translation, regions, cores as usize));
+    }
     let requests = requests_of(steps);
     let mut order: Vec<u32> = requests.iter().flatten().copied().collect();
     order.sort();

@@ -7,12 +7,16 @@
 
 mod cache;
 pub mod calls;
+pub mod paging;
 
 pub use cache::PageMap;
 
 use cache::{Cache, Lost};
-use corehop_simulator::{CacheLevel, Counters, Inclusion, KindCounters, LevelCounters, Machine};
+use corehop_simulator::{
+    CacheLevel, Counters, Inclusion, KindCounters, LevelCounters, Machine, TlbCounters, WalkStart,
+};
 use corehop_traces::Kind;
+use paging::Paging;
 use std::collections::HashMap;
 
 /// What happened, in words that [`corehop_simulator::Observer`] has too.
@@ -35,6 +39,8 @@ pub struct Oracle {
     /// By line, the cluster that has it modified.
     modified: HashMap<u64, usize>,
     counters: Vec<Counters>,
+    /// What translates addresses, if anything does.
+    paging: Option<Paging>,
     pub events: Vec<Event>,
 }
 
@@ -59,8 +65,14 @@ impl Oracle {
             modified: HashMap::new(),
             machine: machine.clone(),
             counters: vec![Counters::default(); cores_used as usize],
+            paging: None,
             events: Vec::new(),
         }
+    }
+
+    /// Has addresses translated.
+    pub fn translate(&mut self, paging: Paging) {
+        self.paging = Some(paging);
     }
 
     /// Has pages in other sets of each L2.
@@ -78,9 +90,53 @@ impl Oracle {
 
     /// One core references bytes `address .. address + size_bytes`.
     pub fn reference(&mut self, core: usize, kind: Kind, address: u64, size_bytes: u64) {
+        let mut page = None;
         for line in address / 64..=(address + size_bytes - 1) / 64 {
+            if let Some(paging) = &self.paging {
+                let of_line = Some(paging.page(line * 64));
+                if page != of_line {
+                    page = of_line;
+                    self.translate_address(core, kind, line * 64);
+                }
+            }
             self.access(core, kind, line);
         }
+    }
+
+    /// Looks the page up, and makes the loads of the walk that this takes.
+    fn translate_address(&mut self, core: usize, kind: Kind, address: u64) {
+        let mut paging = self.paging.take().unwrap();
+        let read = paging.look_up(core, kind == Kind::Fetch, address);
+        let misses = |counters: &Counters| {
+            let levels = [counters.l1d, counters.l2, counters.l3];
+            levels.map(|level| level.load.misses.total())
+        };
+        let before = misses(&self.counters[core]);
+        for address in read {
+            match paging.walks() {
+                WalkStart::L1d => self.access(core, Kind::Load, address / 64),
+                WalkStart::L2 => self.load_from_l2(core, address / 64),
+                WalkStart::None => {}
+            }
+        }
+        let after = misses(&self.counters[core]);
+        let counted = &mut paging.counters[core];
+        counted.walk_l1d_misses += after[0] - before[0];
+        counted.walk_l2_misses += after[1] - before[1];
+        counted.walk_l3_misses += after[2] - before[2];
+        self.paging = Some(paging);
+    }
+
+    fn load_from_l2(&mut self, core: usize, line: u64) {
+        let latency_cycles = self.serve_beyond_l1(core, Kind::Load, line);
+        self.counters[core].cycles += u64::from(latency_cycles);
+        self.others_see(core, line);
+    }
+
+    /// Translations by core; none if nothing translates.
+    pub fn tlbs(&self) -> Vec<TlbCounters> {
+        let paging = self.paging.as_ref();
+        paging.map_or(Vec::new(), |paging| paging.counters.clone())
     }
 
     pub fn access(&mut self, core: usize, kind: Kind, line: u64) {
@@ -313,6 +369,9 @@ impl Oracle {
 
     pub fn start_counting(&mut self) {
         self.counters.fill(Counters::default());
+        if let Some(paging) = &mut self.paging {
+            paging.counters.fill(TlbCounters::default());
+        }
         self.events.clear();
     }
 

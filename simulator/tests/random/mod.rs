@@ -114,6 +114,7 @@ pub fn machines() -> impl Strategy<Value = Machine> {
             busy_hop_cost_cycles: 503,
             carried_hop_cost_cycles: 1200,
             topology: Topology::default(),
+            translation: None,
         };
         let largest_l1 = l1i.size_bytes.max(l1d.size_bytes);
         if !inclusive || l2.size_bytes < largest_l1 {

@@ -93,6 +93,7 @@ impl Calibration {
             ),
             core: described.core,
             topology: described.topology.clone(),
+            translation: described.translation.clone(),
         }
     }
 }

@@ -216,6 +216,7 @@ fn machines(
         requests: Some(explained.requests.clone()),
         warm_up_requests: explained.warm_up,
         progress: None,
+        page_sizes: None,
     };
     let stage = ("code blocks replayed on other machines", progress);
     let mut before = progress::replaying(stage, (trace, &options), |options| {

@@ -141,6 +141,7 @@ fn of_cpu(
         carried_hop_cost_cycles: CARRIED_HOP_CYCLES,
         core: Core::default(),
         topology: super::topology::Topology::default(),
+        translation: None,
     };
     if machine.l3.is_some() {
         machine.transfer_latency_cycles = L3_LATENCY_CYCLES;
