@@ -13,6 +13,7 @@ mod other_options;
 mod posted;
 mod table;
 pub mod timed;
+mod translation;
 mod visits;
 
 use crate::addressing::AddressingOptions;
@@ -35,6 +36,7 @@ use detail::{DetailArguments, Summary};
 use posted::PostedArguments;
 use std::path::PathBuf;
 use timed::{Asked, TimedArguments};
+use translation::TranslationArguments;
 
 pub use at_fault::about;
 pub use counted::Baseline;
@@ -52,6 +54,7 @@ pub use table::counted_requests;
 #[command(after_help = "\
 Example: corehop replay bank.trace --plan split.toml --warm-up 90
          corehop replay bank.trace --machine xeon-8480,epyc-9004,graviton3
+         corehop replay bank.trace --tlb --huge-pages code
          corehop replay machine.trace --index physical
          corehop replay machine.trace --system-calls read,write@1 --system-calls all@batch
          corehop replay bank.trace --timed --plan split.toml --connections 1,2,4 --hop-cost 500")]
@@ -79,6 +82,8 @@ pub struct Arguments {
     warm_up: Option<usize>,
     #[command(flatten)]
     detail: DetailArguments,
+    #[command(flatten)]
+    translation: TranslationArguments,
     #[command(flatten)]
     jobs: Jobs,
     /// Print one JSON object instead of tables
@@ -120,9 +125,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .iter()
         .map(|name| Machine::named_or_path(name));
     let machines: Vec<Machine> = machines.collect::<Result<_, _>>()?;
+    arguments.translation.check(&machines)?;
     let plan = arguments.run.plan.as_deref().map(corehop_plan::read);
     let plan = plan.transpose()?;
     let trace = arguments.taken.open(&arguments.trace)?;
+    let page_sizes = arguments.translation.page_sizes(&trace)?;
     let split = |plan: &Plan| {
         Split::of_plan(plan, &trace).map_err(|error| about(arguments.run.plan.as_deref(), error))
     };
@@ -135,6 +142,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         requests,
         warm_up_requests: warm_up,
         progress: Some(&progress),
+        page_sizes: page_sizes.as_ref(),
     };
     let executions = Some(options.executions(&trace));
     bar.begin("code blocks replayed", executions);

@@ -2,7 +2,7 @@
 
 use super::counted::{Counted, Report};
 use super::detail::{self, Summary};
-use super::modes;
+use super::{modes, translation};
 use corehop_partitioner::attribution::{by_argument, mark};
 use corehop_simulator::Split;
 use corehop_traces::Trace;
@@ -52,6 +52,14 @@ fn object(report: &Report<'_>, counted: &Counted<'_>) -> Value {
             "cores": counted.baseline.per_core.len(),
             "counters": counted.baseline.counters,
         });
+    }
+    if let Some(tlbs) = translation::value(replay) {
+        object["tlb"] = tlbs;
+    }
+    if counted.plan.is_some()
+        && let Some(tlbs) = translation::value(&counted.baseline)
+    {
+        object["baseline"]["tlb"] = tlbs;
     }
     if let Some(told) = &counted.modes {
         object["modes"] = modes::value(told);

@@ -1,7 +1,7 @@
 //! The counts of a replay as tables for a terminal.
 
 use super::counted::{Baseline, Report};
-use super::modes;
+use super::{modes, translation};
 use crate::line::{Lines, line};
 use corehop_simulator::{Counters, Replay};
 use corehop_support::format::number::{change_between, grouped as count, share};
@@ -24,6 +24,7 @@ pub fn render(report: &Report<'_>) -> Lines {
             }
             None => levels(&mut text, report.baseline, &counted.baseline),
         }
+        translation::add(&mut text, counted);
         if let Some(told) = &counted.modes {
             modes::add(&mut text, told);
         }

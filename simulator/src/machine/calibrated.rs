@@ -28,7 +28,7 @@ pub enum Calibrated {
         /// The file.
         path: PathBuf,
         /// What it says.
-        machine: Machine,
+        machine: Box<Machine>,
     },
     /// One that cannot be used.
     Ignored {
@@ -90,7 +90,10 @@ fn look_at(path: PathBuf, described: &Machine, cpu_model: &str) -> Calibrated {
         }
     };
     match read(&text, &path, described, cpu_model) {
-        Ok(machine) => Calibrated::Taken { path, machine },
+        Ok(machine) => Calibrated::Taken {
+            path,
+            machine: Box::new(machine),
+        },
         Err(differs) => {
             let why = differs.to_string();
             Calibrated::Ignored { path, why }

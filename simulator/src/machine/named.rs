@@ -43,7 +43,7 @@ impl Machine {
         if name == "host" {
             let described = host::described()?.machine;
             return Ok(match calibrated::look(&described) {
-                Calibrated::Taken { machine, .. } => machine,
+                Calibrated::Taken { machine, .. } => *machine,
                 Calibrated::Missing | Calibrated::Ignored { .. } => described,
             });
         }

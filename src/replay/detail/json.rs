@@ -8,15 +8,24 @@ use serde_json::{Map, Value, json};
 /// The keys that `--detail` adds to a replay's object.
 pub fn keys(trace: &Trace, told: &Summary) -> Map<String, Value> {
     let detail = &told.detail;
+    let is_translated = !told.replay.tlbs.is_empty();
     let functions = detail.functions.iter().map(|function| {
         let mut object = code(trace, function.owner);
         object["entries"] = function.cost.entries.into();
         object["counters"] = json!(function.cost.counters);
+        if is_translated {
+            object["tlb"] = json!(function.cost.tlbs);
+        }
         object
     });
     let named = told.segments.names().iter().zip(&detail.segments);
     let segments = named.map(|(name, segment)| {
-        json!({ "name": name, "entries": segment.entries, "counters": segment.counters })
+        let mut object =
+            json!({ "name": name, "entries": segment.entries, "counters": segment.counters });
+        if is_translated {
+            object["tlb"] = json!(segment.tlbs);
+        }
+        object
     });
     let object = json!({
         "functions": functions.collect::<Vec<_>>(),

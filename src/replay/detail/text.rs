@@ -3,8 +3,8 @@
 
 use super::summary::Summary;
 use crate::line::{Lines, line};
-use corehop_simulator::Counters;
 use corehop_simulator::detail::{Losses, Spread, WorkingSet};
+use corehop_simulator::{Counters, TlbCounters};
 use corehop_support::format::name::shortened;
 use corehop_support::format::number::{counted, grouped as count, share};
 use corehop_traces::Trace;
@@ -49,6 +49,22 @@ fn aligned(columns: &[&str; 6]) -> String {
     format!("{accesses:>13}{l1i:>12}{l1d:>12}{l2:>12}{share:>9}{l3:>12}")
 }
 
+/// Columns of address translation, where there was any.
+fn translations(told: &Summary, tlbs: &TlbCounters) -> String {
+    match told.replay.tlbs.is_empty() {
+        true => String::new(),
+        false => format!("{:>12}{:>12}", count(tlbs.l1_misses()), count(tlbs.walks())),
+    }
+}
+
+/// Their headings.
+fn of_translations(told: &Summary) -> String {
+    match told.replay.tlbs.is_empty() {
+        true => String::new(),
+        false => format!("{:>12}{:>12}", "TLB misses", "page walks"),
+    }
+}
+
 fn functions(text: &mut Lines, trace: &Trace, told: &Summary, top: usize) {
     let functions = &told.detail.functions;
     let shown = top.min(functions.len());
@@ -56,15 +72,17 @@ fn functions(text: &mut Lines, trace: &Trace, told: &Summary, top: usize) {
     line!(text);
     line!(
         text,
-        "{}  function, most L2 misses first{}",
+        "{}{}  function, most L2 misses first{}",
         aligned(&COLUMNS),
+        of_translations(told),
         of_all(shown, functions.len())
     );
     for function in &functions[..shown] {
         line!(
             text,
-            "{}  {}",
+            "{}{}  {}",
             costs(&function.cost.counters, all),
+            translations(told, &function.cost.tlbs),
             shortened(&function.owner.name(trace))
         );
     }
@@ -73,7 +91,13 @@ fn functions(text: &mut Lines, trace: &Trace, told: &Summary, top: usize) {
             .iter()
             .map(|function| function.cost.counters)
             .sum();
-        line!(text, "{}  all others", costs(&rest, all));
+        let tlbs = functions[shown..].iter().map(|of| of.cost.tlbs).sum();
+        line!(
+            text,
+            "{}{}  all others",
+            costs(&rest, all),
+            translations(told, &tlbs)
+        );
     }
 }
 
@@ -86,13 +110,19 @@ fn of_all(shown: usize, all: usize) -> String {
 
 fn segments(text: &mut Lines, told: &Summary) {
     line!(text);
-    line!(text, "{}  segment: from entering", aligned(&COLUMNS));
+    line!(
+        text,
+        "{}{}  segment: from entering",
+        aligned(&COLUMNS),
+        of_translations(told)
+    );
     let named = told.segments.names().iter().zip(&told.detail.segments);
     for (number, (name, cost)) in named.enumerate() {
         line!(
             text,
-            "{}  {number} {}",
+            "{}{}  {number} {}",
             costs(&cost.counters, &told.replay.counters),
+            translations(told, &cost.tlbs),
             shortened(name)
         );
     }
