@@ -382,3 +382,102 @@ fn a_plan_that_names_segments_of_another_build_is_refused() {
     let said = refused(&folder, &["--detail", "--segments", "names.toml"]);
     assert!(said.starts_with("corehop: names.toml: function parse is planned for build beef"));
 }
+
+/// The machine with a TLB of two pages, and a second level of four.
+const TLBS: &str = "
+[[translation.tlb]]
+level = 1
+page_sizes = [\"4K\", \"2M\"]
+entries = 2
+[[translation.tlb]]
+level = 2
+page_sizes = [\"4K\"]
+entries = 4
+";
+
+fn folder_with_tlbs() -> TempDir {
+    let folder = folder(true);
+    std::fs::write(folder.path().join("tiny.toml"), MACHINE.to_owned() + TLBS).unwrap();
+    folder
+}
+
+#[test]
+fn tlbs_are_told_beside_the_caches() {
+    let said = said(&folder_with_tlbs(), &["--tlb"]);
+    let from = said.find("address translation").unwrap();
+    insta::assert_snapshot!(&said[from..]);
+}
+
+#[test]
+fn tlbs_are_compared_with_the_baselines_and_told_by_core() {
+    let said = said(&folder_with_tlbs(), &["--tlb", "--plan", "split.toml"]);
+    let from = said.find("address translation").unwrap();
+    insta::assert_snapshot!(&said[from..]);
+}
+
+#[test]
+fn tlbs_are_told_to_scripts_in_total_by_core_and_by_function() {
+    let arguments = ["--json", "--tlb", "--detail", "--plan", "split.toml"];
+    let said = said(&folder_with_tlbs(), &arguments);
+    let object = conforming::read(&["replay"], &said);
+    let walks = |tlb: &serde_json::Value| {
+        let of = |used: &str| tlb[used]["walks"].as_u64().unwrap();
+        (of("fetch"), of("data"), tlb["walk_loads"].as_u64().unwrap())
+    };
+    let sum = |parts: &serde_json::Value, key: Option<&str>| {
+        let parts = parts.as_array().unwrap().iter();
+        let each = parts.map(|part| walks(key.map_or(part, |key| &part[key])));
+        each.fold((0, 0, 0), |sum, of| {
+            (sum.0 + of.0, sum.1 + of.1, sum.2 + of.2)
+        })
+    };
+    let all = walks(&object["tlb"]);
+    assert!(all.0 > 0 && all.1 > 0 && all.2 > all.0, "{all:?}");
+    assert_eq!(sum(&object["tlb"]["per_core"], None), all);
+    assert_eq!(sum(&object["functions"], Some("tlb")), all);
+    assert_eq!(sum(&object["segments"], Some("tlb")), all);
+    assert_eq!(object["tlb"]["per_core"].as_array().unwrap().len(), 2);
+    let baseline = &object["baseline"]["tlb"];
+    assert_eq!(sum(&baseline["per_core"], None), walks(baseline));
+}
+
+#[test]
+fn a_machine_with_tlbs_counts_as_ever_without_the_option() {
+    let plain = said(&folder(true), &["--plan", "split.toml"]);
+    let with_tlbs = said(&folder_with_tlbs(), &["--plan", "split.toml"]);
+    assert_eq!(plain, with_tlbs);
+}
+
+#[test]
+fn huge_pages_spare_walks() {
+    let walks = |huge: &[&str]| {
+        let arguments = [&["--json", "--tlb"], huge].concat();
+        let object = conforming::read(&["replay"], &said(&folder_with_tlbs(), &arguments));
+        let of = |used: &str| object["tlb"][used]["walks"].as_u64().unwrap();
+        (of("fetch"), of("data"))
+    };
+    let small = walks(&[]);
+    // Code is in one page of 2 MiB, and data in another.
+    assert_eq!(walks(&["--huge-pages", "all"]), (1, 1));
+    assert_eq!(walks(&["--huge-pages", "0x0-0xfff,code"]), (1, 1));
+    let code = walks(&["--huge-pages", "code"]);
+    assert!(code.1 > 1 && code.1 <= small.1, "{code:?} {small:?}");
+}
+
+#[test]
+fn tlbs_that_no_file_says_are_refused_and_so_are_regions_that_are_none() {
+    assert_eq!(
+        refused(&folder(true), &["--tlb"]),
+        "corehop: machine tiny has no TLBs\n  remedy: add [translation] to its file \
+         (docs/reference/machines.md), or name another machine\n"
+    );
+    for arguments in [
+        &["--huge-pages", "all"][..],
+        &["--tlb", "--huge-pages", "heap"],
+        &["--tlb", "--timed"],
+        &["--tlb", "--system-calls", "all@1"],
+    ] {
+        let output = replay(&folder_with_tlbs(), arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    }
+}

@@ -4,7 +4,8 @@
 //! machines that come with corehop, [`host`] describes the one this runs on, and [`calibrated`]
 //! finds what was measured of it. `rules` checks every rule that the simulator relies on when a
 //! machine is read, so that a cache never has to; `impossible` says which is broken. `topology` is
-//! which cores are near each other.
+//! which cores are near each other, `translation` what translates addresses, with
+//! `translation_rules`.
 
 pub mod calibrated;
 mod description;
@@ -16,6 +17,7 @@ mod processor;
 mod rules;
 mod topology;
 mod translation;
+mod translation_rules;
 
 pub use description::{
     CARRIED_HOP_CYCLES, CORES_MAXIMUM, Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy,

@@ -10,7 +10,7 @@ use super::impossible::{
 };
 use super::processor::Core;
 use super::topology::Topology;
-use super::translation;
+use super::translation_rules;
 
 /// What a node is from itself.
 const LOCAL: u32 = 10;
@@ -55,7 +55,7 @@ fn check(machine: &Machine) -> Result<(), ImpossibleMachine> {
     check_groups(machine)?;
     check_distances(machine)?;
     if let Some(translation) = &machine.translation {
-        translation::check(translation)?;
+        translation_rules::check(translation)?;
     }
     check_core(&machine.core)
 }
