@@ -16,8 +16,8 @@ pub struct ReplayOptions<'a> {
     /// [`ReplayOptions::executions`] says.
     pub progress: Option<Tell<'a>>,
     /// Addresses are translated, with pages of these sizes; `None` for no translation. Only
-    /// [`crate::replay()`], [`crate::replay_all`] and what [`crate::detail`] has translate. The
-    /// trace has to give virtual addresses.
+    /// [`crate::replay()`], [`crate::replay_all`] and the replays of [`crate::detail`], without
+    /// that of posted calls, translate. The trace has to give virtual addresses.
     pub page_sizes: Option<&'a PageSizes>,
 }
 

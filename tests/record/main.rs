@@ -35,6 +35,7 @@ mod recording;
 mod redis;
 mod refusals;
 mod system_calls;
+mod translation;
 mod uncarried;
 #[path = "../../patcher/tests/workshop/written.rs"]
 mod written;

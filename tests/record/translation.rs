@@ -1,0 +1,115 @@
+//! A program that walks along pages: how often it misses which TLB follows by arithmetic.
+
+use crate::recording::Recording;
+use serde_json::Value;
+
+const PAGES: u64 = 64;
+const REQUESTS: u64 = 6;
+
+/// Each request loads from each page in turn. The stack's page is used in between, and thus is
+/// among the two that were used last.
+const SOURCE: &str = r#"
+#include <stdio.h>
+enum { PAGES = 64, REQUESTS = 6 };
+static volatile char pages[PAGES * 4096] __attribute__((aligned(4096)));
+__attribute__((noinline)) void serve(void) {
+    for (long page = 0; page < PAGES; page++) {
+        volatile char here = 0;
+        here = pages[page * 4096];
+    }
+}
+int main(void) {
+    printf("%p\n", (void *)pages);
+    fflush(stdout);
+    for (int request = 0; request < REQUESTS; request++) serve();
+    return 0;
+}
+"#;
+
+/// Caches that hold everything, and TLBs of so many pages.
+fn machine(first: u64, second: u64) -> String {
+    format!(
+        "\
+name = \"strides\"
+cores = 1
+line_size_bytes = 64
+memory_latency_cycles = 200
+hop_cost_cycles = 1000
+l1i = {{ size_bytes = 1048576, ways = 16, latency_cycles = 4 }}
+l1d = {{ size_bytes = 1048576, ways = 16, latency_cycles = 4 }}
+l2 = {{ size_bytes = 16777216, ways = 16, latency_cycles = 12 }}
+
+[[translation.tlb]]
+level = 1
+of = \"fetches\"
+page_sizes = [\"4K\", \"2M\"]
+entries = 1024
+
+[[translation.tlb]]
+level = 1
+of = \"data\"
+page_sizes = [\"4K\", \"2M\"]
+entries = {first}
+
+[[translation.tlb]]
+level = 2
+page_sizes = [\"4K\", \"2M\"]
+entries = {second}
+
+[[translation.walk_cache]]
+level = 2
+entries = 64
+"
+    )
+}
+
+/// What `serve` counts after the first request: data's lookups, L1 misses, walks, and the entries
+/// that walks read.
+fn counted(recording: &Recording, tlbs: (u64, u64), more: &[&str]) -> [u64; 4] {
+    let file = recording.folder().join("strides.toml");
+    std::fs::write(&file, machine(tlbs.0, tlbs.1)).unwrap();
+    let options = ["--machine", "strides.toml", "--warm-up", "1"];
+    let words = [
+        &["replay", "--json", "--tlb", "--detail"],
+        &options[..],
+        more,
+    ]
+    .concat();
+    let told: Value = serde_json::from_str(&recording.told_by(&words)).unwrap();
+    let functions = told["functions"].as_array().unwrap();
+    let serve = functions.iter().find(|of| of["symbol"] == "serve").unwrap();
+    let tlb = &serve["tlb"];
+    let data = |key: &str| tlb["data"][key].as_u64().unwrap();
+    assert_eq!(tlb["fetch"]["walks"], 0);
+    let reads = tlb["walk_loads"].as_u64().unwrap();
+    [data("lookups"), data("l1_misses"), data("walks"), reads]
+}
+
+#[test]
+fn misses_of_a_walk_along_pages_are_those_of_arithmetic() {
+    let mut recording = Recording::of(SOURCE);
+    let trace = recording.trace();
+    assert_eq!(trace.requests().len() as u64, REQUESTS);
+    let start = recording.stdout();
+    let start = u64::from_str_radix(start.trim().strip_prefix("0x").unwrap(), 16).unwrap();
+    assert_eq!(start % 4096, 0);
+    let loads = PAGES * (REQUESTS - 1);
+
+    // Pages come in a circle, so a TLB of fewer has none when it comes again.
+    let [lookups, misses, walks, reads] = counted(&recording, (16, 32), &[]);
+    assert!(lookups >= 2 * loads, "{lookups}");
+    assert_eq!((misses, walks), (loads, loads));
+    // The page-walk cache holds the one or two page directory entries of all of them.
+    assert_eq!(reads, walks);
+
+    let [_, misses, walks, reads] = counted(&recording, (16, 1024), &[]);
+    assert_eq!((misses, walks, reads), (loads, 0, 0));
+
+    let [_, misses, walks, _] = counted(&recording, (1024, 1024), &[]);
+    assert_eq!((misses, walks), (0, 0));
+
+    // They are in one or two huge pages.
+    let region = format!("{start:#x}-{:#x}", start + PAGES * 4096 - 1);
+    let [_, misses, walks, _] = counted(&recording, (16, 32), &["--huge-pages", &region]);
+    assert_eq!((misses, walks), (0, 0));
+}
