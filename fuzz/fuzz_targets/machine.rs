@@ -1,8 +1,8 @@
 //! Any text is either a machine that can be simulated, or refused.
 #![no_main]
 
-use corehop_simulator::{CoreId, Geometry, Machine, Hierarchy};
-use corehop_traces::Kind;
+use corehop_simulator::{CoreId, Geometry, Hierarchy, Machine, PageSizes, Replayer, Split};
+use corehop_traces::{Access, Execution, Kind, ThreadId};
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 
@@ -17,6 +17,30 @@ fuzz_target!(|text: &str| {
             let mut hierarchy = Hierarchy::new(&Geometry::new(&machine, machine.cores, 1));
             let line = hierarchy.line(1);
             hierarchy.access(CoreId(0), Kind::Store, line, &mut ());
+            translate(&machine);
         }
     }
 });
+
+/// Accesses memory once, over two pages, if the machine says how it translates.
+fn translate(machine: &Machine) {
+    let split = Split::default();
+    let replayer = Replayer::new(machine, &split).expect("one core");
+    let Ok(mut replayer) = replayer.with_translation(&PageSizes::default()) else {
+        return;
+    };
+    replayer.execute(&Execution {
+        thread: ThreadId(0),
+        stamp: 0,
+        request: None,
+        number: 0,
+        code_block: 0,
+        entry: None,
+        accesses: &[Access {
+            address: 4092,
+            pc: 0,
+            size_bytes: 8,
+            kind: Kind::Load,
+        }],
+    });
+}
