@@ -452,7 +452,7 @@ fn a_machine_with_tlbs_counts_as_ever_without_the_option() {
 fn huge_pages_spare_walks() {
     let walks = |huge: &[&str]| {
         let arguments = [&["--json", "--tlb"], huge].concat();
-        let object = conforming::read(&["replay"], &said(&folder_with_tlbs(), &arguments));
+        let object = conforming::read(&["replay"], said(&folder_with_tlbs(), &arguments));
         let of = |used: &str| object["tlb"][used]["walks"].as_u64().unwrap();
         (of("fetch"), of("data"))
     };
