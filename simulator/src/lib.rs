@@ -8,8 +8,9 @@
 //! Each folder uses only folders that come before it, and all use `ids.rs`: [`machine`] says what a
 //! machine is; `report`, what a replay tells; `hierarchy` holds the caches; `threads` says where
 //! threads run; `translation` has TLBs and page tables; `sequential` replays a trace access by
-//! access, and [`detail`] stands on it; `filters` leaves out what need not be simulated, `parallel` replays the rest on all host
-//! threads, and `bounds` tells what one core misses by itself, and what it misses at least.
+//! access, and [`detail`] stands on it; `filters` leaves out what need not be simulated, `parallel`
+//! replays the rest on all host threads, and `bounds` computes what one core misses alone, and what
+//! it misses at least.
 //! [`core_model`] turns what served each reference into cycles, [`timing`] replays connections on
 //! cores with such clocks, and [`queueing`] predicts throughput by formulas.
 //!

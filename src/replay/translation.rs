@@ -20,7 +20,7 @@ pub struct TranslationArguments {
     /// thread for each machine, with and without the plan.
     #[arg(long, conflicts_with_all = ["timed", "system_calls"])]
     tlb: bool,
-    /// Suppose huge pages here: all, code, or a range of addresses such as 0x7f0000000000-0x7f00001fffff
+    /// Suppose huge pages here: all, code, or a range of addresses such as 0x7f0000-0x7fffff
     ///
     /// Pages have 2 MiB there, or 1 GiB with =1G, such as code=1G. All others have 4 KiB. A huge
     /// page that is there in part is there as a whole. `code` is the code of all modules.

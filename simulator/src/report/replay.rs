@@ -12,7 +12,7 @@ pub struct Replay {
     pub per_core: Vec<Counters>,
     /// Times a thread moved to another core.
     pub hops: u64,
-    /// Lines referenced by fetches, loads and stores, also those of page walks that begin at an L1D.
+    /// Lines referenced by fetches, loads, and stores, and by page walks that begin at an L1D.
     pub accesses: u64,
     /// Requests counted: those chosen, without those that warm up.
     pub requests: u64,

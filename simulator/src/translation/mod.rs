@@ -2,13 +2,14 @@
 //! reads.
 //!
 //! What TLBs hold depends on the accesses of their core alone, not on caches. [`Mmu`] is what one
-//! core has; `page_sizes` says which pages a program has, `page_tables` where their entries are, and
-//! `lru_sets` is what every TLB and page-walk cache is made of. The replay makes a walk's loads.
+//! core has; `page_sizes` says which pages a program has, `page_tables` where their entries are,
+//! and `lru_sets` is what every TLB and page-walk cache is made of. The replay makes a walk's
+//! loads.
 //!
 //! The rules, which the oracle of the tests follows, too:
 //!
-//! - Before an access references its first line, and before its first line of each further page, the
-//!   core looks the page up: once for each page of the access. The lookup follows the hop.
+//! - Before an access references its first line, and before its first line of each further page,
+//!   the core looks the page up: once for each page of the access. The lookup follows the hop.
 //! - A lookup that finds an entry and a fill make it the most recently used of its set. A full set
 //!   replaces the least recently used one, and nothing else removes an entry.
 //! - A page is in the TLB of its level, its size, and its use (fetches, or loads and stores). Its
