@@ -105,7 +105,7 @@ fn a_trace_from_before_traces_told_system_calls_says_so() {
     let told = String::from_utf8(output.stdout).unwrap();
     let table = told.split_once("\n\n").unwrap().1;
     let expected = "no system calls: none was made, or the trace was imported, or recorded by a \
-                    version that kept none";
+                    version that kept none\n";
     assert_eq!(table, expected);
 }
 
