@@ -111,8 +111,9 @@ pub struct Arguments {
     anyway: bool,
     /// Machines to simulate: bundled names, `host`, or TOML files, each with an optional weight
     ///
-    /// With several machines, the search finds the plan that is best for all of them by their
-    /// weights. The default weight is 1. With --sweep it searches for each machine separately.
+    /// For the machine that corehop runs on, use `host`. With several machines, the search finds
+    /// the plan that is best for all of them by their weights. The default weight is 1. With
+    /// --sweep it searches for each machine separately.
     #[arg(
         long,
         value_name = "NAME|FILE[=WEIGHT]",

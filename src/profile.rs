@@ -52,7 +52,7 @@ pub struct Arguments {
     /// JSON always has totals, and the number of requests.
     #[arg(long)]
     request_scaled: bool,
-    /// Machine to simulate: a bundled name, `host`, or a TOML file
+    /// Machine to simulate: a bundled name, `host` for this machine, or a TOML file
     #[arg(
         long,
         value_name = "NAME|FILE",

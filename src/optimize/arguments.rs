@@ -16,8 +16,9 @@ use std::time::Duration;
 /// measures asynchronous system calls, which io_uring makes in batches.
 ///
 /// It keeps the fastest variant, and prints the command that starts it; start.sh in the output
-/// folder is the same command. If no speedup is found, it prints the figure that shows why. Hooks
-/// are installed in memory; no file of the server changes.
+/// folder is the same command. With COREHOP_CONTROL=FILE, `echo off >FILE` stops all hops of the
+/// started server. If no speedup is found, it prints the figure that shows why. Hooks are installed
+/// in memory; no file of the server changes.
 ///
 /// The shell command of --load runs when the server is ready, several times. It must tolerate that
 /// the server is 10 to 70 times slower under QEMU. Without --load, COMMAND itself is the load, and
