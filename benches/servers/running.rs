@@ -7,10 +7,10 @@
 use crate::Outcome;
 use crate::server::{Launch, Server};
 use crate::started::{self, PATIENCE};
+use rustix::process::{Signal, set_parent_process_death_signal};
 use serde_json::Value;
 use std::fmt;
 use std::fs::{File, Permissions};
-use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -402,13 +402,7 @@ fn command(launch: &Launch, way: &Way, is_patched: bool, folder: &Path) -> Comma
 
 /// Has the kernel end what is started when the bench is killed.
 pub fn end_with_bench(command: &mut Command) {
-    let die_with_parent = || {
-        // SAFETY: prctl sets a number of this process and touches no memory.
-        match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
-    };
+    let die_with_parent = || Ok(set_parent_process_death_signal(Some(Signal::TERM))?);
     // SAFETY: the closure makes one system call and allocates nothing.
     unsafe { command.pre_exec(die_with_parent) };
 }
