@@ -6,6 +6,7 @@ use regex::Regex;
 use sources::sources;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 const LONGEST_LINE: usize = 100;
 const CODE: &[&str] = &[
@@ -14,10 +15,18 @@ const CODE: &[&str] = &[
 
 /// What `broken` says of each source file, after the file's path.
 fn violations(suffixes: &[&str], broken: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    violations_of(sources(suffixes), broken)
+}
+
+/// The same, of these files.
+fn violations_of(
+    files: impl IntoIterator<Item = PathBuf>,
+    broken: impl Fn(&str) -> Option<String>,
+) -> Vec<String> {
     let text = |path: &PathBuf| std::fs::read_to_string(path).expect("a text file");
     let check =
         |path: PathBuf| broken(&text(&path)).map(|why| format!("{}: {why}", path.display()));
-    sources(suffixes).into_iter().filter_map(check).collect()
+    files.into_iter().filter_map(check).collect()
 }
 
 #[test]
@@ -74,6 +83,14 @@ fn unwanted() -> BTreeSet<String> {
     list.lines().filter_map(word).collect()
 }
 
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("a pattern")
+}
+
+static LITERAL: LazyLock<Regex> = LazyLock::new(|| pattern(r#""(?:[^"\\]|\\(?s:.))*""#));
+static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\{[^}]*\}"));
+static CONTINUED: LazyLock<Regex> = LazyLock::new(|| pattern(r"\\\n\s*"));
+
 /// The unwanted words in the texts of a source file, without placeholders and comments.
 fn unwanted_in(text: &str, unwanted: &BTreeSet<String>) -> Vec<String> {
     let code: Vec<&str> = text
@@ -82,16 +99,13 @@ fn unwanted_in(text: &str, unwanted: &BTreeSet<String>) -> Vec<String> {
         .filter(|line| !line.trim_start().starts_with("//"))
         .collect();
     let code = code.join("\n");
-    let literal = Regex::new(r#""(?:[^"\\]|\\(?s:.))*""#).expect("a pattern");
-    let placeholder = Regex::new(r"\{[^}]*\}").expect("a pattern");
     // A single word is a name: a key of JSON, a kind of picture.
-    let continued = Regex::new(r"\\\n\s*").expect("a pattern");
-    let texts = literal
+    let texts = LITERAL
         .find_iter(&code)
-        .map(|found| continued.replace_all(found.as_str(), "").into_owned())
+        .map(|found| CONTINUED.replace_all(found.as_str(), "").into_owned())
         .filter(|text| text.contains(' '));
     let texts = texts.flat_map(|text| {
-        let plain = placeholder.replace_all(&text, " ");
+        let plain = PLACEHOLDER.replace_all(&text, " ");
         let words = plain.split(|c: char| !c.is_alphabetic() && c != '_' && c != '-');
         words.map(str::to_lowercase).collect::<Vec<_>>()
     });
@@ -101,18 +115,15 @@ fn unwanted_in(text: &str, unwanted: &BTreeSet<String>) -> Vec<String> {
 #[test]
 fn texts_that_programs_print_have_no_word_that_documents_do_without() {
     let unwanted = unwanted();
-    let found: Vec<String> = sources(&[".rs"])
-        .into_iter()
-        .filter(|path| {
-            let mut folders = path.iter();
-            path.iter().any(|folder| folder == "src") && folders.all(|folder| folder != "tests")
-        })
-        .filter_map(|path| {
-            let text = std::fs::read_to_string(&path).expect("a text file");
-            let words = unwanted_in(&text, &unwanted);
-            (!words.is_empty()).then(|| format!("{}: {words:?}", path.display()))
-        })
-        .collect();
+    let is_of_a_program = |path: &PathBuf| {
+        let mut folders = path.iter();
+        path.iter().any(|folder| folder == "src") && folders.all(|folder| folder != "tests")
+    };
+    let files = sources(&[".rs"]).into_iter().filter(is_of_a_program);
+    let found = violations_of(files, |text| {
+        let words = unwanted_in(text, &unwanted);
+        (!words.is_empty()).then(|| format!("{words:?}"))
+    });
     assert!(found.is_empty(), "{found:#?}");
     let planted = "f(\"{told} of \\\"it\\\", \\\n  Beside {}\"); // told\nlet told = 1;";
     assert_eq!(unwanted_in(planted, &unwanted), ["beside"]);
@@ -138,8 +149,8 @@ fn a_test_that_sleeps_says_what_for() {
         r"\b(u|nano)?sleep[_a-z]{0,6}\(|SYS_\w*sleep\b",
         r"\b(alarm|setitimer|timer_settime)\(|\b(recv|wait|park|join)_timeout\(",
     ];
-    let sleep = regex::Regex::new(&sleep.join("|")).expect("a pattern");
-    let reason = regex::Regex::new(r"(//|#) waits: [a-z].").expect("a pattern");
+    let sleep = pattern(&sleep.join("|"));
+    let reason = pattern(r"(//|#) waits: [a-z].");
     let mut silent = Vec::new();
     for path in sources(&[".rs", ".c", ".cpp", ".h", ".S", ".py", ".sh"]) {
         let text = std::fs::read_to_string(&path).expect("a text file");
@@ -174,8 +185,7 @@ fn the_repository_speaks_of_itself_alone() {
 #[test]
 fn a_page_that_is_named_is_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let page = regex::Regex::new(r"\bdocs/[a-z-]+/[A-Za-z-]+\.(md|png|svg)|\]\(([^)#:]+)[^):]*\)");
-    let page = page.expect("a pattern");
+    let page = pattern(r"\bdocs/[a-z-]+/[A-Za-z-]+\.(md|png|svg)|\]\(([^)#:]+)[^):]*\)");
     let mut missing = Vec::new();
     for path in sources(&[".rs", ".c", ".h", ".capnp", ".py", ".sh", ".md"]) {
         let text = std::fs::read_to_string(&path).expect("a text file");
