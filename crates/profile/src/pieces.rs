@@ -10,7 +10,7 @@ use corehop_traces::{PAGE_SHIFT, Trace};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// A part of memory with counters of its own.
+/// A part of memory whose accesses are counted separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Piece {
     /// A variable: of which image, and which of its symbols.
