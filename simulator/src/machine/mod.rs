@@ -25,4 +25,5 @@ pub use description::{
 pub use impossible::ImpossibleMachine;
 pub use processor::Core;
 pub use topology::{Distance, Topology};
+pub(crate) use translation::bits_below;
 pub use translation::{PageSize, Tlb, TlbUse, Translation, WalkCache, WalkStart};

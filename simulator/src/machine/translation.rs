@@ -111,7 +111,7 @@ impl PageSize {
 
     /// Which bits of an address are those within the page.
     pub fn bits(self) -> u32 {
-        12 + 9 * (self.level() - 1)
+        bits_below(self.level())
     }
 
     /// Level of the table that has the page's entry, from 1.
@@ -123,6 +123,11 @@ impl PageSize {
     pub fn name(self) -> &'static str {
         ["4K", "2M", "1G"][self as usize]
     }
+}
+
+/// How many bits of an address are below those that choose a table's entry at `level`, from 1.
+pub(crate) fn bits_below(level: u32) -> u32 {
+    12 + 9 * (level - 1)
 }
 
 impl Tlb {

@@ -50,7 +50,7 @@ pub fn replay(
 /// Replays `trace` in every setting, in one pass over it, on the host threads of the current Rayon
 /// pool. One replay a setting, in their order; the counts do not depend on the number of host
 /// threads, nor on which settings are replayed together. Where addresses are translated, each
-/// setting has a sequential pass of its own.
+/// setting takes a separate sequential pass.
 ///
 /// # Errors
 /// [`Error::TooManyCores`] for a split that its machine is too small for; [`Error::NoRequests`],

@@ -51,9 +51,7 @@ impl Cause {
 pub struct Translated {
     /// No TLB of the first level held the page.
     pub missed_l1: bool,
-    /// Nor did one of the second: there was a page walk.
-    pub walked: bool,
-    /// Entries of page tables that it read.
+    /// Entries of page tables that a page walk read; 0 if a TLB of the second level held the page.
     pub walk_loads: u64,
     /// Those of them that the L1D, the L2 and the L3 missed.
     pub walk_misses: [u64; 3],
@@ -75,7 +73,7 @@ pub trait Observer {
     }
 
     /// A page walk of `core` is about to read `line` by its L2, and no L1: comes before whatever
-    /// this makes happen. Walks that begin at the L1D are told as loads.
+    /// this makes happen. Walks that begin at the L1D are reported as loads.
     fn loads_from_l2(&mut self, core: CoreId, line: LineId) {
         let _ = (core, line);
     }

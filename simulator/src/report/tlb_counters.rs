@@ -55,7 +55,7 @@ impl TlbCounters {
         };
         of_use.lookups += 1;
         of_use.l1_misses += u64::from(translated.missed_l1);
-        of_use.walks += u64::from(translated.walked);
+        of_use.walks += u64::from(translated.walk_loads > 0);
         self.walk_loads += translated.walk_loads;
         let [l1d, l2, l3] = translated.walk_misses;
         self.walk_l1d_misses += l1d;

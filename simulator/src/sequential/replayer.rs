@@ -164,18 +164,36 @@ impl<'a> Replayer<'a> {
         let Some(translator) = &mut self.translator else {
             return;
         };
-        let Some(walk) = translator.translate((core, kind), line, page) else {
+        let Some(lookup) = translator.translate((core, kind), line, page) else {
             return;
         };
-        let mut translated = Translated {
-            missed_l1: walk.missed_l1,
-            walked: walk.walked,
-            ..Translated::default()
+        let start = translator.start;
+        let walk_misses = match lookup.walk() {
+            [] => [0; 3],
+            entries => self.walk(core, start, entries, observer),
         };
-        for &address in walk.entries() {
-            let before = self.load_misses(core);
-            translated.walk_loads += 1;
-            match walk.start {
+        let translated = Translated {
+            missed_l1: lookup.missed_l1,
+            walk_loads: lookup.walk().len() as u64,
+            walk_misses,
+        };
+        if let Some(translator) = &mut self.translator {
+            translator.count((core, kind), &translated);
+        }
+        observer.translated(core, kind, &translated);
+    }
+
+    /// Reads these entries of page tables; returns how many the L1D, the L2, and the L3 missed.
+    fn walk(
+        &mut self,
+        core: CoreId,
+        start: WalkStart,
+        entries: &[u64],
+        observer: &mut impl Observer,
+    ) -> [u64; 3] {
+        let before = self.load_misses(core);
+        for &address in entries {
+            match start {
                 WalkStart::L1d => {
                     let id = self.id(address >> LINE_SHIFT);
                     self.moves[core.index()].accesses[Kind::Load as usize] += 1;
@@ -187,22 +205,12 @@ impl<'a> Replayer<'a> {
                 }
                 WalkStart::None => {}
             }
-            let after = self.load_misses(core);
-            for (misses, (after, before)) in translated
-                .walk_misses
-                .iter_mut()
-                .zip(after.into_iter().zip(before))
-            {
-                *misses += after - before;
-            }
         }
-        if let Some(translator) = &mut self.translator {
-            translator.count((core, kind), &translated);
-        }
-        observer.translated(core, kind, &translated);
+        let after = self.load_misses(core);
+        std::array::from_fn(|level| after[level] - before[level])
     }
 
-    /// How many loads of a core missed its L1D, its L2 and the L3.
+    /// How many loads of a core missed its L1D, its L2, and the L3.
     fn load_misses(&self, core: CoreId) -> [u64; 3] {
         let tally = &self.hierarchy.tally()[core.index()];
         [CacheLevel::L1D, CacheLevel::L2, CacheLevel::L3]

@@ -1,6 +1,6 @@
 //! The translations of a replay: which pages its accesses look up, and what walks they cause.
 //!
-//! Each core has TLBs of its own, and a thread that hops finds those of the other core. Nothing but
+//! Each core has separate TLBs, and a thread that hops uses those of the other core. Only
 //! replacement removes an entry.
 
 use crate::error::Error;
@@ -15,24 +15,23 @@ use corehop_traces::execution::LINE_SHIFT;
 /// What translates, by core, and what it counted.
 pub(super) struct Translator {
     page_sizes: PageSizes,
-    start: WalkStart,
+    /// The cache at which walks begin.
+    pub start: WalkStart,
     mmus: Vec<Mmu>,
     counters: Vec<TlbCounters>,
 }
 
-/// What a look-up took.
-pub(super) struct Walk {
+/// What a lookup took.
+pub(super) struct Lookup {
     pub missed_l1: bool,
-    pub walked: bool,
-    pub start: WalkStart,
     /// Addresses of entries of page tables, in the order in which the walk reads them.
     entries: [u64; 4],
     count: usize,
 }
 
-impl Walk {
-    /// Addresses of the entries of page tables that it reads, in order.
-    pub fn entries(&self) -> &[u64] {
+impl Lookup {
+    /// Addresses of the entries of page tables that a walk reads, in order; empty without a walk.
+    pub fn walk(&self) -> &[u64] {
         &self.entries[..self.count]
     }
 }
@@ -63,7 +62,7 @@ impl Translator {
         (core, kind): (CoreId, Kind),
         line: u64,
         page: &mut Option<u64>,
-    ) -> Option<Walk> {
+    ) -> Option<Lookup> {
         let address = line << LINE_SHIFT;
         let size = self.page_sizes.of(address);
         let first = address >> size.bits() << size.bits();
@@ -72,24 +71,21 @@ impl Translator {
         }
         let fetch = kind == Kind::Fetch;
         let served_by = self.mmus[core.index()].translate(fetch, address, size);
-        let mut walk = Walk {
+        let mut lookup = Lookup {
             missed_l1: served_by != ServedBy::L1,
-            walked: false,
-            start: self.start,
             entries: [0; 4],
             count: 0,
         };
         if let ServedBy::Walk { first } = served_by {
-            walk.walked = true;
             for level in (size.level()..=first).rev() {
-                walk.entries[walk.count] = entry_address(level, address);
-                walk.count += 1;
+                lookup.entries[lookup.count] = entry_address(level, address);
+                lookup.count += 1;
             }
         }
-        Some(walk)
+        Some(lookup)
     }
 
-    /// Counts what a look-up was.
+    /// Counts what a lookup was.
     pub fn count(&mut self, (core, kind): (CoreId, Kind), translated: &Translated) {
         self.counters[core.index()].count(kind, translated);
     }

@@ -1,8 +1,7 @@
 //! What translates the addresses of one core: two levels of TLBs, and page-walk caches.
 
 use super::lru_sets::LruSets;
-use super::page_tables::bits_below;
-use crate::machine::{PageSize, Translation};
+use crate::machine::{PageSize, Translation, bits_below};
 
 /// Level of the topmost tables.
 const TOP: u32 = 4;

@@ -4,13 +4,10 @@
 //! the order of the addresses that they translate. An entry's place thus follows from its page.
 //! Located and physical addresses have no such bits, so no access of a program is to a table.
 
+use crate::machine::bits_below;
+
 /// Bytes of an entry, by their number of bits.
 const ENTRY_BITS: u32 = 3;
-
-/// Bits of an address that are those of a table's entry at `level`, from 1, and above.
-pub(super) fn bits_below(level: u32) -> u32 {
-    12 + 9 * (level - 1)
-}
 
 /// Address of the entry of a page table of `level`, 1 to 4, that a walk for `address` reads.
 pub fn entry_address(level: u32, address: u64) -> u64 {

@@ -5,7 +5,7 @@ use crate::detail::recorded::{BLOCKS, FUNCTIONS, KERNEL, KERNEL_BLOCKS, address_
 use crate::numbered::split as split_of;
 use crate::oracle::{Event, Oracle};
 use crate::random::{equal, holds, machines};
-use crate::steps::Step;
+use crate::steps::{Step, steps_of};
 use corehop_simulator::detail::{
     Footprint, Mode, ModeUse, Modes, Reason, Replaced, replay_by_mode,
 };
@@ -306,14 +306,7 @@ fn programs() -> impl Strategy<Value = Vec<Step>> {
     ];
     let data = vec((address, any::<bool>()), 0..4);
     let blocks = prop_oneof![1 => 0..2 * FUNCTIONS, 3 => KERNEL_BLOCKS];
-    let step = (0u32..2, prop::bool::weighted(0.1), blocks, data);
-    let step = step.prop_map(|(thread, begins_request, block, data)| Step {
-        thread,
-        begins_request,
-        block,
-        data,
-    });
-    vec(step, 1..80)
+    vec(steps_of(0u32..2, 0.1, blocks, data), 1..80)
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::detail::recorded::{BLOCKS, FUNCTIONS, record, segments};
 use crate::numbered::split as split_of;
-use crate::steps::Step;
+use crate::steps::{Step, steps_of};
 use corehop_plan::Mode;
 use corehop_simulator::detail::{
     CodeOwner, Cost, Detail, Losses, Segments, replay_by_function, replay_in_detail,
@@ -265,14 +265,7 @@ fn a_delegated_call_is_a_segment_after_which_the_interrupted_one_goes_on() {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let data = vec((0u64..3000, any::<bool>()), 0..4);
-    let step = (0u32..2, prop::bool::weighted(0.2), 0..BLOCKS, data);
-    let step = step.prop_map(|(thread, begins_request, block, data)| Step {
-        thread,
-        begins_request,
-        block,
-        data,
-    });
-    vec(step, 1..200)
+    vec(steps_of(0u32..2, 0.2, 0..BLOCKS, data), 1..200)
 }
 
 proptest! {

@@ -4,7 +4,7 @@
 #![allow(dead_code)] // Each test uses its part.
 
 use crate::definitions;
-use crate::steps::{Step, perform};
+use crate::steps::{Step, perform, steps_of};
 use corehop_traces::{Mapping, Page, Pointer, WriterOptions};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ pub const FUNCTIONS: u32 = 6;
 /// Those before this one have instructions of one byte.
 pub const FIRST_LONG: u32 = 3;
 const CODE: u64 = 0x10_000;
-const KERNEL: u64 = 0xffff_8880_0000_0000;
+pub const KERNEL: u64 = 0xffff_8880_0000_0000;
 
 pub fn programs() -> impl Strategy<Value = Vec<Step>> {
     // Few places that return addresses are pushed to and loaded from, besides all else.
@@ -26,14 +26,7 @@ pub fn programs() -> impl Strategy<Value = Vec<Step>> {
         1 => (0u64..9000).prop_map(|n| KERNEL + n),
     ];
     let data = vec((address, any::<bool>()), 0..4);
-    let step = (0u32..2, prop::bool::weighted(0.2), 0..FUNCTIONS, data);
-    let step = step.prop_map(|(thread, begins_request, block, data)| Step {
-        thread,
-        begins_request,
-        block,
-        data,
-    });
-    vec(step, 1..80)
+    vec(steps_of(0u32..2, 0.2, 0..FUNCTIONS, data), 1..80)
 }
 
 pub fn code_address(function: u32) -> u64 {

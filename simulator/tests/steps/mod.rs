@@ -1,6 +1,9 @@
 //! What made-up programs do, step by step, for tests that write traces of them.
 
+#![allow(dead_code)] // Each test uses its part.
+
 use corehop_traces::{EndReason, Error, Kind, ThreadId, Writer};
+use proptest::prelude::*;
 
 /// One execution of the recorded program.
 #[derive(Clone, Debug)]
@@ -11,6 +14,24 @@ pub struct Step {
     pub block: u32,
     /// Addresses, all of 8 bytes, and whether they are stored to.
     pub data: Vec<(u64, bool)>,
+}
+
+/// Random steps: of which thread, how often they begin a request, of which code block, with which
+/// data.
+pub fn steps_of(
+    thread: impl Strategy<Value = u32>,
+    begins_request: f64,
+    block: impl Strategy<Value = u32>,
+    data: impl Strategy<Value = Vec<(u64, bool)>>,
+) -> impl Strategy<Value = Step> {
+    let begins_request = prop::bool::weighted(begins_request);
+    let parts = (thread, begins_request, block, data);
+    parts.prop_map(|(thread, begins_request, block, data)| Step {
+        thread,
+        begins_request,
+        block,
+        data,
+    })
 }
 
 /// Writes what threads of these processes do, each step at its own stamp, and ends the trace.

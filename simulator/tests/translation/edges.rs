@@ -4,24 +4,9 @@ use corehop_simulator::{
     CoreId, Machine, PageSize, PageSizes, Replay, Replayer, Split, TlbCounters, TlbUseCounters,
 };
 use corehop_traces::{Access, Execution, FunctionId, Kind, ThreadId};
-use std::path::Path;
 
-/// A machine of two cores with large caches and these TLBs.
 fn machine(translation: &str) -> Machine {
-    let text = format!(
-        "\
-name = \"tiny\"
-cores = 2
-line_size_bytes = 64
-memory_latency_cycles = 200
-hop_cost_cycles = 1000
-l1i = {{ size_bytes = 32768, ways = 8, latency_cycles = 4 }}
-l1d = {{ size_bytes = 32768, ways = 8, latency_cycles = 4 }}
-l2 = {{ size_bytes = 262144, ways = 8, latency_cycles = 12 }}
-[translation]
-{translation}"
-    );
-    Machine::from_toml(&text, Path::new("tiny.toml")).unwrap()
+    super::machine(&format!("[translation]\n{translation}")).unwrap()
 }
 
 fn tlb(level: u32, entries: u32, more: &str) -> String {

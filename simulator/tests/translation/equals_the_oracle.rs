@@ -5,8 +5,8 @@ use crate::naive::{Placed, played};
 use crate::numbered;
 use crate::oracle::paging::Region;
 use crate::random::{equal, holds, machines};
-use crate::recording::{FUNCTIONS, mappings, record_processes, requests_of};
-use crate::steps::Step;
+use crate::recording::{FUNCTIONS, KERNEL, mappings, record_processes, requests_of};
+use crate::steps::{Step, steps_of};
 use corehop_simulator::detail::{Segments, replay_by_function, replay_in_detail};
 use corehop_simulator::{
     Counters, Machine, PageSize, PageSizes, Replay, ReplayOptions, Setting, Tlb, TlbCounters,
@@ -30,8 +30,6 @@ struct Case {
     thread_per_core: bool,
 }
 
-const KERNEL: u64 = 0xffff_8880_0000_0000;
-
 /// Few pages, neighbours or far apart, and often their last bytes.
 fn addresses() -> impl Strategy<Value = u64> {
     let base = prop_oneof![
@@ -47,14 +45,7 @@ fn addresses() -> impl Strategy<Value = u64> {
 
 fn programs() -> impl Strategy<Value = Vec<Step>> {
     let data = vec((addresses(), any::<bool>()), 0..6);
-    let step = (0u32..2, prop::bool::weighted(0.2), 0..FUNCTIONS, data);
-    let step = step.prop_map(|(thread, begins_request, block, data)| Step {
-        thread,
-        begins_request,
-        block,
-        data,
-    });
-    vec(step, 1..80)
+    vec(steps_of(0u32..2, 0.2, 0..FUNCTIONS, data), 1..80)
 }
 
 /// Entries in all, and in a set if that is said.

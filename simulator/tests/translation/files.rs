@@ -1,22 +1,9 @@
 //! What a machine file may say of address translation, and what is wrong with what it may not.
 
 use corehop_simulator::{Error, Machine, PageSizes, Replayer, Split, TlbUse, WalkStart};
-use std::path::Path;
 
 fn read(translation: &str) -> Result<Machine, String> {
-    let text = format!(
-        "\
-name = \"tiny\"
-cores = 1
-line_size_bytes = 64
-memory_latency_cycles = 200
-hop_cost_cycles = 1000
-l1i = {{ size_bytes = 64, ways = 1, latency_cycles = 4 }}
-l1d = {{ size_bytes = 64, ways = 1, latency_cycles = 4 }}
-l2 = {{ size_bytes = 128, ways = 2, latency_cycles = 12 }}
-{translation}"
-    );
-    Machine::from_toml(&text, Path::new("tiny.toml")).map_err(|error| error.to_string())
+    super::machine(translation).map_err(|error| error.to_string())
 }
 
 const FIRST: &str = "\

@@ -2,7 +2,7 @@
 
 use crate::timing::definitions;
 use crate::timing::oracle::calls::{Seen, ends_of_calls};
-use crate::timing::steps::{Step, perform};
+use crate::timing::steps::{Step, perform, steps_of};
 use corehop_simulator::timing::Annotate;
 use corehop_simulator::{CoreId, Split};
 use corehop_traces::{Execution, FunctionId, Kind, Trace, WriterOptions};
@@ -20,13 +20,7 @@ pub fn programs() -> impl Strategy<Value = Vec<Step>> {
     // Few places that return addresses are pushed to and loaded from, besides all else.
     let address = prop_oneof![0u64..1200, 0u64..9000, (0u64..5).prop_map(|n| 4000 + n * 8)];
     let data = vec((address, any::<bool>()), 0..4);
-    let step = (0..THREADS, prop::bool::weighted(0.2), 0..FUNCTIONS, data);
-    let step = step.prop_map(|(thread, begins_request, block, data)| Step {
-        thread,
-        begins_request,
-        block,
-        data,
-    });
+    let step = steps_of(0..THREADS, 0.2, 0..FUNCTIONS, data);
     let steps = vec((step, prop::bool::weighted(0.3)), 1..80);
     let strides = prop::sample::select(&[-128i64, -64, 24, 64, 96, 128, 192][..]);
     (steps, vec(strides, FUNCTIONS as usize)).prop_map(|(steps, strides)| walk(steps, &strides))
