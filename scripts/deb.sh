@@ -1,10 +1,10 @@
 #!/bin/sh
-# `make deb`: the Debian package, in target/deb, and beside it a file with its program's symbols.
+# `make deb`: the Debian package, in target/deb, and a file with its program's symbols.
 #
-# It holds what `cargo install` brings, and what that leaves out: manual pages, completions, the
-# header for servers that mark their requests, and licences, with the source of QEMU's plugin, which
-# the command carries and whose licence asks for it. Rejected: cargo-deb, which is compiled for
-# minutes before it packs anything; and debhelper, of whose many steps two are needed here.
+# The package has what `cargo install` installs, and also manual pages, completions, the header for
+# servers that mark their requests, licenses, and the source of QEMU's plugin, which the command
+# carries and whose license asks for it. Rejected: cargo-deb, which compiles for minutes before it
+# packs anything; and debhelper, because only two of its many steps are needed here.
 #
 # Debuggers and perf find the symbols by the program's build id or by the link to the file's name.
 #
@@ -26,7 +26,7 @@ place() {
     install -D --mode=644 "$@"
 }
 
-# compress FILE...: without name and time of day, as Debian wants it.
+# compress FILE...: without name and time of day, as Debian's policy requires.
 compress() {
     gzip --best --no-name "$@"
 }
@@ -49,28 +49,17 @@ printf 'corehop (%s) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- %s
     "$version" "$author" "$(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")" |
     place /dev/stdin "$documents/changelog"
 compress "$documents/changelog"
-for page in README.md CHANGELOG.md docs/*.md docs/*/*.md; do
+for page in README.md CHANGELOG.md docs/*.md docs/*/*.md docs/*/*.png; do
     place "$page" "$documents/$page"
 done
-# They build a QEMU that servers need which crash under Debian's, and fetch what a machine to record
-# is made of.
+# They build QEMU 10, for servers that crash under Debian's, and fetch a machine to record.
 for script in scripts/qemu.sh scripts/guest.sh scripts/setup/*.sh; do
     place "$script" "$share/corehop/$script"
 done
 place scripts/deb/copyright "$documents/copyright"
 sed 's/^$/./; s/^/ /' LICENSE-MIT >>"$documents/copyright"
-# A workspace of the plugin and what it is built of; Cargo takes out of the lock what is not there.
 source=$built/source
-members='elision outputs processes qemu-plugin ring'
-mkdir -p "$source"
-(
-    echo '[workspace]'
-    echo "members = [$(printf '"%s", ' $members | sed 's/, $//')]"
-    echo 'resolver = "3"'
-    awk '/^\[/ { is_kept = /^\[(workspace\.|profile\.)/ } is_kept' Cargo.toml
-) >"$source/Cargo.toml"
-cp -r $members Cargo.lock LICENSE-APACHE LICENSE-MIT "$source"
-cargo update --workspace --offline --quiet --manifest-path "$source/Cargo.toml"
+scripts/deb/plugin-source.sh "$source"
 tar --create --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" \
     --mode=u=rwX,go=rX --directory="$source" . | compress \
     >"$documents/qemu-plugin-source.tar.gz"

@@ -140,3 +140,44 @@ fn no_crate_that_is_published_depends_on_an_experiment() {
         }
     }
 }
+
+#[test]
+fn the_source_of_the_plugin_is_a_workspace_that_cargo_resolves_without_the_checkout() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/deb/plugin-source.sh");
+    let written = Command::new(script).arg(&source).output().unwrap();
+    let printed = String::from_utf8_lossy(&written.stderr);
+    assert!(written.status.success(), "{printed}");
+    let manifest = source.join("Cargo.toml");
+    let options = ["metadata", "--format-version", "1", "--locked"];
+    let resolved = cargo(
+        &[
+            &options[..],
+            &["--manifest-path", manifest.to_str().unwrap()],
+        ]
+        .concat(),
+    );
+    let resolved: Value = serde_json::from_str(&resolved).unwrap();
+    let is_ours = |package: &&Value| package["source"].is_null();
+    let paths = resolved["packages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(is_ours);
+    let paths: Vec<_> = paths
+        .filter_map(|package| package["manifest_path"].as_str())
+        .collect();
+    let of_the_plugin = source.join("qemu-plugin/Cargo.toml");
+    assert!(
+        paths.iter().any(|path| Path::new(path) == of_the_plugin),
+        "{paths:?}"
+    );
+    assert!(
+        paths
+            .iter()
+            .all(|path| Path::new(path).starts_with(&source)),
+        "{paths:?}"
+    );
+    assert!(source.join("qemu-plugin/src/lib.rs").is_file());
+}
