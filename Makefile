@@ -14,7 +14,7 @@ SUITE := PYTHONPATH=scripts .venv/bin/python -B -m suite
 	bench-hop bench-record bench-staged bench-accesstest bench-messages bench-servers \
 	bench-utilisation bench-verdicts bench-optimize bench-connections \
 	bench-delegation bench-truth bench-replay bench-data-hops bench-search bench-core-model \
-	bench-fleet bench-system bench-syscalls bench-pollute build deb test-deb package sample fuzz \
+	bench-fleet bench-system bench-syscalls bench-pollute build deb test-deb package release sample fuzz \
 	soak test-runtime test-transparent test-upstream test-msrv test-ubsan test-miri test-tsan coverage \
 	test-releases deny lint-c clean
 
@@ -62,6 +62,7 @@ help:
 	@echo 'make deb    build the Debian package and its file of symbols (target/deb)'
 	@echo 'make test-deb  installs it into an empty Debian, and goes through the tutorial there; as root'
 	@echo 'make package  packs each crate as it is published, and builds what was packed'
+	@echo 'make release  package, crates, container file, SBOM, notes, and checksums (target/release-files)'
 	@echo 'make sample records the bundled sample traces anew'
 	@echo 'make fuzz   runs each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make soak   real servers hop under load, SOAK_SECONDS (600) for each way to hop'
@@ -85,9 +86,7 @@ test-again: build-tests
 
 # What is built first holds the plugin and the load, which some tests take from beside the command.
 build-tests:
-	@scripts/setup.sh test
-	cargo fmt --all --check
-	@$(SUITE) build
+	@scripts/build-tests.sh
 
 lint-python:
 	cd symbolizer && $(RUFF) check $(PYTHON) $(FLEET) && $(RUFF) format --check $(PYTHON) $(FLEET)
@@ -259,6 +258,9 @@ package:
 	CARGO_TARGET_DIR=target/packages cargo package --workspace --locked --allow-dirty \
 		--exclude corehop-tpcc --exclude corehop-second-oracle --exclude corehop-lab \
 		--exclude corehop-utilisation
+
+release: deb package
+	@scripts/release.sh
 
 sample: build
 	@scripts/sample.sh
