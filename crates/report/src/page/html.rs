@@ -37,7 +37,7 @@ pub fn render(report: &Report<'_>, sections: &Sections) -> String {
         let left_out = grouped(explained.left_out() as u64);
         let _ = write!(
             subject,
-            " {left_out} requests that the plan was searched on are left out."
+            " {left_out} requests that the search used are left out."
         );
     }
     for remark in remarks(explained.trace) {
@@ -114,9 +114,7 @@ fn space(report: &Report<'_>, sections: &Sections) -> String {
     );
     let left_out = match report.space {
         Some(_) => "",
-        None => {
-            "<p>Other splits, numbers of cores and machines: <code>--full</code> shows them.</p>"
-        }
+        None => "<p><code>--full</code> shows other splits, numbers of cores, and machines.</p>",
     };
     format!("{left_out}{}{also}", figures(&sections.space))
 }

@@ -118,7 +118,7 @@ async function pick() {
   byId("tip").hidden = true;
   byId("spot").textContent = "\u00a0";
   const hops = shown.stays.length - 1;
-  const warming = shown.counted ? "" : " It is one of those that warm the caches.";
+  const warming = shown.counted ? "" : " This request warms the caches and is not counted.";
   byId("said").textContent =
     `Request ${shown.request} of thread ${shown.thread}: ${grouped(shown.touches)} accesses to ` +
     `${grouped(shown.lines.length)} lines (${Math.round(shown.lines.length / 16)} KiB), ` +

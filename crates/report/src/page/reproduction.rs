@@ -24,7 +24,7 @@ fn recorded(report: &Report<'_>) -> Vec<(&'static str, String)> {
         trace.checksum()
     );
     let warm_up = format!(
-        "{} complete requests: {} searched and left out, {} warm the caches, {} are counted",
+        "{} complete requests: {} used by the search and left out, {} to warm up, {} counted",
         explained.requests.len() + explained.left_out(),
         explained.left_out(),
         explained.warm_up,

@@ -64,7 +64,7 @@ fn times(explained: &Explanation<'_>, ratios: &[(Backend, f64)]) -> String {
     let taken: Vec<String> = taken.collect();
     let pays = match break_even_cycles(machine, &before.counters, &after.counters, after.hops) {
         None => "No request hops.".into(),
-        Some(cycles) if cycles <= 0.0 => "It would be slower even if hops cost nothing.".to_owned(),
+        Some(cycles) if cycles <= 0.0 => "It would be slower even if hops were free.".to_owned(),
         Some(cycles) => format!(
             "The plan pays off if a hop costs less than {} cycles; here it costs {}.",
             grouped(cycles as u64),

@@ -72,9 +72,9 @@ pub fn calls(explained: &Explanation<'_>, pictured: &[PicturedRequest]) -> Pictu
     Picture {
         name: "delegated-calls".into(),
         title: "Delegated calls".into(),
-        hint: "The requests pictured above, each from its first access to its last. A colored \
-               piece is a delegated call, on another core than the grey around it; calls on the \
-               core on which their thread is already are not drawn."
+        hint: "The requests above, each from its first access to its last. A colored part is a \
+               delegated call on another core than the gray parts; calls that stay on their \
+               thread's core are not drawn."
             .into(),
         said: format!(
             "{} that are away in {}.",

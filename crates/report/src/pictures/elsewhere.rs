@@ -69,8 +69,8 @@ pub fn cores(explained: &Explanation<'_>, cores: &[(u32, Comparison)]) -> Pictur
         name: "cores".into(),
         title: "Over fewer cores".into(),
         hint: "L2 misses of a request with the best splits that a local search finds for fewer \
-               cores, judged on requests that it did not search. Better ones may exist: `corehop \
-               partition --sweep` proves which is best."
+               cores, evaluated on held-out requests. Better splits may exist: `corehop partition \
+               --sweep` proves which is best."
             .into(),
         said: format!(
             "L2 misses compared with one core: {}.",
@@ -128,8 +128,8 @@ pub fn machines(explained: &Explanation<'_>, space: &SearchSpace) -> Picture {
     Picture {
         name: "machines".into(),
         title: "The plan on other machines".into(),
-        hint: "L2 misses of a request on other simulated machines, with this same plan, which was \
-               searched for one of them. Where an L2 holds a whole request, splitting only adds \
+        hint: "L2 misses of a request with this plan on other simulated machines. The plan was \
+               searched for one of them. If an L2 holds a whole request, splitting only adds \
                misses. `corehop partition --sweep --json` finds the best plan for each machine and \
                number of cores, and `corehop report --sweep` shows them."
             .into(),
@@ -210,11 +210,11 @@ pub fn hop_cost(explained: &Explanation<'_>) -> Picture {
     let said = verdict(even, machine);
     Picture {
         name: "hop-cost".into(),
-        title: "What a hop may cost".into(),
+        title: "Break-even cost of a hop".into(),
         hint: format!(
-            "{said} The curve is the time of a request with the plan, compared with that on one \
-             core, by what a hop costs. Times are cycles of misses and hops, added up as if none \
-             overlapped: good to compare plans, no prediction of a server's speed."
+            "{said} The curve is the time of a request with the plan divided by its time on one \
+             core, over the cost of a hop. Times are cycles of misses and hops, added as if none \
+             overlapped. They compare plans; they do not predict a server's speed."
         ),
         said,
         drawing,
@@ -229,7 +229,7 @@ fn verdict(even: Option<f64>, machine: &Machine) -> String {
             "Accesses take longer than on one core, even with free hops.".to_owned()
         }
         Some(cycles) => format!(
-            "The plan is faster than one core where a hop costs less than {} cycles. On {} a hop \
+            "The plan is faster than one core if a hop costs less than {} cycles. On {}, a hop \
              costs {}.",
             grouped(cycles as u64),
             machine.name,

@@ -74,9 +74,9 @@ pub fn levels(explained: &Explanation<'_>) -> Picture {
     Picture {
         name: "misses-by-level".into(),
         title: "Misses of a request, by level".into(),
-        hint: "Cache misses of an average request, all on one core and split over the plan's \
-               cores. A split is meant to lower L2 misses; L1 misses hardly change, and L3 misses \
-               must not grow."
+        hint: "Cache misses of an average request, on one core and split over the plan's cores. A \
+               split should lower L2 misses. L1 misses hardly change, and L3 misses should not \
+               grow."
             .into(),
         said: format!(
             "L2 misses of a request: {} on one core, {} with the split{}.",
@@ -133,9 +133,8 @@ pub fn cores(explained: &Explanation<'_>) -> Picture {
     Picture {
         name: "misses-by-core".into(),
         title: "L2 misses of a request, by core".into(),
-        hint: "Where an average request misses: all on one core, and on each core of the plan. A \
-               core that misses much more than the others runs code that needs more than its L2 \
-               holds."
+        hint: "L2 misses of an average request on one core, and on each core of the plan. A core \
+               that misses much more than the others runs code whose working set exceeds its L2."
             .into(),
         said: format!(
             "L2 misses of a request: {}.",
@@ -210,13 +209,14 @@ pub fn causes(explained: &Explanation<'_>) -> Picture {
     Picture {
         name: "misses-by-cause".into(),
         title: "L2 misses of a request, by cause".into(),
-        hint: "Why the line was not in the L2. No room: evicted for other lines, which a split \
-               saves. Other cores' stores: invalidated, which a split adds. Never held: its first \
-               access. Left the L3: evicted there, and so from the L2."
+        hint: "Why the line was not in the L2. No room: other lines evicted it; a split reduces \
+               these misses. Other cores' stores: a store invalidated it; a split adds these \
+               misses. Never held: its first access. Left the L3: the L3 evicted it, and the L2 \
+               with it."
             .into(),
         said: format!(
-            "Of a request's L2 misses, for want of room: {} on one core, {} with the split; by \
-             other cores' stores: {} with the split.",
+            "L2 misses of a request for lack of room: {} on one core, {} with the split; because \
+             of other cores' stores: {} with the split.",
             of(before, 0),
             of(after, 0),
             of(after, 1)
@@ -269,8 +269,8 @@ pub fn functions(explained: &Explanation<'_>, sources: &Sources, top: usize) -> 
         name: "misses-by-function".into(),
         title: "L2 misses of a request, by function".into(),
         hint: format!(
-            "The {} functions whose L2 misses change most, of an average request; the table has \
-             up to {top}. Misses are those of a function's own code, without the functions it \
+            "The {} functions whose L2 misses change most, for an average request; the table has \
+             up to {top}. Misses are those of the function's code, without the functions that it \
              calls.",
             drawn.len()
         ),

@@ -39,9 +39,8 @@ pub fn misses(explained: &Explanation<'_>) -> Option<Picture> {
         name: "misses-by-mode".into(),
         title: "Misses of a request, by user code and by the kernel".into(),
         hint:
-            "Misses of an average request in the server's own code and in the kernel. A plan can \
-               move the server's functions only; the kernel's work for a thread is done on the \
-               core that the thread is on."
+            "Misses of an average request in the server's code and in the kernel. A plan can move \
+             only the server's functions; the kernel works for a thread on that thread's core."
                 .into(),
         said: format!(
             "The kernel has {:.0} % of a request's L2 misses on one core, {:.0} % with the split.",
@@ -66,11 +65,11 @@ pub fn working_sets(explained: &Explanation<'_>) -> Option<Picture> {
     let (drawing, table) = drawn(&lines, ("lines a request", "what"));
     Some(Picture {
         name: "working-sets-by-mode".into(),
-        title: "Lines that a request references, by user code and by the kernel".into(),
-        hint: "Distinct cache lines of the median request. A line that both touch counts for \
-               both. On which core a request runs changes nothing about them."
+        title: "Lines that a request accesses, by user code and by the kernel".into(),
+        hint: "Distinct cache lines of the median request. A line that both access counts for \
+               both. The cores that a request runs on do not change them."
             .into(),
-        said: format!("A request references {user} lines in user code and {kernel} in the kernel."),
+        said: format!("A request accesses {user} lines in user code and {kernel} in the kernel."),
         drawing,
         table,
     })

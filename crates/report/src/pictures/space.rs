@@ -76,9 +76,9 @@ pub fn splits(space: &SearchSpace) -> Picture {
         name: "splits".into(),
         title: "How good splits are".into(),
         hint: format!(
-            "{said} Heights are how many splits have so many misses. They are counted as the \
-             search counts them, on the requests searched and on each core as if it were alone, so \
-             they differ from those of the other pictures."
+            "{said} The height is the number of splits with that many misses. Misses are counted \
+             as in the search: on the requests that were searched, and on each core separately. \
+             They therefore differ from those of the other pictures."
         ),
         said,
         drawing,
@@ -96,7 +96,7 @@ fn standing(drawn: &Drawn) -> String {
     let number = grouped(drawn.values.len() as u64);
     let which = match drawn.all {
         true => format!("all {number} splits at as many functions"),
-        false => format!("{number} different splits drawn at random"),
+        false => format!("{number} different random splits"),
     };
     format!(
         "Of {which}, {} have fewer L2 misses than the plan.",
@@ -160,9 +160,8 @@ pub fn neighbours(explained: &Explanation<'_>) -> Picture {
         name: "neighbours".into(),
         title: "What each hop is worth".into(),
         hint: format!(
-            "L2 misses of a request if one hop of the plan is changed: without that function; with \
-             threads that go back when its call returns, or else stay; and with the best other \
-             function in its place. {said}"
+            "L2 misses of a request if one hop of the plan changes: without that function; with a \
+             return hop added or removed; and with the best other function instead. {said}"
         ),
         said,
         drawing,
@@ -173,7 +172,7 @@ pub fn neighbours(explained: &Explanation<'_>) -> Picture {
 /// The second-best split, as far as it differs in one function, in words.
 fn runner_up(explained: &Explanation<'_>) -> String {
     let Some((function, other, replay)) = explained.runner_up() else {
-        return "There is no other candidate to exchange for.".into();
+        return "There is no other candidate.".into();
     };
     let misses =
         [&explained.after.0, replay].map(|of| per_request(explained, of.counters.l2.misses()));

@@ -57,12 +57,13 @@ pub fn phases(explained: &Explanation<'_>, pictured: &[PicturedRequest]) -> Pict
     Picture {
         name: "phases".into(),
         title: "Phases of requests".into(),
-        hint: "The requests that can be picked above, each from its first memory access to its \
-               last. Colors are the cores that the plan has it run on; each change of color is a \
-               hop."
+        hint: "The requests that can be selected above, each from its first memory access to its \
+               last. Colors are the cores that they run on with the plan; each change of color is \
+               a hop."
             .into(),
         said: format!(
-            "{} requests as bars of the cores they ran on; a request hops {hops:.2} times.",
+            "{} requests as bars of the cores that they run on; a request hops {hops:.2} times on \
+             average.",
             pictured.len()
         ),
         drawing,
@@ -184,12 +185,12 @@ pub fn working_sets(explained: &Explanation<'_>) -> Picture {
         .map(|(name, of)| format!("{name} {} KiB", told(kib(median(of, |set| set.lines)))));
     Picture {
         name: "working-sets".into(),
-        title: "What a request touches on each core".into(),
+        title: "Working set of a request on each core".into(),
         hint: format!(
-            "Memory that a request touches on each core, in cache lines: the median request as a \
-             bar, the largest as a thin line. The dashed line is what one L2 holds, {l2_kib:.0} \
-             KiB: a bar that ends left of it can stay in the cache from request to request. \
-             Numbers count a line that holds both code and data once."
+            "Memory that a request accesses on each core, in whole cache lines: the bar is the \
+             median request, the thin line the largest. The dashed line is the size of one L2, \
+             {l2_kib:.0} KiB: a bar that ends left of it can stay in the cache between requests. \
+             The numbers count a line with code and data once."
         ),
         said: format!(
             "Median working set of a request, with an L2 of {l2_kib:.0} KiB: {}.",
@@ -233,12 +234,13 @@ pub fn shared(explained: &Explanation<'_>) -> Picture {
     Picture {
         name: "shared-lines".into(),
         title: "Lines that cores share".into(),
-        hint: "Memory that all counted requests together touched on each core. What several cores \
-               only read, each holds a copy of; what one of them stores to, the others lose and \
-               miss again."
+        hint: "Memory that all counted requests together accessed on each core. Each core holds a \
+               copy of lines that several cores only read. If one of them stores to a line, the \
+               others lose it and miss it again."
             .into(),
         said: format!(
-            "Over all cores, {} KiB are touched by several cores and stored to by some.",
+            "Several cores access {} KiB to which at least one of them stores, summed over all \
+             cores.",
             told(kib(stored))
         ),
         drawing,
@@ -309,10 +311,9 @@ pub fn lost(explained: &Explanation<'_>) -> Picture {
     Picture {
         name: "lost-lines".into(),
         title: "Lines of a request lost to stores of other cores".into(),
-        hint:
-            "Cache lines that the core of the row loses during a request because the core of the \
-               column stores to them. It misses each of them again where it needs it next."
-                .into(),
+        hint: "Cache lines that the row's core loses during a request because the column's core \
+             stores to them. The row's core misses them at its next access."
+            .into(),
         said: format!("The largest number is {most:.1} lines a request."),
         drawing,
         table,

@@ -55,10 +55,10 @@ pub fn machines(sweep: &Sweep) -> Picture {
     }
     Picture {
         name: "sweep".into(),
-        title: "The best splits elsewhere".into(),
+        title: "Best splits on other machines".into(),
         hint: format!(
-            "L2 misses of a request, each split searched for its own machine and number of cores \
-             and judged on requests not searched; the sweep is of {}.",
+            "L2 misses of a request. Each split was searched for its machine and number of cores, \
+             and evaluated on held-out requests; the sweep is of {}.",
             sweep.trace
         ),
         said: match &best[..] {

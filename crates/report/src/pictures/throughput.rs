@@ -81,11 +81,11 @@ pub fn over_connections(explained: &Explanation<'_>) -> Picture {
         name: "throughput".into(),
         title: "Throughput over connections".into(),
         hint: format!(
-            "{said} Requests that as many cores as the plan has complete in a million cycles, by \
-             the number of clients: with the split, and without it, each core serving whole \
-             requests. A queueing model computes it from the cycles of the replay, of up to {}, \
-             for requests of very unequal length; the more equal they are, the closer the split \
-             comes to the dashed line.",
+            "{said} Requests completed in a million cycles by as many cores as the plan has, over \
+             the number of clients: with the split, and without it, where each core serves whole \
+             requests. A queueing model computes them from the cycles of the replay of up to {}, \
+             for requests of very unequal length. The more equal the requests are, the closer the \
+             split comes to the dashed line.",
             counted(explained.connections().into(), "connection", "connections")
         ),
         said,
@@ -111,6 +111,6 @@ fn verdict(throughputs: &[Throughput]) -> String {
     };
     match throughputs {
         [first, .., last] => format!("Throughput of the split: {}, {}.", of(first), of(last)),
-        _ => "Nothing is known of throughput.".into(),
+        _ => "Throughput is not known.".into(),
     }
 }
