@@ -1,5 +1,5 @@
-//! Writes a trace anew and reads it back, and says what that costs. The figures in
-//! research/notes/trace-size.md come from here:
+//! Rewrites a trace, reads it back, and prints the cost of both. The figures in
+//! research/notes/trace-size.md come from it:
 //!
 //!     cargo run --release -p corehop-traces --example measure -- TRACE LEVEL EXECUTIONS_PER_BLOCK
 

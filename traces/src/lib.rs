@@ -1,18 +1,18 @@
-//! The corehop trace: everything a server referenced while it served requests, in one order.
+//! The corehop trace: all memory accesses of a server while it serves requests, in one total order.
 //!
-//! A trace is what stands between recording and replay. It holds *executions*: one run of one
-//! straight-line code block by one thread, with the loads and stores it made. Which instructions a
-//! block holds is written once, when the block is first seen, so an execution costs its block's
-//! number and its data addresses and nothing else; fetches, program counters and function entries
-//! follow from the block. Of the addresses most are predicted, and cost next to nothing.
+//! A recorder writes a trace; a replay reads it. A trace contains *executions*: one run of one
+//! straight-line code block by one thread, with its loads and stores. A block's instructions are
+//! stored once, when the block is first seen. An execution therefore costs only its block's number
+//! and its data addresses. Fetches, program counters and function entries follow from the block.
+//! Most addresses are predicted and cost almost nothing.
 //!
-//! A recorder drives a [`Writer`], a replay takes [`Executions`] from a [`Trace`], and [`check`]
-//! says what is wrong with a file. The format is described in `docs/reference/trace-format.md`, and
-//! for other programs in `traces/schema/trace.capnp`.
+//! A recorder drives a [`Writer`], a replay gets [`Executions`] from a [`Trace`], and [`check`]
+//! reports what is wrong with a file. The format is described in `docs/reference/trace-format.md`,
+//! and for other programs in `traces/schema/trace.capnp`.
 //!
-//! Five folders hold the code, and each uses only those before it: what a trace says (`model`), how
-//! it gets small (`codec`), how it stands in its file (`format`), how it is read (`read`), and how
-//! it is written (`write`). On top of them, [`convert`] reads and writes traces of other tools.
+//! The code is in five folders, and each uses only the folders before it: the data model (`model`),
+//! compression (`codec`), the file format (`format`), reading (`read`) and writing (`write`). On
+//! top of them, [`convert`] reads and writes traces of other tools.
 //!
 //! ```
 //! use corehop_traces::{
@@ -52,7 +52,7 @@ mod read;
 pub mod samples;
 mod write;
 
-// The generated code knows itself by this path.
+// The generated code refers to itself by this path.
 use format::trace_capnp;
 
 pub use codec::match_finder::Followed;

@@ -1,6 +1,6 @@
-//! The bundled samples' bytes: real traces, for a program that carries them.
+//! The bundled samples' bytes: real traces, for a program that embeds them.
 //!
-//! They are statics, which a program that names none of them does not hold.
+//! They are statics, so a program that uses none of them does not contain their bytes.
 
 /// MariaDB under TPC-C on one connection.
 pub static MARIADB_TPCC: &[u8] = include_bytes!("../samples/mariadb-tpcc.trace");

@@ -1,4 +1,4 @@
-//! A copy of a recorded server, whole or of some requests, plays as the original does.
+//! Checks that a copy of a recorded server, complete or of some requests, plays like the original.
 
 use corehop_traces::{
     Chosen, CodeBlock, ColumnSize, Dependence, Dependent, EndReason, Header, Index, Kind,
@@ -16,7 +16,7 @@ fn options() -> WriterOptions {
     }
 }
 
-/// Asserts that two traces play the same, the requests of the copy being `requests` of the first.
+/// Asserts that two traces play the same; the requests of the copy are `requests` of the first.
 fn plays_the_same(original: &Trace, copied: &Trace, requests: Option<&[RequestId]>) {
     let mut first = original.executions_chosen(requests);
     let mut second = copied.executions();
@@ -27,7 +27,7 @@ fn plays_the_same(original: &Trace, copied: &Trace, requests: Option<&[RequestId
         seen.stamp = expected.stamp;
         if let Some(requests) = requests {
             seen.request = seen.request.map(|request| requests[request.index()]);
-            // What comes between the requests is left out, so those after it have other numbers.
+            // Executions between the requests are omitted, so those after them have other numbers.
             seen.number = expected.number;
         }
         assert_eq!(seen, expected);
@@ -51,7 +51,8 @@ fn a_whole_copy_holds_the_same_executions() {
     assert_eq!(copied.ending(), original.ending());
 }
 
-/// Recorded before traces said what addresses come from: it is read as it was, and says so.
+/// The sample was recorded before traces contained dependences: it is read unchanged, and a copy
+/// has none either.
 #[test]
 fn what_an_old_trace_does_not_say_no_copy_says() {
     let folder = tempfile::tempdir().unwrap();
@@ -97,7 +98,7 @@ fn a_copy_says_what_addresses_come_from() {
     assert_eq!(bytes, [2, 4], "a count and a dependence");
 }
 
-/// On which CPU each execution is.
+/// Returns the CPU of each execution.
 fn cpus_of(trace: &Trace) -> Vec<Option<u16>> {
     let mut cpus = Vec::new();
     let mut executions = trace.executions();
@@ -150,7 +151,7 @@ fn a_copy_has_the_same_memory_at_the_same_addresses() {
     for name in ["/dev/shm/one", "/dev/shm/two"] {
         writer.shared_object(name).unwrap();
     }
-    // Told late, and not in the order in which they hold.
+    // These are written late, and not in the order of their stamps.
     let later = [mapping(2, 30, None), mapping(1, 25, Some(1))];
     writer.mappings(&later).unwrap();
     writer.mappings(&[mapping(1, 20, Some(0))]).unwrap();

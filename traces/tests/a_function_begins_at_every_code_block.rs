@@ -1,10 +1,10 @@
-//! A trace as if a function began at every code block: the same executions, all of which enter
-//! something.
+//! Checks a trace with a function at every code block: the executions are the same, and each enters
+//! a function.
 
 use corehop_traces::{FunctionId, Trace};
 use std::path::Path;
 
-/// By execution, its thread, first address, and what it enters.
+/// Returns for each execution its thread, start address, and the function it enters.
 fn executions(trace: &Trace) -> Vec<(u32, u64, Option<FunctionId>)> {
     let mut all = Vec::new();
     let mut executions = trace.executions();

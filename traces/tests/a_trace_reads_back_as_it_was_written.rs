@@ -1,4 +1,4 @@
-//! What a recorder writes is what a replay sees.
+//! Checks that a replay sees what a recorder writes.
 
 use corehop_traces::{
     Access, CodeBlock, EndReason, Ending, Function, FunctionId, Header, Kind, Module, Note,
@@ -20,7 +20,7 @@ fn header() -> Header {
     }
 }
 
-/// Two threads, three requests, the last of thread 1 cut off.
+/// Writes two threads with three requests; the last one of thread 1 is incomplete.
 fn write_two_threads(path: &Path) -> corehop_traces::Summary {
     let mut writer = Writer::create(path, &header(), &WriterOptions::default()).unwrap();
     let module = Module {

@@ -1,5 +1,5 @@
-//! A writer keeps the rules of the format by refusing what would break them, and loses nothing that
-//! it cannot write.
+//! Checks that a writer rejects what would break the rules of the format, and loses nothing that it
+//! cannot write.
 
 use corehop_traces::{
     CodeBlock, DataAccess, Dependence, Dependent, EndReason, Error, Followed, Function, FunctionId,
@@ -138,7 +138,7 @@ fn more_definitions_than_fit_one_entry_read_back() {
     refused(writer.function(&long), "name of 4194314 bytes");
     writer.thread(1, 1).unwrap();
     writer.stamp(FIRST, 1).unwrap();
-    // Templates of all sizes, and as many as there are code blocks.
+    // Templates of all sizes, as many as there are code blocks.
     for number in 0..70_000 {
         writer.execution(FIRST, number).unwrap();
         for _ in 0..if number % 1000 == 0 {
@@ -213,7 +213,7 @@ fn executions_must_have_a_place_in_the_order() {
         writer.matched(ThreadId(1), &[1, 64], |word| word == 1),
         none
     );
-    // What was refused has left nothing behind.
+    // The rejected calls have left no trace.
     writer.finish(EndReason::ServerExited).unwrap();
     let trace = Trace::open(&path).unwrap();
     assert_eq!((trace.execution_count(), trace.data_access_count()), (2, 2));
@@ -228,7 +228,7 @@ fn more_data_accesses_than_an_execution_can_hold_are_refused() {
     writer.thread(1, 1).unwrap();
     writer.stamp(FIRST, 1).unwrap();
     writer.execution(FIRST, 0).unwrap();
-    // Each in a region of its own: the most that one execution can ask of one block.
+    // Each address is in its own region: the maximum that one execution can require of one block.
     for access in 0..65_000 {
         writer
             .data(FIRST, 0, Kind::Store, 8, (access * access) << 16)
@@ -283,7 +283,7 @@ fn what_has_the_partial_name_stays() {
     assert!(refused());
     assert_eq!(std::fs::read(&partial).unwrap(), b"what was recorded");
     std::fs::remove_file(&partial).unwrap();
-    // A link would say which other file of this user is written.
+    // A link would determine another file of this user to be written.
     std::os::unix::fs::symlink("elsewhere", &partial).unwrap();
     assert!(refused());
     assert!(!folder.path().join("elsewhere").exists());

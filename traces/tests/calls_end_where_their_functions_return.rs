@@ -1,6 +1,6 @@
-//! Calls in traces of made-up programs end where the program that was recorded says: programs that
-//! call, jump to functions, return, throw past callers, do what only looks like a call, and are in
-//! calls already when their recording begins, or begins again behind a gap.
+//! Checks that calls in traces of made-up programs end where expected. The programs call, make tail
+//! calls, return, throw past callers, and do what only looks like a call. They are already in calls
+//! when their recording begins, or resumes after a gap.
 
 use crate::callers::{Action, FUNCTIONS, STACK, THREADS, record};
 use corehop_traces::{Call, Calls, ThreadId, Trace};
@@ -50,7 +50,7 @@ proptest! {
     }
 }
 
-/// Function, beginning and end of the calls of a thread that does this.
+/// Returns function, beginning and end of the calls of a thread with these actions.
 fn found(actions: impl IntoIterator<Item = Action>) -> Vec<(u32, u64, Option<u64>)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made-up.trace");
@@ -73,7 +73,7 @@ fn a_signal_handler_begins_and_ends_no_calls() {
             Action::Return(true),
             call(1),
         ]);
-        // The three handlers, each within the one before, are eighteen executions.
+        // The three nested handlers are eighteen executions.
         assert_eq!(found, [(0, 1, Some(21)), (1, 22, None)]);
     }
 }
@@ -99,7 +99,7 @@ fn a_function_that_another_jumps_to_ends_with_the_call_of_that() {
         Action::Return(true),
         call(3),
     ]);
-    // Each call is two executions, the jump and the return one.
+    // Each call is two executions; the jump and the return are one each.
     let expected = [(0, 1, None), (1, 3, Some(6)), (2, 4, Some(6)), (3, 7, None)];
     assert_eq!(found, expected);
 }
@@ -113,7 +113,7 @@ fn what_a_thread_is_in_at_first_ends_with_the_first_return_from_no_call_of_the_t
         Action::Jump(1),
         call.clone(),
         Action::Return(true),
-        // No return, though it loads from the stack: it takes more than a byte.
+        // It loads from the stack but is not a return, because it is longer than one byte.
         Action::JumpByTable(table),
         Action::Return(true),
         call,
@@ -139,7 +139,7 @@ fn behind_a_gap_a_request_ends_with_its_own_return_and_what_encloses_it_with_its
         Action::Return(true),
         Action::Call(2, 1, false),
     ]);
-    // The first is open across both gaps.
+    // The first call is open across both gaps.
     let expected = [
         (3, 1, Some(7)),
         (0, 2, Some(4)),
@@ -160,7 +160,7 @@ fn of_the_bundled_samples_entries_all_but_those_at_its_edges_are_seen_to_return(
     let name = |call: &Call| &*trace.functions()[call.function.index()].name;
     let open: Vec<&str> = open.map(name).collect();
     assert_eq!((calls.len(), open.len()), (780_723, 38));
-    // Of the connection's thread the last; of the others what they wait in.
+    // The last call of the connection's thread, and the calls that the others wait in.
     let short = open.iter().map(|name| name.split('(').next().unwrap());
     let short: Vec<_> = short.take(3).collect();
     assert_eq!(short, ["do_command", "__poll", "pthread_cond_timedwait"]);

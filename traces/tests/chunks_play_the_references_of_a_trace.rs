@@ -1,5 +1,5 @@
-//! Blocks are played in any order, and their runs, put into order, are what the executions of the
-//! trace reference: the same lines, threads, requests, function entries and ends of calls.
+//! Checks that blocks played in any order, with their runs sorted, give the references of the
+//! trace's executions. Compares lines, threads, requests, function entries and ends of calls.
 
 use crate::streams::{THREADS, code_blocks, fit, mappings, pages, steps, write_machine};
 use corehop_traces::{
@@ -8,7 +8,7 @@ use corehop_traces::{
 };
 use proptest::prelude::*;
 
-/// What a listener is told in one call.
+/// What a listener receives in one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Slice {
     request: Option<RequestId>,
@@ -23,7 +23,7 @@ struct Slice {
 #[derive(Default)]
 struct Runs {
     runs: Vec<(u64, Vec<Slice>)>,
-    /// References by kind, as the player says and as they come.
+    /// References by kind, as reported by the player and as counted.
     counts: [u64; 3],
     counted: [u64; 3],
 }
@@ -59,7 +59,7 @@ impl Listener for Runs {
     }
 }
 
-/// Plays all blocks, the last one first, and puts their runs into order: thread and slices.
+/// Plays all blocks, the last one first, and sorts their runs: thread and slices.
 fn replay(
     trace: &Trace,
     requests: Option<&[RequestId]>,
@@ -84,7 +84,7 @@ fn replay(
         .collect()
 }
 
-/// An execution: thread and number, request, function entered, and what it references.
+/// An execution: thread and number, request, function entered, and references.
 type Seen = (
     (ThreadId, u64),
     Option<RequestId>,
@@ -113,7 +113,7 @@ fn executions(trace: &Trace, requests: Option<&[RequestId]>) -> Vec<Seen> {
     seen
 }
 
-/// Checks that the slices are made of exactly these executions.
+/// Checks that the slices consist of exactly these executions.
 fn compare(
     trace: &Trace,
     requests: Option<&[RequestId]>,

@@ -1,5 +1,5 @@
-//! Missing, empty, foreign, cut, damaged and newer traces: each is told from the others, and of a
-//! cut one everything up to its last whole block is read.
+//! Checks that missing, empty, foreign, truncated, damaged and newer traces are distinguished, and
+//! that a truncated trace is read up to its last complete block.
 
 use corehop_traces::{
     CodeBlock, EndReason, Ending, Error, Header, Kind, Rule, ThreadId, Trace, Writer,
@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A trace of two threads in blocks of three executions, and its bytes.
+/// Writes a trace of two threads in blocks of three executions; returns its bytes too.
 fn small() -> (TempDir, PathBuf, Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("small.trace");
@@ -58,7 +58,7 @@ fn executions(trace: &Trace) -> Result<u64, Error> {
     Ok(count)
 }
 
-/// Where each entry begins, and the end of the file.
+/// Returns the offset of each entry, and the end of the file.
 fn boundaries(bytes: &[u8]) -> Vec<usize> {
     let mut boundaries = vec![0];
     let mut offset = 0;
@@ -123,7 +123,7 @@ fn any_flipped_bit_is_noticed() {
     for bit in 0..bytes.len() * 8 {
         let (byte, place) = (bytes[bit / 8], (bit / 8) as u64);
         file.write_all_at(&[byte ^ 1 << (bit % 8)], place).unwrap();
-        // A length that points beyond the end makes the last entry look cut off.
+        // A length that points beyond the end makes the last entry look truncated.
         let noticed = Trace::open(&path).map_or(true, |trace| !trace.complete());
         assert!(noticed, "bit {bit} flipped unseen by open");
         let noticed = check(&path).map_or(true, |report| !report.sound());
@@ -209,9 +209,9 @@ fn other_files_are_told_from_traces() {
     }
 }
 
-/// Makes it a trace of another version, at least by what its header says.
+/// Changes the version in the header.
 fn set_version(bytes: &mut [u8], version: u8) {
-    // The header is the root's only pointer, and directly follows it: version first.
+    // The header is the root's only pointer and directly follows it, version first.
     let header = boundaries(bytes)[1];
     bytes[48] = version;
     bytes[20..24].fill(0);

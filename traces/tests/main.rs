@@ -1,4 +1,4 @@
-//! All tests of the crate, as one program, which is built sooner than one for each file.
+//! All tests of the crate as one program, which builds faster than one per file.
 
 mod a_copy_holds_the_same_executions;
 mod a_function_begins_at_every_code_block;

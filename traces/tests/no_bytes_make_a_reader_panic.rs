@@ -1,5 +1,6 @@
-//! Checksums keep out accidents, not malice: with its checksum made right again, any change of any
-//! entry ends in an error or in some executions, never in a panic or in endless memory.
+//! Checks that readers never panic or use unbounded memory. Checksums detect accidents, not malice:
+//! here, entries are changed and their checksums are corrected. A reader must then return an error
+//! or some executions.
 
 use corehop_traces::{
     CodeBlock, Dependence, Dependent, EndReason, Error, Function, FunctionId, Header, Kind,
@@ -10,7 +11,7 @@ use proptest::prelude::*;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Traces whose columns are compressed at levels that lay out frames differently.
+/// Traces with compression levels that lay out frames differently.
 static ORIGINALS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| [-5, 3].map(original).into());
 
 fn dependences() -> Vec<Dependence> {
@@ -81,7 +82,7 @@ fn original(compression_level: i32) -> Vec<u8> {
         writer.thread(1, thread).unwrap();
     }
     let mut stamp = 0;
-    // From some time on the threads do what they did before.
+    // From this point on, the threads repeat earlier work.
     for step in (0..90u64).chain(30..90).chain((60..66).cycle().take(60)) {
         let thread = ThreadId((step % 3) as u32);
         if step % 5 < 3 {
@@ -106,7 +107,7 @@ fn original(compression_level: i32) -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
-/// Makes the checksums of all entries right.
+/// Corrects the checksums of all entries.
 fn reseal(bytes: &mut [u8]) {
     let mut rest = bytes;
     while rest.len() >= 32 {
@@ -122,7 +123,7 @@ fn reseal(bytes: &mut [u8]) {
     }
 }
 
-/// Hears nothing of what is played.
+/// Ignores what is played.
 struct Deaf;
 
 impl Listener for Deaf {
@@ -130,15 +131,15 @@ impl Listener for Deaf {
     fn played(&mut self, _: Played<'_>) {}
 }
 
-/// What is wrong with the first block that cannot be played.
+/// Returns the error of the first block that cannot be played.
 fn problem_of_playing(trace: &Trace) -> Option<String> {
     let player = Player::new(trace, None, &[true]).unwrap();
-    // Stripped, so that the trace filter is given anything as well.
+    // Stripped, so that the trace filter also gets arbitrary input.
     let mut player = player.stripped(64);
     let mut played = trace.chunks(None).into_iter();
     let failed = played.find_map(|block| player.play(block, &mut Deaf).err())?;
     assert!(matches!(failed, Error::Damaged { .. }));
-    // What could not be played is no hindrance to the others.
+    // A block that cannot be played must not affect the others.
     for block in played {
         let _ = player.play(block, &mut Deaf);
     }
@@ -163,7 +164,7 @@ fn read_everything(path: &Path) {
         while let Ok(Some(_)) = executions.next() {}
     }
     if let Ok(report) = check(path) {
-        // What is sound is also whole when read.
+        // A sound trace can be read completely.
         if report.sound() {
             let trace = Trace::open(path).unwrap();
             let mut executions = trace.executions();
@@ -188,7 +189,7 @@ proptest! {
         let mut bytes = ORIGINALS[original].clone();
         for (place, value) in changes {
             let place = place.index(bytes.len());
-            // The framing is what other tests damage; here the changes are to get past it.
+            // Other tests damage the framing; here the changes must get past it.
             bytes[place] = value;
         }
         reseal(&mut bytes);

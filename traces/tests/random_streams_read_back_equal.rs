@@ -1,5 +1,5 @@
-//! Whatever several threads do, a replay sees it in the order of the stamps, with the accesses that
-//! a naive reading of the contract gives.
+//! Checks random streams of several threads: a replay sees them in stamp order, with the accesses
+//! that a simple implementation of the specification gives.
 
 use crate::located::{located, physical};
 use crate::streams::{
@@ -10,10 +10,10 @@ use corehop_traces::{Access, CodeBlock, Index, Kind, Page, RequestId, ThreadId, 
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// An execution as it should be seen: stamp of its run, thread, request, code block, accesses.
+/// An expected execution: stamp of its run, thread, request, code block, accesses.
 type Seen = (u64, ThreadId, Option<RequestId>, u32, Vec<Access>);
 
-/// The accesses of one execution, byte by byte of its code.
+/// Returns the accesses of one execution, computed byte by byte of its code.
 fn expand(block: &CodeBlock, data: &[Data]) -> Vec<Access> {
     let last = block.instructions.last().unwrap();
     let end = block.start + u64::from(last.offset) + u64::from(last.size_bytes);
@@ -78,7 +78,7 @@ fn expected(blocks: &[CodeBlock], steps: &[Step]) -> Vec<Seen> {
         serving[thread] &= !step.end;
     }
     begun.sort_unstable();
-    // Stable, so that executions of one run stay in their order.
+    // The sort is stable, so that executions of one run stay in order.
     seen.sort_by_key(|((stamp, thread, _), ..)| (*stamp, *thread));
     let in_replay = |((stamp, thread, marks), code_block, accesses)| {
         let same = |begun: &(u64, usize, usize)| (begun.1, Some(begun.2)) == (thread, marks);
@@ -151,7 +151,7 @@ proptest! {
         prop_assert_eq!(trace.execution_count(), expected.len() as u64);
         let request_at = |stamp: u64| steps[stamp as usize].request;
         for request in trace.requests() {
-            // The number of a request is the place of its first step; 0 is none.
+            // The number of a request is the place of its first step; 0 means none.
             let number = request.number.unwrap_or(0);
             prop_assert!(request_at(number));
             prop_assert_eq!(request.connection.unwrap_or(0), number % 3);

@@ -1,5 +1,5 @@
-//! A stripped player drops a reference only if one before it is of the same line, in a piece in
-//! which no thread can change core; and it counts what it drops all the same.
+//! Checks that a stripped player drops a reference only if an earlier one in the same piece is to
+//! the same line. Within a piece no thread can change core. Dropped references are still counted.
 
 use crate::streams::{code_blocks, fit, mappings, pages, steps, write_machine};
 use corehop_traces::{
@@ -7,7 +7,7 @@ use corehop_traces::{
 };
 use proptest::prelude::*;
 
-/// What was played without interruption: from when on, what of it was told, and the references.
+/// A piece played without interruption: its start, its reported properties, and its references.
 #[derive(Debug, Default)]
 struct Piece {
     request: Option<RequestId>,
@@ -76,7 +76,7 @@ impl Listener for Pieces {
     }
 }
 
-/// Whether all references can be told from the stripped ones.
+/// Returns whether all references follow from the stripped ones.
 fn tells(all: &[LineReference], stripped: &[LineReference], set_partitions: u64) -> bool {
     let mut rest = stripped.iter().peekable();
     let mut last: Vec<Option<LineReference>> = vec![None; set_partitions as usize];
@@ -102,7 +102,7 @@ fn play(mut player: Player<'_>, trace: &Trace, requests: Option<&[RequestId]>) -
     pieces.pieces
 }
 
-/// How many references there are, and how many of them when stripped.
+/// Returns the number of references, and the number when stripped.
 fn compare(
     trace: &Trace,
     requests: Option<&[RequestId]>,

@@ -1,5 +1,5 @@
-//! Whatever threads do meanwhile, and wherever their chunks end, a system call reads back behind
-//! the executions that came before it.
+//! Checks that a system call reads back after the executions that preceded it, whatever other
+//! threads do and wherever chunks end.
 
 use corehop_traces::{
     CodeBlock, EndReason, Header, SystemCall, ThreadId, Trace, Writer, WriterOptions, check, copy,
@@ -7,7 +7,7 @@ use corehop_traces::{
 use proptest::prelude::*;
 use std::path::Path;
 
-/// What a thread does next.
+/// A thread's next action.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Execute,
@@ -55,8 +55,8 @@ fn write(path: &Path, steps: &[(bool, Step)], executions_per_chunk: usize) {
     writer.finish(EndReason::ServerExited).unwrap();
 }
 
-/// The calls of each thread, found step by step: one returns if nothing of its thread but the time
-/// comes in between.
+/// Returns the calls of each thread, computed step by step: a call returns if no other event of its
+/// thread except a flush precedes the return.
 fn expected(steps: &[(bool, Step)]) -> [Vec<SystemCall>; 2] {
     [false, true].map(|second| {
         let own = steps.iter().filter(|(other, _)| *other == second);
@@ -110,7 +110,7 @@ proptest! {
     }
 }
 
-/// A call made in a request, one made between two, and one from before anything was executed.
+/// A call in a request, one between two requests, and one before any execution.
 const STEPS: [(bool, Step); 10] = [
     (false, Step::Begin(39)),
     (false, Step::Request),

@@ -1,6 +1,6 @@
-//! The Rust code for the schema is committed, so that building corehop needs no `capnp` program;
-//! this test generates it anew and compares. To renew it: `UPDATE_SCHEMA=1 cargo test -p
-//! corehop-traces the_generated_schema`.
+//! Checks that the committed Rust code for the schema is current. It is committed so that building
+//! corehop needs no `capnp` program. To update it: `UPDATE_SCHEMA=1 cargo test -p corehop-traces
+//! the_generated_schema`.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! `check` proves that a replay has one order for all threads, in which each keeps its own; and it
-//! never turns round what a thread did before another one took its stamp.
+//! Checks that `check` proves one replay order of all threads that contains each thread's own
+//! order. If a thread did something before another one took a stamp, a replay keeps that order.
 
 use corehop_traces::{
     CodeBlock, EndReason, Header, Kind, OrderSummary, Rule, ThreadId, Trace, Writer, WriterOptions,
@@ -10,13 +10,13 @@ use std::path::Path;
 
 const THREADS: usize = 4;
 
-/// What one thread does next, in the order in which it really happens.
+/// The next step of a thread, in real order.
 #[derive(Clone, Debug)]
 struct Step {
     thread: usize,
     /// Whether the thread takes a stamp before it.
     stamped: bool,
-    /// Loads of the execution; the address of each is the step's place.
+    /// Number of further loads of the execution; the address of each is the step's index.
     loads: u64,
 }
 
@@ -46,7 +46,7 @@ fn begin(path: &Path, executions_per_chunk: usize) -> Writer {
     writer
 }
 
-/// Writes the steps; the stamp of each one's run. A stamp is the place of the step that follows it.
+/// Writes the steps; returns the stamp of each step's run. A stamp is the index of the next step.
 fn write(path: &Path, steps: &[Step], executions_per_chunk: usize) -> Vec<u64> {
     let mut writer = begin(path, executions_per_chunk);
     let mut stamps = [None; THREADS];
@@ -60,7 +60,7 @@ fn write(path: &Path, steps: &[Step], executions_per_chunk: usize) -> Vec<u64> {
         }
         taken.extend(*stamp);
         writer.execution(thread, 0).unwrap();
-        // The first load says which step it is; the others make runs of different lengths.
+        // The first load identifies the step; the others make runs of different lengths.
         for _ in 0..=step.loads {
             writer.data(thread, 0, Kind::Load, 8, place * 8).unwrap();
         }
@@ -69,7 +69,7 @@ fn write(path: &Path, steps: &[Step], executions_per_chunk: usize) -> Vec<u64> {
     taken
 }
 
-/// The places of the steps as a replay comes to them.
+/// Returns the indices of the steps in replay order.
 fn replayed(path: &Path) -> Vec<usize> {
     let trace = Trace::open(path).unwrap();
     let mut executions = trace.executions();
@@ -81,7 +81,7 @@ fn replayed(path: &Path) -> Vec<usize> {
     places
 }
 
-/// What there is to prove, found the simple way: sorted by stamp.
+/// Returns the expected order, computed in the simplest way: sorted by stamp.
 fn naive(steps: &[Step], stamps: &[u64]) -> (Vec<usize>, OrderSummary) {
     let mut places: Vec<usize> = (0..steps.len()).collect();
     places.sort_by_key(|&place| stamps[place]);
@@ -95,7 +95,7 @@ fn naive(steps: &[Step], stamps: &[u64]) -> (Vec<usize>, OrderSummary) {
     };
     let mut lengths = Vec::new();
     for run in places.chunk_by(|one, next| stamps[*one] == stamps[*next]) {
-        // A fetch, the load that says which step it is, and the others.
+        // A fetch, the load that identifies the step, and the others.
         lengths.push(run.iter().map(|&place| 2 + steps[place].loads).sum());
     }
     order.runs = lengths.len() as u64;
@@ -141,7 +141,7 @@ proptest! {
     }
 }
 
-/// What `check` finds wrong, by rule and words, and whether it says that there is an order.
+/// Returns the findings of `check`, by rule and text, and whether it reports an order.
 fn found(path: &Path) -> (Vec<(Rule, String)>, bool) {
     let report = check(path).unwrap();
     let findings = report.findings.into_iter();
@@ -180,7 +180,7 @@ fn requests_are_numbered_upwards_in_a_thread_and_apart_from_other_threads() {
         found(&path).0
     };
     let broken = |detail: &str| vec![(Rule::Requests, detail.to_owned())];
-    // Two threads may count in one order and take their stamps in the other; 0 is not known.
+    // Two threads may count in one order and take their stamps in the other; 0 means unknown.
     assert_eq!(numbered(&[(0, 2), (1, 1), (0, 5), (1, 0), (1, 0)]), []);
     assert_eq!(
         numbered(&[(0, 2), (1, 1), (0, 5), (0, 5)]),
@@ -196,7 +196,7 @@ fn requests_are_numbered_upwards_in_a_thread_and_apart_from_other_threads() {
     );
 }
 
-/// Puts the entries of a trace in this order, each with the number and checksum of its new place.
+/// Rearranges the entries of a trace, and corrects their numbers and checksums.
 fn rearrange(path: &Path, order: impl Fn(&mut Vec<Vec<u8>>)) {
     let bytes = std::fs::read(path).unwrap();
     let mut entries = Vec::new();

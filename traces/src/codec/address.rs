@@ -1,52 +1,52 @@
 //! Predicts data addresses, so that nine in ten need not be stored.
 //!
-//! The same instruction of the same template references the same address again, or goes on by a
-//! stride, or, most often, is as far as last time from an address referenced just before: a field
-//! of the same object, a slot of the same stack frame. Which of the addresses before it is best for
-//! each such slot is found by trying all of them on the chunk, and stored. General compression
-//! alone, over fixed-width columns of addresses, needs twice the space
+//! The same instruction of the same template often accesses the same address again, or advances by
+//! a constant stride. Most often, its address is at the same distance as before from a recently
+//! accessed address. Examples are fields of an object and slots of a stack frame. The best of these
+//! base addresses is determined for each such slot by trying all of them on the chunk, and is
+//! stored. General compression alone, over fixed-width columns of addresses, needs twice the space
 //! (research/notes/trace-size.md has the figures).
 
 use std::collections::HashMap;
 
-/// How far back, in data accesses, an address may be predicted from, plus one.
+/// Maximum distance from an address back to its base, in data accesses, plus one.
 pub const BASES: usize = 16;
-/// The most regions of 64 KiB among the explicit addresses of one chunk.
+/// Maximum number of 64 KiB regions among the explicit addresses of one chunk.
 pub const MAX_REGIONS: usize = 1 << 16;
 
-/// How an address follows from what came before: as far from its base as last time.
+/// How an address is predicted: at the same distance from its base as last time.
 pub const FROM_BASE: u8 = 0;
-/// By the same stride as last time.
+/// Predicted by the same stride as last time.
 pub const BY_STRIDE: u8 = 1;
-/// It does not follow, and is stored.
+/// Not predicted; stored.
 pub const EXPLICIT: u8 = 2;
 
-/// What is remembered of one data access of one template.
+/// Prediction state of one data access of one template.
 #[derive(Clone, Copy, Default)]
 struct Slot {
     history: AddressHistory,
     base: Base,
 }
 
-/// The addresses that a slot's next one may follow from.
+/// Previous addresses of a slot, from which the next one is predicted.
 #[derive(Clone, Copy, Default)]
 pub struct AddressHistory {
-    /// How far the last address was from its base.
+    /// Distance of the last address from its base.
     pub from_base: u64,
     /// The last address.
     pub last: u64,
     last_but_one: u64,
 }
 
-/// Which address a slot's is predicted from.
+/// The base address that a slot's address is predicted from.
 #[derive(Clone, Copy, Default)]
 pub struct Base {
-    /// How many accesses back the base is; it counts as zero under a mask of zeros.
+    /// How many accesses before this one the base is; it counts as zero if the mask is zero.
     pub back: u8,
     mask: i8,
 }
 
-/// The state that coding and decoding a chunk's addresses share.
+/// State shared by encoding and decoding a chunk's addresses.
 #[derive(Default)]
 pub struct Predictor {
     slots: Vec<Slot>,
@@ -55,14 +55,14 @@ pub struct Predictor {
 }
 
 impl Predictor {
-    /// Remembers nothing; `bases` has the base of each slot, each below [`BASES`].
+    /// Creates an empty predictor; `bases` contains the base of each slot, each below [`BASES`].
     pub fn new(bases: &[u8]) -> Predictor {
         let mut predictor = Predictor::default();
         predictor.begin(bases);
         predictor
     }
 
-    /// Forgets all, and begins with these bases.
+    /// Clears all state and sets these bases.
     fn begin(&mut self, bases: &[u8]) {
         let slot = |&base: &u8| Slot {
             history: AddressHistory::default(),
@@ -74,11 +74,11 @@ impl Predictor {
         self.position = 0;
     }
 
-    /// Appends the addresses of one execution, whose data accesses are in the slots from
-    /// `first_slot` on, to `addresses`.
+    /// Appends the addresses of one execution to `addresses`. Its data accesses are in the slots
+    /// from `first_slot` on.
     ///
     /// # Panics
-    /// When there are no such slots, or `explicit` has too few addresses.
+    /// If there are no such slots, or `explicit` has too few addresses.
     #[inline(always)]
     pub fn decode(
         &mut self,
@@ -107,7 +107,7 @@ impl Predictor {
         self.position = position;
     }
 
-    /// How `address`, the next one, follows, and the slot's last address.
+    /// Returns how the next address, `address`, is predicted, and the slot's last address.
     fn encode(&mut self, slot: usize, address: u64) -> (u8, u64) {
         let slot = &mut self.slots[slot];
         let base = slot.base(&self.recent, self.position);
@@ -136,7 +136,7 @@ impl Slot {
 }
 
 impl Base {
-    /// The base that column `bases` says.
+    /// Creates the base for a value of column `bases`.
     pub fn new(base: u8) -> Base {
         Base {
             back: base,
@@ -144,7 +144,7 @@ impl Base {
         }
     }
 
-    /// The base's address, given that of the access `back` accesses before.
+    /// Returns the base's address; `before` is the address of the access `back` accesses before.
     #[inline(always)]
     pub fn address(self, before: u64) -> u64 {
         before & i64::from(self.mask) as u64
@@ -152,14 +152,14 @@ impl Base {
 }
 
 impl AddressHistory {
-    /// The next address if the stride stays as it was.
+    /// Predicts the next address, assuming an unchanged stride.
     #[inline(always)]
     pub fn next_by_stride(&self) -> u64 {
         let stride = self.last.wrapping_sub(self.last_but_one);
         self.last.wrapping_add(stride)
     }
 
-    /// Remembers `address`, whose base was at `base`.
+    /// Records `address`, whose base is at `base`.
     #[inline(always)]
     pub fn update(&mut self, base: u64, address: u64) {
         self.from_base = address.wrapping_sub(base);
@@ -168,17 +168,17 @@ impl AddressHistory {
     }
 }
 
-/// An address that is stored.
+/// A stored address.
 #[derive(Clone, Copy)]
 pub struct Explicit {
-    /// Its high 48 bits, in place.
+    /// Its high 48 bits, not shifted.
     pub region: u64,
-    /// Its low 16 bits less those of its slot's last address.
+    /// Its low 16 bits minus those of its slot's last address.
     pub offset: u16,
 }
 
 impl Explicit {
-    /// The address, in a slot whose last one is given.
+    /// Returns the address, in a slot whose last address is `last`.
     #[inline(always)]
     pub fn address(self, last: u64) -> u64 {
         self.region | u64::from(self.offset.wrapping_add(last as u16))
@@ -196,28 +196,28 @@ pub struct Coded {
     pub offsets: Vec<u16>,
 }
 
-/// Codes the addresses of chunks, with room that is used again for each.
+/// Encodes the addresses of chunks; buffers are reused for each chunk.
 #[derive(Default)]
 pub struct Coder {
     coded: Coded,
     trials: Vec<Trial>,
-    /// Of each slot, how many of its addresses were tried.
+    /// Number of addresses tried for each slot.
     tried: Vec<u8>,
-    /// The low quarters of all addresses, behind as many zeros as a base may be back.
+    /// The low 16 bits of all addresses, after `BASES - 1` zeros.
     lows: Vec<u16>,
     predictor: Predictor,
-    /// Regions by number.
+    /// Number of each region.
     numbers: HashMap<u64, usize>,
 }
 
-/// Of so many regions the number is at hand.
+/// Number of slots in the cache of recent regions.
 const LATEST: usize = 64;
 
-/// So many of a slot's addresses in a chunk say which base is best; the others say the same.
+/// How many of a slot's first addresses in a chunk determine its base; more give the same result.
 const TRIALS: u8 = 48;
 
-/// Of a slot: the last distance from each base, the farthest first, and how often it was the same
-/// again.
+/// For a slot: the last distance from each base, farthest base first, and how often it was
+/// repeated.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
 struct Trial {
@@ -226,8 +226,8 @@ struct Trial {
 }
 
 impl Coder {
-    /// Codes `addresses`, the access at each place being in the slot, of so many, that `slots` has
-    /// there. `None` when they are spread over too many regions for one chunk.
+    /// Encodes `addresses`; `slots` contains the slot of each access, below `slot_count`. `None` if
+    /// they are in too many regions for one chunk.
     pub fn code(&mut self, slots: &[u32], slot_count: usize, addresses: &[u64]) -> Option<&Coded> {
         self.choose_bases(slots, slot_count, addresses);
         let coded = &mut self.coded;
@@ -263,13 +263,14 @@ impl Coder {
         (coded.regions.len() <= MAX_REGIONS).then_some(coded)
     }
 
-    /// For each slot, the base that predicts most of its first addresses.
+    /// Selects for each slot the base that predicts most of its first addresses.
     fn choose_bases(&mut self, slots: &[u32], slot_count: usize, addresses: &[u64]) {
         self.trials.clear();
         self.trials.resize(slot_count, Trial::default());
         self.tried.clear();
         self.tried.resize(slot_count, 0);
-        // The low quarters decide as well as whole addresses would, and a trial is one cache line.
+        // The low 16 bits decide as well as whole addresses do, and make a trial fit in one cache
+        // line.
         self.lows.clear();
         self.lows.resize(BASES - 1, 0);
         self.lows
@@ -281,7 +282,7 @@ impl Coder {
             }
             *tried += 1;
             let mut before: [u16; BASES] = window.try_into().expect("windows of that length");
-            // A distance from zero is the address itself, which comes last.
+            // The distance from base zero is the address itself. It is last in the window.
             let address = std::mem::replace(&mut before[BASES - 1], 0);
             let trial = &mut self.trials[slot as usize];
             for (place, &before) in before.iter().enumerate() {
@@ -292,7 +293,7 @@ impl Coder {
         }
         let best = |trial: &Trial| {
             let most = trial.hits.iter().max();
-            // Of several the nearest.
+            // The nearest base wins a tie.
             let place = trial.hits.iter().rposition(|hits| Some(hits) == most);
             place.map_or(0, |place| (BASES - 1 - place) as u8)
         };
@@ -313,7 +314,7 @@ mod tests {
         let mut coder = Coder::default();
         let coded = coder.code(&slots, 3, &addresses).unwrap();
         assert_eq!(coded.bases[1..], [1, 1]);
-        // The first object is explicit, of the others only where they begin.
+        // All fields of the first object are explicit; of the others, only the first field is.
         assert_eq!(coded.hows, [2, 2, 2, 2, 0, 0, 2, 0, 0, 2, 0, 0]);
     }
 

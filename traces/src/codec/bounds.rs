@@ -1,16 +1,16 @@
-//! Where in a chunk a match, or its source, begins or ends.
+//! Positions in a chunk at which a match, or its source, begins or ends.
 //!
-//! To copy what stood earlier, a reader must know where the accesses of some executions are. It
-//! asks that only of *bounds*: where a source begins or ends, where something stops the reader
-//! within a match, and where such a place, led back from each match to its source, stood before.
-//! They are one execution in thirty of a recorded mariadbd's; to keep the ends of all was rejected,
+//! To copy earlier executions, a reader must know where their accesses are. It needs that only for
+//! *bounds*: the start or end of a source, and a place where a reader stops within a match. The
+//! corresponding place in the source of each match is also a bound, recursively. In a recorded
+//! mariadbd, one execution in thirty is a bound. Rejected: keeping the ends of all executions,
 //! because that takes as much memory as the rest of a chunk.
 
 use crate::codec::matches::Match;
 use crate::codec::template::Size;
 use std::ops::Range;
 
-/// How many accesses executions make.
+/// Number of accesses of some executions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccessCounts(u64);
 
@@ -19,12 +19,12 @@ impl AccessCounts {
         AccessCounts(u64::from(size.references()) << 32 | u64::from(size.data))
     }
 
-    /// All of them, fetches included.
+    /// Returns the number of all accesses, including fetches.
     pub fn references(self) -> usize {
         (self.0 >> 32) as usize
     }
 
-    /// Loads and stores.
+    /// Returns the number of loads and stores.
     pub fn data(self) -> usize {
         self.0 as u32 as usize
     }
@@ -35,16 +35,16 @@ impl AccessCounts {
 pub struct Bounds {
     all: Bits,
     begins: Bits,
-    /// By word of `all`, how many bounds come before its own.
+    /// For each word of `all`, the number of bounds before it.
     before: Vec<u32>,
     places: Vec<u32>,
-    /// By bound, the accesses of all executions before it.
+    /// For each bound, the accesses of all executions before it.
     accesses: Vec<AccessCounts>,
 }
 
 impl Bounds {
-    /// Finds those of a chunk, none of whose matches is longer than its distance. At the `stops` a
-    /// reader may stop and begin again.
+    /// Finds the bounds of a chunk, in which no match is longer than its distance. A reader may
+    /// stop and restart at the `stops`.
     pub fn find(&mut self, executions: usize, matches: &[Match], stops: impl Iterator<Item = u32>) {
         self.places.clear();
         if matches.is_empty() {
@@ -67,8 +67,8 @@ impl Bounds {
         }
     }
 
-    /// Adds where each of them that is within a match stood before. Latest matches first, so that
-    /// what is added within an earlier one is led back in its turn.
+    /// Adds the source position of each bound within a match. It starts with the latest match, so
+    /// that a bound added within an earlier match is also traced back.
     fn lead_back(&mut self, matches: &[Match]) {
         self.all.add(&self.begins);
         for matched in matches.iter().rev() {
@@ -88,9 +88,10 @@ impl Bounds {
         }
     }
 
-    /// Counts the accesses before each. `places` has the places in `sizes` of the executions that
-    /// are literals, as many as the matches leave; they make at most `most` accesses, which is
-    /// at most 2^31. The accesses of all executions, or `None` when they are more than that.
+    /// Counts the accesses before each bound. `places` contains the index in `sizes` of each
+    /// literal execution, as many as the matches leave. Returns the accesses of all executions, or
+    /// `None` if they exceed `most`, which is at most 2^31; the literals alone make no more than
+    /// that.
     pub fn measure(
         &mut self,
         places: &[u16],
@@ -130,47 +131,47 @@ impl Bounds {
         (total.references() <= most).then_some(total)
     }
 
-    /// The first bound before which accesses are not counted, if it is no later than `place`.
+    /// Returns the first bound before which accesses are not yet counted, if it is at most `place`.
     fn next_up_to(&self, place: u32) -> Option<u32> {
         let next = self.places.get(self.accesses.len()).copied();
         next.filter(|&next| next <= place)
     }
 
-    /// Their places, ascending.
+    /// Returns the places of the bounds, ascending.
     pub fn places(&self) -> &[u32] {
         &self.places
     }
 
-    /// Whether something may be copied from this place on, which is that of a bound; or whether
-    /// something only ends there.
+    /// Returns whether copying may start at this place, which must be a bound; false if a source
+    /// only ends there.
     pub fn begins(&self, place: u32) -> bool {
         self.begins.has(place)
     }
 
-    /// Which of the bounds is at this place; one is.
+    /// Returns the index of the bound at this place, which must be a bound.
     pub fn index(&self, place: u32) -> usize {
         let (word, bit) = (place as usize / 64, place % 64);
         let earlier = self.all.0[word] & ((1 << bit) - 1);
         (self.before[word] + earlier.count_ones()) as usize
     }
 
-    /// The accesses before a place, which is that of a bound.
+    /// Returns the accesses before a place, which must be a bound.
     fn before(&self, place: u32) -> AccessCounts {
         self.accesses[self.index(place)]
     }
 
-    /// How many accesses the executions before a place make, which is that of a bound.
+    /// Returns the number of accesses of the executions before a place, which must be a bound.
     pub fn references_before(&self, place: u32) -> u64 {
         self.before(place).references() as u64
     }
 
-    /// Which of the chunk's data accesses are those of executions that begin and end at bounds.
+    /// Returns the range of the chunk's data accesses made by `executions`, whose ends are bounds.
     pub fn data(&self, executions: Range<u32>) -> Range<usize> {
         self.before(executions.start).data()..self.before(executions.end).data()
     }
 }
 
-/// One bit a place.
+/// One bit per place.
 #[derive(Default)]
 struct Bits(Vec<u64>);
 
@@ -194,7 +195,7 @@ impl Bits {
     }
 }
 
-/// The places of a word's ones, ascending.
+/// Returns the positions of a word's one bits, ascending.
 fn ones(mut word: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let bit = word.trailing_zeros();
@@ -208,8 +209,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Matches and the number of executions, from the number of literals before each, how
-    /// long it is and how far back.
+    /// Returns matches and the number of executions. Each wish has the number of literals before
+    /// the match, its length, and a number that determines its distance.
     fn lay_out(wishes: &[(u32, u32, u32)]) -> (Vec<Match>, usize) {
         let mut matches = Vec::new();
         let mut end = 1;
@@ -236,7 +237,7 @@ mod tests {
             let (matches, executions) = lay_out(&wishes);
             let sizes: Vec<Size> =
                 templates.iter().map(|&(data, fetches)| Size { data, fetches }).collect();
-            // By place, the template of an execution, and that of its source.
+            // The template of the execution at each place, and of its source.
             let mut all: Vec<u16> = (0..executions).map(|n| (n * n % sizes.len()) as u16).collect();
             let mut is_literal = vec![true; executions];
             for matched in &matches {

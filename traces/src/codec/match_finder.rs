@@ -1,10 +1,9 @@
-//! The match finder: finds matches while executions come in.
+//! The match finder: finds matches as executions arrive, like its counterpart in LZ77 compressors.
 //!
-//! LZ77 compressors have this part under this name. A recorder calls it for every execution, so it
-//! takes in many executions at a time. A few words identify each execution; as long as a thread
-//! does what it did before, these words need only be compared. Where it does something else,
-//! windows of executions are put into a hash table, and a window found there again begins the next
-//! match.
+//! A recorder calls it for every execution, so it accepts many executions at once. A few words
+//! identify each execution. While a thread repeats earlier work, only these words are compared.
+//! When it deviates, windows of executions are entered into a hash table. A window that is already
+//! in the table begins the next match.
 
 mod end;
 mod window;
@@ -17,46 +16,46 @@ use end::{End, MOST_WORDS};
 use std::ops::Range;
 use window::{WINDOW, Window, hash_of};
 
-/// At the distance of the match before, a match costs less, and may be shorter.
+/// Minimum length of a match at the distance of the preceding match: such a match is cheaper to
+/// store.
 const SHORTEST_AT_SAME_DISTANCE: usize = 4;
 
-/// Finds the matches among what one thread did since its chunk began.
+/// Finds matches among a thread's executions since its chunk began.
 #[derive(Default)]
 pub struct MatchFinder {
-    /// Tells this chunk's windows in the hash table from all others'.
+    /// Distinguishes this chunk's windows in the hash table from those of other chunks.
     chunk: u32,
     /// The words of all executions.
     words: Vec<u64>,
-    /// By execution.
+    /// The end of each execution.
     ends: Vec<End>,
     parsed: Parsed,
-    /// How far back the last match lies; 0 if there was none.
+    /// Distance of the last match; 0 if there was none.
     distance: usize,
-    /// The last execution belongs to the last match.
+    /// Whether the last execution belongs to the last match.
     follows: bool,
-    /// How many executions, the last ones, are literals though they equal those at `distance`.
+    /// How many of the last executions are literals although they equal those at `distance`.
     agreed: usize,
-    /// How many of the next executions are those at `distance`, the one behind them being another,
-    /// where that is known.
+    /// If known: how many of the next executions equal those at `distance` before one that differs.
     foreseen: Option<usize>,
     window: Window,
 }
 
-/// An execution that comes in.
+/// An arriving execution.
 pub struct Arrival<'w, A> {
-    /// Its words, which no other execution has, and after them any others.
+    /// The words that identify it, possibly followed by unrelated words.
     pub words: &'w [u64],
-    /// How many it has, at least one.
+    /// Number of its words, at least one.
     pub count: usize,
     /// Number of its template.
     pub template: u32,
     /// Addresses of its data accesses.
     pub addresses: A,
-    /// How many it has.
+    /// Number of its accesses.
     pub size: Size,
 }
 
-/// How much of what came in is a match.
+/// How much of the input continues a match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Followed {
     /// Number of executions.
@@ -95,8 +94,8 @@ impl MatchFinder {
         }
     }
 
-    /// Adds as many whole executions from the head of `words` as go on with the last match, where
-    /// `begins` tells the word with which an execution begins.
+    /// Adds as many whole executions from the start of `words` as continue the last match. `begins`
+    /// recognizes the first word of an execution.
     #[inline]
     pub fn follow(&mut self, words: &[u64], begins: impl Fn(u64) -> bool) -> Followed {
         let mut followed = Followed::default();
@@ -107,13 +106,13 @@ impl MatchFinder {
             let source = self.ends.len() - self.distance;
             let from = self.begin(source).words();
             let (earlier, rest) = (&self.words[from..], &words[followed.words..]);
-            // Most that do not follow differ in the first word already.
+            // Most executions that differ do so in the first word.
             if rest[0] != earlier[0] {
                 self.foreseen = Some(0);
                 break;
             }
             let (same, begun) = same_values(earlier, rest, &begins);
-            // The last one may go on, here or there.
+            // The last execution may continue in either sequence.
             let ends = |words: &[u64]| words.get(same).is_none_or(|&next| begins(next));
             let is_whole = ends(rest) && ends(earlier);
             let count = begun.saturating_sub(usize::from(!is_whole));
@@ -149,27 +148,27 @@ impl MatchFinder {
         followed
     }
 
-    /// Whether an execution of so many words and of this size can be added.
+    /// Returns whether an execution with this many words and this size can be added.
     pub fn has_room(&self, words: usize, size: Size) -> bool {
         words <= MOST_WORDS && self.end().has_room(End::new(words, size))
     }
 
-    /// Number of executions.
+    /// Returns the number of executions.
     pub fn executions(&self) -> usize {
         self.ends.len()
     }
 
-    /// Number of data accesses.
+    /// Returns the number of data accesses.
     pub fn data_accesses(&self) -> usize {
         self.end().data()
     }
 
-    /// Number of accesses, fetches included.
+    /// Returns the number of accesses, including fetches.
     pub fn references(&self) -> usize {
         self.end().data() + self.end().further_fetches() + self.executions()
     }
 
-    /// What was found; the next execution begins another chunk.
+    /// Returns the result; the next execution begins another chunk.
     pub fn take(&mut self) -> Parsed {
         self.words.clear();
         self.ends.clear();
@@ -178,12 +177,12 @@ impl MatchFinder {
         std::mem::take(&mut self.parsed)
     }
 
-    /// Uses this room for the literals, where there is nothing yet.
+    /// Uses these buffers for the literals; must be called while there are none.
     pub fn make_room(&mut self, room: Parsed) {
         self.parsed = room;
     }
 
-    /// Whether it was never used.
+    /// Returns whether the match finder was never used.
     pub fn is_new(&self) -> bool {
         self.words.capacity() == 0
     }
@@ -192,7 +191,7 @@ impl MatchFinder {
         self.ends.last().copied().unwrap_or_default()
     }
 
-    /// What there is before an execution.
+    /// Returns the totals before an execution.
     fn begin(&self, place: usize) -> End {
         let before = place.checked_sub(1);
         before.map_or(End::default(), |before| self.ends[before])
@@ -203,12 +202,12 @@ impl MatchFinder {
         &self.words[begin.words()..end.words()]
     }
 
-    /// Whether `count` executions from `earlier` on are those from `place` on.
+    /// Returns whether `count` executions from `earlier` on equal those from `place` on.
     fn same(&self, earlier: usize, place: usize, count: usize) -> bool {
         self.words_of(earlier..earlier + count) == self.words_of(place..place + count)
     }
 
-    /// Whether an execution is the one at the distance of the last match.
+    /// Returns whether an execution equals the one at the distance of the last match.
     fn agrees(&mut self, place: usize) -> bool {
         let foreseen = self.foreseen;
         self.foreseen = foreseen.and_then(|count| count.checked_sub(1));
@@ -217,40 +216,40 @@ impl MatchFinder {
         }
         let earlier = self.words_of(place - self.distance..place - self.distance + 1);
         let its = self.words_of(place..place + 1);
-        // Most that differ do so in the first word already, and all are short: a comparison of
-        // slices would be a call of memcmp.
+        // Most that differ do so in the first word, and all are short: a comparison of slices would
+        // call memcmp.
         earlier.len() == its.len() && earlier.iter().zip(its).all(|(word, other)| word == other)
     }
 
-    /// Adds the ends of executions that come once more.
+    /// Adds the ends of executions that are repeated.
     fn copy_ends(&mut self, sources: Range<usize>) {
         let further = self.end() - self.begin(sources.start);
         let first = self.ends.len();
         self.ends.resize(first + sources.len(), End::default());
-        // No match is taken in that is longer than its distance.
+        // A repeated sequence is never longer than its distance.
         let (earlier, new) = self.ends.split_at_mut(first);
         for (new, &earlier) in new.iter_mut().zip(&earlier[sources]) {
             *new = earlier + further;
         }
     }
 
-    /// The last executions belong to the last match.
+    /// Adds the last `count` executions to the last match.
     fn lengthen(&mut self, count: usize) {
         if let Some(matched) = self.parsed.matches.last_mut() {
             matched.length += count as u32;
         }
     }
 
-    /// How many literals there are since the last match.
+    /// Returns the number of literals since the last match.
     fn fresh(&self) -> usize {
         let last = self.parsed.matches.last();
         let end = last.map_or(0, |matched| matched.place + matched.length);
         self.ends.len() - end as usize
     }
 
-    /// Enters the window that ends with the execution at `place` if all in it are literals: what
-    /// comes once more is found where it was last a literal. The place of the window that was
-    /// entered under the same hash before.
+    /// Enters the window that ends with the execution at `place`, if it contains only literals. A
+    /// repeated sequence is thus found at its last literal occurrence. Returns the place of the
+    /// previous window with the same hash.
     #[inline]
     fn enter_window(&mut self, place: usize, table: &mut HashTable) -> Option<usize> {
         let new = match self.fresh() {
@@ -269,8 +268,8 @@ impl MatchFinder {
         table.enter(hash, self.chunk, place + 1 - WINDOW)
     }
 
-    /// Begins a match if the window at `place` is the one at `earlier`, and its executions are
-    /// literals so far.
+    /// Begins a match if the window at `place` equals the one at `earlier`. The window's executions
+    /// are literals so far.
     fn look_at_window(&mut self, earlier: usize, place: usize) {
         if earlier >= place || !self.same(earlier, place, WINDOW) {
             return;
@@ -281,7 +280,8 @@ impl MatchFinder {
         self.begin_match(place - earlier, before + WINDOW);
     }
 
-    /// The last `length` executions, literals so far, match those `distance` earlier.
+    /// Turns the last `length` executions, which are literals, into a match with those `distance`
+    /// earlier.
     fn begin_match(&mut self, distance: usize, length: usize) {
         let count = self.ends.len();
         let place = count - length;
@@ -300,8 +300,8 @@ impl MatchFinder {
     }
 }
 
-/// Appends the first `count` of `words`. Four are copied where fewer are wanted: a processor does
-/// not foresee how many.
+/// Appends the first `count` of `words`. Up to four words are copied as four, because a processor
+/// cannot predict their number.
 #[inline(always)]
 fn extend_by_few(all: &mut Vec<u64>, words: &[u64], count: usize) {
     match words.first_chunk::<4>() {
@@ -314,8 +314,8 @@ fn extend_by_few(all: &mut Vec<u64>, words: &[u64], count: usize) {
     }
 }
 
-/// How many words at the beginning of both are the same, and with how many of them an execution
-/// begins.
+/// Returns the length of the common prefix in words, and how many of these words begin an
+/// execution.
 #[inline(always)]
 fn same_values(words: &[u64], others: &[u64], begins: impl Fn(u64) -> bool) -> (usize, usize) {
     let (eights, _) = words.as_chunks::<8>();
@@ -323,7 +323,7 @@ fn same_values(words: &[u64], others: &[u64], begins: impl Fn(u64) -> bool) -> (
     let (mut same, mut begun) = (0, 0);
     for (eight, other) in eights.iter().zip(other_eights) {
         let pairs = eight.iter().zip(other);
-        // A comparison of arrays would be a call of memcmp.
+        // A comparison of arrays would call memcmp.
         if pairs.fold(0, |all, (word, other)| all | word ^ other) != 0 {
             break;
         }

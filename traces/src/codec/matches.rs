@@ -1,35 +1,35 @@
-//! Matches: executions that equal earlier ones of the thread, data addresses included.
+//! Matches: executions that equal earlier ones of the thread, including their data addresses.
 //!
-//! This is LZ77 (Ziv and Lempel, 1977) over executions. A server does the same for every request of
-//! a kind, on the same stack and often on the same objects, so three executions in four belong to
-//! long sequences that the chunk already holds. Such a sequence is stored as a *match*: its length,
-//! and how many executions earlier its source begins. The other executions are *literals*. zstd
-//! finds these matches too, but column by column: a reader would still have to predict each address
-//! that it can copy. The `match_finder` module finds the matches.
+//! This is LZ77 (Ziv and Lempel, 1977) over executions. A server does the same work for every
+//! request of a kind, on the same stack and often on the same objects. Three executions in four
+//! therefore repeat long sequences of the same chunk. Such a sequence is stored as a *match*: its
+//! length, and how many executions earlier its source begins. The other executions are *literals*.
+//! zstd also finds these matches, but column by column: a reader would still have to predict each
+//! address instead of copying it. The `match_finder` module finds the matches.
 
 use std::ops::Range;
 
-/// Executions that are those of `distance` earlier in the chunk, one for one.
+/// Executions that equal those `distance` executions earlier in the chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Match {
-    /// Place of the first of them in the chunk.
+    /// Place of its first execution in the chunk.
     pub place: u32,
     /// Number of executions, at least 1.
     pub length: u32,
-    /// How many executions earlier, at least 1 and at most `place`; less than `length` where a
-    /// sequence follows itself.
+    /// How many executions earlier the source begins, at least 1 and at most `place`. Less than
+    /// `length` if the match overlaps its source.
     pub distance: u32,
 }
 
 impl Match {
-    /// Its source: the executions that it copies.
+    /// Returns its source: the executions that it copies.
     pub fn source(&self) -> Range<u32> {
         let first = self.place - self.distance;
         first..first + self.length
     }
 
-    /// The same as matches that are no longer than their distance, each of which but the first
-    /// copies twice as much as the one before: what a sequence that follows itself has become.
+    /// Splits a match that overlaps its source into matches that are no longer than their distance.
+    /// Each but the first can copy twice as much as the preceding one.
     pub fn apart(self) -> impl Iterator<Item = Match> {
         let mut rest = self;
         std::iter::from_fn(move || {
@@ -48,7 +48,7 @@ impl Match {
 /// A chunk's executions as literals and matches.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Parsed {
-    /// By place; the literals stand between them.
+    /// The matches by place; literals fill the gaps between them.
     pub matches: Vec<Match>,
     /// Template numbers of the literals.
     pub templates: Vec<u32>,
@@ -57,15 +57,15 @@ pub struct Parsed {
 }
 
 impl Parsed {
-    /// Forgets all but keeps the room.
+    /// Clears the contents and keeps the buffers.
     pub fn clear(&mut self) {
         self.matches.clear();
         self.templates.clear();
         self.addresses.clear();
     }
 
-    /// All executions, matches copied out: a template each, and the addresses of all.
-    /// `data_counts` says how many each template has.
+    /// Expands the matches: returns the template of every execution, and all addresses.
+    /// `data_counts` has the number of data accesses of each template.
     pub fn expanded(&self, data_counts: &[u16]) -> Expanded<'_> {
         let count = |template: u32| usize::from(data_counts[template as usize]);
         let (mut templates, mut addresses) = (Vec::new(), Vec::new());
@@ -101,30 +101,30 @@ impl Parsed {
     }
 }
 
-/// All executions of a chunk, to be cut into several.
+/// All executions of a chunk, to be split into several chunks.
 pub struct Expanded<'s> {
     matches: &'s [Match],
-    /// A template number each.
+    /// Template number of each execution.
     pub templates: Vec<u32>,
-    /// Addresses of the data accesses of all.
+    /// Addresses of all data accesses.
     pub addresses: Vec<u64>,
-    /// By execution, and at the end, how many addresses there are before.
+    /// Number of addresses before each execution, and before the end.
     begins: Vec<usize>,
 }
 
 impl Expanded<'_> {
-    /// Number of executions.
+    /// Returns the number of executions.
     pub fn executions(&self) -> u32 {
         self.templates.len() as u32
     }
 
-    /// Number of data accesses of these executions.
+    /// Returns the number of data accesses of these executions.
     pub fn data_accesses(&self, executions: &Range<u32>) -> u32 {
         let before = |place: u32| self.begins[place as usize] as u32;
         before(executions.end) - before(executions.start)
     }
 
-    /// These executions. Of a match that part is kept whose source is among them.
+    /// Extracts these executions. Of each match, it keeps the part whose source is among them.
     pub fn part(&self, executions: &Range<u32>) -> Parsed {
         let mut part = Parsed::default();
         let copy_literals = |part: &mut Parsed, places: Range<u32>| {

@@ -1,9 +1,9 @@
-//! How a trace gets small: what follows from earlier data is not stored.
+//! Compression of a trace: data that follows from earlier data is not stored.
 //!
-//! An execution is stored as the number of its access [`template`]. Sequences of executions that
-//! come again are stored as [`matches`], which the [`match_finder`] finds. Most data addresses are
-//! predicted from an earlier [`address`]. A reader undoes this; [`bounds`] and [`sources`] tell it
-//! where matches and their sources lie. For cache simulation, the [`trace_filter`] leaves out line
+//! An execution is stored as the number of its access [`template`]. Repeated sequences of
+//! executions are stored as [`matches`], which the [`match_finder`] finds. Most data addresses are
+//! predicted from an earlier [`address`]. A reader reverses this, using [`bounds`] and [`sources`]
+//! to locate matches and their sources. For cache simulation, the [`trace_filter`] removes line
 //! references that change no cache.
 
 pub(crate) mod address;

@@ -1,7 +1,7 @@
-//! The sources of a chunk's matches: which executions a later match copies.
+//! The sources of a chunk's matches: the executions that a later match copies.
 //!
-//! A source may include executions that are themselves matches, but not every match is a source: a
-//! reader that knows which executions are sources need not keep the others.
+//! A source may include executions of other matches, but many matches are not a source. A reader
+//! that knows which executions are sources need not keep the others.
 
 use crate::codec::matches::Match;
 use std::ops::Range;
@@ -9,14 +9,14 @@ use std::ops::Range;
 /// The executions that a chunk's matches copy.
 #[derive(Clone, Default)]
 pub struct Sources {
-    /// Ascending, and apart from each other.
+    /// Ascending, with gaps between them.
     ranges: Vec<Range<u32>>,
-    /// How many of them end before what was asked for last.
+    /// How many of them end before the last query.
     passed: usize,
 }
 
 impl Sources {
-    /// Finds those of a chunk.
+    /// Finds the sources of a chunk.
     pub fn find(&mut self, matches: &[Match]) {
         self.passed = 0;
         self.ranges.clear();
@@ -31,8 +31,8 @@ impl Sources {
         });
     }
 
-    /// Whether any of these executions is a source. They begin no earlier than those asked for
-    /// before.
+    /// Returns whether any of these executions is a source. They must not begin before those of the
+    /// previous call.
     pub fn has_some_of(&mut self, executions: Range<u32>) -> bool {
         let rest = &self.ranges[self.passed..];
         let over = |range: &&Range<u32>| range.end <= executions.start;

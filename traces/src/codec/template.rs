@@ -1,9 +1,9 @@
 //! Access templates: a code block and the accesses of one execution of it, without data addresses.
 //!
 //! A code block nearly always makes the same loads and stores, so an execution is stored as the
-//! number of a template and its data addresses. The schema calls a template a shape. A replay holds
-//! each template as a list of accesses in which the data addresses are missing, copies that list
-//! for each execution, and fills the addresses in.
+//! number of a template and its data addresses. The schema calls a template a shape. A replay keeps
+//! each template as a list of accesses without data addresses. It copies that list for each
+//! execution and fills in the addresses.
 
 use crate::model::dependence::check_dependences;
 use crate::model::execution::{Access, Kind, LINE_SHIFT};
@@ -13,12 +13,13 @@ use crate::model::pointer::check_pointers;
 use crate::model::program::CodeBlock;
 use std::collections::HashMap;
 
-/// The most instructions in a code block: what QEMU's translator allows (`TCG_MAX_INSNS`).
+/// Maximum number of instructions in a code block: the limit of QEMU's translator
+/// (`TCG_MAX_INSNS`).
 pub const MAX_INSTRUCTIONS: usize = 512;
-/// The most data accesses of one execution, so that with its fetches 65 535 are not exceeded.
+/// Maximum number of data accesses of one execution; with its fetches, it stays below 65 536.
 pub const MAX_DATA_ACCESSES: usize = 65_000;
 
-/// How many accesses a template has, as code fetches and as data.
+/// Number of accesses of a template: data accesses and code fetches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Loads and stores.
@@ -28,19 +29,19 @@ pub struct Size {
 }
 
 impl Size {
-    /// All accesses.
+    /// Returns the number of all accesses.
     pub fn references(self) -> u32 {
         u32::from(self.data) + u32::from(self.fetches)
     }
 }
 
-/// One data access of a template: all but its address. Packed as `schema/trace.capnp` says.
+/// One data access of a template, without its address. Packed as described in `schema/trace.capnp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub struct DataAccess(u32);
 
 impl DataAccess {
-    /// Packs an access; `None` for a fetch, for no bytes and for an instruction out of range.
+    /// Packs an access; `None` for a fetch, for 0 bytes and for an instruction out of range.
     pub fn new(instruction: u16, kind: Kind, size_bytes: u16) -> Option<DataAccess> {
         if kind == Kind::Fetch || size_bytes == 0 || usize::from(instruction) >= MAX_INSTRUCTIONS {
             return None;
@@ -50,12 +51,12 @@ impl DataAccess {
         Some(DataAccess(packed))
     }
 
-    /// Place of the instruction in its code block.
+    /// Returns the index of the instruction in its code block.
     pub fn instruction(self) -> usize {
         (self.0 >> 17) as usize
     }
 
-    /// Load or store.
+    /// Returns whether it is a load or a store.
     pub fn kind(self) -> Kind {
         if self.0 >> 16 & 1 == 1 {
             Kind::Store
@@ -64,13 +65,13 @@ impl DataAccess {
         }
     }
 
-    /// Number of bytes.
+    /// Returns the number of bytes.
     pub fn size_bytes(self) -> u16 {
         self.0 as u16
     }
 }
 
-/// Numbers the templates that a writer meets.
+/// Assigns numbers to a writer's templates.
 #[derive(Default)]
 pub struct Interner {
     /// The key is the code block's number followed by the data accesses.
@@ -86,7 +87,7 @@ struct Latest {
 }
 
 impl Interner {
-    /// The number of the template of these data accesses, and whether it is new.
+    /// Returns the number of the template with these data accesses, and whether it is new.
     pub fn number(&mut self, code_block: u32, accesses: &[DataAccess]) -> (u32, bool) {
         let slot = code_block as usize;
         if slot >= self.latest_of_block.len() {
@@ -114,7 +115,7 @@ impl Interner {
     }
 }
 
-/// The templates of a trace, ready for replay.
+/// The templates of a trace, prepared for replay.
 #[derive(Default)]
 pub struct Templates {
     all: Vec<Template>,
@@ -123,7 +124,7 @@ pub struct Templates {
     longest: usize,
 }
 
-/// Where a template's accesses are among all, and what else there is to it.
+/// The range of a template's accesses, and its other properties.
 #[derive(Clone, Copy)]
 pub struct Template {
     start: u64,
@@ -134,21 +135,22 @@ pub struct Template {
     pub data_count: u32,
     /// The code block's number.
     pub code_block: u32,
-    /// 1 + the function that the code block enters, or 0.
+    /// 1 + the number of the function that the code block enters, or 0.
     pub entry: u32,
 }
 
-/// An access of a template: small, since a replay reads all of them over and over.
+/// An access of a template: small, because a replay reads all of them repeatedly.
 #[derive(Clone, Copy)]
 struct TemplateAccess {
-    /// Of the instruction, or of the first byte fetched, from the start of the block.
+    /// Offset of the instruction, or of the first byte fetched, from the start of the block.
     offset: u16,
     size_bytes: u16,
     kind: Kind,
 }
 
 impl TemplateAccess {
-    /// The access, of a block that starts at `start`; of data without its address.
+    /// Returns the access, in a block that starts at `start`; a data access has no data address
+    /// yet.
     #[inline(always)]
     fn access(&self, start: u64) -> Access {
         let pc = start + u64::from(self.offset);
@@ -162,15 +164,15 @@ impl TemplateAccess {
 }
 
 impl Templates {
-    /// Number of templates.
+    /// Returns the number of templates.
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// How many accesses a template has.
+    /// Returns the number of accesses of a template.
     ///
     /// # Panics
-    /// When there is no such template.
+    /// If there is no such template.
     pub fn size(&self, template: u32) -> Size {
         let template = &self.all[template as usize];
         // At most 65 000 and 122.
@@ -180,20 +182,20 @@ impl Templates {
         }
     }
 
-    /// Where a template's accesses are.
+    /// Returns the range of a template's accesses.
     ///
     /// # Panics
-    /// When there is no such template.
+    /// If there is no such template.
     pub fn get(&self, template: u32) -> Template {
         self.all[template as usize]
     }
 
-    /// The most accesses that any template has.
+    /// Returns the maximum number of accesses of a template.
     pub fn longest(&self) -> usize {
         self.longest
     }
 
-    /// The accesses of a template, all but the data addresses.
+    /// Returns the accesses of a template, without data addresses.
     pub fn accesses(&self, template: &Template) -> impl Iterator<Item = Access> {
         let stored =
             &self.accesses[template.first_access as usize..][..template.access_count as usize];
@@ -201,11 +203,11 @@ impl Templates {
         stored.iter().map(move |one| one.access(start))
     }
 
-    /// Puts the accesses of a template at the beginning of `room`, all but the data addresses. The
-    /// accesses, and the places of the data accesses among them.
+    /// Copies the accesses of a template, without data addresses, to the start of `room`. Returns
+    /// them, and the indices of the data accesses among them.
     ///
     /// # Panics
-    /// When `room` is too small.
+    /// If `room` is too small.
     #[inline(always)]
     pub fn expand<'r>(
         &self,
@@ -224,7 +226,7 @@ impl Templates {
         )
     }
 
-    /// From here on templates enter what is said of their code blocks.
+    /// Sets the function that each template enters, by its code block.
     pub fn enter(&mut self, entered: &[Option<FunctionId>]) {
         for template in &mut self.all {
             let entry = entered[template.code_block as usize];
@@ -232,14 +234,14 @@ impl Templates {
         }
     }
 
-    /// Adds the next template: `data` made by one execution of a code block, which is given with
-    /// its number and the function that it enters.
+    /// Adds the next template: the accesses `data` of one execution of a code block. The block is
+    /// passed with its number, and `entry` is the function that it enters.
     ///
-    /// A line of code is fetched before the data accesses of the first instruction that has a byte
-    /// on it, or at the end when no data access follows.
+    /// A line of code is fetched before the data accesses of the first instruction with a byte on
+    /// it, or at the end if no data access follows.
     ///
     /// # Errors
-    /// Which rule the template breaks.
+    /// The rule that the template breaks.
     pub fn push(
         &mut self,
         (code_block, block): (u32, &CodeBlock),
@@ -282,7 +284,7 @@ impl Templates {
         Ok(())
     }
 
-    /// Fetches every line of the block that begins before `until` and is not fetched yet.
+    /// Fetches every line of the block that begins before `until` and is not yet fetched.
     fn fetch(&mut self, fetched: &mut u16, until: u16, block: &CodeBlock) {
         while *fetched < until {
             let in_line = (block.start + u64::from(*fetched)) & LINE_MASK;
@@ -300,10 +302,10 @@ impl Templates {
 
 const LINE_MASK: u64 = (1 << LINE_SHIFT) - 1;
 
-/// Checks that `data` can have been made by one execution of a block of so many instructions.
+/// Checks that one execution of a block with this many instructions can have made `data`.
 ///
 /// # Errors
-/// Which rule the template breaks.
+/// The rule that the template breaks.
 pub fn check_template(instructions: usize, data: &[DataAccess]) -> Result<(), Malformed> {
     let mut previous = 0;
     for access in data {
@@ -325,22 +327,22 @@ pub fn check_template(instructions: usize, data: &[DataAccess]) -> Result<(), Ma
     }
 }
 
-/// Length of the block's code in bytes.
+/// Returns the length of the block's code in bytes.
 fn size_of_code(block: &CodeBlock) -> u16 {
     let last = block.instructions.last();
     last.map_or(0, |last| last.offset + u16::from(last.size_bytes))
 }
 
-/// Number of fetches in one execution of the block: the lines that it references.
+/// Returns the number of fetches in one execution of the block: the number of its lines.
 pub fn fetches_of(block: &CodeBlock) -> u64 {
     let last = block.start + u64::from(size_of_code(block).max(1)) - 1;
     (last >> LINE_SHIFT) - (block.start >> LINE_SHIFT) + 1
 }
 
-/// Checks what every code block must hold.
+/// Checks the rules for code blocks.
 ///
 /// # Errors
-/// Which rule the block breaks.
+/// The rule that the block breaks.
 pub fn check_code_block(block: &CodeBlock) -> Result<(), Malformed> {
     let at = block.start;
     if block.instructions.is_empty() || block.instructions.len() > MAX_INSTRUCTIONS {
@@ -360,7 +362,7 @@ pub fn check_code_block(block: &CodeBlock) -> Result<(), Malformed> {
     }
     check_dependences(block.instructions.len(), &block.dependences)?;
     check_pointers(block.instructions.len(), &block.pointers)?;
-    // A whole line more, so that no sum of addresses within the block's lines can overflow.
+    // One line more, so that no sum of addresses within the block's lines can overflow.
     if at
         .checked_add(u64::from(offset) + (1 << LINE_SHIFT))
         .is_none()

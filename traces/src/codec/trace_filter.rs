@@ -1,25 +1,25 @@
-//! Trace stripping (Puzak, 1985; Wang and Baer, 1991): leaves out references that change no cache.
+//! Trace stripping (Puzak, 1985; Wang and Baer, 1991): removes references that change no cache.
 //!
-//! Lines of different set partitions never share a set of any cache: their line numbers differ
-//! modulo a number that divides the set count of every cache. So a reference changes nothing if the
-//! reference before it in its set partition is of the same line, by the same kind of access, on the
-//! same core. It hits in the first level, and every policy treats two references of a line in a row
-//! like one. A load after a store of the line changes nothing either; a store after a load does,
-//! because it must reach the other cores.
+//! Lines of different set partitions never share a set: their numbers differ modulo a number that
+//! divides the set count of every cache. A reference therefore changes nothing if it repeats the
+//! previous one in its set partition: the same line, kind of access and core. It hits in the first
+//! level, and every policy treats two consecutive references to a line as one. A load after a store
+//! to the line changes nothing either. A store after a load does, because it must reach the other
+//! cores.
 //!
-//! Three quarters of a recorded mariadbd's references are left out. To leave out more, such as
-//! fetches and loads of two lines that alternate, is as exact, but saves another 8 % only and costs
-//! a branch.
+//! For a recorded mariadbd, three quarters of the references are removed. Removing more, such as
+//! fetches and loads of two alternating lines, is equally exact. It saves only another 8 % and
+//! costs a branch.
 
 use crate::model::reference::LineReference;
 
-/// Leaves out what follows from the references before.
+/// Removes references that follow from the preceding ones.
 pub struct TraceFilter {
-    /// What of a reference's bits tells its set partition: that of its line, the kind's bits being
-    /// zero.
+    /// Mask of a reference's bits that give its set partition. The bits of the kind are zero.
     mask: u64,
-    /// By those bits, [`LineReference::bits`] of the reference last kept of the set partition.
-    /// Three in four are not used; to shift the kind away for each reference takes longer.
+    /// By the masked bits: [`LineReference::bits`] of the last kept reference in the set partition.
+    /// Three in four entries are unused, because shifting out the kind for each reference takes
+    /// longer.
     last: [u64; TraceFilter::MAX_SET_PARTITIONS * 4],
 }
 
@@ -27,16 +27,16 @@ pub struct TraceFilter {
 const NONE: u64 = u64::MAX;
 
 impl TraceFilter {
-    /// The most set partitions.
+    /// Maximum number of set partitions.
     pub const MAX_SET_PARTITIONS: usize = 64;
 
-    /// The most references at a time.
+    /// Maximum number of references per call.
     pub const AT_ONCE: usize = 1 << 10;
 
-    /// A trace filter of lines of so many `set_partitions`.
+    /// Creates a trace filter for this number of `set_partitions`.
     ///
     /// # Panics
-    /// When `set_partitions` is no power of two, or more than [`TraceFilter::MAX_SET_PARTITIONS`].
+    /// If `set_partitions` is not a power of two, or exceeds [`TraceFilter::MAX_SET_PARTITIONS`].
     pub fn new(set_partitions: u64) -> TraceFilter {
         assert!(
             set_partitions.is_power_of_two()
@@ -49,22 +49,22 @@ impl TraceFilter {
         }
     }
 
-    /// Keeps of each set partition the reference that comes next: another core may make it, or
-    /// others may come in between.
+    /// Keeps the next reference in each set partition: another core may make it, or other
+    /// references may precede it.
     pub fn forget(&mut self) {
         self.last.fill(NONE);
     }
 
-    /// Keeps of the set partition of a line the reference that comes next.
+    /// Keeps the next reference in the set partition of a line.
     pub(crate) fn forget_line(&mut self, line: u64) {
         self.last[(line << 2 & self.mask) as usize] = NONE;
     }
 
-    /// Copies references to `kept`, but those that are left out; how many it copies. What comes
-    /// after them in `kept` is of no meaning.
+    /// Copies the references that are not removed to `kept`, and returns their number. The rest of
+    /// `kept` is undefined.
     ///
     /// # Panics
-    /// When there are more than [`TraceFilter::AT_ONCE`].
+    /// If there are more than [`TraceFilter::AT_ONCE`].
     #[inline]
     pub fn strip(
         &mut self,
@@ -77,15 +77,17 @@ impl TraceFilter {
         let mut take = |reference: &LineReference| {
             let bits = reference.bits();
             let last = &mut self.last[bits as usize & mask];
-            // A load is one less than a store of the same line, and the only odd kind of the three.
+            // The bits of a load are one less than those of a store to the same line, and the load
+            // is the only odd kind of the three.
             let keep = last.wrapping_sub(bits) > bits & 1;
             *last = std::hint::select_unpredictable(keep, bits, *last);
-            // Every reference is put down, and only those to keep are gone past: which ones they
-            // are is more than a processor can foresee, and a wrong guess costs more than a store.
+            // Every reference is written, and the position advances only past those to keep. A
+            // processor cannot predict which ones these are, and a misprediction costs more than a
+            // store.
             kept[count % TraceFilter::AT_ONCE] = *reference;
             count += usize::from(keep);
         };
-        // Four at a time, so that less is spent on counting them.
+        // Four at a time, to reduce the loop overhead.
         let (fours, rest) = references.as_chunks::<4>();
         fours
             .iter()

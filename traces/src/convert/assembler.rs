@@ -1,9 +1,9 @@
-//! From instructions and accesses, one after another, to executions of code blocks.
+//! Assembles a sequence of instructions and accesses into executions of code blocks.
 //!
-//! Other formats do not say where code blocks begin. Instructions that stand next to each other in
-//! memory and follow one another on a thread are put into one block as far as the importer allows,
-//! and blocks are told apart by their contents. Everything is checked when it is met, not when its
-//! block is written, so that an error names the record that is wrong.
+//! Other formats do not mark code blocks. Instructions that are adjacent in memory and consecutive
+//! on a thread form one block, if the importer allows it. Blocks are distinguished by their
+//! contents. Everything is checked on arrival rather than when its block is written, so that an
+//! error identifies the wrong record.
 
 use crate::convert::error::{Fault, problem};
 use crate::{
@@ -12,14 +12,14 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// As many instructions as a code block may have, and the bytes of the longest one.
+/// Maximum number of instructions of a code block, and maximum size of an instruction in bytes.
 const MOST_INSTRUCTIONS: usize = 512;
 const LONGEST_INSTRUCTION: u64 = 15;
-/// The longest piece of code that one record may name.
+/// Maximum size of the code in one record.
 const LONGEST_BYTES: u64 = MOST_INSTRUCTIONS as u64 * LONGEST_INSTRUCTION;
-/// As many loads and stores as an execution may have.
+/// Maximum number of loads and stores of an execution.
 const MOST_DATA: usize = 65_000;
-/// What the format wants to be left of the address space behind a block.
+/// Bytes of address space that the format requires after a block.
 const MARGIN_BYTES: u64 = 64;
 
 struct Data {
@@ -29,7 +29,7 @@ struct Data {
     address: u64,
 }
 
-/// The execution that is being put together.
+/// The execution being assembled.
 #[derive(Default)]
 struct Open {
     start: u64,
@@ -40,10 +40,10 @@ struct Open {
     entry: Option<FunctionId>,
 }
 
-/// What a code block is told apart by: where it begins, its instructions' sizes, what it enters.
+/// Identifies a code block: its start, its instructions' sizes, and the function that it enters.
 type Key = (u64, Vec<u8>, Option<FunctionId>);
 
-/// Puts executions together and writes them.
+/// Assembles executions and writes them.
 pub(crate) struct Assembler {
     writer: Writer,
     request_at: Option<u64>,
@@ -65,12 +65,12 @@ impl Assembler {
         }
     }
 
-    /// A new thread.
+    /// Adds a thread.
     pub(crate) fn add_thread(&mut self, process: u32, thread: u32) -> Result<ThreadId, Fault> {
         Ok(self.writer.thread(process, thread)?)
     }
 
-    /// What follows is done by this thread, after all that came before.
+    /// Continues with this thread, ordered after everything so far.
     pub(crate) fn switch_to(&mut self, thread: ThreadId) -> Result<(), Fault> {
         if self.thread == Some(thread) {
             return Ok(());
@@ -81,8 +81,8 @@ impl Assembler {
         Ok(self.writer.stamp(thread, self.stamp)?)
     }
 
-    /// The thread fetches an instruction, or several that nobody told apart. It continues the block
-    /// before only where `joins` allows.
+    /// Adds an instruction, or several that the input does not separate. It continues the preceding
+    /// block only if `joins` is true.
     pub(crate) fn fetch(
         &mut self,
         address: u64,
@@ -92,7 +92,7 @@ impl Assembler {
         self.append(address, size_bytes, joins, true)
     }
 
-    /// The thread fetches the first instruction of a function.
+    /// Adds the first instruction of a function.
     pub(crate) fn enter(
         &mut self,
         address: u64,
@@ -104,22 +104,22 @@ impl Assembler {
         Ok(())
     }
 
-    /// A new module; its number.
+    /// Adds a module; returns its number.
     pub(crate) fn module(&mut self, module: &Module) -> Result<u32, Fault> {
         Ok(self.writer.module(module)?)
     }
 
-    /// A new function.
+    /// Adds a function.
     pub(crate) fn function(&mut self, function: &Function) -> Result<FunctionId, Fault> {
         Ok(self.writer.function(function)?)
     }
 
-    /// A signal's handler begins at this address.
+    /// Adds the address of a signal handler.
     pub(crate) fn signal_handler(&mut self, address: u64) -> Result<(), Fault> {
         Ok(self.writer.signal_handler(address)?)
     }
 
-    /// The thread goes on with an instruction that it has fetched already, in a block of its own.
+    /// Continues with an instruction that the thread has already fetched, in its own block.
     pub(crate) fn fetch_again(&mut self, address: u64, size_bytes: u64) -> Result<(), Fault> {
         self.append(address, size_bytes, false, false)
     }
@@ -163,12 +163,12 @@ impl Assembler {
         Ok(())
     }
 
-    /// Whether no instruction is open, so that nothing can load or store.
+    /// Returns whether no instruction is open, so that nothing can load or store.
     pub(crate) fn is_empty(&self) -> bool {
         self.open.sizes.is_empty()
     }
 
-    /// The instruction fetched last loads or stores.
+    /// Adds a load or store by the last instruction.
     pub(crate) fn data(&mut self, kind: Kind, address: u64, size_bytes: u64) -> Result<(), Fault> {
         let Ok(size_bytes @ 1..) = u16::try_from(size_bytes) else {
             return problem(format!("an access of {size_bytes} bytes, not 1 to 65535"));
@@ -188,7 +188,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// Leaves the last instruction and its accesses alone in what is being put together.
+    /// Closes everything except the last instruction and its accesses.
     fn make_room(&mut self) -> Result<(), Fault> {
         let last = self.open.sizes.len() as u16 - 1;
         if self.open.data.iter().all(|data| data.instruction == last) {
@@ -197,7 +197,7 @@ impl Assembler {
         self.split_off_last()
     }
 
-    /// Makes the last instruction a block of its own, with those of the accesses that it made.
+    /// Moves the last instruction and its accesses into a block of their own.
     fn split_off_last(&mut self) -> Result<(), Fault> {
         let Some(last) = self
             .open
@@ -225,7 +225,8 @@ impl Assembler {
         Ok(())
     }
 
-    /// Where a page is that the next instruction lies on: as ever, or from now on.
+    /// Sets the location of a page of the next instruction: from now on if `has_moved`, otherwise
+    /// for the whole trace.
     pub(crate) fn place_code(&mut self, page: Page, has_moved: bool) -> Result<(), Fault> {
         if has_moved {
             self.close()?;
@@ -233,7 +234,7 @@ impl Assembler {
         self.place(page, has_moved)
     }
 
-    /// Where a page is that the last instruction accesses.
+    /// Sets the location of a page that the last instruction accesses.
     pub(crate) fn place_data(&mut self, page: Page, has_moved: bool) -> Result<(), Fault> {
         if has_moved {
             self.split_off_last()?;
@@ -248,7 +249,8 @@ impl Assembler {
         Ok(self.writer.pages(&[page])?)
     }
 
-    /// On which CPU the thread's next instruction runs: as ever, or from now on.
+    /// Sets the CPU of the thread's next instruction: from now on if `has_moved`, otherwise for the
+    /// whole trace.
     pub(crate) fn goes_on(&mut self, mut on: OnCpu, has_moved: bool) -> Result<(), Fault> {
         if has_moved {
             self.close()?;
@@ -257,7 +259,7 @@ impl Assembler {
         Ok(self.writer.cpus(&[on])?)
     }
 
-    /// What the thread does next is a run of its own; its stamp.
+    /// Begins a new run of the thread; returns its stamp.
     fn begin_run(&mut self) -> Result<u64, Fault> {
         let thread = self.thread()?;
         self.stamp += 1;
@@ -265,8 +267,8 @@ impl Assembler {
         Ok(self.stamp)
     }
 
-    /// The instruction fetched last runs once more; true when `address` is its own. It is fetched
-    /// anew only where one execution could hold no more accesses.
+    /// Repeats the last instruction; returns whether `address` is its address. It is fetched again
+    /// only if one execution cannot contain more accesses.
     pub(crate) fn repeat(&mut self, address: u64) -> Result<bool, Fault> {
         let Some(&size) = self.open.sizes.last() else {
             return Ok(false);
@@ -280,28 +282,28 @@ impl Assembler {
         Ok(true)
     }
 
-    /// A request begins with the thread's next instruction.
+    /// Begins a request at the thread's next instruction.
     pub(crate) fn begin_request(&mut self) -> Result<(), Fault> {
         let thread = self.thread()?;
         self.close()?;
         Ok(self.writer.request(thread)?)
     }
 
-    /// The thread's request ends here, and what follows belongs to none.
+    /// Ends the thread's request; what follows belongs to no request.
     pub(crate) fn end_request(&mut self) -> Result<(), Fault> {
         let thread = self.thread()?;
         self.close()?;
         Ok(self.writer.end_request(thread)?)
     }
 
-    /// The thread makes a system call.
+    /// Begins a system call of the thread.
     pub(crate) fn begin_system_call(&mut self, number: i32) -> Result<(), Fault> {
         let thread = self.thread()?;
         self.close()?;
         Ok(self.writer.system_call_begins(thread, number)?)
     }
 
-    /// It returns from it.
+    /// Ends the thread's system call.
     pub(crate) fn return_from_system_call(&mut self, result: i64) -> Result<(), Fault> {
         let thread = self.thread()?;
         self.close()?;
@@ -315,7 +317,7 @@ impl Assembler {
         }
     }
 
-    /// Writes the execution that is being put together.
+    /// Writes the execution being assembled.
     pub(crate) fn close(&mut self) -> Result<(), Fault> {
         if self.open.sizes.is_empty() {
             return Ok(());

@@ -1,14 +1,14 @@
-//! The records of `ChampSim`'s tracers: an instruction each, of 64 bytes, packed or not.
+//! The records of `ChampSim`'s tracers: one instruction of 64 bytes each, compressed or not.
 //!
-//! A record has the instruction's address, whether it is a branch and is taken, the registers that
-//! it writes and reads, and the addresses that it stores to and loads from (`input_instr` of
-//! `inc/trace_instruction.h`, little-endian). It has neither the size of the instruction nor those
-//! of its accesses. An instruction reaches to the next one executed, where that can be the one
-//! behind it, so each is taken when the next is known. An access counts as one byte, as `ChampSim`
-//! takes it: a reference to one line.
+//! A record (`input_instr` of `inc/trace_instruction.h`, little-endian) contains the instruction's
+//! address, and whether it is a branch and is taken. It also contains the registers that it writes
+//! and reads, and the addresses of its stores and loads. It contains neither the instruction's size
+//! nor the sizes of its accesses. The size is the distance to the next executed instruction, if
+//! that can be the adjacent one. So each instruction is processed when the next one is known. An
+//! access counts as one byte, as in `ChampSim`: a reference to one line.
 //!
-//! Which branches call follows from the registers, by the rules of `ChampSim`'s
-//! `inc/instruction.h`. So functions are made of calls as in a drmemtrace.
+//! Calls are recognized from the registers, by the rules of `ChampSim`'s `inc/instruction.h`. So
+//! functions are derived from calls as in a drmemtrace.
 
 mod record;
 
@@ -23,7 +23,7 @@ use record::{Branch, RECORD_BYTES, Record};
 use std::collections::HashMap;
 use std::io::{BufReader, ErrorKind, Read};
 
-/// The longest instruction of x86-64, in bytes.
+/// Maximum size of an x86-64 instruction in bytes.
 const LONGEST: u64 = 15;
 
 const BUFFER_BYTES: usize = 1 << 16;
@@ -31,11 +31,11 @@ const BUFFER_BYTES: usize = 1 << 16;
 /// The one process and thread of a trace.
 const ONLY: u32 = 1;
 
-/// Reads what `input` holds to its end and finishes the trace. [`Options::join`] changes nothing.
+/// Reads `input` to its end and finishes the trace. [`Options::join`] has no effect.
 ///
 /// # Errors
-/// [`Error::Damaged`] for what is no record or cut off; [`Error::Broken`] for a record that no
-/// trace can hold; [`Error::Read`]; [`Error::Trace`] when the trace cannot be written.
+/// [`Error::Damaged`] for an invalid or truncated record; [`Error::Broken`] for a record that no
+/// trace can contain; [`Error::Read`]; [`Error::Trace`] if the trace cannot be written.
 pub fn import(
     input: impl Read,
     name: &str,
@@ -91,12 +91,12 @@ impl<'r> Records<'r> {
         }
     }
 
-    /// What is wrong with the record of this number, from 0.
+    /// Creates the error for the record with this number, from 0.
     fn fault(&self, number: u64, fault: Fault) -> Error {
         fault.at(self.name, FilePosition::of_record(number, RECORD_BYTES))
     }
 
-    /// The record of this number, which is the next; `None` at the end.
+    /// Reads the record with this number, which is the next; `None` at the end.
     fn next(&mut self, number: u64) -> Result<Option<Record>, Error> {
         let mut bytes = [0; RECORD_BYTES];
         let mut have = 0;
@@ -126,22 +126,22 @@ impl<'r> Records<'r> {
     }
 }
 
-/// A trace that is being read.
+/// The state of an import.
 struct Reading<'p> {
     assembler: Assembler,
     functions: Functions<'p>,
     calling: Calling,
-    /// Sizes of instructions behind which the next one was executed, by address.
+    /// Sizes of instructions, by address, known from the next executed instruction.
     sizes: HashMap<u64, u8>,
-    /// The instruction before.
+    /// The previous instruction.
     before: Option<Before>,
     instructions: u64,
-    /// Those of which no size is known.
+    /// Number of instructions of unknown size.
     unsized_instructions: u64,
     accesses: u64,
 }
 
-/// The instruction before the one at hand.
+/// The instruction before the current one.
 #[derive(Clone, Copy)]
 struct Before {
     address: u64,
@@ -168,11 +168,11 @@ impl Reading<'_> {
         self.assembler.switch_to(thread)
     }
 
-    /// Takes a record; `next` is the address of the one after it.
+    /// Processes a record; `next` is the address of the following one.
     fn take(&mut self, record: &Record, next: Option<u64>) -> Result<(), Fault> {
         let branch = record.branch();
         let is_branch = branch != Branch::No;
-        // A string operation has a record for each time that it repeats.
+        // A string operation has one record per repetition.
         let repeats = |of: Before| !is_branch && !of.is_branch && of.address == record.address;
         let is_repetition = self.before.is_some_and(repeats);
         if !(is_repetition && self.assembler.repeat(record.address)?) {
@@ -196,7 +196,7 @@ impl Reading<'_> {
         let is_cut = self.before.is_none_or(|before| {
             before.is_branch || before.address.wrapping_add(before.size.into()) != address
         });
-        // What calls the instruction behind itself asks only where it is.
+        // A call of the directly following instruction only determines its own address.
         let is_behind = self.before.is_some_and(|before| {
             let distance = address.wrapping_sub(before.address);
             (1..=LONGEST).contains(&distance)
@@ -222,7 +222,8 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// The size of an instruction, by what is executed next or was executed next before; else 1.
+    /// Returns the size of an instruction, from the next executed instruction or an earlier
+    /// execution; 1 if it is unknown.
     fn size(&mut self, record: &Record, branch: Branch, next: Option<u64>) -> u8 {
         let distance = next.map_or(0, |next| next.wrapping_sub(record.address));
         let goes_on = !branch.is_taken(record) && (1..=LONGEST).contains(&distance);

@@ -1,9 +1,10 @@
-//! The records of DynamoRIO's drmemtrace, as it leaves them: in a folder or a file, packed or not.
+//! The records of DynamoRIO's drmemtrace, as it writes them: in a folder or a file, compressed or
+//! not.
 //!
-//! What is read and written is the stream that its analysis tools read: `trace_entry_t` of 64-bit
-//! builds, 12 bytes, little-endian: a type in 16 bits, a size in 16, an address or value in 64. The
-//! numbers are those of drmemtrace's `trace_type_t`, `trace_marker_type_t` and
-//! `offline_file_type_t`. Raw traces that were not converted yet are not read.
+//! This reads and writes the stream that drmemtrace's analysis tools read: `trace_entry_t` of
+//! 64-bit builds. A record has 12 bytes, little-endian: a type in 16 bits, a size in 16, an address
+//! or value in 64. The numbers are those of drmemtrace's `trace_type_t`, `trace_marker_type_t` and
+//! `offline_file_type_t`. Unconverted raw traces are not supported.
 
 mod branches;
 mod export;

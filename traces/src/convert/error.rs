@@ -1,23 +1,23 @@
-//! Why a trace of another tool could not be read: always with the file and the place in it.
+//! Why a trace of another tool could not be read, with the file and the place in it.
 
 use std::fmt::{Display, Formatter};
 
-/// Where something stands.
+/// A place in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilePosition {
     /// The line of a text, from 1.
     Line(u64),
     /// A record.
     Record {
-        /// Which it is, from 1.
+        /// Its number, from 1.
         number: u64,
-        /// Its first byte, from 0, of what is packed in the file.
+        /// Its first byte in the decompressed data, from 0.
         byte: u64,
     },
 }
 
 impl FilePosition {
-    /// That of the record with this number, from 0, of those that have so many bytes each.
+    /// Returns the place of the record with this number, from 0; all records have the same size.
     pub(crate) fn of_record(number: u64, bytes: usize) -> FilePosition {
         FilePosition::Record {
             number: number + 1,
@@ -43,39 +43,39 @@ pub enum Error {
     /// The input could not be read.
     #[error("{name}: cannot read: {source}")]
     Read {
-        /// What the input is called.
+        /// Name of the input.
         name: String,
-        /// What the system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// The input breaks its format, or holds what no trace can.
+    /// The input breaks its format, or contains what no trace can.
     #[error("{name}: {place}: {problem}")]
     Broken {
-        /// What the input is called.
+        /// Name of the input.
         name: String,
-        /// Where the record begins that is wrong.
+        /// Where the invalid record begins.
         place: FilePosition,
         /// What is wrong with it.
         problem: String,
     },
-    /// The input is cut off, or its bytes are not what was written.
+    /// The input is truncated or corrupt.
     #[error("{name}: {place}: {problem}")]
     Damaged {
-        /// What the input is called.
+        /// Name of the input.
         name: String,
-        /// Where the first record is that cannot be read.
+        /// Place of the first unreadable record.
         place: FilePosition,
         /// What is wrong there.
         problem: String,
     },
-    /// A folder holds no trace that can be read.
+    /// A folder contains no readable trace.
     #[error("{name}: {problem}")]
     NoTrace {
-        /// What the folder is called.
+        /// Name of the folder.
         name: String,
-        /// What it holds instead.
+        /// What it contains instead.
         problem: String,
-        /// What to do.
+        /// The remedy.
         remedy: String,
     },
     /// The trace could not be written.
@@ -83,11 +83,11 @@ pub enum Error {
     Trace(crate::Error),
 }
 
-/// What is wrong with a record, before anybody says where it stands.
+/// A fault in a record, without its place.
 #[derive(Debug)]
 pub(crate) enum Fault {
     Problem(String),
-    /// One that a sound file does not have.
+    /// One that a valid file does not have.
     Damage(String),
     Trace(crate::Error),
 }
@@ -119,12 +119,12 @@ impl From<crate::Error> for Fault {
     }
 }
 
-/// A fault that is told by these words.
+/// Returns a fault with this text.
 pub(crate) fn problem<T>(text: impl Into<String>) -> Result<T, Fault> {
     Err(Fault::Problem(text.into()))
 }
 
-/// A fault that no sound file has, told by these words.
+/// Returns a fault that no valid file has, with this text.
 pub(crate) fn damage<T>(text: impl Into<String>) -> Result<T, Fault> {
     Err(Fault::Damage(text.into()))
 }

@@ -1,14 +1,14 @@
-//! The functions of a trace: what its calls enter.
+//! The functions of a trace, derived from its calls.
 //!
-//! Formats tell calls from other branches, so what a thread executes next is a function's first
-//! instruction. So is what the stub of a procedure linkage table jumps to: its jump is the first or
-//! second instruction behind the call. A call of the instruction right behind it only asks where it
-//! is. A function is known from its first call on: the code blocks that begin there before are no
-//! entries of it.
+//! Formats distinguish calls from other branches, so the next executed instruction of the thread is
+//! a function's first. The same holds for the target of a jump in a linkage-table stub, which is
+//! the first or second instruction after the call. A call of the directly following instruction
+//! only determines its own address. A function is known from its first call on: earlier executions
+//! of the code block there do not count as entries.
 //!
-//! A function is called by the symbol table of its file, where that is at hand, or by DynamoRIO's
-//! list of functions; else by the module and its place there, where the modules are known; else by
-//! its address.
+//! A function's name comes from the symbol table of its file or DynamoRIO's list of functions, if
+//! available. Otherwise it is the module and the offset in it, or the address if the module is
+//! unknown.
 
 use super::assembler::Assembler;
 use super::drmemtrace::{Program, ProgramModule, unknown_build};
@@ -16,39 +16,40 @@ use super::error::Fault;
 use crate::{Function, FunctionId, Module};
 use std::collections::HashMap;
 
-/// As many instructions as a stub has before it jumps.
+/// Maximum number of instructions of a stub, including its jump.
 const LONGEST_STUB: u8 = 2;
 
-/// What the file is called that holds code of no known module.
+/// Name of the file of code without a known module.
 const NO_MODULE: &str = "(unknown)";
 
 /// What executes after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::convert) enum Flow {
-    /// The instruction behind it: it is no branch.
+    /// The adjacent instruction: it is not a branch.
     On,
-    /// What it calls.
+    /// The function that it calls.
     Call,
-    /// What it jumps to, by a register or memory.
+    /// The target of a jump through a register or memory.
     IndirectJump,
-    /// Whatever another branch leads to.
+    /// The target of any other branch.
     Branch,
 }
 
-/// Where a thread is behind a call.
+/// A thread's position relative to a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::convert) enum Calling {
-    /// In no call, or further in it.
+    /// Not directly after a call.
     #[default]
     No,
     /// The next instruction is a function's first.
     Enters,
-    /// So many instructions behind the first one of a function that may be a stub.
+    /// This many instructions of a function, which may be a stub, have executed.
     MayBeStub(u8),
 }
 
 impl Calling {
-    /// Behind one more instruction, which is a function's first or is not.
+    /// Returns the position after one more instruction; `is_entry` is true if that is a function's
+    /// first.
     pub(in crate::convert) fn after(self, flow: Flow, is_entry: bool) -> Calling {
         let behind = match self {
             Calling::Enters if is_entry => 1,
@@ -71,7 +72,7 @@ pub(in crate::convert) struct Functions<'p> {
     known: HashMap<(u32, u64), FunctionId>,
     /// The trace's numbers of the program's modules.
     modules: HashMap<usize, u32>,
-    /// The module of code that is in none.
+    /// The module of code without a known module.
     no_module: Option<u32>,
 }
 
@@ -85,12 +86,12 @@ impl Functions<'_> {
         }
     }
 
-    /// The function of the process that begins at this address, if it is known.
+    /// Returns the function of the process that begins at this address, if it is known.
     pub(in crate::convert) fn at(&self, process: u32, address: u64) -> Option<FunctionId> {
         self.known.get(&(process, address)).copied()
     }
 
-    /// The function of the process that was called at this address.
+    /// Returns the function of the process that was called at this address.
     pub(in crate::convert) fn called(
         &mut self,
         process: u32,
@@ -168,7 +169,7 @@ impl Functions<'_> {
     }
 }
 
-/// The module's name without its folder, and the place.
+/// Returns the module's name without its folder, and the offset.
 fn name_in(of: &ProgramModule, offset: u64) -> String {
     let path = &of.module.path;
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -179,7 +180,7 @@ fn name_in(of: &ProgramModule, offset: u64) -> String {
 mod tests {
     use super::*;
 
-    /// What a thread is about to do behind these instructions, of which the first is a call.
+    /// Returns the position after these instructions, the first of which is a call.
     fn behind(flows: &[Flow]) -> Calling {
         let mut calling = Calling::No;
         for &flow in flows {

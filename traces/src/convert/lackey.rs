@@ -1,12 +1,12 @@
-//! The text of Valgrind's `--tool=lackey --trace-mem=yes`: a line for each access.
+//! The text output of Valgrind's `--tool=lackey --trace-mem=yes`: a line for each access.
 //!
-//! `I  ADDRESS,SIZE` is a fetch, ` L` a load, ` S` a store and ` M` a load and a store of the same
-//! bytes, all by the instruction fetched before; addresses are hexadecimal, sizes decimal. `SB` and
-//! an address, which `--trace-superblocks=yes` adds, says where a piece of translated code begins:
-//! it may hold several jumps, so that tells nothing that a trace keeps. Lines that begin with `==`,
-//! `--` or `**` are Valgrind's messages, or with `>` before that, where Valgrind runs itself. The
-//! text tells neither threads nor code blocks. Taken as it stands, each `I` is a code block, so
-//! that what [`write()`] wrote reads back as the same accesses.
+//! `I  ADDRESS,SIZE` is a fetch, ` L` a load, ` S` a store, and ` M` a load and a store of the same
+//! bytes, all by the last fetched instruction. Addresses are hexadecimal, sizes decimal. `SB` and
+//! an address, which `--trace-superblocks=yes` adds, marks the start of translated code. That code
+//! may contain several jumps, so this has no equivalent in a trace. Lines that begin with `==`,
+//! `--` or `**`, or with `>` before these if Valgrind runs itself, are Valgrind's messages. The
+//! text identifies neither threads nor code blocks. By default each `I` is a code block, so that
+//! the output of [`write()`] reads back as the same accesses.
 
 use crate::convert::assembler::Assembler;
 use crate::convert::error::{Error, Fault, FilePosition, problem};
@@ -14,13 +14,13 @@ use crate::convert::{Imported, Options};
 use crate::{Access, Kind, Writer};
 use std::io::{self, BufRead, Read, Write};
 
-/// Longer lines than any message of Valgrind's.
+/// Longer than any message of Valgrind.
 const LONGEST_LINE_BYTES: u64 = 1 << 16;
 
 /// Writes one access as one line.
 ///
 /// # Errors
-/// What `out` says.
+/// Those of `out`.
 pub fn write(access: &Access, out: &mut impl Write) -> io::Result<()> {
     let kind = match access.kind {
         Kind::Fetch => "I ",
@@ -34,8 +34,8 @@ pub fn write(access: &Access, out: &mut impl Write) -> io::Result<()> {
 /// Reads a text to its end and finishes the trace.
 ///
 /// # Errors
-/// [`Error::Broken`] for the first line that is not as above, an access before any instruction or
-/// more than a trace can hold; [`Error::Read`]; [`Error::Trace`] when the trace cannot be written.
+/// [`Error::Broken`] for the first invalid line, an access before any instruction, or more than a
+/// trace can contain; [`Error::Read`]; [`Error::Trace`] if the trace cannot be written.
 pub fn import(
     mut input: impl BufRead,
     name: &str,
@@ -108,18 +108,18 @@ fn take(line: &[u8], assembler: &mut Assembler, join: bool) -> Result<(), Fault>
     }
 }
 
-/// Whether the line says where a superblock begins.
+/// Returns whether the line marks the start of a superblock.
 fn is_superblock(text: &str) -> bool {
     let address = text.strip_prefix("SB ").map(str::trim_start);
     address.is_some_and(|address| u64::from_str_radix(address, 16).is_ok() && plain(address))
 }
 
-/// Digits alone, without a sign.
+/// Returns whether the text is only digits, without a sign.
 fn plain(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Kind, address and size in bytes.
+/// Parses kind, address and size in bytes.
 fn record(text: &str) -> Option<(&str, u64, u64)> {
     let (kind, rest) = text.split_once(' ')?;
     let (address, size_bytes) = rest.trim_start().split_once(',')?;

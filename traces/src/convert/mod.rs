@@ -1,9 +1,9 @@
-//! Traces of other tools, in and out, so that their simulators replay ours and ours replays theirs.
+//! Imports and exports traces of other tools, so that simulators can replay each other's traces.
 //!
-//! Each format is a module with an `import`, which feeds a [`crate::Writer`], and what
-//! writes it. Formats tell less than a corehop trace or more; what is lost on the way is said in
-//! `docs/reference/exchange.md`. Bytes that break a format are refused with their place: a trace
-//! that was guessed at would give figures that nobody can trust.
+//! Each format is a module with an `import`, which drives a [`crate::Writer`], and an export.
+//! Formats contain less or more than a corehop trace; `docs/reference/exchange.md` lists what is
+//! lost. Input that breaks its format is rejected with its place, because guessing would give
+//! unreliable results.
 //!
 //! ```
 //! use corehop_traces::convert::{Options, lackey};
@@ -32,25 +32,25 @@ pub use error::{Error, FilePosition};
 
 use crate::Summary;
 
-/// How a trace of another tool is understood.
+/// Options for importing a trace of another tool.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Address of the instruction at which each request begins.
     pub request_at: Option<u64>,
-    /// Of text only: instructions that follow one another are one code block, so that a line of
-    /// code counts as one fetch, as in a recording, and not each instruction.
+    /// For text only: consecutive instructions form one code block. A line of code then counts as
+    /// one fetch, as in a recording, rather than one per instruction.
     pub join: bool,
 }
 
-/// What came of an import.
+/// The result of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
-    /// What the trace holds.
+    /// Size and totals of the trace.
     pub summary: Summary,
-    /// How many instructions were executed; `None` where the format does not tell.
+    /// Number of executed instructions; `None` if the format does not contain it.
     pub instructions: Option<u64>,
-    /// What a trace cannot hold and was left out, and how many there were of each.
+    /// What a trace cannot contain and was omitted, with the number of each.
     pub left_out: Vec<(&'static str, u64)>,
-    /// What makes figures of the trace less than they seem, in words.
+    /// Texts about properties of the trace that limit the validity of results.
     pub warnings: Vec<String>,
 }

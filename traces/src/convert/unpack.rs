@@ -1,10 +1,10 @@
-//! What a file's bytes are packed in, and the bytes.
+//! Decompresses a file's bytes.
 //!
-//! DynamoRIO writes traces plain, as gzip, LZ4 frames or Snappy's framing, and as zip archives of
-//! chunks that follow one another; ChampSim's traces are published as xz or gzip. Which it is
-//! follows from the first bytes, not from the name. All of it is unpacked as it is read, so a
-//! trace may be larger than memory. An archive's table of contents is at its end: one that comes
-//! through a pipe is copied to a temporary file first.
+//! DynamoRIO writes traces uncompressed, as gzip, LZ4 frames or Snappy frames, and as zip archives
+//! of consecutive chunks. ChampSim's traces are published as xz or gzip. The format is detected
+//! from the first bytes, not from the name. Data is decompressed while it is read, so a trace may
+//! be larger than memory. An archive's table of contents is at its end, so an archive from a pipe
+//! is first copied to a temporary file.
 
 use rawzip::{CompressionMethod, RECOMMENDED_BUFFER_SIZE, ReaderAt, ZipArchive};
 use std::cell::Cell;
@@ -12,7 +12,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Seek, SeekFrom, Write};
 use std::rc::Rc;
 
-/// Told how many more bytes of the files were read; what it refuses ends the import.
+/// A callback that receives the number of bytes read since its last call; its error ends the
+/// import.
 pub type Watch<'w> = dyn Fn(u64) -> io::Result<()> + 'w;
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
@@ -20,26 +21,26 @@ const LZ4: &[u8] = &[0x04, 0x22, 0x4d, 0x18];
 const SNAPPY: &[u8] = &[0xff, 0x06, 0x00, 0x00, b's', b'N', b'a', b'P', b'p', b'Y'];
 const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0x00];
 const ZIP: &[u8] = b"PK\x03\x04";
-/// Of an archive that holds nothing.
+/// The signature of an empty archive.
 const EMPTY_ZIP: &[u8] = b"PK\x05\x06";
 
-/// The most memory that xz may ask for, which damaged data may do without need: `xz -9` asks for 65
-/// MiB, and a file made with a larger dictionary for as much as that.
+/// Maximum memory for xz, because damaged data may request too much. `xz -9` requests 65 MiB; a
+/// file with a larger dictionary requests its size.
 const MOST_XZ_KIB: u32 = 512 << 10;
 
-/// As many bytes as tell what a file is packed in.
+/// Number of bytes needed to detect the format.
 const SIGN_BYTES: usize = SNAPPY.len();
 
-/// The bytes that are packed in a file.
+/// The decompressed bytes of a file.
 pub(in crate::convert) struct Unpacked<'w> {
     bytes: Box<dyn Read + 'w>,
     packing: &'static str,
-    /// Set where the file itself could not be read, so that what is wrong is not its contents.
+    /// Set if the file itself could not be read, so that its contents are not at fault.
     unreadable: Rc<Cell<bool>>,
 }
 
 impl<'w> Unpacked<'w> {
-    /// Those that come from `input`, read once from its beginning to its end.
+    /// Decompresses `input`, which is read once from its beginning to its end.
     pub(in crate::convert) fn of_stream(input: impl Read + 'w) -> io::Result<Unpacked<'w>> {
         let unreadable = Rc::new(Cell::new(false));
         let watched = Watched {
@@ -54,7 +55,7 @@ impl<'w> Unpacked<'w> {
         }
     }
 
-    /// Those that are in a file.
+    /// Decompresses a file.
     pub(in crate::convert) fn of_file(
         file: File,
         watch: &'w Watch<'w>,
@@ -117,8 +118,8 @@ impl<'w> Unpacked<'w> {
         })
     }
 
-    /// What is wrong, where reading ended in this error because of what is in the file; `None`
-    /// where the file could not be read.
+    /// Describes the damage if reading ended in this error because of the file's contents; `None`
+    /// if the file could not be read.
     pub(in crate::convert) fn damage(&self, error: &io::Error) -> Option<String> {
         let is_damaged = !self.unreadable.get() && !self.packing.is_empty();
         is_damaged.then(|| match error.kind() {
@@ -134,7 +135,7 @@ impl Read for Unpacked<'_> {
     }
 }
 
-/// The bytes of xz streams, one after another.
+/// Decompresses consecutive xz streams.
 fn xz<R: BufRead>(bytes: R) -> lzma_rust2::XzReader<R> {
     lzma_rust2::XzReader::new_mem_limit(bytes, true, MOST_XZ_KIB)
 }
@@ -143,10 +144,10 @@ fn is_zip(sign: &[u8]) -> bool {
     sign.starts_with(ZIP) || sign.starts_with(EMPTY_ZIP)
 }
 
-/// An input of which the first bytes were read.
+/// An input whose first bytes were read, followed by the rest.
 type Whole<R> = Chain<Cursor<Vec<u8>>, BufReader<R>>;
 
-/// The first bytes, and all of them once more.
+/// Reads the first bytes; returns them, and the whole input.
 fn begin<R: Read>(mut input: R) -> io::Result<(Vec<u8>, Whole<R>)> {
     let mut sign = Vec::new();
     input
@@ -157,7 +158,7 @@ fn begin<R: Read>(mut input: R) -> io::Result<(Vec<u8>, Whole<R>)> {
     Ok((sign.clone(), Cursor::new(sign).chain(rest)))
 }
 
-/// A temporary file of what comes.
+/// Copies the input to a temporary file.
 fn spool(mut input: impl Read) -> io::Result<File> {
     let mut file = tempfile::tempfile()?;
     io::copy(&mut input, &mut file)?;
@@ -166,7 +167,7 @@ fn spool(mut input: impl Read) -> io::Result<File> {
     Ok(file)
 }
 
-/// A file that tells how much of it was read, and whether it could be.
+/// A file that reports how much of it was read, and whether it could be read.
 struct Watched<'w, R> {
     input: R,
     watch: &'w Watch<'w>,
@@ -198,7 +199,7 @@ impl ReaderAt for Watched<'_, File> {
     }
 }
 
-/// LZ4 frames, one after another.
+/// Consecutive LZ4 frames.
 struct Frames<R: Read>(lz4_flex::frame::FrameDecoder<R>);
 
 impl<R: BufRead> Read for Frames<R> {
@@ -212,7 +213,7 @@ impl<R: BufRead> Read for Frames<R> {
     }
 }
 
-/// A part of an archive, as its table of contents has it.
+/// A part of an archive, from its table of contents.
 struct Chunk {
     name: String,
     start: u64,
@@ -221,7 +222,7 @@ struct Chunk {
     checksum: u32,
 }
 
-/// The parts of an archive, one after another.
+/// The parts of an archive, in sequence.
 struct Chunks<'w> {
     file: Rc<Watched<'w, File>>,
     left: std::vec::IntoIter<Chunk>,
@@ -269,7 +270,7 @@ impl<'w> Chunks<'w> {
     }
 }
 
-/// The parts of an archive in the order of its table of contents.
+/// Returns the parts of an archive in the order of its table of contents.
 fn contents(archive: &ZipArchive<Watched<'_, File>>, buffer: &mut [u8]) -> io::Result<Vec<Chunk>> {
     let mut chunks = Vec::new();
     let mut entries = archive.entries(buffer);
@@ -334,7 +335,7 @@ impl Read for Chunks<'_> {
     }
 }
 
-/// Some bytes of a file.
+/// A range of bytes of a file.
 struct Part<'w> {
     file: Rc<Watched<'w, File>>,
     at: u64,

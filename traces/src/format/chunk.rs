@@ -1,4 +1,4 @@
-//! A chunk of executions, as a `block` entry of the file holds it.
+//! A chunk of executions, as stored in a `block` entry of the file.
 
 mod write;
 
@@ -16,7 +16,7 @@ use crate::model::limits::{MAX_ACCESSES, MAX_EXECUTIONS, MAX_REFERENCES, MAX_TEM
 use crate::model::run::Run;
 use zstd::bulk::Decompressor;
 
-/// A chunk's order: what is needed of it to index a trace.
+/// A chunk's runs and request marks: what indexing a trace needs.
 #[derive(Default)]
 pub struct ChunkOrder {
     /// The thread.
@@ -25,32 +25,32 @@ pub struct ChunkOrder {
     pub runs: Vec<Run>,
     /// Request marks, ascending.
     pub requests: Vec<u32>,
-    /// For each of them its request's number, 0 where it is not known; or none at all.
+    /// For each mark its request's number, 0 if it is not known; empty if none is known.
     pub numbers: Vec<u64>,
-    /// For each of them its connection, 0 where it is not known; or none at all.
+    /// For each mark its request's connection, 0 if it is not known; empty if none is known.
     pub connections: Vec<u64>,
 }
 
-/// A chunk as it is played.
+/// A chunk, decoded for replay.
 #[derive(Default)]
 pub struct Chunk {
-    /// Its order.
+    /// Its runs and request marks.
     pub order: ChunkOrder,
     /// The distinct templates, by number in the trace.
     pub templates: Vec<u32>,
-    /// Per literal, place of its template in `templates`; every one exists.
+    /// Index into `templates` for each literal; always valid.
     pub places: Vec<u16>,
     /// The other executions, by place; no match is longer than its distance.
     pub matches: Vec<Match>,
     /// Where its matches, and their sources, begin and end.
     pub bounds: Bounds,
-    /// Number of references that may be copied: all if there are matches, else none.
+    /// Number of references that may be copied: all if there are matches, otherwise 0.
     pub copied_references: usize,
-    /// Per data access of each of `templates`, the base of its address, below [`BASES`].
+    /// Base of the address of each data access of each of `templates`, below [`BASES`].
     pub bases: Vec<u8>,
-    /// Per data access of a literal, how its address follows; at most [`EXPLICIT`].
+    /// How the address of each data access of a literal is predicted; at most [`EXPLICIT`].
     pub hows: Vec<u8>,
-    /// The explicit addresses; as many as there are explicit `hows`.
+    /// The explicit addresses, one for each explicit element of `hows`.
     pub explicit: Vec<Explicit>,
 }
 
@@ -66,7 +66,7 @@ impl Chunk {
     }
 }
 
-/// Reads chunks, with room that is used again for each.
+/// Reads chunks; buffers are reused for each chunk.
 pub struct Decoder {
     decompressor: Decompressor<'static>,
     longs: Vec<u64>,
@@ -78,10 +78,10 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder with no room yet.
+    /// Creates a decoder with empty buffers.
     ///
     /// # Errors
-    /// When there is no memory for it.
+    /// If there is not enough memory.
     pub fn new() -> std::io::Result<Decoder> {
         Ok(Decoder {
             decompressor: Decompressor::new()?,
@@ -94,7 +94,7 @@ impl Decoder {
         })
     }
 
-    /// The decompressor, for entries other than chunks.
+    /// Returns the decompressor, for entries other than chunks.
     pub fn decompressor(&mut self) -> &mut Decompressor<'static> {
         &mut self.decompressor
     }
@@ -177,8 +177,8 @@ impl Decoder {
         }
     }
 
-    /// Reads all of a chunk, which a reader may stop at these `stops` and where runs and requests
-    /// end. `size` gives the size of a template, `None` for one that is not defined.
+    /// Reads a whole chunk. A reader may stop at these `stops` and where runs and requests end.
+    /// `size` returns the size of a template, or `None` if it is not defined.
     pub fn read(
         &mut self,
         message: block::Reader<'_>,
@@ -192,7 +192,7 @@ impl Decoder {
         let accesses = self.read_templates(message, chunk, literals, size)?;
         let zstd = &mut self.decompressor;
         unpack(zstd, message.get_hows(), "hows", accesses, &mut chunk.hows)?;
-        // Both are folds without a branch, which the compiler turns into vector instructions.
+        // Both are folds without a branch, which the compiler vectorizes.
         let largest = chunk.hows.iter().fold(0, |largest, &how| how.max(largest));
         if largest > EXPLICIT {
             return Err(Rule::Columns.broken("column hows has a value above 2"));
@@ -245,7 +245,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Reads the matches; how many executions are literals.
+    /// Reads the matches; returns the number of literals.
     fn read_matches(
         &mut self,
         message: block::Reader<'_>,
@@ -291,8 +291,8 @@ impl Decoder {
         Ok(executions as usize - in_matches)
     }
 
-    /// Reads the templates of so many literals, and counts accesses; how many data accesses the
-    /// literals have.
+    /// Reads the templates of the literals and counts accesses; returns the number of the literals'
+    /// data accesses.
     fn read_templates(
         &mut self,
         message: block::Reader<'_>,
@@ -319,7 +319,7 @@ impl Decoder {
         unpack(zstd, low, "shapesLow", literals, &mut self.low)?;
         let high = message.get_shapes_high();
         unpack(zstd, high, "shapesHigh", literals, &mut self.high)?;
-        // Small, so that the sums below find all of them in the nearest cache.
+        // Small, so that the sums below find all sizes in the first-level cache.
         let mut sizes = Vec::with_capacity(templates);
         for &template in &chunk.templates {
             sizes.push(size(template).ok_or_else(|| {

@@ -1,7 +1,7 @@
-//! Columns: many values of one type, one after another, compressed together.
+//! Columns: many values of one type in sequence, compressed together.
 //!
-//! A value of one kind resembles its neighbours of that kind far more than it does the other fields
-//! of its record, which is why columns compress better than records.
+//! A value resembles neighboring values of the same kind more than the other fields of its record.
+//! Columns therefore compress better than records.
 
 use crate::format::rule::{Rule, Violation};
 use crate::format::trace_capnp::column;
@@ -11,19 +11,19 @@ use zstd::bulk::{Compressor, Decompressor};
 #[cfg(target_endian = "big")]
 compile_error!("columns are little-endian and are read in place");
 
-/// A column that is ready to be put into a message.
+/// A compressed column that can be stored in a message.
 pub struct Packed {
     bytes: u32,
     frame: Vec<u8>,
 }
 
 impl Packed {
-    /// Size of the compressed frame.
+    /// Returns the size of the compressed frame.
     pub fn size_bytes(&self) -> usize {
         self.frame.len()
     }
 
-    /// Puts the column into its place in a message.
+    /// Stores the column in a message.
     pub fn store(&self, mut column: column::Builder<'_>) {
         column.set_bytes(self.bytes);
         column.set_frame(&self.frame);
@@ -39,11 +39,11 @@ pub fn pack<T: Pod>(compressor: &mut Compressor<'_>, values: &[T]) -> std::io::R
     })
 }
 
-/// Decompresses a column that must hold exactly `count` values, into `values`.
+/// Decompresses a column with exactly `count` values into `values`.
 ///
 /// # Errors
-/// What is wrong with the column `name`. Memory is only taken for `count` values, so the caller
-/// bounds it.
+/// What is wrong with the column `name`. Memory is allocated only for `count` values, so the caller
+/// limits it.
 pub fn unpack<T: Pod>(
     decompressor: &mut Decompressor<'_>,
     column: capnp::Result<column::Reader<'_>>,

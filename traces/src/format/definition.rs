@@ -1,4 +1,4 @@
-//! Functions, code blocks and templates in a trace file: many definitions in one entry, as columns.
+//! Functions, code blocks and templates in a trace file: an entry stores many of them as columns.
 
 use crate::codec::template::{DataAccess, MAX_INSTRUCTIONS, check_code_block};
 use crate::format::column::{Packed, pack, unpack};
@@ -11,19 +11,19 @@ use crate::model::pointer::Pointer;
 use crate::model::program::{CodeBlock, Function};
 use zstd::bulk::{Compressor, Decompressor};
 
-/// The most definitions in one entry. It bounds the memory that reading an entry can take.
+/// Maximum number of definitions in one entry, to bound the memory for reading it.
 pub const MAX_DEFINITIONS: usize = 1 << 16;
-/// The most data accesses in all templates of one entry, dependences in all its code blocks, and
-/// bytes in all its texts.
+/// Maximum number, in one entry, of data accesses of all templates, of dependences of all code
+/// blocks, and of bytes of all texts.
 pub const MAX_DETAILS: usize = 1 << 22;
 
 /// A code block and the function that it enters.
 pub type EnteredBlock = (CodeBlock, Option<FunctionId>);
 
-/// A template as a writer holds it: code block number and data accesses.
+/// A template in a writer: code block number and data accesses.
 pub type WrittenTemplate = (u32, Vec<DataAccess>);
 
-/// Packs functions into the entry that `start` begins, which is told how much room they need.
+/// Packs functions into an entry.
 pub fn write_functions(
     compressor: &mut Compressor<'_>,
     all: &[Function],
@@ -103,7 +103,7 @@ pub fn write_code_blocks(
     Ok(message)
 }
 
-/// The columns of dependences, if any are known.
+/// Packs the dependences into columns, if any are known.
 fn pack_dependences(
     compressor: &mut Compressor<'_>,
     blocks: &[EnteredBlock],
@@ -120,7 +120,7 @@ fn pack_dependences(
     }
 }
 
-/// The columns of pointers, if any are known.
+/// Packs the pointers into columns, if any are known.
 fn pack_pointers(
     compressor: &mut Compressor<'_>,
     blocks: &[EnteredBlock],
@@ -274,7 +274,7 @@ pub fn read_code_blocks(
     Ok(all)
 }
 
-/// Reads the dependences of the code blocks of an entry; none where it does not say.
+/// Reads the dependences of an entry's code blocks; empty if it has no such columns.
 fn read_dependences(
     decompressor: &mut Decompressor<'_>,
     entry: code_blocks::Reader<'_>,
@@ -301,7 +301,7 @@ fn read_dependences(
     counts.into_iter().map(own).collect()
 }
 
-/// Reads the pointers of the code blocks of an entry; none where it does not say.
+/// Reads the pointers of an entry's code blocks; empty if it has no such columns.
 fn read_pointers(
     decompressor: &mut Decompressor<'_>,
     entry: code_blocks::Reader<'_>,
@@ -328,7 +328,7 @@ fn read_pointers(
     counts.into_iter().map(own).collect()
 }
 
-/// Reads the templates of an entry, each handed to `take`.
+/// Reads the templates of an entry and passes each to `take`.
 pub fn read_templates(
     decompressor: &mut Decompressor<'_>,
     entry: shapes::Reader<'_>,

@@ -1,36 +1,37 @@
-//! One entry of a trace file as bytes: how it is sealed with its number and checksum, and how the
-//! next one is told from the end of a cut file, from damage, and from another file.
+//! One entry of a trace file as bytes. Seals an entry with its number and checksum, and
+//! distinguishes the next entry from the end of a truncated file, from damage, and from another
+//! file.
 //!
 //! Nothing here depends on the format's version: see the promise in `schema/trace.capnp`.
 
 use crate::format::trace_capnp;
 use capnp::message::{Builder, HeapAllocator, ReaderOptions};
 
-/// The number that every entry carries.
+/// The magic number in every entry.
 pub const MAGIC: u64 = trace_capnp::MAGIC;
-/// The version of the format that this crate writes, and the newest it reads.
+/// The format version that this crate writes, and the newest that it reads.
 pub const VERSION: u16 = trace_capnp::VERSION;
 
 const SEQUENCE_AT: usize = 16;
 const CHECKSUM_AT: usize = 20;
 const MAGIC_AT: usize = 24;
-/// The bytes that every entry has at least.
+/// Minimum size of an entry in bytes.
 pub const PREFIX_BYTES: usize = 32;
 
-/// A message with enough room that its one segment need not grow.
+/// A message with enough space that its single segment does not grow.
 pub type Message = Builder<HeapAllocator>;
 
-/// An empty message whose single segment has room for `content_bytes` and the fixed structs.
+/// Creates an empty message whose segment has space for `content_bytes` and the fixed structs.
 pub fn message(content_bytes: usize) -> Message {
     let words = content_bytes / 8 + 128;
     let words = u32::try_from(words).expect("an entry is far smaller than 32 GiB");
     Builder::new(HeapAllocator::new().first_segment_words(words))
 }
 
-/// The message as the bytes of entry `number`.
+/// Returns the message as the bytes of entry `number`.
 ///
 /// # Panics
-/// When the message outgrew the room asked for: a mistake of the caller.
+/// If the message is larger than the requested size, which is a bug of the caller.
 pub fn seal(message: &mut Message, number: u32) -> Vec<u8> {
     {
         let root = message.get_root::<trace_capnp::entry::Builder<'_>>();
@@ -47,24 +48,24 @@ pub fn seal(message: &mut Message, number: u32) -> Vec<u8> {
     bytes
 }
 
-/// What stands at a place of the file.
+/// What a place in the file contains.
 pub enum Found<'a> {
     /// An intact entry.
     Entry(&'a [u8]),
     /// The end of the file, directly after an entry.
     End,
-    /// The beginning of an entry whose rest is missing.
+    /// The beginning of an entry that is truncated.
     Cut,
-    /// Something that is no entry, and why not.
+    /// Not an entry; the text gives the reason.
     Damage(String),
 }
 
-/// Whether the magic number stands where it does in an entry that begins `bytes`.
+/// Returns whether `bytes` begins like an entry, with the magic number in its place.
 pub fn has_magic(bytes: &[u8]) -> bool {
     bytes.len() >= PREFIX_BYTES && u64_at(bytes, MAGIC_AT) == MAGIC
 }
 
-/// Looks at `file[offset..]`, where entry `number` should begin.
+/// Examines `file[offset..]`, where entry `number` should begin.
 pub fn look(file: &[u8], offset: usize, number: u32) -> Found<'_> {
     let rest = &file[offset..];
     if rest.is_empty() {
@@ -97,9 +98,9 @@ pub fn look(file: &[u8], offset: usize, number: u32) -> Found<'_> {
     Found::Entry(bytes)
 }
 
-/// The first intact entry that begins at `from` or after it: its offset and its number.
+/// Returns the offset and number of the first intact entry that begins at `from` or later.
 ///
-/// The search ends early in a file that was made to look like an endless row of entries.
+/// The search ends early in a file crafted to look like an endless sequence of entries.
 pub fn next_intact(file: &[u8], from: usize) -> Option<(usize, u32)> {
     let mut offset = from.next_multiple_of(8);
     let mut worth_checking = file.len().saturating_mul(16);
@@ -117,15 +118,15 @@ pub fn next_intact(file: &[u8], from: usize) -> Option<(usize, u32)> {
     None
 }
 
-/// The number that an intact entry says it has.
+/// Returns the sequence number in an intact entry.
 pub fn number(bytes: &[u8]) -> u32 {
     u32_at(bytes, SEQUENCE_AT)
 }
 
-/// The entry as a Cap'n Proto message. Its pointers are checked as they are followed.
+/// Returns the entry as a Cap'n Proto message. Its pointers are checked when they are followed.
 pub fn read(bytes: &[u8]) -> capnp::Result<EntryReader<'_>> {
     let mut options = ReaderOptions::new();
-    // Honest entries are read about once; one whose lists overlap is not worth more than this.
+    // A regular entry is read about once; the limit stops entries with overlapping lists.
     options.traversal_limit_in_words(Some(bytes.len() + 1024));
     capnp::serialize::read_message_from_flat_slice(&mut &bytes[..], options)
 }
@@ -133,7 +134,7 @@ pub fn read(bytes: &[u8]) -> capnp::Result<EntryReader<'_>> {
 /// A message that borrows the file.
 pub type EntryReader<'a> = capnp::message::Reader<capnp::serialize::BufferSegments<&'a [u8]>>;
 
-/// The length in bytes that the entry at the start of `bytes` claims; `None` when it cannot be one.
+/// Returns the entry's length in bytes from the start of `bytes`; `None` if it is invalid.
 fn length(bytes: &[u8]) -> Option<usize> {
     let segments_less_one = u32_at(bytes, 0);
     let words = u32_at(bytes, 4) as usize;

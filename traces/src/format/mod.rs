@@ -1,8 +1,8 @@
-//! How a trace stands in its file: entries, which are Cap'n Proto messages, one after another.
+//! The file format of a trace: a sequence of entries; each entry is a Cap'n Proto message.
 //!
-//! An [`entry`] is sealed with its number and a checksum. It holds definitions or a [`chunk`] of
-//! executions, both as compressed columns, and [`system_calls`] beside the latter; a [`raw_chunk`]
-//! is what a chunk is encoded from. Each [`rule`] is one that every file keeps.
+//! An [`entry`] is sealed with its number and a checksum. It contains definitions or a [`chunk`] of
+//! executions, both as compressed columns. A chunk's [`system_calls`] are separate columns. A chunk
+//! is encoded from a [`raw_chunk`]. Each [`rule`] applies to every file.
 
 pub(crate) mod chunk;
 mod column;
@@ -12,7 +12,7 @@ pub(crate) mod pages;
 pub(crate) mod raw_chunk;
 pub(crate) mod rule;
 pub(crate) mod system_calls;
-// Made from `schema/trace.capnp`, and kept current by a test.
+// Generated from `schema/trace.capnp`; a test checks that it is current.
 #[allow(clippy::all, clippy::too_many_lines, clippy::undocumented_unsafe_blocks)]
 #[allow(unused, unreachable_pub)]
 #[rustfmt::skip]

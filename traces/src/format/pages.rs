@@ -1,8 +1,8 @@
-//! Where pages are in physical memory, as columns of an entry of mappings.
+//! Physical locations of pages, as columns of a mappings entry.
 //!
-//! The kernel has all memory mapped at one distance, and much of the rest comes in rows. So a
-//! page's number is told by how far it is from the one before, and its physical page by how far
-//! that is from it.
+//! The kernel maps all memory at one distance, and many other pages are consecutive. So a page's
+//! number is stored as the difference from the preceding page, and its physical page as the
+//! difference from its number.
 
 use crate::format::column::{Packed, pack, unpack};
 use crate::format::definition::MAX_DEFINITIONS;
@@ -26,7 +26,7 @@ impl PackedPages {
             .sum()
     }
 
-    /// Puts them into an entry.
+    /// Stores the columns in an entry.
     pub fn store(&self, mut entry: mappings::Builder<'_>) {
         let [since, numbers, distances] = &self.columns;
         entry.set_page_count(self.count);
@@ -56,7 +56,7 @@ pub fn pack_pages(compressor: &mut Compressor<'_>, all: &[Page]) -> std::io::Res
     })
 }
 
-/// Reads the pages of an entry; none where it has none.
+/// Reads the pages of an entry; empty if it has none.
 pub fn read_pages(
     decompressor: &mut Decompressor<'_>,
     entry: mappings::Reader<'_>,

@@ -1,4 +1,4 @@
-//! A chunk of one thread's executions, as a writer gathers it: a `block` entry of the file to be.
+//! A chunk of one thread's executions while a writer collects it; it becomes a `block` entry.
 
 use crate::codec::match_finder::MatchFinder;
 use crate::codec::matches::{Expanded, Parsed};
@@ -22,16 +22,16 @@ pub struct RawChunk {
     pub runs: Vec<Run>,
     /// Places of the executions that begin a request, ascending.
     pub requests: Vec<u32>,
-    /// The number of each of `requests` among all that the server served; 0 where it is not known.
+    /// Number of each of `requests` among all that the server served; 0 if it is not known.
     pub numbers: Vec<u64>,
-    /// The connection of each of `requests`; 0 where it is not known.
+    /// Connection of each of `requests`; 0 if it is not known.
     pub connections: Vec<u64>,
     /// The system calls that the thread made, in order.
     pub system_calls: Vec<SystemCall>,
 }
 
 impl RawChunk {
-    /// Forgets all but keeps the room.
+    /// Clears the contents and keeps the buffers.
     pub fn clear(&mut self) {
         (self.executions, self.data_accesses) = (0, 0);
         self.parsed.clear();
@@ -42,7 +42,7 @@ impl RawChunk {
         self.system_calls.clear();
     }
 
-    /// Takes what a thread did.
+    /// Moves the executions of a match finder into the chunk.
     pub fn fill(&mut self, finder: &mut MatchFinder) {
         self.executions = finder.executions() as u32;
         self.data_accesses = finder.data_accesses() as u32;
@@ -55,7 +55,8 @@ impl RawChunk {
         self.parsed = all.part(&executions);
     }
 
-    /// The same as two, each with half of the executions. `data_counts` are those of the templates.
+    /// Splits the chunk into two, each with half of the executions. `data_counts` has the number of
+    /// data accesses of each template.
     pub fn halves(mut self, data_counts: &[u16]) -> [RawChunk; 2] {
         let parsed = std::mem::take(&mut self.parsed);
         let all = parsed.expanded(data_counts);
@@ -102,7 +103,7 @@ mod tests {
     use super::*;
     use crate::codec::matches::Match;
 
-    /// Executions of templates with no access and with one.
+    /// Returns a chunk with executions of templates with no data access and with one.
     fn chunk(templates: &[u32], addresses: &[u64]) -> RawChunk {
         RawChunk {
             executions: templates.len() as u32,
@@ -164,7 +165,7 @@ mod tests {
             length,
             distance,
         };
-        // The executions at 4 to 20 are those at 0 to 16, that at 21 is that at 3.
+        // Executions 4 to 19 equal those at 0 to 15, and the one at 21 equals the one at 3.
         let whole = RawChunk {
             executions: 24,
             data_accesses: 13,

@@ -1,35 +1,35 @@
-//! The rules that a trace file keeps, by name: what a reader relies on and `corehop check` reports.
+//! The named rules of a trace file: a reader relies on them, and `corehop check` reports on them.
 
 /// One rule of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Rule {
     /// Magic number, length, checksum and sequence number of every entry.
     Entries,
-    /// The header comes first, and once.
+    /// The header is the first entry, and the only header.
     Header,
-    /// Columns decompress to what their entry promises.
+    /// Columns decompress to the number of values that their entry declares.
     Columns,
-    /// Whatever is named by number stands earlier in the file.
+    /// Everything referenced by number is defined earlier in the file.
     References,
     /// Modules, functions and code blocks are well-formed.
     Program,
-    /// Mappings are of whole pages, and of objects that are defined.
+    /// Mappings cover whole pages and refer to defined objects.
     Mappings,
     /// Templates fit their code blocks.
     Shapes,
     /// Runs add up and their stamps ascend.
     Runs,
-    /// All runs have one order, in which each thread keeps its own.
+    /// All runs have one order, which contains each thread's order.
     Order,
     /// Request marks ascend, and so do their numbers.
     Requests,
-    /// The source of a match stands earlier in the chunk.
+    /// The source of a match precedes it in the chunk.
     Repeats,
-    /// The chunk's numbers of executions and data accesses are those of its columns.
+    /// The chunk's counts of executions and data accesses match its columns.
     Counts,
-    /// System calls stand in order within their chunk, and tell a result where they returned.
+    /// System calls are in order within their chunk, and have a result if they returned.
     SystemCalls,
-    /// The recording was ended in order, and its totals agree.
+    /// The recording was ended normally, and its totals agree.
     End,
 }
 
@@ -52,7 +52,7 @@ impl Rule {
         Rule::End,
     ];
 
-    /// A short name that scripts can rely on.
+    /// Returns a short, stable name for scripts.
     pub fn name(self) -> &'static str {
         match self {
             Rule::Entries => "entries",
@@ -72,7 +72,7 @@ impl Rule {
         }
     }
 
-    /// The rule as a sentence.
+    /// Returns the rule as a sentence.
     pub fn statement(self) -> &'static str {
         match self {
             Rule::Entries => "every entry has its magic number, length, checksum and place",
@@ -96,7 +96,7 @@ impl Rule {
         }
     }
 
-    /// The rule, broken in this way.
+    /// Creates a violation of the rule.
     pub(crate) fn broken(self, detail: impl Into<String>) -> Violation {
         Violation {
             rule: self,
@@ -110,7 +110,7 @@ impl Rule {
 pub struct Violation {
     /// Which rule.
     pub rule: Rule,
-    /// In which way.
+    /// How it is broken.
     pub detail: String,
 }
 

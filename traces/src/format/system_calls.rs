@@ -1,7 +1,7 @@
 //! The system calls of a chunk, as four columns of a `block` entry.
 //!
-//! They lie beside the executions instead of among them: nothing else of the entry needs to be read
-//! to know them, and a reader that has no use for them passes them by.
+//! They are separate from the executions, so a reader can read them without the rest of the entry,
+//! or skip them.
 
 use crate::format::column::{Packed, pack, unpack};
 use crate::format::rule::{Rule, Violation};
@@ -9,10 +9,10 @@ use crate::format::trace_capnp::block;
 use crate::model::system_call::{MAX_SYSTEM_CALLS, SystemCall};
 use zstd::bulk::{Compressor, Decompressor};
 
-/// System calls, ready to be put into a message.
+/// Compressed system calls that can be stored in a message.
 pub struct PackedCalls {
     count: u32,
-    /// Places, numbers, whether they returned, and results; missing where there are none.
+    /// Places, numbers, whether they returned, and results; `None` if there are no calls.
     columns: Option<[Packed; 4]>,
 }
 
@@ -42,13 +42,13 @@ impl PackedCalls {
         Ok(PackedCalls { count, columns })
     }
 
-    /// Size of the columns in a message.
+    /// Returns the size of the columns in a message.
     pub fn size_bytes(&self) -> usize {
         let columns = self.columns.iter().flatten();
         columns.map(|column| column.size_bytes() + 64).sum()
     }
 
-    /// Puts them into their entry.
+    /// Stores the columns in their entry.
     pub fn store(&self, mut block: block::Builder<'_>) {
         let Some([after, numbers, returned, results]) = &self.columns else {
             return;
@@ -115,7 +115,7 @@ mod tests {
     use crate::format::entry::message;
     use crate::format::trace_capnp::entry;
 
-    /// What a reader says of these columns in a block of three executions.
+    /// Reads these columns from a block of three executions.
     fn read(
         claimed: u32,
         steps: &[u32],

@@ -1,16 +1,16 @@
-//! Which memory an address is of, in a trace of several processes.
+//! Identifies the memory that an address belongs to, in a trace of several processes.
 //!
-//! Forked processes use the same addresses for memory of their own, and one segment may lie at
-//! different addresses in each, so an address alone does not name a line. Every memory therefore
-//! has a number: each process's own has one, and each object that processes share, such as the
-//! pages of a file. An address is *located* by putting that number into its bits from 47 on, as a
-//! processor tags its entries with address-space identifiers. Equal located addresses are the same
-//! byte and others are not, so whatever counts lines needs to know nothing of processes.
+//! Forked processes use the same addresses for private memory, and one segment may be mapped at
+//! different addresses in each. An address alone therefore does not identify a line. Each process's
+//! private memory has a number, and so has each object that processes share, such as the pages of a
+//! file. An address is *located* by putting that number into its bits from 47 on, as a processor
+//! tags its entries with address-space identifiers. Two located addresses are equal exactly if they
+//! are the same byte, so code that counts lines needs no knowledge of processes.
 //!
-//! The first process's own memory has number 0, and an object keeps the addresses that it had where
-//! it was first mapped, so that most addresses stay what they were. Pages keep their offsets:
-//! processes meet in the sets of a cache as they would by virtual addresses. Rejected: to number
-//! pages as they come, as physical memory does; then equal recordings would meet in different sets.
+//! The first process's private memory has number 0. An object keeps the addresses of its first
+//! mapping, so most addresses do not change. Pages keep their offsets: processes share the sets of
+//! a cache as they do with virtual addresses. Rejected: numbering pages in order of appearance, as
+//! physical memory does. Then equal recordings would map to different sets.
 
 use crate::model::ids::ThreadId;
 use crate::model::malformed::Malformed;
@@ -19,35 +19,35 @@ use crate::model::thread::Thread;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 
-/// What a process has at some of its addresses, from one stamp on.
+/// A mapping of a process at a range of addresses, valid from one stamp on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
     /// The operating system's number of the process.
     pub process_id: u32,
-    /// Holds for the runs with this stamp and later ones; of mappings with equal stamps, the later
-    /// in the trace holds.
+    /// The mapping holds for runs with this stamp and later ones. If stamps are equal, the later
+    /// mapping in the trace holds.
     pub since: u64,
     /// First address, a multiple of 4096.
     pub start: u64,
     /// End, exclusive: a multiple of 4096, at most 2^47.
     pub end: u64,
-    /// Number of the shared object; `None` for memory of the process's own.
+    /// Number of the shared object; `None` for the process's private memory.
     pub object: Option<u32>,
-    /// Place of `start` in the object in bytes, a multiple of 4096 below 2^47.
+    /// Offset of `start` in the object in bytes, a multiple of 4096 below 2^47.
     pub offset: u64,
 }
 
-/// The most shared objects of a trace.
+/// Maximum number of shared objects in a trace.
 pub const MAX_OBJECTS: u32 = 1 << 15;
 
-/// Memories of processes' own; a trace of more processes uses their numbers again.
+/// Number of private memories; a trace of more processes reuses their numbers.
 const MAX_PROCESSES: u64 = 1 << 15;
 
-/// Bits of an address that user code can have; the rest is the number of its memory.
+/// Bits of an address that user code can use; the remaining bits are the number of its memory.
 pub(super) const ADDRESS_BITS: u32 = 47;
 
 impl Mapping {
-    /// Whether it is of whole pages, at addresses that user code can have.
+    /// Returns whether the mapping covers whole pages, at addresses that user code can use.
     pub fn is_of_whole_pages(&self) -> bool {
         let limit = 1 << ADDRESS_BITS;
         let all = self.start | self.end | self.offset;
@@ -55,7 +55,7 @@ impl Mapping {
         is_range && all.is_multiple_of(1 << PAGE_SHIFT)
     }
 
-    /// What makes it no mapping, if anything, in a trace of so many shared objects.
+    /// Checks the mapping, in a trace with this many shared objects.
     pub(crate) fn check(&self, objects: u32) -> Result<(), Malformed> {
         if !self.is_of_whole_pages() {
             let (start, end, offset) = (self.start, self.end, self.offset);
@@ -68,12 +68,12 @@ impl Mapping {
     }
 }
 
-/// Whose memory a located address is of.
+/// The owner of the memory that a located address belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// The trace tells no memories apart.
+    /// The trace does not distinguish memories.
     Anyone,
-    /// The process with this number, alone.
+    /// Private memory of the process with this number.
     Process(u32),
     /// The shared object with this number.
     Object(u32),
@@ -82,16 +82,16 @@ pub enum Owner {
 /// The address spaces of all processes of a trace.
 #[derive(Default)]
 pub struct AddressSpaces {
-    /// By thread, its process; empty where one address is one byte, whoever uses it.
+    /// Process of each thread; empty if one address is the same byte in every process.
     process_of: Vec<u32>,
     processes: Vec<Process>,
 }
 
 struct Process {
     id: u32,
-    /// Where its own memory is.
+    /// Where its private memory is.
     own: Place,
-    /// By ascending stamp.
+    /// In ascending order of stamps.
     changes: Vec<Change>,
 }
 
@@ -103,12 +103,12 @@ struct Change {
     place: Place,
 }
 
-/// Where in which memory a range of addresses is.
+/// The memory that a range of addresses belongs to, and its location in it.
 #[derive(Clone, Copy)]
 struct Place {
     /// Number of the memory.
     memory: u64,
-    /// Added to an address, modulo all that there are, it is the address in that memory.
+    /// Added to an address, modulo 2^47, gives the address in that memory.
     distance: u64,
 }
 
@@ -120,7 +120,7 @@ impl Place {
 }
 
 impl AddressSpaces {
-    /// Those of the processes of `threads`, which have these mappings, in the order of the trace.
+    /// Builds the address spaces of the processes of `threads`; `mappings` are in trace order.
     pub fn new(threads: &[Thread], mappings: &[Mapping]) -> AddressSpaces {
         let mut processes: Vec<Process> = Vec::new();
         let mut places = HashMap::new();
@@ -141,7 +141,7 @@ impl AddressSpaces {
         if processes.len() < 2 {
             return AddressSpaces::default();
         }
-        // Of mappings with equal stamps the later holds, so their order stays.
+        // If stamps are equal, the later mapping holds; a stable sort keeps their order.
         let mut mappings = mappings.to_vec();
         mappings.sort_by_key(|mapping| mapping.since);
         let mut biases = HashMap::new();
@@ -174,7 +174,7 @@ impl AddressSpaces {
         }
     }
 
-    /// Stamps from which on a thread's process has something else at some address.
+    /// Returns the stamps at which a mapping of a thread's process changes.
     pub fn changes_of(&self, thread: ThreadId) -> impl Iterator<Item = u64> {
         let place = self.process_of.get(thread.index());
         let changes = place.map(|&place| &self.processes[place as usize].changes);
@@ -182,7 +182,7 @@ impl AddressSpaces {
         stamps.filter(|&since| since > 0)
     }
 
-    /// Whose memory a located address is of, and the address there.
+    /// Returns the owner of a located address, and the address in that memory.
     pub fn owner(&self, address: u64) -> (Owner, u64) {
         let number = address >> ADDRESS_BITS;
         let within = address & ((1 << ADDRESS_BITS) - 1);
@@ -197,7 +197,7 @@ impl AddressSpaces {
         }
     }
 
-    /// What locates addresses; `None` where they need not be.
+    /// Returns a locator; `None` if addresses need not be located.
     pub fn locator(&self) -> Option<Locator<'_>> {
         if self.processes.is_empty() {
             return None;
@@ -211,29 +211,29 @@ impl AddressSpaces {
     }
 }
 
-/// Locates addresses, of one thread at one time after another's.
+/// Locates addresses of one thread's run at a time.
 pub struct Locator<'t> {
     all: &'t AddressSpaces,
-    /// By process, once one of its threads has run.
+    /// Address space of each process; `None` until one of its threads has run.
     spaces: Vec<Option<Space>>,
-    /// The process that runs.
+    /// The process of the current run.
     current: usize,
 }
 
-/// Numbers of recently used pages are kept at their number modulo this.
+/// Number of recently used pages that are cached; a page's slot is its number modulo this.
 const RECENT: usize = 256;
 
-/// One process's address space, as it is at one time.
+/// One process's address space at one time.
 struct Space {
-    /// How many of the process's changes hold.
+    /// How many of the process's changes are applied.
     changes: usize,
-    /// By start: the end, and where what is between is.
+    /// By start address: the end, and the place of the range.
     layout: BTreeMap<u64, (u64, Place)>,
-    /// Pages, and what is added to their addresses.
+    /// Recently used pages, and the offset that locates their addresses.
     recent: Box<[(u64, u64); RECENT]>,
 }
 
-/// No page has this number.
+/// An empty slot: no page has this number.
 const NO_PAGE: (u64, u64) = (u64::MAX, 0);
 
 impl Space {
@@ -273,7 +273,7 @@ impl Space {
 }
 
 impl Locator<'_> {
-    /// From now on addresses are of a thread's run with this stamp.
+    /// Begins the run of a thread with this stamp; the following addresses belong to it.
     pub fn begin_run(&mut self, thread: ThreadId, stamp: u64) {
         self.current = self.all.process_of[thread.index()] as usize;
         let changes = &self.all.processes[self.current].changes;
@@ -284,7 +284,7 @@ impl Locator<'_> {
             if passed.is_none_or(|change| change.since <= stamp) {
                 return;
             }
-            // An earlier run than the last one.
+            // The run is earlier than the previous one.
             *space = Space::new();
         }
         while let Some(change) = changes.get(space.changes)
@@ -295,7 +295,7 @@ impl Locator<'_> {
         }
     }
 
-    /// The located address.
+    /// Returns the located address.
     #[inline]
     pub fn locate(&mut self, address: u64) -> u64 {
         let page = address >> PAGE_SHIFT;
@@ -307,7 +307,7 @@ impl Locator<'_> {
         if space.recent[recent].0 != page {
             let start = page << PAGE_SHIFT;
             let place = space.place_of(start).unwrap_or(process.own);
-            // The kernel's half of addresses is one for all processes.
+            // The kernel's half of the addresses is the same for all processes.
             let located = match address >> ADDRESS_BITS {
                 0 => place.located(start),
                 _ => start,

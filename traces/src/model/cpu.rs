@@ -1,39 +1,39 @@
-//! On which CPU of a machine threads run, where a trace tells it.
+//! Records which CPU each thread runs on, if the trace contains it.
 
 use crate::model::ids::ThreadId;
 use crate::model::thread::Thread;
 use std::collections::HashMap;
 
-/// On which CPU a thread runs, from one stamp on.
+/// The CPU that a thread runs on, from one stamp on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnCpu {
-    /// The operating system's number of its process.
+    /// The operating system's number of the thread's process.
     pub process_id: u32,
-    /// And its own.
+    /// The operating system's number of the thread.
     pub os_thread_id: u32,
-    /// Holds for its runs with this stamp and later ones; of equal stamps, the later in the trace
-    /// holds.
+    /// The CPU holds for the thread's runs with this stamp and later ones. If stamps are equal, the
+    /// later one in the trace holds.
     pub since: u64,
-    /// From 0.
+    /// Number of the CPU, from 0.
     pub cpu: u16,
 }
 
-/// Where all threads run.
+/// The CPUs of all threads.
 #[derive(Debug, Default)]
 pub struct Cpus {
-    /// By thread, since when it is where; ascending by stamp.
+    /// For each thread, pairs of a stamp and the CPU from then on, in ascending order of stamps.
     of_thread: Vec<Vec<(u64, u16)>>,
 }
 
 impl Cpus {
-    /// Those of `threads`, by number.
+    /// Collects the CPUs of `threads`, by thread number.
     pub fn new(threads: &[Thread], all: &[OnCpu]) -> Cpus {
         let mut by_numbers: HashMap<(u32, u32), Vec<(u64, u16)>> = HashMap::new();
         for on in all {
             let own = by_numbers.entry((on.process_id, on.os_thread_id));
             own.or_default().push((on.since, on.cpu));
         }
-        // Of equal stamps the later holds, so their order stays.
+        // If stamps are equal, the later one holds; a stable sort keeps their order.
         by_numbers
             .values_mut()
             .for_each(|own| own.sort_by_key(|&(since, _)| since));
@@ -49,14 +49,15 @@ impl Cpus {
         }
     }
 
-    /// That of a thread in its run with this stamp; `None` where it is not told.
+    /// Returns the CPU of a thread in its run with this stamp; `None` if the trace does not contain
+    /// it.
     pub fn of(&self, thread: ThreadId, stamp: u64) -> Option<u16> {
         let own = self.of_thread.get(thread.index())?;
         let passed = own.partition_point(|&(since, _)| since <= stamp);
         Some(own.get(passed.checked_sub(1)?)?.1)
     }
 
-    /// Stamps from which on a thread is on another CPU.
+    /// Returns the stamps at which a thread moves to another CPU.
     pub fn changes_of(&self, thread: ThreadId) -> impl Iterator<Item = u64> {
         let own = self.of_thread.get(thread.index()).into_iter().flatten();
         own.map(|&(since, _)| since).filter(|&since| since > 0)

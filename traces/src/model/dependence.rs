@@ -1,54 +1,55 @@
-//! Dependences: from which loads the addresses of a code block's accesses come, as far as its
-//! instructions say.
+//! Dependences: the loads that the addresses of a code block's accesses come from, as far as its
+//! instructions determine them.
 //!
-//! A processor overlaps misses, but not those of which one loads the address of the other. What
-//! the recorder finds in the bytes of a code block (`corehop_wire::elision::dependences`) is kept
-//! with it, because a trace has no bytes of code.
+//! A processor overlaps independent misses, but cannot overlap two misses if one loads the address
+//! of the other. The recorder finds the dependences in the bytes of a code block
+//! (`corehop_wire::elision::dependences`). They are stored with the block, because a trace does not
+//! contain the bytes of the code.
 
 use crate::model::malformed::Malformed;
 
-/// One thing that a value comes from. Packed as `schema/trace.capnp` says.
+/// One source of a value. Packed as described in `schema/trace.capnp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Dependence {
-    /// Which value.
+    /// The value.
     pub of: Dependent,
-    /// What it comes from; one value may come from several registers.
+    /// Its source; one value may come from several registers.
     pub from: Source,
 }
 
 /// A value that may come from a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Dependent {
-    /// The address of the accesses of the instruction at this place.
+    /// The address of the accesses of the instruction with this index.
     Address(u16),
-    /// What the instruction at this place stores.
+    /// The value that the instruction with this index stores.
     Stored(u16),
-    /// What this general register holds at the end of an execution, if the block writes it.
+    /// The value of this general register at the end of an execution, if the block writes it.
     Register(u8),
 }
 
-/// What a value comes from.
+/// The source of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Source {
     /// No load.
     Nothing,
-    /// The last load that the instruction at this place has made in the execution.
+    /// The last load by the instruction with this index in the execution.
     Load(u16),
-    /// What this general register comes from when the execution begins.
+    /// The source of this general register's value when the execution begins.
     Register(u8),
 }
 
-/// General registers of x86-64, as dependences number them.
+/// Number of general registers of x86-64, as dependences number them.
 pub const GENERAL_REGISTERS: usize = 16;
 
-/// The most dependences of a code block.
+/// Maximum number of dependences of a code block.
 pub const MAX_DEPENDENCES: usize = 1 << 13;
 
 const KIND_SHIFT: u32 = 14;
 const NUMBER: u32 = (1 << KIND_SHIFT) - 1;
 
 impl Dependence {
-    /// All of it in one number.
+    /// Packs the dependence into one number.
     pub(crate) fn pack(self) -> u32 {
         let (kind, number) = match self.of {
             Dependent::Address(place) => (0, u32::from(place)),
@@ -64,7 +65,7 @@ impl Dependence {
         of << 16 | from_kind << KIND_SHIFT | from & NUMBER
     }
 
-    /// The dependence of this number; `None` where none has it.
+    /// Unpacks a dependence; `None` if the number is not valid.
     pub(crate) fn unpack(number: u32) -> Option<Dependence> {
         let of = number >> 16 & NUMBER;
         let from = number & NUMBER;
@@ -86,10 +87,10 @@ impl Dependence {
     }
 }
 
-/// Checks the dependences of a block of so many instructions.
+/// Checks the dependences of a block with this many instructions.
 ///
 /// # Errors
-/// Which rule they break.
+/// The rule that they break.
 pub(crate) fn check_dependences(instructions: usize, all: &[Dependence]) -> Result<(), Malformed> {
     if all.len() > MAX_DEPENDENCES {
         return Err(Malformed::TooManyDependences {
@@ -101,7 +102,7 @@ pub(crate) fn check_dependences(instructions: usize, all: &[Dependence]) -> Resu
         return Err(Malformed::DependencesOutOfOrder);
     }
     let is_sound = |one: &Dependence| {
-        // Loads of these places come before the value does.
+        // Loads by instructions before this index precede the value.
         let before = match one.of {
             Dependent::Address(place) => usize::from(place),
             Dependent::Stored(place) => usize::from(place) + 1,

@@ -1,4 +1,4 @@
-//! What can be wrong with a trace, or with what a recorder asks a writer to put into one.
+//! Errors of a trace, or of a recorder's request to write one.
 
 use super::malformed::Malformed;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ pub enum Error {
     Read {
         /// The trace's path.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
     /// The file has no bytes.
@@ -28,16 +28,16 @@ pub enum Error {
     TooShort {
         /// The file's path.
         path: PathBuf,
-        /// How many bytes there are.
+        /// Number of bytes in the file.
         bytes: u64,
     },
-    /// The file is something else.
+    /// The file is not a trace.
     #[error("{path}: not a corehop trace; `corehop record` writes one")]
     Foreign {
         /// The file's path.
         path: PathBuf,
     },
-    /// The trace follows a version of the format that this build does not know.
+    /// The trace has a format version that this build does not support.
     #[error(
         "{path}: written by a newer corehop (trace format {version}, this one reads up to \
          {supported}); read it with that corehop, or record it again with this one"
@@ -47,7 +47,7 @@ pub enum Error {
         path: PathBuf,
         /// The version in the file.
         version: u16,
-        /// The largest version that this build reads.
+        /// The largest version that this build supports.
         supported: u16,
     },
     /// The bytes contradict the format.
@@ -62,7 +62,7 @@ pub enum Error {
         entry: u32,
         /// Where the entry begins in the file.
         offset: u64,
-        /// Which rule is broken.
+        /// The broken rule.
         problem: String,
     },
     /// The trace could not be written.
@@ -70,13 +70,13 @@ pub enum Error {
     Write {
         /// The file being written.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// A writer was given something that no trace can hold.
+    /// A writer was given data that no trace can contain.
     #[error("cannot be recorded: {problem}")]
     Unrecordable {
-        /// Which rule the call breaks.
+        /// The rule that the call breaks.
         problem: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What a replay sees: executions of code blocks, and the accesses each of them made.
+//! The data that a replay sees: executions of code blocks, and the accesses of each.
 
 use crate::model::ids::{FunctionId, RequestId, ThreadId};
 
@@ -14,13 +14,13 @@ pub enum Kind {
     Store = 2,
 }
 
-/// One recorded access: bytes `address .. address + size_bytes`, referenced by the instruction at
-/// `pc`. It may span two lines (a replay then counts it on both); a fetch never does.
+/// One recorded access: the instruction at `pc` accesses bytes `address .. address + size_bytes`.
+/// It may span two lines (a replay then counts it on both); a fetch never does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
-    /// Guest virtual address of the first byte; in a trace that tells the memories of several
-    /// processes apart, located: with the number of its memory in the bits from 47 on
-    /// ([`Trace::owner`](crate::Trace::owner)), so that equal addresses are the same byte.
+    /// Guest virtual address of the first byte. In a trace that distinguishes the memories of
+    /// several processes, it is located, so that equal addresses are the same byte. Its bits from
+    /// 47 on then contain the number of its memory ([`Trace::owner`](crate::Trace::owner)).
     pub address: u64,
     /// Guest virtual address of the instruction; for a fetch, that of the bytes fetched.
     pub pc: u64,
@@ -31,12 +31,12 @@ pub struct Access {
 }
 
 impl Access {
-    /// Whether the kernel made it: its code is in the upper half of addresses.
+    /// Returns whether the kernel made the access: its code is in the upper half of addresses.
     pub fn is_kernels(&self) -> bool {
         self.pc >> 63 == 1
     }
 
-    /// The lines this access references, as line numbers (`address / 64`), first to last.
+    /// Returns the numbers (`address / 64`) of the lines that this access covers, first to last.
     pub fn lines(&self) -> std::ops::RangeInclusive<u64> {
         let last = self
             .address
@@ -45,7 +45,7 @@ impl Access {
     }
 }
 
-/// log2 of the line size: corehop counts in lines of 64 bytes everywhere.
+/// log2 of the line size: corehop uses lines of 64 bytes everywhere.
 pub const LINE_SHIFT: u32 = 6;
 
 /// One run of one code block by one thread, in replay order.
@@ -57,13 +57,13 @@ pub struct Execution<'a> {
     pub stamp: u64,
     /// The request that this thread is serving, if any.
     pub request: Option<RequestId>,
-    /// How many executions the thread made before this one, chosen for replay or not.
+    /// How many executions the thread made before this one, selected for replay or not.
     pub number: u64,
     /// Index into the trace's code blocks.
     pub code_block: u32,
-    /// The function at whose entry this block starts, if it does at one's.
+    /// The function whose entry is the start of this block, if there is one.
     pub entry: Option<FunctionId>,
-    /// Fetches, loads and stores in program order, the fetch of a line before the data accesses of
-    /// the instructions that begin on it.
+    /// Fetches, loads and stores in program order. The fetch of a line precedes the data accesses
+    /// of the instructions that begin on it.
     pub accesses: &'a [Access],
 }

@@ -1,28 +1,28 @@
-//! How people name functions: `name`, `Class::name`, `module:name`, without parameters.
+//! Function names as people write them: `name`, `Class::name`, `module:name`, without parameters.
 //!
-//! The recorder looks for such a name among a server's symbols, the search among a trace's
-//! functions, and the reader of a profile among its calls. All must find the same function.
+//! The recorder looks up such a name among a server's symbols, the search among a trace's
+//! functions, and the profile reader among its calls. All must find the same function.
 //!
-//! Names of C++ have spaces, commas, and parentheses of their own: `Map<int, char>::get`,
-//! `(anonymous namespace)::f`, `foo<(e)0>::bar`, `operator()`. What matters in them are the
-//! brackets at the outermost level; the symbols of operators (`operator<`, `operator,`) are no
-//! brackets.
+//! C++ names can contain spaces, commas and parentheses: `Map<int, char>::get`, `(anonymous
+//! namespace)::f`, `foo<(e)0>::bar`, `operator()`. Only brackets at the outermost level count; the
+//! symbols of operators (`operator<`, `operator,`) are not brackets.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Symbols of operators that look like brackets or separators, longer ones before their starts.
+/// Symbols of operators that look like brackets or separators; a longer symbol precedes its
+/// prefixes.
 const OPERATORS: [&str; 12] = [
     "()", "[]", "<=>", "<<=", ">>=", "->*", "->", "<<", ">>", "<=", ">=", "<",
 ];
 
-/// What may stand behind the parameters of a function.
+/// Qualifiers that may follow the parameters of a function.
 const QUALIFIERS: [&str; 6] = ["const", "volatile", "noexcept", "restrict", "&&", "&"];
 
-/// Why a list of names is none.
+/// Why a list of names is invalid.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum NoNames {
-    /// A bracket opens and does not close, or the other way round.
+    /// A bracket has no counterpart.
     #[error(
         "unbalanced '{bracket}' in '{text}'; commas separate names, except within the brackets of \
          a name"
@@ -33,7 +33,7 @@ pub enum NoNames {
         /// The list.
         text: String,
     },
-    /// Nothing stands before, behind or between commas.
+    /// A name before, after or between commas is empty.
     #[error("empty name in '{text}'; commas separate names, and do not follow the last")]
     Missing {
         /// The list.
@@ -41,10 +41,10 @@ pub enum NoNames {
     },
 }
 
-/// The names in `f,Map<int, char>::get`: a comma within brackets does not separate names.
+/// Returns the names in `f,Map<int, char>::get`: a comma within brackets does not separate names.
 ///
 /// # Errors
-/// [`NoNames`] where a name is empty, or a bracket has no counterpart.
+/// [`NoNames`] if a name is empty or a bracket has no counterpart.
 pub fn list(text: &str) -> Result<Vec<String>, NoNames> {
     let outermost = outermost(text);
     if let Some(at) = outermost.unpaired {
@@ -66,14 +66,14 @@ pub fn list(text: &str) -> Result<Vec<String>, NoNames> {
     names.collect()
 }
 
-/// Splits at the colon of `module:name`, which is not one of a C++ `::`.
+/// Splits at the colon of `module:name`, which is not part of a C++ `::`.
 pub fn module_and_name(text: &str) -> Option<(&str, &str)> {
     let colon = text.find(':')?;
     let name = text[colon + 1..].strip_prefix(':').is_none();
     (name && colon > 0).then(|| (&text[..colon], &text[colon + 1..]))
 }
 
-/// `ns::f(int, g(*)(int)) const` without its parameters. `(anonymous namespace)::f` and
+/// Removes the parameters from `ns::f(int, g(*)(int)) const`. `(anonymous namespace)::f` and
 /// `operator()` have none.
 pub fn without_parameters(name: &str) -> &str {
     let groups = outermost(name).groups;
@@ -84,18 +84,18 @@ pub fn without_parameters(name: &str) -> &str {
     of_parameters.map_or(name, |group| &name[..group.start])
 }
 
-/// Whether two names are the same but for spaces that separate no words.
+/// Returns whether two names are equal, ignoring spaces that do not separate words.
 pub fn is_same(name: &str, other: &str) -> bool {
     name == other || squeezed(name) == squeezed(other)
 }
 
-/// Whether a demangled name is `name`, with its parameters or without.
+/// Returns whether a demangled name, with or without its parameters, is `name`.
 pub fn is_called(demangled: &str, name: &str) -> bool {
     is_same(demangled, name) || is_same(without_parameters(demangled), name)
 }
 
-/// Whether a demangled name, its parameters left out, is `name` or ends in it as its last parts.
-/// The type that a function of a template gives stands before its name.
+/// Returns whether a demangled name without its parameters is `name` or ends in it at a `::`. The
+/// return type of a function template may precede its name.
 pub fn ends_in(demangled: &str, name: &str) -> bool {
     let base = squeezed(without_parameters(demangled));
     let before = base.strip_suffix(&*squeezed(name));
@@ -105,10 +105,10 @@ pub fn ends_in(demangled: &str, name: &str) -> bool {
     })
 }
 
-/// What lies at the outermost level of a name.
+/// Positions of the brackets and commas at the outermost level of a name.
 #[derive(Default)]
 struct Outermost {
-    /// From each bracket that opens to behind the one that closes.
+    /// Each range from an opening bracket to the end of its closing bracket.
     groups: Vec<Range<usize>>,
     commas: Vec<usize>,
     /// The first bracket without a counterpart.
@@ -129,7 +129,7 @@ fn outermost(name: &str) -> Outermost {
             b'-' if bytes.get(at + 1) == Some(&b'>') => at += 1,
             b'(' | b'<' | b'[' | b'{' => open.push(at),
             b',' if open.is_empty() => found.commas.push(at),
-            // Within parentheses it may also be an operator's.
+            // Within parentheses it may also be part of an operator.
             b'>' if open.last().is_some_and(|&last| bytes[last] != b'<') => {}
             close @ (b')' | b'>' | b']' | b'}') => {
                 let opening = |&&at: &&usize| closing(bytes[at]) == close;
@@ -153,7 +153,7 @@ fn outermost(name: &str) -> Outermost {
     found
 }
 
-/// The bracket that closes what `open` opens.
+/// Returns the closing bracket for `open`.
 fn closing(open: u8) -> u8 {
     match open {
         b'(' => b')',
@@ -163,7 +163,8 @@ fn closing(open: u8) -> u8 {
     }
 }
 
-/// Where `operator` and its symbol end, if they begin at `start` and look like brackets or a comma.
+/// Returns the end of `operator` and its symbol, if they begin at `start` and the symbol looks like
+/// brackets or a comma.
 fn end_of_operator(name: &str, start: usize) -> Option<usize> {
     let bytes = name.as_bytes();
     let is_inside = start > 0 && is_of_word(bytes[start - 1]);
@@ -179,7 +180,7 @@ fn end_of_operator(name: &str, start: usize) -> Option<usize> {
         .find(|known| symbol.starts_with(known));
     let length = match known {
         Some(known) => known.len(),
-        // A comma with a name behind it separates that name from one that is `operator` only.
+        // A comma followed by a name separates that name from a bare `operator`.
         None if symbol.first() == Some(&b',') => match symbol.get(1) {
             None | Some(b'(' | b',' | b'<') => 1,
             Some(_) => return None,
@@ -189,7 +190,7 @@ fn end_of_operator(name: &str, start: usize) -> Option<usize> {
     Some(name.len() - symbol.len() + length)
 }
 
-/// Whether this may follow the parameters of a function, and nothing of its name does.
+/// Returns whether this consists only of what may follow the parameters of a function.
 fn is_qualifiers(mut text: &str) -> bool {
     let after = |text: &'_ str, word: &str| -> Option<usize> {
         let rest = text.strip_prefix(word)?.bytes().next();
@@ -211,7 +212,7 @@ fn is_qualifiers(mut text: &str) -> bool {
     }
 }
 
-/// Without the spaces that separate no words.
+/// Removes the spaces that do not separate words.
 fn squeezed(name: &str) -> Cow<'_, str> {
     if !name.contains(' ') {
         return Cow::Borrowed(name);
@@ -229,7 +230,7 @@ fn squeezed(name: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// Whether the byte is one of a word; all but ASCII are.
+/// Returns whether the byte is part of a word; all non-ASCII bytes are.
 fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || !byte.is_ascii()
 }

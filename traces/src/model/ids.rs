@@ -1,8 +1,8 @@
-//! The numbers of a trace's threads, requests and functions: a type for each, so that none is taken
-//! for another.
+//! Types for the numbers of a trace's threads, requests and functions, so that they cannot be mixed
+//! up.
 //!
-//! Each is an index into what [`Trace`](crate::Trace) lists and costs what a `u32` does. None has
-//! any arithmetic, since a thread plus one is no thread.
+//! Each is an index into a list of [`Trace`](crate::Trace) and is as cheap as a `u32`. None
+//! supports arithmetic, because a thread plus one is meaningless.
 
 use std::fmt::{Display, Formatter};
 
@@ -15,13 +15,14 @@ macro_rules! index_into_a_trace {
         pub struct $name(pub u32);
 
         impl $name {
-            /// The one at this place in the trace's list. A trace has fewer than 2^32 of them.
+            /// Creates the id for this index in the trace's list. A trace has fewer than 2^32
+            /// entries.
             #[inline(always)]
             pub fn from_index(index: usize) -> $name {
                 $name(index as u32)
             }
 
-            /// Its place in the trace's list.
+            /// Returns the index in the trace's list.
             #[inline(always)]
             pub fn index(self) -> usize {
                 self.0 as usize
@@ -37,13 +38,13 @@ macro_rules! index_into_a_trace {
 }
 
 index_into_a_trace! {
-    /// Index into the trace's threads, which are numbered in the order in which they first did
-    /// something.
+    /// Index into the trace's threads, numbered in the order of their first recorded action.
     ThreadId
 }
 
 index_into_a_trace! {
-    /// Index into the trace's requests, which is not the number that the server gave one.
+    /// Index into the trace's requests; it differs from the number that the server gave the
+    /// request.
     RequestId
 }
 

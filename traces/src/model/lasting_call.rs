@@ -1,14 +1,14 @@
-//! System calls after which the kernel treats a process, or one of its threads, otherwise.
+//! System calls that change how the kernel treats a process or thread from then on.
 
 /// Such a call, made at any time while a process ran under the recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastingCall {
     /// The process that made it.
     pub process_id: u32,
-    /// Which one it is, as Linux numbers them.
+    /// Linux system-call number.
     pub number: i32,
-    /// What says what it does: of prctl the option and its argument, of seccomp the operation, of
-    /// ptrace the request; and, as the second, of futex the command and of io_uring_setup the
-    /// flags. 0 where there is nothing to say.
+    /// The arguments that determine its effect, or 0. First: the option of prctl, the operation of
+    /// seccomp, the request of ptrace. Second: the argument of prctl, the command of futex, the
+    /// flags of io_uring_setup.
     pub arguments: [u64; 2],
 }

@@ -1,14 +1,14 @@
-//! Addresses as a reader is given them: of which memory they are, or where in physical memory.
+//! Addresses as a reader receives them: located by their memory, or by their place in physical
+//! memory.
 //!
-//! By virtual addresses a line has the number of its memory in front ([`super::address_space`]).
-//! By physical ones it is where the trace says that its page is: then memory that processes share
-//! is one set of lines, and so is what the kernel maps a second time. A page of which nothing is
-//! said stays where it is by virtual addresses. Physical addresses have bit 63 set and the next 16
-//! not, which located ones and the kernel's never have.
+//! With virtual addresses, a line number is prefixed with the number of its memory
+//! ([`super::address_space`]). With physical addresses, a line is where the trace places its page.
+//! Memory that processes share, and memory that the kernel maps twice, is then one set of lines. A
+//! page without a recorded frame keeps its virtual location. Physical addresses have bit 63 set and
+//! the next 16 bits clear; located addresses and the kernel's never do.
 //!
-//! Few pages are ever in another place than at first. So the pages are a table of lists, of mostly
-//! one, and what a thread has used lately is forgotten only where the order of the trace passes a
-//! stamp at which something changes.
+//! Pages rarely move. So each page has a list of frames, usually with one element. The cache of
+//! recent pages is cleared only when a stamp is passed at which something changes.
 
 use crate::model::address_space::{self, AddressSpaces, Mapping};
 use crate::model::execution::LINE_SHIFT;
@@ -18,38 +18,40 @@ use crate::model::reference::LineReference;
 use crate::model::thread::Thread;
 use std::collections::HashMap;
 
-/// By which addresses lines are told apart.
+/// The kind of addresses that distinguish lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Index {
-    /// Virtual ones, each process's own.
+    /// Virtual addresses, separate for each process.
     #[default]
     Virtual,
-    /// Physical ones, where they are known.
+    /// Physical addresses, if they are known.
     Physical,
 }
 
 /// Set in physical addresses.
 const PHYSICAL: u64 = 1 << 63;
 
-/// The physical address, if an address that a reader was given by [`Index::Physical`] is one.
+/// Returns the physical address, if the address that a reader received by [`Index::Physical`] is
+/// one.
 pub fn physical_address(address: u64) -> Option<u64> {
     const MEMORY: u32 = address_space::ADDRESS_BITS;
     (address >> MEMORY == PHYSICAL >> MEMORY).then_some(address & !PHYSICAL)
 }
 
-/// Where the pages of all processes are in physical memory.
+/// The physical locations of the pages of all processes.
 #[derive(Default)]
 pub struct PageTables {
-    /// By thread, its process.
+    /// Process of each thread.
     process_of: Vec<u32>,
-    /// By process and number, since when a page is where; ascending by stamp.
+    /// By process and page number: pairs of a stamp and the frame from then on, in ascending order
+    /// of stamps.
     frames: HashMap<(u32, u64), Vec<(u64, u64)>>,
-    /// Stamps at which any page, or any mapping, is not where it was before; ascending.
+    /// Stamps at which any page or mapping changes; ascending.
     changes: Vec<u64>,
 }
 
 impl PageTables {
-    /// Those of the processes of `threads`.
+    /// Builds the page tables of the processes of `threads`.
     pub fn new(threads: &[Thread], pages: &[Page], mappings: &[Mapping]) -> PageTables {
         if pages.is_empty() {
             return PageTables::default();
@@ -64,7 +66,7 @@ impl PageTables {
             let own = frames.entry((process, page.number)).or_default();
             own.push((page.since, page.frame));
         }
-        // Of equal stamps the later holds, so their order stays.
+        // If stamps are equal, the later one holds; a stable sort keeps their order.
         frames
             .values_mut()
             .for_each(|own| own.sort_by_key(|&(since, _)| since));
@@ -80,12 +82,12 @@ impl PageTables {
         }
     }
 
-    /// Stamps from which on some page is elsewhere.
+    /// Returns the stamps at which a page or mapping changes.
     pub fn changes(&self) -> impl Iterator<Item = u64> {
         self.changes.iter().copied()
     }
 
-    /// Where the page is that a thread has at a virtual address, in its run with this stamp.
+    /// Returns the frame of a thread's page at a virtual address, in its run with this stamp.
     pub fn of_thread(&self, thread: ThreadId, stamp: u64, address: u64) -> Option<u64> {
         let process = *self.process_of.get(thread.index())?;
         self.frame(process, address >> PAGE_SHIFT, stamp)
@@ -99,36 +101,36 @@ impl PageTables {
     }
 }
 
-/// Locates addresses, of one thread at one time after another's.
+/// Locates addresses of one thread's run at a time.
 pub enum Locator<'t> {
     /// By virtual addresses.
     Virtual(address_space::Locator<'t>),
-    /// By physical ones.
+    /// By physical addresses.
     Physical(Box<Physical<'t>>),
 }
 
-/// Locates addresses by where their pages are.
+/// Locates addresses by the physical location of their pages.
 pub struct Physical<'t> {
     tables: &'t PageTables,
-    /// For pages of which nothing is said.
+    /// For pages without a recorded frame.
     otherwise: Option<address_space::Locator<'t>>,
-    /// Of the run.
+    /// The process and stamp of the current run.
     process: u32,
     stamp: u64,
     /// How many changes have passed by then.
     passed: usize,
-    /// Pages of the process that runs, and what is added to their addresses.
+    /// Recently used pages of the current process, and the offset that locates their addresses.
     recent: [(u64, u64); RECENT],
 }
 
-/// Numbers of recently used pages are kept at their number modulo this.
+/// Number of recently used pages that are cached; a page's slot is its number modulo this.
 const RECENT: usize = 1024;
 
-/// No page has this number.
+/// An empty slot: no page has this number.
 const NO_PAGE: (u64, u64) = (u64::MAX, 0);
 
 impl<'t> Locator<'t> {
-    /// What locates addresses in this way; `None` where they stay what they are.
+    /// Creates a locator for this index; `None` if addresses need not be located.
     pub fn new(index: Index, spaces: &'t AddressSpaces, tables: &'t PageTables) -> Option<Self> {
         let by_virtual = spaces.locator();
         match index {
@@ -146,7 +148,7 @@ impl<'t> Locator<'t> {
         }
     }
 
-    /// From now on addresses are of a thread's run with this stamp.
+    /// Begins the run of a thread with this stamp; the following addresses belong to it.
     pub fn begin_run(&mut self, thread: ThreadId, stamp: u64) {
         match self {
             Locator::Virtual(spaces) => spaces.begin_run(thread, stamp),
@@ -154,7 +156,7 @@ impl<'t> Locator<'t> {
         }
     }
 
-    /// The located address.
+    /// Returns the located address.
     #[inline]
     pub fn locate(&mut self, address: u64) -> u64 {
         match self {
@@ -163,7 +165,7 @@ impl<'t> Locator<'t> {
         }
     }
 
-    /// The reference of the located line.
+    /// Returns the reference of the located line.
     #[inline]
     pub fn reference(&mut self, reference: LineReference) -> LineReference {
         let address = self.locate(reference.line() << LINE_SHIFT);

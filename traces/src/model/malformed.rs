@@ -1,4 +1,4 @@
-//! The rules of the format that a definition can break, whether it is being written or read.
+//! Format rules that a definition can break, when it is written or read.
 
 /// The rule that a definition breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,7 +28,7 @@ pub(crate) enum Malformed {
     #[error("a code block of {instructions} instructions has {dependence}")]
     Dependence {
         instructions: usize,
-        /// As it is debugged.
+        /// Its `Debug` text.
         dependence: String,
     },
     #[error("a code block's pointers are too many or not in order")]
@@ -36,7 +36,7 @@ pub(crate) enum Malformed {
     #[error("a code block of {instructions} instructions has {pointer}")]
     Pointer {
         instructions: usize,
-        /// As it is debugged.
+        /// Its `Debug` text.
         pointer: String,
     },
     #[error("a mapping of {start:#x} to {end:#x}, from {offset:#x} on, is not of whole pages")]

@@ -1,6 +1,6 @@
-//! What a trace says: which program ran, on which threads, and what each execution referenced.
+//! The data model of a trace: the program, its threads, and the accesses of each execution.
 //!
-//! Nothing here knows how any of it is stored. Every other folder uses these types, and this one
+//! Nothing here depends on how a trace is stored. All other folders use these types; this folder
 //! uses no other folder.
 
 pub(crate) mod address_space;

@@ -1,29 +1,29 @@
-//! Pointers: what a code block does with what registers hold when it begins, as far as that is a
-//! matter of adding constants.
+//! Pointers: what a code block does with the initial values of registers, if it only adds
+//! constants.
 //!
-//! A trace has no contents of registers. But an access at a known distance from a register tells
-//! what the register held, and blocks that hand it on let it be followed back to the entry of a
-//! function, whose argument it was. What the recorder finds in the bytes of a code block
-//! (`corehop_wire::elision::pointers`) is kept with it, because a trace has no bytes of code.
+//! A trace does not contain register values. An access at a known distance from a register reveals
+//! the register's value, though. Blocks that only copy the value allow following it back to a
+//! function entry, where it was an argument. The recorder finds pointers in the bytes of a code
+//! block (`corehop_wire::elision::pointers`). They are stored with the block, because a trace does
+//! not contain the bytes of the code.
 
 use crate::model::dependence::GENERAL_REGISTERS;
 use crate::model::malformed::Malformed;
 
-/// One thing that a code block does with what a general register holds when an execution begins.
-/// Packed as `schema/trace.capnp` says.
+/// One use of a general register's initial value by a code block. Packed as described in
+/// `schema/trace.capnp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pointer {
-    /// The first access of the instruction at this place is at `distance` from what `register`
-    /// held.
+    /// The first access of the instruction is at `distance` from the initial value of `register`.
     Accessed {
-        /// The instruction's place in the block.
+        /// The instruction's index in the block.
         instruction: u16,
         /// The register.
         register: u8,
         /// In bytes.
         distance: i64,
     },
-    /// At the end this register holds what is at `distance` from what `register` held.
+    /// At the end, register `at_end` contains the initial value of `register` plus `distance`.
     Held {
         /// The register at the end.
         at_end: u8,
@@ -32,14 +32,15 @@ pub enum Pointer {
         /// In bytes.
         distance: i64,
     },
-    /// At the end this register holds something else; one that is not named holds what it held.
+    /// At the end, this register contains an unrelated value; a register without an entry is
+    /// unchanged.
     Lost {
         /// The register at the end.
         at_end: u8,
     },
 }
 
-/// The most pointers of a code block: one each instruction, and what each register holds.
+/// Maximum number of pointers of a code block: one per instruction and one per register.
 pub const MAX_POINTERS: usize = 512 + GENERAL_REGISTERS;
 
 const KIND_SHIFT: u32 = 62;
@@ -48,7 +49,7 @@ const REGISTER_SHIFT: u32 = 40;
 const DISTANCE_BITS: u32 = 40;
 
 impl Pointer {
-    /// All of it in one number.
+    /// Packs the pointer into one number.
     pub(crate) fn pack(self) -> u64 {
         let (kind, of, register, distance) = match self {
             Pointer::Accessed {
@@ -68,7 +69,7 @@ impl Pointer {
         kind << KIND_SHIFT | of << OF_SHIFT | u64::from(register) << REGISTER_SHIFT | distance
     }
 
-    /// The pointer of this number; `None` where none has it.
+    /// Unpacks a pointer; `None` if the number is not valid.
     pub(crate) fn unpack(number: u64) -> Option<Pointer> {
         let of = (number >> OF_SHIFT) as u16 & ((1 << (KIND_SHIFT - OF_SHIFT)) - 1);
         let register = (number >> REGISTER_SHIFT) as u8;
@@ -92,10 +93,10 @@ impl Pointer {
     }
 }
 
-/// Checks the pointers of a block of so many instructions.
+/// Checks the pointers of a block with this many instructions.
 ///
 /// # Errors
-/// Which rule they break.
+/// The rule that they break.
 pub(crate) fn check_pointers(instructions: usize, all: &[Pointer]) -> Result<(), Malformed> {
     let is_register = |register: u8| usize::from(register) < GENERAL_REGISTERS;
     let can_be_told = |distance: i64| distance.unsigned_abs() < 1 << (DISTANCE_BITS - 1);

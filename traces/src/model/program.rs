@@ -1,4 +1,4 @@
-//! What the recorded program consists of: modules, functions, code blocks, and its requests.
+//! Parts of the recorded program: modules, functions, code blocks, and its requests.
 
 use crate::model::dependence::Dependence;
 use crate::model::ids::ThreadId;
@@ -9,7 +9,7 @@ use crate::model::pointer::Pointer;
 pub struct Module {
     /// Resolved path of the file.
     pub path: String,
-    /// GNU build id in lower-case hexadecimal; empty where the file has none.
+    /// GNU build id in lower-case hexadecimal; empty if the file has none.
     pub build_id: String,
     /// Guest address = `load_bias` + virtual address in the ELF file.
     pub load_bias: u64,
@@ -20,13 +20,13 @@ pub struct Module {
 }
 
 impl Module {
-    /// Whether its code lies at this guest address.
+    /// Returns whether its code contains this guest address.
     pub fn holds(&self, address: u64) -> bool {
         (self.start..self.end).contains(&address)
     }
 
-    /// Whether nobody recorded what its code does: a program made it up, and added it to a copy of
-    /// the trace. Its path says so, as `[kernel, modelled]` does.
+    /// Returns whether its code was modelled rather than recorded: a program generated it and added
+    /// it to a copy of the trace. Its path shows this, as in `[kernel, modelled]`.
     #[must_use]
     pub fn is_modelled(&self) -> bool {
         self.path.starts_with('[') && self.path.ends_with(", modelled]")
@@ -46,13 +46,13 @@ pub struct Function {
     pub symbol: String,
     /// The name as people read it (demangled); equal to `symbol` if there is nothing to demangle.
     pub name: String,
-    /// Why the entry cannot be patched; `None` when it can, or when nobody has looked.
+    /// Why the entry cannot be patched; `None` if it can be, or if it has not been checked.
     pub unpatchable: Option<String>,
 }
 
 impl Function {
-    /// Whether it is a stub of the procedure linkage table, by which its file calls a function that
-    /// it does not hold.
+    /// Returns whether it is a stub of the procedure linkage table, through which its file calls a
+    /// function of another file.
     #[must_use]
     pub fn is_import(&self) -> bool {
         self.symbol.ends_with("@plt")
@@ -75,17 +75,16 @@ pub struct CodeBlock {
     pub start: u64,
     /// The instructions in order, without gaps.
     pub instructions: Vec<Instruction>,
-    /// What addresses, stored values and registers come from, in order; none where that is not
+    /// The sources of addresses, stored values and registers, in order; empty if they are not
     /// known.
     pub dependences: Vec<Dependence>,
-    /// What the block does with what registers hold when it begins, in order; none where that is
-    /// not known.
+    /// The uses of the registers' initial values, in order; empty if they are not known.
     pub pointers: Vec<Pointer>,
 }
 
 impl CodeBlock {
-    /// The block at `start` whose instructions have these lengths in bytes. More than offsets can
-    /// tell, or lengths of none, are found by whoever writes or reads it.
+    /// Creates the block at `start` whose instructions have these lengths in bytes. Writers and
+    /// readers check for offsets that are too large and for lengths of 0.
     pub fn new(start: u64, sizes: impl IntoIterator<Item = u8>) -> CodeBlock {
         let instructions = sizes.into_iter().scan(0_u16, |next, size_bytes| {
             let offset = *next;
@@ -100,7 +99,7 @@ impl CodeBlock {
         }
     }
 
-    /// Whether it is the kernel's: in the upper half of addresses.
+    /// Returns whether the block belongs to the kernel: it is in the upper half of addresses.
     pub fn is_kernels(&self) -> bool {
         self.start >> 63 == 1
     }
@@ -111,11 +110,10 @@ impl CodeBlock {
 pub struct Request {
     /// The thread that served it.
     pub thread: ThreadId,
-    /// Its number among all requests that the server served while it was being recorded, from 1:
-    /// where only some were recorded, there are gaps. `None` in a trace that does not say.
+    /// Its number among all requests served during the recording, from 1. The numbers have gaps if
+    /// only some requests were recorded. `None` if the trace does not contain it.
     pub number: Option<u64>,
-    /// The connection that it came over, numbered from 1 as they were accepted; `None` where that
-    /// is not known.
+    /// Its connection, numbered from 1 in the order of acceptance; `None` if it is not known.
     pub connection: Option<u64>,
     /// False for a request that the end of the recording cut short.
     pub complete: bool,

@@ -1,33 +1,33 @@
-//! What a recording is told when it begins, and says when it ends.
+//! Data of a recording: its header, its options, and its result.
 
 use crate::model::limits::MAX_EXECUTIONS;
 use std::path::{Path, PathBuf};
 
-/// What is known when a recording begins; empty where something is not.
+/// Data known when a recording begins; unknown fields are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// Program that made the trace, and its version.
     pub created_by: String,
     /// The recorded command and its arguments.
     pub command: Vec<String>,
-    /// Where a request begins, as the user named it.
+    /// Where a request begins, as the user specified it.
     pub request_at: String,
     /// Version of the QEMU that ran the command.
     pub qemu_version: String,
     /// Architecture of the recorded program: `x86_64`.
     pub architecture: String,
-    /// Each process has an address space of its own, and the trace says what they share. Otherwise
-    /// equal addresses are the same memory, whatever process uses them.
+    /// Each process has its own address space, and the trace contains what they share. Otherwise
+    /// equal addresses are the same memory in all processes.
     pub has_address_spaces: bool,
 }
 
-/// How a trace is written.
+/// Options for writing a trace.
 #[derive(Clone, Debug)]
 pub struct WriterOptions {
     /// zstd level, 1 (fast) to 22 (small).
     pub compression_level: i32,
-    /// Executions of one thread in one chunk, at most 2^20. More compress better; fewer survive a
-    /// kill earlier and take less memory to read.
+    /// Executions of one thread in one chunk, at most 2^20. Larger chunks compress better. Smaller
+    /// ones survive a kill earlier and take less memory to read.
     pub executions_per_chunk: usize,
 }
 
@@ -40,29 +40,29 @@ impl Default for WriterOptions {
     }
 }
 
-/// What the user noted while recording.
+/// A note that the user added while recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Requests that the server had begun by then, recorded or not.
+    /// How many requests the server had begun by then, recorded or not.
     pub requests: u64,
-    /// The user's words.
+    /// The user's text.
     pub text: String,
 }
 
 /// Why a recording ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndReason {
-    /// As many requests have ended as were asked for.
+    /// The requested number of requests has ended.
     RequestsReached,
-    /// The server ended by itself.
+    /// The server exited.
     ServerExited,
     /// The user stopped the recording.
     Interrupted,
-    /// Something went wrong; the text says what.
+    /// An error occurred; the text describes it.
     Failed(String),
 }
 
-/// What a finished trace holds.
+/// Size and totals of a finished trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Size of the file in bytes.
@@ -75,7 +75,7 @@ pub struct Summary {
     pub requests: u64,
 }
 
-/// The file that a trace is written to until it is finished: `<path>.partial`.
+/// Returns the path of the file that a trace is written to until it is finished: `<path>.partial`.
 pub fn partial_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".partial");

@@ -6,27 +6,28 @@ use crate::model::program::Request;
 /// A request mark of a thread.
 #[derive(Clone, Copy)]
 pub struct Mark {
-    /// Stamp of the run it is in; `None` for a mark that only ends the request before it.
+    /// Stamp of its run; `None` for a mark that only ends the preceding request.
     pub stamp: Option<u64>,
-    /// The request's number among all that the server served, where it is known.
+    /// The request's number among all that the server served, if it is known.
     pub number: Option<u64>,
-    /// The connection that it came over, where it is known.
+    /// The request's connection, if it is known.
     pub connection: Option<u64>,
 }
 
-/// All requests, and which of them each mark of each thread begins.
+/// All requests, and the request that each mark of each thread begins.
 #[derive(Default)]
 pub struct Requests {
-    /// In the order in which a replay comes to their marks.
+    /// In the order in which a replay reaches their marks.
     pub all: Vec<Request>,
-    /// By thread and mark; `None` for a mark that begins none.
+    /// By thread and mark; `None` for a mark that begins no request.
     begun: Vec<Vec<Option<RequestId>>>,
 }
 
 impl Requests {
-    /// Numbers the requests; `marks` are the threads' marks, each thread's in its order.
+    /// Numbers the requests; `marks` contains each thread's marks in order.
     ///
-    /// A request is complete when its thread has another mark: only that says where it ended.
+    /// A request is complete if its thread has a later mark: only a mark shows where a request
+    /// ended.
     pub fn new(marks: &[&[Mark]]) -> Requests {
         let mut order = Vec::new();
         for (thread, own) in marks.iter().enumerate() {
@@ -51,7 +52,7 @@ impl Requests {
         Requests { all, begun }
     }
 
-    /// The request that a thread serves after `marks_passed` of its marks.
+    /// Returns the request that a thread serves after `marks_passed` of its marks.
     pub fn after(&self, thread: ThreadId, marks_passed: u32) -> Option<RequestId> {
         let place = marks_passed.checked_sub(1)?;
         *self.begun[thread.index()].get(place as usize)?

@@ -1,16 +1,16 @@
-//! What threads ask of the kernel.
+//! System calls that threads made.
 
 /// A system call that a thread made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SystemCall {
-    /// Executions before it: of the thread, or of its chunk while that is read and written. The
-    /// last of them made the call.
+    /// Number of executions before it: of the thread, or of its chunk during reading and writing.
+    /// The last of them made the call.
     pub after: u64,
-    /// Which one it is, as Linux numbers them.
+    /// Linux system-call number.
     pub number: i32,
-    /// What it returned, an error as its negative number; `None` if it was not seen to return.
+    /// Its result, negative for an error; `None` if its return was not recorded.
     pub result: Option<i64>,
 }
 
-/// The most system calls in one chunk, which bounds the memory that reading one takes.
+/// Maximum number of system calls in one chunk, to bound the memory for reading it.
 pub const MAX_SYSTEM_CALLS: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! A recorded thread, as the operating system knew it.
+//! A recorded thread, as the operating system identified it.
 
 /// A recorded thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,15 +1,15 @@
-//! What functions were called with: the arguments that a trace tells.
+//! Function arguments, as far as they can be derived from a trace.
 //!
-//! A trace has no contents of registers. But a function that is given a pointer soon accesses
-//! memory by it, and code blocks say at which distance from which register they access, and which
-//! registers they hand on ([`Pointer`]). So each call is followed for its first executions: where
-//! memory is accessed by a register that still holds an argument, or something at a known distance
-//! from it, the address less the distances is the argument. Callees are followed too, for the
-//! registers are the same. This is exact or nothing: an argument that is first moved through
-//! memory, or computed with, or not used to access memory, is not known.
+//! A trace does not contain register values. A function with a pointer argument soon accesses
+//! memory through it, though. Code blocks record which register an access uses, at which distance,
+//! and which registers they copy ([`Pointer`]). So each call is followed for its first executions.
+//! A register may still contain an argument, or a value at a known distance from it. If memory is
+//! accessed through it, the address minus the distances is the argument. Callees are followed too,
+//! because they use the same registers. The result is exact or unknown: an argument that is first
+//! moved through memory, used in a computation, or not used to access memory, is unknown.
 //!
-//! A call is no longer followed when a signal handler begins or the thread's request ends, since
-//! executions that a trace lacks may lie between.
+//! A call is no longer followed when a signal handler begins or the thread's request ends, because
+//! unrecorded executions may follow.
 
 use crate::model::dependence::GENERAL_REGISTERS;
 use crate::model::error::Error;
@@ -20,37 +20,37 @@ use crate::model::program::CodeBlock;
 use crate::read::trace::Trace;
 use std::collections::VecDeque;
 
-/// Arguments that are passed in general registers.
+/// Number of arguments that are passed in general registers.
 pub const ARGUMENTS: usize = 6;
 
-/// Those registers in order, as x86-64 numbers them: rdi, rsi, rdx, rcx, r8, r9 (System V ABI,
-/// section 3.2.3).
+/// The argument registers in order, as x86-64 numbers them: rdi, rsi, rdx, rcx, r8, r9 (System V
+/// ABI, section 3.2.3).
 const REGISTERS: [usize; ARGUMENTS] = [7, 6, 2, 1, 8, 9];
 
-/// Executions for which a call is followed.
+/// Number of executions for which a call is followed.
 const FOLLOWED: u32 = 64;
 
 /// A call of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EnteredCall {
-    /// Its place among all calls asked for, in the order of the trace.
+    /// Its position among all requested calls, in trace order.
     pub order: u64,
     /// The function.
     pub function: FunctionId,
-    /// Who called it.
+    /// The calling thread.
     pub thread: ThreadId,
     /// Number of the thread's execution that entered it.
     pub number: u64,
-    /// What the thread was serving.
+    /// The request that the thread was serving.
     pub request: Option<RequestId>,
-    /// Its arguments, as far as they are known; addresses as the process used them.
+    /// Its arguments, as far as they are known; addresses are those that the process used.
     pub arguments: [Option<u64>; ARGUMENTS],
 }
 
 /// Follows the calls of some functions.
 pub struct Arguments<'t> {
     trace: &'t Trace,
-    /// By index.
+    /// By index: whether the calls of a function are followed.
     functions: Vec<bool>,
     threads: Vec<Thread>,
     next_order: u64,
@@ -59,20 +59,20 @@ pub struct Arguments<'t> {
 #[derive(Clone, Default)]
 struct Thread {
     request: Option<RequestId>,
-    /// In the order of their entries; those in front are given away when nothing more is to come.
+    /// In the order of their entries; completed ones are removed from the front.
     calls: VecDeque<Followed>,
 }
 
 #[derive(Clone)]
 struct Followed {
     call: EnteredCall,
-    /// By register: the argument that it holds, and at which distance.
+    /// By register: the argument that it is derived from, and the distance.
     holds: [Option<(u8, i64)>; GENERAL_REGISTERS],
     left: u32,
 }
 
 impl<'t> Arguments<'t> {
-    /// Follows calls of the functions that are set in `functions`, by index.
+    /// Creates a follower of the calls of the functions that are set in `functions`, by index.
     pub fn new(trace: &'t Trace, functions: Vec<bool>) -> Arguments<'t> {
         Arguments {
             trace,
@@ -82,10 +82,10 @@ impl<'t> Arguments<'t> {
         }
     }
 
-    /// All calls of these functions in a trace, in its order.
+    /// Returns all calls of these functions in a trace, in trace order.
     ///
     /// # Errors
-    /// [`Error::Damaged`] when the trace contradicts itself.
+    /// [`Error::Damaged`] if the trace contradicts itself.
     pub fn of(trace: &'t Trace, functions: Vec<bool>) -> Result<Vec<EnteredCall>, Error> {
         let mut calls = Vec::new();
         let mut arguments = Arguments::new(trace, functions);
@@ -98,8 +98,8 @@ impl<'t> Arguments<'t> {
         Ok(calls)
     }
 
-    /// Takes the next execution of the trace, with virtual addresses. Tells `tell` of calls of
-    /// which nothing more will be known: of each thread's calls in order.
+    /// Processes the next execution of the trace, with virtual addresses. Passes completed calls to
+    /// `tell`: each thread's calls in order.
     pub fn execution(&mut self, execution: &Execution<'_>, mut tell: impl FnMut(EnteredCall)) {
         let block = &self.trace.code_blocks()[execution.code_block as usize];
         let thread = &mut self.threads[execution.thread.index()];
@@ -136,7 +136,7 @@ impl<'t> Arguments<'t> {
         }
     }
 
-    /// Tells of all calls that were still followed.
+    /// Passes all calls that are still followed to `tell`.
     pub fn finish(mut self, mut tell: impl FnMut(EnteredCall)) {
         for thread in &mut self.threads {
             thread.give_up(&mut tell);
@@ -202,7 +202,7 @@ impl Followed {
     }
 }
 
-/// That of the first data access of the instruction at this place.
+/// Returns the address of the first data access of the instruction with this index.
 fn address_of(execution: &Execution<'_>, block: &CodeBlock, instruction: u16) -> Option<u64> {
     let offset = block.instructions[usize::from(instruction)].offset;
     let pc = block.start.wrapping_add(u64::from(offset));

@@ -1,7 +1,7 @@
-//! A trace as if some calls of a request entered functions of their own: the eighth of one, say.
+//! A trace in which selected calls in a request enter functions of their own, e.g. the eighth call.
 //!
-//! Calls are numbered thread by thread, from 1 where a request begins. Everything that reads
-//! entries then reads such a call as one of a made-up function, which a request calls once.
+//! Calls are numbered per thread, from 1 at the beginning of a request. All code that reads entries
+//! then sees such a call as an entry of a made-up function, which is called once per request.
 
 use crate::model::error::Error;
 use crate::model::ids::FunctionId;
@@ -12,11 +12,11 @@ use crate::read::trace::Trace;
 use std::collections::HashMap;
 
 impl Trace {
-    /// The same executions; these calls of functions in requests enter functions of their own,
-    /// which are named after them. `tell` is told of all executions as they are read.
+    /// Keeps the executions; each of these calls of functions in requests enters a separate
+    /// function, named after the call. `tell` receives the number of executions as they are read.
     ///
     /// # Errors
-    /// [`Error::Damaged`] when a chunk contradicts itself.
+    /// [`Error::Damaged`] if a chunk contradicts itself.
     pub fn with_functions_at_calls(
         mut self,
         calls: &[(FunctionId, u32)],
@@ -66,14 +66,15 @@ impl Trace {
         Ok(self)
     }
 
-    /// Of a function that stands for one call of a request: the recorded function, and which call.
+    /// For a function made up for one call of a request: returns the recorded function and the
+    /// number of the call.
     #[must_use]
     pub fn call_meant(&self, function: FunctionId) -> Option<(FunctionId, u32)> {
         let place = function.index().checked_sub(self.numbered.first)?;
         self.numbered.meant.get(place).copied()
     }
 
-    /// Whether other functions stand for some calls of this one.
+    /// Returns whether made-up functions replace some calls of this one.
     #[must_use]
     pub fn has_numbered_calls(&self, function: FunctionId) -> bool {
         self.numbered.meant.iter().any(|(of, _)| *of == function)

@@ -1,9 +1,9 @@
-//! Plays a chunk as references, some executions at a time.
+//! Plays a chunk as references, in batches of executions.
 //!
-//! Literals are decoded and their addresses found; a match is copied from where its source stands
-//! in the memory of sources. Three executions in four are matches, most of them in
-//! sequences of thousands. So the memory drops the references that cannot change any cache, and a
-//! match costs a third of what its references would.
+//! Literals are decoded and their addresses computed; a match is copied from its source in the
+//! source memory. Three executions in four are matches, most of them in sequences of thousands. The
+//! source memory therefore drops references that cannot change any cache. A match then costs a
+//! third of the time.
 
 pub(super) mod hand_out;
 mod literals;
@@ -19,23 +19,23 @@ use literals::{Literals, Span};
 use source_memory::{Remembered, SourceMemory};
 use std::ops::Range;
 
-/// Some executions of a chunk, all of one request.
+/// Some consecutive executions of a chunk, all of one request.
 pub struct Batch {
     literals: Literals,
     memory: SourceMemory,
     /// The sources of the chunk's matches.
     sources: Sources,
-    /// How many of its matches are used up.
+    /// How many of its matches are played.
     matches: usize,
     executions: u32,
     entered: Option<FunctionId>,
-    /// What of the memory they are; `None` for literals that no match copies.
+    /// Their references in the source memory; `None` for literals that no match copies.
     remembered: Option<Remembered>,
     spread: Vec<LineReference>,
 }
 
 impl Batch {
-    /// Room for the templates of a trace. A trace filter leaves out references.
+    /// Creates buffers for the templates of a trace. A trace filter removes references.
     pub fn new(templates: &Templates, filter: Option<TraceFilter>) -> Batch {
         Batch {
             literals: Literals::new(templates),
@@ -49,8 +49,7 @@ impl Batch {
         }
     }
 
-    /// Goes to the beginning of a chunk that was just decoded. `breaks` are the functions to break
-    /// at.
+    /// Begins a chunk that was just decoded. `breaks` selects the functions to break at.
     pub fn begin_chunk(&mut self, templates: &Templates, chunk: &Chunk, breaks: &[bool]) {
         self.literals.begin_chunk(templates, chunk, breaks);
         self.matches = 0;
@@ -59,7 +58,7 @@ impl Batch {
             .begin_chunk(chunk.copied_references, &chunk.bounds);
     }
 
-    /// Plays some of the `executions`, at least one and the next ones; how many.
+    /// Plays at least the first of `executions`, which come next; returns how many were played.
     pub fn fill(&mut self, chunk: &Chunk, executions: Range<u32>) -> u32 {
         let (first, bounds) = (executions.start, &chunk.bounds);
         let later = self.memory.begin_execution(first, bounds);
@@ -96,13 +95,13 @@ impl Batch {
         self.executions
     }
 
-    /// The function that its first execution enters, if it was begun for that.
+    /// Returns the function that the first execution enters, if the batch breaks at it.
     pub fn entered(&self) -> Option<FunctionId> {
         self.entered
     }
 
-    /// The references of the batch, its spans, and the place that the spans give the first
-    /// reference.
+    /// Returns the references of the batch, its spans, and the place of the first reference in
+    /// terms of the spans.
     fn references(&self) -> (&[LineReference], &[Span], usize) {
         match &self.remembered {
             Some(Remembered {
@@ -116,7 +115,7 @@ impl Batch {
         }
     }
 
-    /// How many fetches, loads and stores the batch makes.
+    /// Returns the numbers of fetches, loads and stores in the batch.
     fn counts(&self) -> [u64; 3] {
         if let Some(remembered) = &self.remembered {
             return remembered.counts;

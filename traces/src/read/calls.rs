@@ -1,32 +1,33 @@
-//! Where calls of functions end.
+//! Finds where function calls end.
 //!
-//! A trace holds the entries of functions and not their returns. But a call stores its return
-//! address, 8 bytes by the last instruction of its code block, and the return loads them from the
-//! same place. So each thread's open calls are kept as the addresses of their return addresses,
-//! which grow smaller from call to call, because the stack grows down. Whoever calls or returns at
-//! an address at or above that of an open call has left it: by its own return, by that of a
-//! function it jumped to, or by an exception or `longjmp` past it. An entry that nobody called, by
-//! a jump at the end of another function or back to its first instruction, goes on with the call
-//! that is open; so does one after the jump of a procedure linkage table.
+//! A trace contains the entries of functions, but not their returns. A call stores its return
+//! address: 8 bytes, by the last instruction of its code block. The return loads these bytes from
+//! the same place. So each thread's open calls are kept as the addresses of their return addresses.
+//! These decrease from call to call, because the stack grows down. A call or return at or above the
+//! address of an open call shows that the thread has left that call. It left by the call's own
+//! return, by that of a function it jumped to, or by an exception or `longjmp`. Some entries are
+//! reached without a call: by a tail call, by a jump back to the first instruction, or from a
+//! procedure linkage table. They continue the open call.
 //!
-//! What a thread was in when its recording began, it was called into before: the function at the
-//! request's marker always, and whatever that jumps to. Where the return address lies is then not
-//! known, but the return is: an instruction of one byte that loads 8 and does not go on behind
-//! itself can only be `ret`, since no jump through memory is that short. So the first such return
-//! that belongs to no call of the trace, with none open, leaves the function that the thread was in
-//! at first. The same holds behind a gap (`gaps.rs`), where requests were left out: what was open
-//! before stays so until it is left, because a server that waits for requests in one place comes
-//! back by the same calls, but what the thread then is in was called in the gap.
+//! A thread's functions at the start of its recording were called earlier: always the function at
+//! the request's marker, and any function that it jumps to. The place of the return address is then
+//! unknown, but the return is recognized. A one-byte instruction that loads 8 bytes and does not
+//! continue at the next instruction can only be `ret`: jumps through memory are longer. So the
+//! first such return without any open call leaves the function that the thread was in at first. The
+//! same holds after a gap (`gaps.rs`), where requests were omitted. Calls from before the gap stay
+//! open until they are left, because a server that waits for requests in one place returns through
+//! the same calls. The functions that the thread is in directly after a gap were called within the
+//! gap.
 //!
-//! What a signal handler does is no part of these calls: a patched server moves nobody for it, so
-//! its entries are told apart and none of its calls counts (`signals.rs`).
+//! Calls made by a signal handler are not part of these calls: a patched server migrates no thread
+//! for it. The handler's entries are recognized, and none of its calls counts (`signals.rs`).
 //!
-//! Not every store at the end of a code block is a call, nor every load a return. A block may end
-//! at the end of a page or before a repeated instruction; then the thread goes on where the block
-//! ends, or at its last instruction. A jump through a table loads 8 bytes from where no open call
-//! has its return address, and takes more than one byte. What is left are threads that change their
-//! stack, as coroutines do: they seem to leave calls that they come back to. To ask the recorder
-//! for returns was rejected: it would write a word for each, and the traces there are would lack
+//! A store at the end of a code block is not always a call, and a load not always a return. A block
+//! may end at the end of a page or before a repeated instruction. The thread then continues where
+//! the block ends, or at its last instruction. A jump through a table loads 8 bytes from a place
+//! without a return address of an open call, and is longer than one byte. One case remains: threads
+//! that switch stacks, as coroutines do, seem to leave calls that they return to. Rejected:
+//! recording returns. The recorder would write a word for each, and existing traces would lack
 //! them.
 
 mod gaps;
@@ -41,32 +42,32 @@ use gaps::after_gaps;
 use signals::{Interrupted, Resumes};
 use std::ops::Range;
 
-/// A call of a function: what its thread did from the function's entry on.
+/// A call of a function: the thread's executions from the function's entry on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
     /// The function.
     pub function: FunctionId,
     /// Number of the thread's execution that entered it.
     pub begins: u64,
-    /// Number of the thread's first execution after it; `None` when the trace ends before.
+    /// Number of the thread's first execution after it; `None` if the trace ends first.
     pub ends: Option<u64>,
 }
 
 /// The calls of some functions in a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
-    /// By thread, in the order of their beginnings.
+    /// The calls of each thread, in the order in which they begin.
     calls: Vec<Vec<Call>>,
-    /// By thread, the executions before which some call has ended, ascending.
+    /// For each thread, the executions before which a call has ended, ascending.
     ends: Vec<Vec<u64>>,
 }
 
 impl Calls {
-    /// Finds all calls of the functions that are set in `functions`, by index, in one pass over all
-    /// of the trace.
+    /// Finds all calls of the functions that are set in `functions`, by index, in one pass over the
+    /// whole trace.
     ///
     /// # Errors
-    /// [`Error::Damaged`] when the trace contradicts itself.
+    /// [`Error::Damaged`] if the trace contradicts itself.
     pub fn of(trace: &Trace, functions: &[bool]) -> Result<Calls, Error> {
         let handlers = &trace.contents.signal_handlers;
         let extent = |block: &CodeBlock| Extent::of(block, handlers.contains(&block.start));
@@ -103,20 +104,20 @@ impl Calls {
         })
     }
 
-    /// The calls of one thread, in the order of their beginnings.
+    /// Returns the calls of one thread, in the order in which they begin.
     pub fn of_thread(&self, thread: ThreadId) -> &[Call] {
         self.calls.get(thread.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// The call that begins with an execution of a thread. An entry of a function in a signal
-    /// handler begins none.
+    /// Returns the call that begins with an execution of a thread. A function entry in a signal
+    /// handler begins no call.
     pub fn begun_by(&self, thread: ThreadId, begins: u64) -> Option<&Call> {
         let calls = self.of_thread(thread);
         let place = calls.binary_search_by_key(&begins, |call| call.begins);
         Some(&calls[place.ok()?])
     }
 
-    /// Those of a thread's executions, by number, before which a call has ended.
+    /// Returns those of a thread's executions, by number, before which a call has ended.
     pub(super) fn ends_in(&self, thread: ThreadId, executions: Range<u64>) -> &[u64] {
         let ends = self.ends.get(thread.index()).map_or(&[][..], Vec::as_slice);
         let before = |number| ends.partition_point(|&end| end < number);
@@ -124,7 +125,7 @@ impl Calls {
     }
 }
 
-/// Where a code block begins and ends.
+/// The addresses at which a code block begins and ends.
 struct Extent {
     /// Address of the first instruction.
     start: u64,
@@ -132,7 +133,7 @@ struct Extent {
     last: u64,
     /// Address of the first byte after it.
     end: u64,
-    /// A signal handler begins with it.
+    /// Whether a signal handler begins with it.
     is_handler: bool,
 }
 
@@ -155,36 +156,36 @@ impl Extent {
 enum Way {
     Called,
     Returned,
-    /// By an instruction too long to be no jump.
+    /// By an instruction that is long enough to be a jump.
     ReturnedOrJumped,
 }
 
-/// One thread on its way.
+/// The state of one thread.
 #[derive(Default)]
 struct Thread {
     request: Option<RequestId>,
-    /// What may have been a call or a return: the last access of the execution before, its code
-    /// block, and what it was.
+    /// A possible call or return: the address of the last access of the previous execution, its
+    /// code block, and the kind of transfer.
     before: Option<(u64, u32, Way)>,
-    /// Where the return addresses of open calls are, of any function: descending.
+    /// Addresses of the return addresses of open calls, of any function: descending.
     open: Vec<u64>,
     /// How many of them were called before the last gap.
     before_gap: usize,
-    /// Open calls of functions asked for: their places among `calls`, and where the return address
-    /// is.
+    /// Open calls of requested functions: index in `calls`, and address of the return address.
     asked: Vec<(usize, u64)>,
-    /// Those of which nobody knows where, since what called them is not in the trace.
+    /// Those with an unknown return address, because their caller is not in the trace.
     called_unseen: Vec<usize>,
     calls: Vec<Call>,
-    /// What signal handlers have interrupted, the last one last.
+    /// The state that each active signal handler has interrupted, innermost last.
     interrupted: Vec<Interrupted>,
-    /// The execution with which it goes on, once the last handler has returned.
+    /// The execution with which it continues, once the last handler has returned.
     resumes: Option<u64>,
 }
 
 impl Thread {
-    /// Leaves the code block of the execution before. What a gap follows came to the request's
-    /// marker as well, where the thread goes on behind it. Whether this was by a call.
+    /// Leaves the code block of the previous execution. If a gap follows, that block also led to
+    /// the request's marker, where the thread continues after the gap. Returns whether it left by a
+    /// call.
     fn depart(&mut self, execution: &Execution<'_>, blocks: &[Extent]) -> bool {
         let before = self.before.take();
         if self
@@ -209,7 +210,7 @@ impl Thread {
         left && way == Way::Called
     }
 
-    /// A signal handler begins.
+    /// Begins a signal handler.
     fn interrupt(&mut self) {
         self.interrupted.push(Interrupted {
             open: std::mem::take(&mut self.open),
@@ -217,7 +218,7 @@ impl Thread {
         });
     }
 
-    /// The thread goes on with what the last signal handler has interrupted.
+    /// Restores what the last signal handler interrupted.
     fn resume(&mut self) {
         if let Some(interrupted) = self.interrupted.pop() {
             (self.open, self.before_gap) = (interrupted.open, interrupted.before_gap);
@@ -254,12 +255,12 @@ impl Thread {
         });
     }
 
-    /// The thread called, or may have returned, by way of `address`; execution `number` comes next.
+    /// Processes a call or possible return through `address`; execution `number` is next.
     fn leave(&mut self, address: u64, way: Way, number: u64) {
         if let Some(interrupted) = self.interrupted.last() {
             match interrupted.resumes(&self.open, address, way == Way::Called) {
                 Resumes::Not => {}
-                // The kernel's own code comes in between, which asks for what was interrupted.
+                // The kernel's code runs first, to restore what was interrupted.
                 Resumes::AfterNext if way == Way::Returned => self.resumes = Some(number + 1),
                 Resumes::AfterNext => return,
                 Resumes::Now => {

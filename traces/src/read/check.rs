@@ -1,7 +1,8 @@
-//! Checks a trace against every rule of the format, and says how much of a damaged one is left.
+//! Checks a trace against every rule of the format, and reports how much of a damaged one is
+//! intact.
 //!
-//! `Trace::open` stops at the first broken rule; this goes on: it decodes every chunk, and looks
-//! for intact entries after damage by the magic number that each of them carries.
+//! `Trace::open` stops at the first broken rule. A check continues: it decodes every chunk, and
+//! searches for intact entries after damage by their magic number.
 
 use crate::format::chunk::{Chunk, Decoder};
 use crate::format::entry::{self, Found};
@@ -13,14 +14,14 @@ use crate::read::order::{OrderSummary, RunLengths, merge};
 use crate::read::reading::{Reading, Stop, map, read};
 use std::path::Path;
 
-/// A broken rule and where.
+/// A broken rule and its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Number of the entry that breaks it, or that is missing.
     pub entry: u32,
     /// Byte of the file where that entry begins or should begin.
     pub offset: u64,
-    /// Which rule, and in which way.
+    /// The rule, and how it is broken.
     pub violation: Violation,
 }
 
@@ -29,7 +30,7 @@ pub struct Finding {
 pub struct Intact {
     /// Number of the first entry.
     pub first_entry: u32,
-    /// How many there are.
+    /// Number of entries.
     pub entries: u32,
     /// Byte of the file where the first begins.
     pub start: u64,
@@ -37,12 +38,12 @@ pub struct Intact {
     pub end: u64,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// Size of the file in bytes.
     pub size_bytes: u64,
-    /// Broken rules, in file order; none for a sound trace.
+    /// Broken rules, in file order; empty for a sound trace.
     pub findings: Vec<Finding>,
     /// The entries before the first one that cannot be read.
     pub readable: Intact,
@@ -52,21 +53,22 @@ pub struct Report {
     pub data_accesses: u64,
     /// Requests that begin in the readable part.
     pub requests: u64,
-    /// Those of them whose end is there too.
+    /// How many of these requests also end there.
     pub complete_requests: u64,
-    /// The order of all that can be read, where it was proven: no rule is broken that it needs.
+    /// The order of everything readable, if proven: no rule is broken that the order requires.
     pub order: Option<OrderSummary>,
-    /// Intact entries after damage. They are not read, since what they build on may be missing.
+    /// Intact entries after damage. They are not read, because definitions that they need may be
+    /// missing.
     pub after_damage: Vec<Intact>,
 }
 
 impl Report {
-    /// Whether the trace keeps every rule.
+    /// Returns whether the trace keeps every rule.
     pub fn sound(&self) -> bool {
         self.findings.is_empty()
     }
 
-    /// What is wrong as to `rule`.
+    /// Returns the findings for `rule`.
     pub fn of(&self, rule: Rule) -> impl Iterator<Item = &Finding> {
         let findings = self.findings.iter();
         findings.filter(move |finding| finding.violation.rule == rule)
@@ -76,7 +78,7 @@ impl Report {
 /// Checks the trace at `path`.
 ///
 /// # Errors
-/// When the file cannot be read, is no trace, or follows a newer version of the format.
+/// If the file cannot be read, is not a trace, or has a newer version of the format.
 pub fn check(path: &Path) -> Result<Report, Error> {
     let map = map(path)?;
     let Reading {
@@ -152,7 +154,7 @@ impl ChunkLocation {
     }
 }
 
-/// Decodes every chunk that was taken and adds up its runs; what is wrong with each.
+/// Decodes every readable chunk and adds up its runs; returns the broken rules.
 fn check_chunks(
     file: &[u8],
     contents: &Contents,
@@ -172,8 +174,8 @@ fn check_chunks(
     places.filter_map(check).collect()
 }
 
-/// The server counts requests with one counter: a thread meets ascending numbers, and no two
-/// threads the same. The first that is not so of each thread.
+/// Checks the numbers of requests. The server uses one counter, so a thread's numbers ascend and no
+/// two threads share one. Returns the first violation of each thread.
 fn check_numbers(contents: &Contents) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut givens = Vec::new();
@@ -207,7 +209,7 @@ fn check_numbers(contents: &Contents) -> Vec<Finding> {
     findings
 }
 
-/// The ranges of intact entries after an entry at `damaged` that cannot be read.
+/// Returns the ranges of intact entries after an unreadable entry at `damaged`.
 fn intact_after(file: &[u8], damaged: usize) -> Vec<Intact> {
     let mut ranges: Vec<Intact> = Vec::new();
     let mut from = damaged + 8;

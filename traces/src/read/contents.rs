@@ -1,6 +1,6 @@
-//! Everything a trace holds but its executions, gathered entry by entry.
+//! All contents of a trace except its executions, collected entry by entry.
 //!
-//! `open` and `check` both read through this, so they agree on what a trace must hold.
+//! Both `open` and `check` use this, so they agree on the rules for a trace.
 
 mod address_spaces;
 mod chunks;
@@ -24,14 +24,14 @@ use crate::model::system_call::SystemCall;
 use crate::model::thread::Thread;
 use std::collections::HashSet;
 
-/// A chunk's place in the file, and what must be known to begin reading there.
+/// A chunk's place in the file, and the state needed to begin reading there.
 #[derive(Clone, Copy)]
 pub struct ChunkLocation {
     /// Number of the entry.
     pub entry: u32,
     /// Where it begins.
     pub offset: usize,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub length: usize,
     /// Stamp of the first run.
     pub first_stamp: u64,
@@ -39,17 +39,17 @@ pub struct ChunkLocation {
     pub marks_before: u32,
     /// Request marks in this chunk.
     pub marks: u32,
-    /// How many executions it has.
+    /// Number of its executions.
     pub executions: u32,
     /// Executions of the thread before this chunk.
     pub executions_before: u64,
-    /// Templates that are defined before this chunk.
+    /// Number of templates that are defined before this chunk.
     pub templates_before: u32,
 }
 
-/// Why the entries of a file cannot be taken.
+/// Why an entry of a file is rejected.
 pub enum Refusal {
-    /// The trace follows this newer version of the format.
+    /// The trace has this newer version of the format.
     Newer(u16),
     /// The entry breaks a rule.
     Broken(Violation),
@@ -64,7 +64,7 @@ impl<T: Into<Violation>> From<T> for Refusal {
 /// One thread's part of the contents.
 #[derive(Default)]
 pub struct ThreadChunks {
-    /// Chunks that hold executions, in order.
+    /// Chunks with executions, in order.
     pub chunks: Vec<ChunkLocation>,
     /// Request marks, in order.
     pub marks: Vec<Mark>,
@@ -77,7 +77,7 @@ pub struct ThreadChunks {
 }
 
 impl ThreadChunks {
-    /// The chunk that holds this one of the thread's marks, which begins a request.
+    /// Returns the chunk with this mark of the thread, which begins a request.
     pub fn chunk_of(&self, mark: u32) -> ChunkLocation {
         let later = self
             .chunks
@@ -86,9 +86,9 @@ impl ThreadChunks {
     }
 }
 
-/// What the entries so far hold.
+/// The contents of the entries so far.
 pub struct Contents {
-    /// The header, once it has come.
+    /// The header, once it is read.
     pub header: Option<Header>,
     /// Modules by number.
     pub modules: Vec<Module>,
@@ -104,21 +104,21 @@ pub struct Contents {
     pub threads: Vec<Thread>,
     /// The threads' chunks and marks.
     pub streams: Vec<ThreadChunks>,
-    /// What the user noted, in the order of the file.
+    /// The user's notes, in file order.
     pub notes: Vec<Note>,
     /// Names of shared objects by number.
     pub shared_objects: Vec<String>,
-    /// What processes have at their addresses, in the order of the file.
+    /// Mappings of processes, in file order.
     pub mappings: Vec<Mapping>,
-    /// Where pages are in physical memory, in the order of the file.
+    /// Physical locations of pages, in file order.
     pub pages: Vec<Page>,
-    /// On which CPUs threads run, in the order of the file.
+    /// CPUs of threads, in file order.
     pub cpus: Vec<OnCpu>,
-    /// Calls after which the kernel treats a process otherwise, in the order of the file.
+    /// Calls that change how the kernel treats a process from then on, in file order.
     pub lasting_calls: Vec<LastingCall>,
-    /// Where signal handlers begin.
+    /// Addresses of signal handlers.
     pub signal_handlers: HashSet<u64>,
-    /// Why the recording ended, once that has come.
+    /// Why the recording ended, once the end is read.
     pub end: Option<EndReason>,
     /// Executions in all chunks.
     pub executions: u64,
@@ -129,10 +129,10 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Nothing yet.
+    /// Creates empty contents.
     ///
     /// # Errors
-    /// When there is no memory to decompress with.
+    /// If there is not enough memory for decompression.
     pub fn new() -> std::io::Result<Contents> {
         Ok(Contents {
             header: None,
@@ -158,7 +158,7 @@ impl Contents {
         })
     }
 
-    /// Takes the next entry, which begins at `offset` and is intact as bytes.
+    /// Adds the next entry, which begins at `offset` and whose bytes are intact.
     pub fn take(&mut self, bytes: &[u8], offset: usize) -> Result<(), Refusal> {
         let message = entry::read(bytes)?;
         let entry = message.get_root::<schema::Reader<'_>>()?;
@@ -337,7 +337,7 @@ impl Contents {
     }
 }
 
-/// Reads the entry at `place`, which is a chunk's.
+/// Reads the entry at `place`, which is that of a chunk.
 fn read_chunk(
     file: &[u8],
     place: ChunkLocation,

@@ -1,7 +1,7 @@
-//! Plays a trace: the executions of all threads, in the one order that their stamps give.
+//! Plays a trace: the executions of all threads, in the order of their stamps.
 //!
-//! Each thread's chunks are decoded one at a time as the merge comes to them, and the next run is
-//! always that with the smallest stamp, so no more than a chunk a thread is in memory.
+//! The next run is always the one with the smallest stamp. Each thread's chunks are decoded one at
+//! a time when the merge reaches them, so at most one chunk per thread is in memory.
 
 mod cursor;
 mod decompressed;
@@ -18,32 +18,33 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 impl Trace {
-    /// All executions, in the order of a replay.
+    /// Returns all executions, in replay order.
     pub fn executions(&self) -> Executions<'_> {
         self.executions_chosen(None)
     }
 
-    /// The executions of these requests only, in the order of a replay. Chunks that hold none of
-    /// them are not read.
+    /// Returns only the executions of these requests, in replay order. Chunks without any of them
+    /// are not read.
     pub fn executions_of(&self, requests: &[RequestId]) -> Executions<'_> {
         self.executions_chosen(Some(requests))
     }
 
-    /// Those of these requests, `None` for all.
+    /// Returns the executions of these requests, or all for `None`.
     pub fn executions_chosen(&self, requests: Option<&[RequestId]>) -> Executions<'_> {
         let wanted = Wanted::new(requests, self.requests().len());
         Executions::new(self, wanted)
     }
 
-    /// How many executions reading those takes: as many as the chunks have that hold some of them.
+    /// Returns how many executions that reads: all executions of the chunks with some of these
+    /// requests.
     pub fn executions_read(&self, requests: Option<&[RequestId]>) -> u64 {
         let chunks = self.chunks(requests);
         chunks.iter().map(|chunk| u64::from(chunk.executions)).sum()
     }
 }
 
-/// The executions of a trace, in replay order. Not an iterator, because an execution borrows room
-/// that the next one uses again.
+/// The executions of a trace, in replay order. Not an iterator, because an execution borrows a
+/// buffer that the next one reuses.
 pub struct Executions<'t> {
     trace: &'t Trace,
     wanted: Wanted,
@@ -52,10 +53,10 @@ pub struct Executions<'t> {
     /// The chunk that was decoded last.
     chunk: Chunk,
     cursors: Vec<Cursor>,
-    /// Threads that have a run to play, by its stamp and then by number.
+    /// Threads with a run to play, by its stamp and then by number.
     waiting: BinaryHeap<Reverse<(u64, ThreadId)>>,
     current: ThreadId,
-    /// That of the current run.
+    /// Stamp of the current run.
     stamp: u64,
     left_in_run: u32,
     played: PlayedBuffer,
@@ -66,7 +67,7 @@ pub struct Executions<'t> {
     tell: Option<Tell<'t>>,
 }
 
-/// Told of executions as they are read.
+/// A callback that receives the number of executions read.
 pub type Tell<'t> = &'t (dyn Fn(u64) + Sync);
 
 impl<'t> Executions<'t> {
@@ -95,26 +96,25 @@ impl<'t> Executions<'t> {
         executions
     }
 
-    /// The same executions with addresses as their processes used them: equal ones may be of
-    /// different memory.
+    /// Keeps the addresses that processes used: equal addresses may be different memory.
     #[must_use]
     pub fn with_virtual_addresses(mut self) -> Executions<'t> {
         self.locator = None;
         self
     }
 
-    /// The same executions. `tell` is told of each chunk that is read how many it has; in all, as
-    /// many as [`Trace::executions_read`] says.
+    /// Calls `tell` for each chunk that is read, with its number of executions. The total equals
+    /// [`Trace::executions_read`].
     #[must_use]
     pub fn telling(mut self, tell: Tell<'t>) -> Executions<'t> {
         self.tell = Some(tell);
         self
     }
 
-    /// The next execution; `None` after the last.
+    /// Returns the next execution; `None` after the last.
     ///
     /// # Errors
-    /// [`Error::Damaged`] when a chunk contradicts itself. Nothing more can then be read.
+    /// [`Error::Damaged`] if a chunk contradicts itself. Nothing more can then be read.
     #[allow(clippy::should_implement_trait)] // An iterator's items cannot borrow from it.
     #[inline]
     pub fn next(&mut self) -> Result<Option<Execution<'_>>, Error> {
@@ -143,7 +143,7 @@ impl<'t> Executions<'t> {
         }))
     }
 
-    /// Plays some more of the current run, or of the next one; false at the end.
+    /// Plays more of the current run, or of the next one; returns false at the end.
     fn play_more(&mut self) -> Result<bool, Error> {
         while self.left_in_run == 0 {
             if !self.next_run()? {
@@ -175,9 +175,9 @@ impl<'t> Executions<'t> {
         Ok(true)
     }
 
-    /// Goes to the run with the smallest stamp; false when there is none left.
+    /// Selects the run with the smallest stamp; returns false if there is none.
     fn next_run(&mut self) -> Result<bool, Error> {
-        // The thread whose run has just ended waits with its next one like all others.
+        // The thread of the previous run waits with its next run, like all others.
         if let Some(cursor) = self.cursors.get_mut(self.current.index())
             && cursor.run < cursor.order.runs.len()
         {
@@ -191,7 +191,7 @@ impl<'t> Executions<'t> {
             }
         }
         let Some(Reverse((_, thread))) = self.waiting.pop() else {
-            // Nothing is current any more, however often the caller asks.
+            // No thread is current any more, even if the caller continues.
             self.current = ThreadId::from_index(self.cursors.len());
             return Ok(false);
         };
@@ -208,7 +208,7 @@ impl<'t> Executions<'t> {
         Ok(true)
     }
 
-    /// Lets a thread wait with the first run of its next chunk that is wanted.
+    /// Queues a thread with the first run of its next selected chunk.
     fn queue_chunk(&mut self, thread: ThreadId) {
         let chunks = &self.trace.contents.streams[thread.index()].chunks;
         let cursor = &mut self.cursors[thread.index()];

@@ -1,9 +1,9 @@
-//! How a trace is read: opened, checked, and played.
+//! Reads a trace: opens, checks, and plays it.
 //!
-//! Opening and checking both read a file entry by entry and gather its contents. An open [`trace`]
-//! plays its [`executions`] in the one order of all threads, or hands its chunks to a [`player`],
-//! which plays each by itself as lines referenced; [`calls`] tell where functions return,
-//! [`open_calls`] which are open, and [`arguments`] what they were called with.
+//! Opening and checking both read a file entry by entry and collect its contents. An open [`trace`]
+//! plays its [`executions`] in the order of all threads. It can also pass its chunks to a
+//! [`player`], which plays each chunk separately as line references. [`calls`] finds where
+//! functions return, [`open_calls`] which calls are open, and [`arguments`] their arguments.
 
 pub(crate) mod arguments;
 mod at_calls;

@@ -1,19 +1,20 @@
-//! Which calls of a trace enter functions of their own, where single calls do.
+//! Maps single calls to made-up functions that they enter.
 
 use crate::model::ids::{FunctionId, ThreadId};
 
-/// Which calls enter functions of their own.
+/// The calls that enter made-up functions.
 #[derive(Default)]
 pub struct Numbered {
-    /// By thread: numbers of executions, ascending, and what they enter.
+    /// For each thread: numbers of executions, ascending, and the functions that they enter.
     pub entered: Vec<Vec<(u64, FunctionId)>>,
-    /// The made-up functions, of which the first has this index: the function, and which call.
+    /// Index of the first made-up function, and for each of them the recorded function and the
+    /// number of the call.
     pub first: usize,
     pub meant: Vec<(FunctionId, u32)>,
 }
 
 impl Numbered {
-    /// What an execution of a thread enters that is recorded as one that enters `function`.
+    /// Returns the function that an execution enters; `function` is the recorded one.
     #[inline]
     pub fn entered(&self, thread: ThreadId, number: u64, function: FunctionId) -> FunctionId {
         let Some(own) = self.entered.get(thread.index()) else {
@@ -23,7 +24,8 @@ impl Numbered {
         place.map_or(function, |place| own[place].1)
     }
 
-    /// The functions whose entries have to be looked at where those of `wanted` count, by index.
+    /// Returns the recorded functions whose entries must be examined to find entries of `wanted`,
+    /// by index.
     pub fn recorded(&self, wanted: &[bool]) -> Vec<bool> {
         let mut recorded = wanted.to_vec();
         let made_up = wanted.iter().skip(self.first).zip(&self.meant);

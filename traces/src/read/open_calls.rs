@@ -1,9 +1,8 @@
-//! Which calls are open: the stack of each thread, as far as a trace tells it.
+//! The open calls of each thread: its call stack, as far as it can be derived from a trace.
 //!
-//! A trace has the entries of functions, and where calls return can be found
-//! ([`Calls`]). A call whose end is not seen, because it ends after the recording
-//! or in what was not recorded, ends with its request, so that no stack grows from request to
-//! request.
+//! A trace contains the entries of functions; [`Calls`] finds where calls return. A call may end
+//! after the recording or in an unrecorded part. Such a call ends with its request, so that no
+//! stack grows from request to request.
 
 use crate::model::execution::Execution;
 use crate::model::ids::{FunctionId, RequestId, ThreadId};
@@ -25,7 +24,7 @@ pub struct OpenCalls<'c> {
 }
 
 impl<'c> OpenCalls<'c> {
-    /// `calls` has those of all functions.
+    /// Starts without open calls; `calls` contains those of all functions.
     pub fn new(calls: &'c Calls, threads: usize) -> OpenCalls<'c> {
         OpenCalls {
             calls,
@@ -33,8 +32,9 @@ impl<'c> OpenCalls<'c> {
         }
     }
 
-    /// An execution comes next: how many calls of its thread have ended before it, and the function
-    /// whose call it begins. What a signal handler does is of the function that it interrupts.
+    /// Processes the next execution. Returns how many calls of its thread have ended before it, and
+    /// the function whose call it begins. A signal handler's executions belong to the interrupted
+    /// function.
     pub fn come(&mut self, execution: &Execution<'_>) -> (usize, Option<FunctionId>) {
         let (thread, number) = (execution.thread, execution.number);
         let open = &mut self.threads[thread.index()];
@@ -44,7 +44,7 @@ impl<'c> OpenCalls<'c> {
             Some(ends) => ends <= number,
             None => open.request != request,
         };
-        // Calls end from the inside out, so what one outside has ended takes all inside with it.
+        // Calls end from the inside out, so the end of an outer call also ends all inner ones.
         if let Some(place) = open.iter().position(has_ended) {
             open.truncate(place);
         }
@@ -58,7 +58,7 @@ impl<'c> OpenCalls<'c> {
         (ended, begun.map(|call| call.function))
     }
 
-    /// The open calls of a thread, the innermost last.
+    /// Returns the open calls of a thread, innermost last.
     pub fn of(&self, thread: ThreadId) -> &[OpenCall] {
         &self.threads[thread.index()]
     }

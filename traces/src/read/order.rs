@@ -1,9 +1,9 @@
-//! The one order in which a replay plays the runs of all threads, and how exact that order is.
+//! The order in which a replay plays the runs of all threads, and the precision of that order.
 //!
-//! Opening a trace sees each thread's runs by themselves. Here they are merged, a chunk of each
-//! thread at a time, so that memory is bounded by the number of threads: where every step of the
-//! merge goes to a larger stamp, there is one order and no other, and each thread keeps its own.
-//! Rejected: to sort all runs, which takes memory for the whole trace and hides what is wrong.
+//! Opening a trace reads each thread's runs separately. Here they are merged, one chunk per thread
+//! at a time, so memory is bounded by the number of threads. If every step of the merge increases
+//! the stamp, there is exactly one order, and it contains each thread's own order. Rejected:
+//! sorting all runs, which takes memory for the whole trace and hides violations.
 
 use crate::codec::template::Templates;
 use crate::format::chunk::{Chunk, ChunkOrder, Decoder};
@@ -13,25 +13,26 @@ use crate::read::contents::{ChunkLocation, Contents};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// What was found about the order of a trace whose threads have one.
+/// Properties of the order of a trace, if the order exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OrderSummary {
     /// Threads that have run.
     pub threads: u32,
-    /// Their runs, all of which are in the order.
+    /// Number of their runs, all in the order.
     pub runs: u64,
     /// Executions in those runs.
     pub executions: u64,
-    /// How often the order goes from one thread to another.
+    /// How often the order switches from one thread to another.
     pub switches: u64,
-    /// Accesses of the run in the middle, fetches included; 0 where there is none.
+    /// Accesses of the median run, including fetches; 0 if there is none.
     pub median_run_accesses: u64,
-    /// Accesses of the largest run: what other threads did meanwhile has no recorded order.
+    /// Accesses of the largest run: the order relative to concurrent runs of other threads is not
+    /// recorded.
     pub largest_run_accesses: u64,
 }
 
 impl OrderSummary {
-    /// The same, with these lengths of its runs.
+    /// Adds the lengths of the runs.
     pub(super) fn with(self, lengths: RunLengths) -> OrderSummary {
         let (median_run_accesses, largest_run_accesses) = lengths.median_and_largest();
         OrderSummary {
@@ -51,10 +52,10 @@ struct Cursor {
     chunk_order: ChunkOrder,
 }
 
-/// Merges the threads' runs, of which `contents` says where in the file they are.
+/// Merges the threads' runs; `contents` has their places in the file.
 ///
 /// # Errors
-/// Where two threads have the same stamp, or one's descends: in which chunk, and what is wrong.
+/// If two threads have the same stamp, or a thread's stamps descend: the chunk and the violation.
 pub fn merge(
     file: &[u8],
     contents: &Contents,
@@ -77,7 +78,7 @@ pub fn merge(
     let mut last: Option<(u64, usize)> = None;
     while let Some(Reverse((stamp, thread))) = waiting.pop() {
         let cursor = &mut cursors[thread];
-        // A run may go on in the thread's next chunk.
+        // A run may continue in the thread's next chunk.
         let goes_on = last == Some((stamp, thread)) && cursor.run == 0;
         if let Some((before, other)) = last.filter(|&(before, _)| !goes_on && before >= stamp) {
             let detail = match before == stamp && other != thread {
@@ -99,7 +100,7 @@ pub fn merge(
 }
 
 impl Cursor {
-    /// The stamp of the thread's next run, whose chunk is read when it comes to that.
+    /// Returns the stamp of the thread's next run, and reads its chunk if necessary.
     fn next_stamp(
         &mut self,
         thread: usize,
@@ -121,12 +122,12 @@ impl Cursor {
     }
 }
 
-/// How many accesses the runs of a trace have, gathered chunk by chunk of each thread in turn.
+/// Lengths of a trace's runs in accesses, collected chunk by chunk for each thread.
 #[derive(Default)]
 pub struct RunLengths {
-    /// By number of accesses, how many runs have it: few numbers differ.
+    /// Number of runs by number of accesses; there are few distinct lengths.
     runs: BTreeMap<u64, u64>,
-    /// The last run, which may go on in its thread's next chunk: thread, stamp and accesses.
+    /// The last run, which may continue in its thread's next chunk: thread, stamp and accesses.
     open: Option<(ThreadId, u64, u64)>,
 }
 
@@ -165,7 +166,7 @@ impl RunLengths {
         }
     }
 
-    /// The accesses of the run in the middle and of the largest.
+    /// Returns the accesses of the median run and of the largest.
     pub fn median_and_largest(mut self) -> (u64, u64) {
         self.close();
         let total: u64 = self.runs.values().sum();

@@ -1,7 +1,7 @@
-//! Plays single chunks of a trace, on any thread, as the lines that they reference.
+//! Plays single chunks of a trace, on any thread, as line references.
 //!
-//! A chunk begins with nothing but what the trace's definitions say, so chunks are independent of
-//! each other, and a replay that has put their runs into order needs no decoding in that order.
+//! Decoding a chunk needs only the trace's definitions, so chunks are independent of each other. A
+//! replay that has ordered their runs can decode them in any order.
 
 use crate::codec::trace_filter::TraceFilter;
 use crate::format::chunk::{Chunk, Decoder};
@@ -15,26 +15,27 @@ use crate::read::calls::Calls;
 use crate::read::trace::Trace;
 use crate::read::wanted::Wanted;
 
-/// A chunk of a trace: executions of one thread that can be played without any others.
+/// A chunk of a trace: executions of one thread that can be played independently.
 ///
-/// The runs of all threads, sorted by stamp and then by thread, are the order of a replay. A run
-/// that continues in the thread's next chunk has the same stamp there, and the chunks' order.
+/// The replay order is that of the runs of all threads, sorted by stamp and then by thread. A run
+/// that continues in the thread's next chunk has the same stamp there, and follows the chunks'
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkRef {
     /// The thread.
     pub thread: ThreadId,
     /// Stamp of the first run.
     pub first_stamp: u64,
-    /// Number of executions, wanted or not.
+    /// Number of executions, selected or not.
     pub executions: u32,
     /// Index into the chunks of the thread.
     pub place: u32,
 }
 
 impl Trace {
-    /// The chunks that hold executions of these requests, `None` for all chunks, sorted by their
-    /// first stamp, then by thread, then by place in the thread. A [`Player`] plays them, in
-    /// any order.
+    /// Returns the chunks with executions of these requests, or all chunks for `None`. They are
+    /// sorted by their first stamp, then by thread, then by place in the thread. A [`Player`] plays
+    /// them, in any order.
     pub fn chunks(&self, requests: Option<&[RequestId]>) -> Vec<ChunkRef> {
         let wanted = Wanted::new(requests, self.requests().len());
         let mut chunks = Vec::new();
@@ -56,13 +57,13 @@ impl Trace {
     }
 }
 
-/// Plays chunks of a trace, with room that is used again for each.
+/// Plays chunks of a trace; buffers are reused for each chunk.
 pub struct Player<'t> {
     trace: &'t Trace,
     wanted: Wanted,
-    /// By function: whether its entries are told.
+    /// By function: whether its entries are reported.
     breaks: Vec<bool>,
-    /// Whether its entries have to be looked at.
+    /// By function: whether its entries must be examined.
     looked_at: Vec<bool>,
     calls: Option<&'t Calls>,
     /// Places in the chunk before which calls end.
@@ -74,11 +75,12 @@ pub struct Player<'t> {
 }
 
 impl<'t> Player<'t> {
-    /// A player of the executions of these requests, `None` for everything. The functions with
-    /// `breaks` set, by index, are those whose entries are told; ones beyond its end are not.
+    /// Creates a player of the executions of these requests, or of everything for `None`. Entries
+    /// of the functions that are set in `breaks`, by index, are reported; functions beyond its end
+    /// are not.
     ///
     /// # Errors
-    /// [`Error::Read`] when there is no memory to decompress with.
+    /// [`Error::Read`] if there is not enough memory for decompression.
     pub fn new(
         trace: &'t Trace,
         requests: Option<&[RequestId]>,
@@ -98,16 +100,16 @@ impl<'t> Player<'t> {
         })
     }
 
-    /// Tells also where these calls end.
+    /// Also reports where these calls end.
     #[must_use]
     pub fn following(mut self, calls: Option<&'t Calls>) -> Player<'t> {
         self.calls = calls;
         self
     }
 
-    /// Leaves out most references that change nothing in caches of lines of so many set partitions:
-    /// each follows, among those of the same request that are told since the run, the last told
-    /// entry or the last told end of a call, one for which a [`TraceFilter`] leaves it out.
+    /// Removes most references that change nothing in caches with this many set partitions. A
+    /// [`TraceFilter`] removes each because of an earlier reference of the same request. Between
+    /// the two there is no start of a run, no reported entry and no reported end of a call.
     ///
     /// # Panics
     /// As [`TraceFilter::new`].
@@ -121,10 +123,10 @@ impl<'t> Player<'t> {
     /// Plays one chunk of the player's trace.
     ///
     /// # Errors
-    /// [`Error::Damaged`] when the chunk contradicts itself. The listener has then heard nothing.
+    /// [`Error::Damaged`] if the chunk contradicts itself. The listener has then received nothing.
     ///
     /// # Panics
-    /// When the chunk is of another trace, and this one has none in its place.
+    /// If the chunk belongs to another trace and this one has no chunk at its place.
     pub fn play(&mut self, chunk: ChunkRef, listener: &mut impl Listener) -> Result<(), Error> {
         let stream = &self.trace.contents.streams[chunk.thread.index()];
         let place = stream.chunks[chunk.place as usize];

@@ -1,8 +1,8 @@
-//! A trace as if a function began at every code block.
+//! A trace in which a function begins at every code block.
 //!
-//! Threads change core at entries of functions, since that is where code can be patched. How much
-//! that limits a split is seen where nothing limits it: everything that reads entries reads them
-//! from here as well, with a made-up function for each address at which a code block begins.
+//! Threads migrate at entries of functions, because code can be patched there. This trace shows how
+//! much that limit restricts a split. All code that reads entries sees a made-up function for each
+//! address at which a code block begins.
 
 use crate::model::ids::FunctionId;
 use crate::model::program::Function;
@@ -10,15 +10,15 @@ use crate::read::trace::Trace;
 use std::collections::HashMap;
 
 impl Trace {
-    /// The same executions; those of code blocks of a module that enter no function enter one of
-    /// their own. It is named after the function that holds it and how far in it is. It counts as
-    /// patchable, unless no function of its module can be patched.
+    /// Keeps the executions; code blocks of a module that enter no function enter a made-up one. It
+    /// is named after the enclosing function and the offset in it. It counts as patchable unless no
+    /// function of its module can be patched.
     #[must_use]
     pub fn with_a_function_at_every_block(mut self) -> Trace {
         let known = self.contents.functions.clone();
         let mut of_addresses: HashMap<u64, FunctionId> = HashMap::new();
         for number in 0..self.contents.code_blocks.len() {
-            // A stub is a point like any other block, and no candidate of its own.
+            // A linkage-table stub is treated like any other block, not as a function.
             let entered = self.contents.entered[number].map(|function| &known[function.index()]);
             if entered.is_some_and(|function| !function.is_import()) {
                 continue;
@@ -44,7 +44,7 @@ impl Trace {
     }
 }
 
-/// The made-up function at this offset of a module.
+/// Creates the made-up function at this offset of a module.
 fn within(known: &[Function], module: u32, offset: u64) -> Function {
     let of_module = || known.iter().filter(|function| function.module == module);
     let holds = |function: &&Function| {

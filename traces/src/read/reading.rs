@@ -1,7 +1,7 @@
 //! Reads a file entry by entry, until it ends or something is wrong.
 //!
-//! This is what opening and checking a trace have in common; they differ in what they make of a
-//! file that does not end well.
+//! Opening and checking a trace both use this; they differ in how they treat a file that does not
+//! end normally.
 
 use crate::format::entry::{self, Found, PREFIX_BYTES, VERSION};
 use crate::format::rule::{Rule, Violation};
@@ -10,32 +10,32 @@ use crate::read::contents::{Contents, Refusal};
 use memmap2::Mmap;
 use std::path::Path;
 
-/// Everything up to where the reading stopped.
+/// Everything up to the point where reading stopped.
 pub struct Reading {
-    /// What the entries hold.
+    /// The contents of the entries.
     pub contents: Contents,
     /// Number of entries.
     pub entries: u32,
-    /// Number of bytes that they have.
+    /// Size of the entries in bytes.
     pub bytes: usize,
-    /// Why the reading stopped there.
+    /// Why reading stopped.
     pub stop: Stop,
 }
 
-/// Why a reading stopped.
+/// Why reading stopped.
 pub enum Stop {
-    /// The file ends as it should.
+    /// The file ends normally.
     End,
-    /// The file ends before the recording does, maybe within an entry.
+    /// The file ends before the recording does, possibly within an entry.
     Cut,
     /// The next entry is damaged or breaks a rule.
     Broken(Violation),
 }
 
-/// Reads as much of the file as can be.
+/// Reads as much of the file as possible.
 ///
 /// # Errors
-/// When the file is no trace, or follows a newer version of the format.
+/// If the file is not a trace, or has a newer version of the format.
 pub fn read(path: &Path, file: &[u8]) -> Result<Reading, Error> {
     recognise(path, file)?;
     let failed = |source| Error::Read {
@@ -93,16 +93,16 @@ pub fn map(path: &Path) -> Result<Mmap, Error> {
     if file.metadata().map_err(failed)?.len() == 0 {
         return Err(Error::Empty { path: path.into() });
     }
-    // SAFETY: the map is private and only read. Should another program shorten the file meanwhile,
-    // the process is ended by SIGBUS, as with any mapped file; a recording only ever grows it.
+    // SAFETY: the map is private and only read. If another program truncates the file, SIGBUS ends
+    // the process, as with any mapped file; a recording only ever grows it.
     unsafe { Mmap::map(&file) }.map_err(failed)
 }
 
-/// Tells a trace, however damaged, from another file.
+/// Distinguishes a trace, however damaged, from another file.
 fn recognise(path: &Path, file: &[u8]) -> Result<(), Error> {
     let path = path.into();
     let bytes = file.len() as u64;
-    // Every entry begins with a number of segments, which is one, less one.
+    // Every entry begins with the number of segments minus one, which is 0.
     if file.iter().take(4).any(|&byte| byte != 0) && entry::next_intact(file, 8).is_none() {
         return Err(Error::Foreign { path });
     }

@@ -1,5 +1,4 @@
-//! What each kind of entry and each column costs in a trace file: the figures to look at before
-//! changing the format.
+//! Sizes of each kind of entry and each column in a trace file, for decisions about the format.
 
 use crate::format::entry;
 use crate::format::trace_capnp::{
@@ -11,13 +10,13 @@ use std::collections::BTreeMap;
 /// Bytes of a trace file that serve one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnSize {
-    /// Kind of entry, as the schema calls it.
+    /// Kind of entry, as named in the schema.
     pub entry: &'static str,
-    /// Column of it; empty for all of the entry that is in no column.
+    /// Column of the entry; empty for the rest of the entry.
     pub column: &'static str,
     /// Bytes in the file, of all such entries.
     pub size_bytes: u64,
-    /// Bytes of the values, decompressed; 0 for what is in no column.
+    /// Bytes of the decompressed values; 0 for the rest of the entry.
     pub values_bytes: u64,
 }
 
@@ -25,14 +24,14 @@ type Found<'a> = capnp::Result<column::Reader<'a>>;
 type Sizes = BTreeMap<(&'static str, &'static str), (u64, u64)>;
 
 impl Trace {
-    /// What each kind of entry and each column costs, in the order of their names. The sum is the
-    /// size of the readable part of the file.
+    /// Returns the size of each kind of entry and each column, sorted by name. The sum is the size
+    /// of the readable part of the file.
     pub fn column_sizes(&self) -> Vec<ColumnSize> {
         let mut sizes = Sizes::new();
         let (mut offset, mut number) = (0, 0);
         while let entry::Found::Entry(bytes) = entry::look(&self.map, offset, number) {
-            // Every entry was read when the trace was opened, so no error can come up here; one
-            // would only be counted as being in no column.
+            // Every entry was read when the trace was opened, so no error can occur here. If one
+            // did, its bytes would count as the rest of the entry.
             let _ = measure(bytes, &mut sizes);
             offset += bytes.len();
             number += 1;

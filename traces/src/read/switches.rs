@@ -1,23 +1,22 @@
-//! Where a replay passes from one thread to another.
+//! Finds where a replay switches from one thread to another.
 //!
-//! A recorder stamps a thread's runs whether or not another ran between them, and mostly none did.
-//! A player of single chunks would have to stop at every stamp. So opening a trace finds out once
-//! which stamps matter, and only those are kept.
+//! A recorder stamps a thread's runs whether or not another thread ran between them, and usually
+//! none did. A player of single chunks would have to stop at every stamp. So opening a trace
+//! determines once which stamps matter, and keeps only those.
 
 use crate::model::ids::ThreadId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// By thread, the stamps of its runs that come after a run of another thread; ascending.
+/// For each thread, the stamps of its runs that follow a run of another thread; ascending.
 #[derive(Default)]
 pub struct Switches {
     by_thread: Vec<Vec<u64>>,
 }
 
 impl Switches {
-    /// From the ascending stamps of each thread's runs, which are used up. `changes` are stamps
-    /// from which on other memory is at some addresses of a thread: the run that comes next is told
-    /// apart from what the thread did before.
+    /// Consumes the ascending stamps of each thread's runs. `changes` returns the stamps at which a
+    /// thread's mappings, pages or CPU change: the next run also counts as a switch.
     pub fn new<C: Iterator<Item = u64>>(
         stamps: Vec<Vec<u64>>,
         changes: impl Fn(ThreadId) -> C,
@@ -46,7 +45,7 @@ impl Switches {
         Switches { by_thread }
     }
 
-    /// Whether the run of `thread` with this stamp comes after one of another thread.
+    /// Returns whether the run of `thread` with this stamp follows one of another thread.
     pub fn has(&self, thread: ThreadId, stamp: u64) -> bool {
         let stamps = self.by_thread.get(thread.index());
         stamps.is_some_and(|stamps| stamps.binary_search(&stamp).is_ok())

@@ -1,7 +1,7 @@
-//! Opens a trace: reads everything but the executions, and where in the file those are.
+//! Opens a trace: reads everything except the executions, and their places in the file.
 //!
-//! The whole file is checked against its checksums at once, which takes a moment; after that only
-//! the chunks that a replay comes to are in memory, so a trace may be larger than that.
+//! Opening checks the whole file against its checksums, which is fast. After that, only the chunks
+//! that a replay reaches are in memory, so a trace may be larger than the memory.
 
 use crate::format::chunk::{Chunk, Decoder};
 use crate::model::address_space::{AddressSpaces, Mapping, Owner};
@@ -26,13 +26,13 @@ use std::path::{Path, PathBuf};
 /// How a trace ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The recording was ended in order.
+    /// The recording was ended normally.
     Finished(EndReason),
-    /// The file stops before the recording's end.
+    /// The file ends before the recording does.
     Cut {
-        /// Everything before this byte of the file is whole and was read.
+        /// Everything before this byte of the file is complete and was read.
         offset: u64,
-        /// How many bytes of an entry that is not whole follow.
+        /// Size in bytes of the incomplete entry that follows.
         left_over_bytes: u64,
     },
 }
@@ -54,11 +54,11 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Opens a trace and checks every byte of it against its checksums. A trace whose recording was
-    /// cut off is opened up to its last whole chunk: see [`Trace::ending`].
+    /// Opens a trace and checks every byte of it against its checksums. A truncated trace is opened
+    /// up to its last complete chunk: see [`Trace::ending`].
     ///
     /// # Errors
-    /// When the file cannot be read, is no trace, is newer than this build, or is damaged.
+    /// If the file cannot be read, is not a trace, is newer than this build, or is damaged.
     pub fn open(path: &Path) -> Result<Trace, Error> {
         let map = map(path)?;
         let reading = read(path, &map)?;
@@ -121,134 +121,136 @@ impl Trace {
         })
     }
 
-    /// What was known when the recording began.
+    /// Returns the data known when the recording began.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The modules, by index.
+    /// Returns the modules, by index.
     pub fn modules(&self) -> &[Module] {
         &self.contents.modules
     }
 
-    /// The functions whose entries were executed, by index.
+    /// Returns the functions whose entries were executed, by index.
     pub fn functions(&self) -> &[Function] {
         &self.contents.functions
     }
 
-    /// The code blocks, by index.
+    /// Returns the code blocks, by index.
     pub fn code_blocks(&self) -> &[CodeBlock] {
         &self.contents.code_blocks
     }
 
-    /// Whether the trace says what addresses come from. No trace does that was imported, or
-    /// recorded before traces could.
+    /// Returns whether the trace contains the sources of addresses. Imported traces and older
+    /// recordings do not.
     pub fn has_dependences(&self) -> bool {
         let mut blocks = self.code_blocks().iter();
         blocks.any(|block| !block.dependences.is_empty())
     }
 
-    /// Whether the trace tells what registers held, where code accesses memory by them. No trace
-    /// does that was imported, or recorded before traces could.
+    /// Returns whether the trace contains pointers, which reveal registers through which code
+    /// accesses memory. Imported traces and older recordings do not.
     pub fn has_pointers(&self) -> bool {
         let mut blocks = self.code_blocks().iter();
         blocks.any(|block| !block.pointers.is_empty())
     }
 
-    /// For each code block, the function whose entry it starts at, if any.
+    /// Returns for each code block the function whose entry it starts at, if any.
     pub fn entered_functions(&self) -> &[Option<FunctionId>] {
         &self.contents.entered
     }
 
-    /// The threads, by index.
+    /// Returns the threads, by index.
     pub fn threads(&self) -> &[Thread] {
         &self.contents.threads
     }
 
-    /// The requests, in the order in which a replay comes to them.
+    /// Returns the requests, in the order in which a replay reaches them.
     pub fn requests(&self) -> &[Request] {
         &self.requests.all
     }
 
-    /// What the user noted while recording, in that order.
+    /// Returns the user's notes, in the order in which they were made.
     pub fn notes(&self) -> &[Note] {
         &self.contents.notes
     }
 
-    /// The names of what processes share, by index.
+    /// Returns the names of shared objects, by index.
     pub fn shared_objects(&self) -> &[String] {
         &self.contents.shared_objects
     }
 
-    /// What processes have at some of their addresses, where that is not memory of their own.
+    /// Returns the mappings of processes; other addresses are private memory.
     pub fn mappings(&self) -> &[Mapping] {
         &self.contents.mappings
     }
 
-    /// Where pages are in physical memory, in the order of the file; none but of a whole machine.
+    /// Returns the physical locations of pages, in file order; empty unless the trace is of a
+    /// machine.
     pub fn pages(&self) -> &[Page] {
         &self.contents.pages
     }
 
-    /// On which CPUs of a machine threads run, in the order of the file.
+    /// Returns the CPUs that threads run on, in file order.
     pub fn cpus(&self) -> &[OnCpu] {
         &self.contents.cpus
     }
 
-    /// The CPU that a thread was on in its run with this stamp; `None` where it is not told.
+    /// Returns the CPU of a thread in its run with this stamp; `None` if the trace does not contain
+    /// it.
     #[must_use]
     pub fn cpu(&self, thread: ThreadId, stamp: u64) -> Option<u16> {
         self.cpus.of(thread, stamp)
     }
 
-    /// Has readers given these addresses, virtual ones unless this is called. Where a page is in
-    /// physical memory [`Trace::pages`] say; of others the addresses stay virtual.
+    /// Selects the addresses that readers receive; the default is virtual addresses. Addresses of
+    /// pages that are not in [`Trace::pages`] stay virtual.
     pub fn index_by(&mut self, index: Index) {
         self.index = index;
     }
 
-    /// Which addresses readers are given.
+    /// Returns the kind of addresses that readers receive.
     #[must_use]
     pub fn index(&self) -> Index {
         self.index
     }
 
-    /// Where in physical memory the page is that a thread has at an address, in its run with this
-    /// stamp: its number there. As readers are given the address by virtual ones, of a process's
-    /// own memory; `None` where nothing is said of the page.
+    /// Returns the physical page number of a thread's page at an address, in its run with this
+    /// stamp. The address is one that readers receive with virtual addresses, of a process's
+    /// private memory. `None` if the page has no recorded location.
     pub fn frame(&self, thread: ThreadId, stamp: u64, address: u64) -> Option<u64> {
         let (_, address) = self.owner(address);
         self.page_tables.of_thread(thread, stamp, address)
     }
 
-    /// What locates addresses; `None` where they need not be.
+    /// Returns a locator; `None` if addresses need not be located.
     pub(super) fn locator(&self) -> Option<Locator<'_>> {
         Locator::new(self.index, &self.address_spaces, &self.page_tables)
     }
 
-    /// Where signal handlers begin that the server has installed, as guest addresses, ascending.
-    /// None are known of a trace before version 4, or of one that was imported.
+    /// Returns the guest addresses of the signal handlers that the server has installed, ascending.
+    /// Empty for imported traces and for traces before version 4.
     pub fn signal_handlers(&self) -> Vec<u64> {
         let mut addresses: Vec<u64> = self.contents.signal_handlers.iter().copied().collect();
         addresses.sort_unstable();
         addresses
     }
 
-    /// System calls, made at any time while the server ran under the recorder, after which the
-    /// kernel treats a process or a thread otherwise. None are known of a trace that was recorded
-    /// before traces told them, of a machine, or imported.
+    /// Returns system calls that change how the kernel treats a process or a thread from then on,
+    /// made at any time under the recorder. Empty for older recordings, for traces of a machine,
+    /// and for imported traces.
     pub fn lasting_calls(&self) -> &[LastingCall] {
         &self.contents.lasting_calls
     }
 
-    /// The system calls that a thread made, in order. None are known of a trace that was recorded
-    /// before traces told them, or imported from a format that does not.
+    /// Returns the system calls that a thread made, in order. Empty for older recordings, and for
+    /// imports from formats without system calls.
     pub fn system_calls(&self, thread: ThreadId) -> &[SystemCall] {
         let stream = self.contents.streams.get(thread.index());
         stream.map_or(&[], |stream| &stream.system_calls)
     }
 
-    /// The system calls that a thread made with its execution of this number.
+    /// Returns the system calls that a thread made with its execution of this number.
     pub fn system_calls_after(&self, thread: ThreadId, execution: u64) -> &[SystemCall] {
         let calls = self.system_calls(thread);
         let made = execution + 1;
@@ -257,7 +259,7 @@ impl Trace {
         &calls[first..first + own]
     }
 
-    /// Number of processes that threads belong to.
+    /// Returns the number of processes that threads belong to.
     pub fn process_count(&self) -> usize {
         let threads = self.threads().iter();
         let mut processes: Vec<u32> = threads.map(|thread| thread.process_id).collect();
@@ -266,49 +268,49 @@ impl Trace {
         processes.len()
     }
 
-    /// Whether the trace is of several processes and says nothing of what they share: a replay
-    /// takes equal addresses for the same memory, which they need not be.
+    /// Returns whether the trace has several processes but no record of what they share. A replay
+    /// then treats equal addresses as the same memory, which may be wrong.
     pub fn lacks_address_spaces(&self) -> bool {
         !self.header.has_address_spaces && self.process_count() > 1
     }
 
-    /// Whose memory an address of an [`Access`](crate::Access) is of, and the virtual address
-    /// there.
+    /// Returns the owner of the memory at an address of an [`Access`](crate::Access), and the
+    /// virtual address there.
     pub fn owner(&self, address: u64) -> (Owner, u64) {
         self.address_spaces.owner(address)
     }
 
-    /// How the trace ends.
+    /// Returns how the trace ends.
     pub fn ending(&self) -> &Ending {
         &self.ending
     }
 
-    /// Whether the recording was ended in order, for whatever reason.
+    /// Returns whether the recording was ended normally, for any reason.
     pub fn complete(&self) -> bool {
         matches!(self.ending, Ending::Finished(_))
     }
 
-    /// Number of executions.
+    /// Returns the number of executions.
     pub fn execution_count(&self) -> u64 {
         self.contents.executions
     }
 
-    /// Number of loads and stores, fetches not counted.
+    /// Returns the number of loads and stores, without fetches.
     pub fn data_access_count(&self) -> u64 {
         self.contents.data_accesses
     }
 
-    /// Size of the file in bytes.
+    /// Returns the size of the file in bytes.
     pub fn size_bytes(&self) -> u64 {
         self.map.len() as u64
     }
 
-    /// CRC-32C of the file, which tells it from others; reads all of it.
+    /// Returns the CRC-32C of the file, to distinguish it from others; reads the whole file.
     pub fn checksum(&self) -> u32 {
         crc32c::crc32c(&self.map)
     }
 
-    /// What decodes this trace's chunks.
+    /// Creates a decoder for this trace's chunks.
     pub(super) fn decoder(&self) -> Result<Decoder, Error> {
         Decoder::new().map_err(|source| {
             let path = self.path.clone();

@@ -1,20 +1,20 @@
-//! Which requests a reader wants to see, and so which chunks it has to read.
+//! Selects requests, which determine the chunks to read.
 //!
-//! Both ways to play a trace leave out the same executions because both ask here.
+//! Both ways to play a trace use this, so they omit the same executions.
 
 use crate::model::ids::{RequestId, ThreadId};
 use crate::model::requests::Requests;
 use crate::read::contents::ChunkLocation;
 
-/// The requests that are wanted.
+/// The selected requests.
 pub struct Wanted {
-    /// By request; `None` for everything, also what belongs to no request.
+    /// By request; `None` for everything, including executions outside requests.
     by_request: Option<Vec<bool>>,
 }
 
 impl Wanted {
-    /// Wants these of `count` requests, `None` for everything. Those that there are not are
-    /// nowhere to be found.
+    /// Selects these of `count` requests, or everything for `None`. Requests that do not exist are
+    /// ignored.
     pub fn new(requests: Option<&[RequestId]>, count: usize) -> Wanted {
         let by_request = requests.map(|requests| {
             let mut wanted = vec![false; count];
@@ -28,7 +28,7 @@ impl Wanted {
         Wanted { by_request }
     }
 
-    /// Whether executions of this request are wanted.
+    /// Returns whether executions of this request are selected.
     pub fn has(&self, request: Option<RequestId>) -> bool {
         let Some(wanted) = &self.by_request else {
             return true;
@@ -36,7 +36,7 @@ impl Wanted {
         request.is_some_and(|request| wanted[request.index()])
     }
 
-    /// Whether a thread's chunk may hold executions that are wanted.
+    /// Returns whether a thread's chunk may contain selected executions.
     pub fn has_some_in(
         &self,
         requests: &Requests,

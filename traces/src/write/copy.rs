@@ -1,5 +1,5 @@
-//! Copies a trace, or some of its requests, into a new one: for samples that must be small, for a
-//! server without its kernel, and for trying other ways to write the same executions.
+//! Copies a trace, or some of its requests, into a new one. Used for small samples, for a server
+//! without its kernel, and for trying other encodings of the same executions.
 
 use crate::model::address_space::Mapping;
 use crate::model::cpu::OnCpu;
@@ -17,7 +17,7 @@ use std::iter::Peekable;
 use std::path::Path;
 use std::vec::IntoIter;
 
-/// What a copy has more than the trace that it is of.
+/// What a copy contains in addition to the original trace.
 pub trait Addition {
     /// Adds definitions, after those of `trace`.
     ///
@@ -46,11 +46,11 @@ pub trait Addition {
 /// Adds nothing.
 impl Addition for () {}
 
-/// Writes the executions of `requests`, or all of them for `None`, to a new trace at `path`.
-/// Everything that is numbered keeps its number, but for the requests, which close up.
+/// Writes the executions of `requests`, or all executions for `None`, to a new trace at `path`. All
+/// numbers are kept except those of requests, which are renumbered without gaps.
 ///
 /// # Errors
-/// Those of reading `trace` and of writing a trace; `path` is left alone if there are any.
+/// Those of reading `trace` and of writing a trace; `path` is not changed if there are any.
 pub fn copy(
     trace: &Trace,
     requests: Option<&[RequestId]>,
@@ -65,23 +65,23 @@ pub fn copy(
     Ok(copied.expect("nothing stops it"))
 }
 
-/// What of a trace is to be copied.
+/// The parts of a trace to copy.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Chosen<'a> {
-    /// These requests; `None` for everything, also what belongs to no request.
+    /// These requests; `None` for everything, including executions outside requests.
     pub requests: Option<&'a [RequestId]>,
-    /// Leave out what the kernel executes: code in the upper half of addresses.
+    /// Omit what the kernel executes: code in the upper half of addresses.
     pub without_kernel: bool,
 }
 
-/// Who is told of executions as they are read, and who is asked at each whether to go on.
+/// A callback for progress in executions read, and a callback that returns false to stop.
 pub type Watched<'a> = (Tell<'a>, &'a dyn Fn() -> bool);
 
-/// Nobody.
+/// Neither reports progress nor stops.
 pub const UNWATCHED: Watched<'static> = (&|_| (), &|| true);
 
-/// The same of what is chosen; `None` where whoever is asked has said no, and an unfinished trace
-/// is left.
+/// Like [`copy`], for the chosen parts. Returns `None` if the callback stopped it, which leaves an
+/// unfinished trace.
 ///
 /// # Errors
 /// Those of [`copy`].
@@ -95,7 +95,7 @@ pub fn copy_chosen(
     write(trace, chosen, (path, options), watched, &mut ())
 }
 
-/// The same of all of it, with an addition.
+/// Like [`copy`], for the whole trace with an addition.
 ///
 /// # Errors
 /// Those of [`copy`].
@@ -192,8 +192,8 @@ fn mark(
     }
 }
 
-/// Where processes have what, and threads are, that is still to be written, by ascending stamp. Of
-/// equal stamps the later holds, so the order of the trace stays.
+/// Mappings, pages and CPUs that are not yet written, by ascending stamp. If stamps are equal, the
+/// later one holds, so a stable sort keeps the trace's order.
 struct Memory {
     mappings: Peekable<IntoIter<Mapping>>,
     pages: Peekable<IntoIter<Page>>,
@@ -214,7 +214,7 @@ impl Memory {
         }
     }
 
-    /// Whether there is something that holds from this stamp of the original on.
+    /// Returns whether a mapping, page or CPU holds from this stamp of the original or earlier.
     fn changes(&mut self, until: u64) -> bool {
         let mapping = self.mappings.peek().map(|mapping| mapping.since);
         let page = self.pages.peek().map(|page| page.since);
@@ -223,7 +223,7 @@ impl Memory {
         first.is_some_and(|since| since <= until)
     }
 
-    /// Writes that, as holding from `stamp` on.
+    /// Writes those mappings, pages and CPUs, as holding from `stamp` on.
     fn write(&mut self, until: u64, writer: &mut Writer, stamp: u64) -> Result<(), Error> {
         let copied = |since| if since == 0 { 0 } else { stamp };
         while let Some(mapping) = self.mappings.next_if(|mapping| mapping.since <= until) {
@@ -242,7 +242,7 @@ impl Memory {
     }
 }
 
-/// Writes what executions refer to.
+/// Writes the definitions that executions refer to.
 fn define(trace: &Trace, writer: &mut Writer) -> Result<(), Error> {
     for module in trace.modules() {
         writer.module(module)?;
@@ -271,7 +271,7 @@ fn define(trace: &Trace, writer: &mut Writer) -> Result<(), Error> {
     Ok(())
 }
 
-/// Place of the instruction at `pc` in its block.
+/// Returns the index of the instruction at `pc` in its block.
 fn place_of(block: &CodeBlock, pc: u64) -> u16 {
     let offset = pc.wrapping_sub(block.start);
     let before = |instruction: &Instruction| u64::from(instruction.offset) < offset;

@@ -1,8 +1,8 @@
-//! How a trace is written: as it is recorded, or as a copy of another.
+//! Writes a trace: while it is recorded, or as a copy of another.
 //!
-//! A [`writer`] checks what it is told and keeps a stream of executions for each thread. What is
-//! full goes to a sink, a thread that compresses it and writes the file. A [`copy`] reads one trace
-//! and tells another's writer.
+//! A [`writer`] checks its input and keeps a stream of executions for each thread. Full chunks go
+//! to a sink, a thread that compresses them and writes the file. A [`copy`] reads one trace and
+//! passes it to the writer of another.
 
 pub(crate) mod copy;
 mod sink;

@@ -1,7 +1,7 @@
-//! The file side of a writer: a thread of its own that compresses entries and writes them.
+//! The file side of a writer: a separate thread that compresses entries and writes them.
 //!
-//! Entries are numbered, compressed and written in the order in which they are handed over, so the
-//! file's bytes do not depend on how the two threads take turns.
+//! Entries are numbered, compressed and written in the order in which they are passed. The file's
+//! bytes therefore do not depend on the timing of the two threads.
 
 use crate::format::chunk::Encoder;
 use crate::format::definition::{self, EnteredBlock, WrittenTemplate};
@@ -23,7 +23,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 use zstd::bulk::Compressor;
 
-/// What an entry is made from.
+/// The content of an entry.
 pub enum NewEntry {
     Header(Header),
     Module(Module),
@@ -39,9 +39,9 @@ pub enum NewEntry {
     SharedObject(String),
     /// Of one process.
     Mappings(Vec<Mapping>),
-    /// The same.
+    /// Of one process.
     Pages(Vec<Page>),
-    /// The same.
+    /// Of one process.
     Cpus(Vec<OnCpu>),
     LastingCall(LastingCall),
     SignalHandler(u64),
@@ -57,17 +57,17 @@ enum Command {
     Flush(Option<SyncSender<()>>),
 }
 
-/// The writing thread, seen from the other side.
+/// The handle of the writing thread.
 pub struct Sink {
     path: PathBuf,
     commands: Option<SyncSender<Command>>,
     thread: Option<JoinHandle<std::io::Result<u64>>>,
-    /// Chunks that were written: a page of memory used again costs a fraction of a new one.
+    /// Written chunks: reusing a page of memory costs a fraction of allocating a new one.
     rooms: Receiver<RawChunk>,
 }
 
 impl Sink {
-    /// Starts writing to `file`, which `path` names in errors.
+    /// Starts writing to `file`; errors contain `path`.
     pub fn start(file: File, path: PathBuf, level: i32) -> Result<Sink, Error> {
         let (commands, received) = sync_channel(4);
         let (written, rooms) = channel();
@@ -88,12 +88,12 @@ impl Sink {
         })
     }
 
-    /// An empty chunk.
+    /// Returns an empty chunk, reusing a written one if possible.
     pub fn room(&self) -> RawChunk {
         self.rooms.try_recv().unwrap_or_default()
     }
 
-    /// Hands over what is to be the next entry.
+    /// Passes the next entry to the writing thread.
     pub fn write(&mut self, entry: NewEntry) -> Result<(), Error> {
         self.send(Command::Write(Box::new(entry)))
     }
@@ -108,12 +108,12 @@ impl Sink {
         }
     }
 
-    /// Has all entries so far written to the file, without waiting for it.
+    /// Requests that all entries so far be written to the file, without waiting.
     pub fn flush_soon(&mut self) -> Result<(), Error> {
         self.send(Command::Flush(None))
     }
 
-    /// Ends the thread; the number of bytes in the file.
+    /// Ends the thread; returns the size of the file in bytes.
     pub fn close(&mut self) -> Result<u64, Error> {
         self.commands = None;
         let outcome = match self.thread.take() {
@@ -141,7 +141,7 @@ impl Sink {
 
 impl Drop for Sink {
     fn drop(&mut self) {
-        // What was handed over is written even if the recorder fails; there is nobody left to tell.
+        // Pending entries are written even if the recorder fails; an error cannot be reported here.
         let _ = self.close();
     }
 }
@@ -166,7 +166,7 @@ fn write_all(
             Command::Write(entry) => output.write(*entry)?,
             Command::Flush(done) => {
                 output.file.flush()?;
-                // The other side waits, unless it is gone, and then nobody needs the answer.
+                // An error means that the waiting side is gone and needs no answer.
                 done.map(|done| done.send(()));
             }
         }
@@ -180,7 +180,7 @@ struct Output {
     compressor: Compressor<'static>,
     encoder: Encoder,
     written: Sender<RawChunk>,
-    /// Of each template so far, the number of data accesses.
+    /// Number of data accesses of each template so far.
     data_counts: Vec<u16>,
     number: u32,
     size_bytes: u64,
@@ -226,7 +226,7 @@ impl Output {
         match encoder.write(compressor, &chunk, &self.data_counts)? {
             Some(message) => {
                 chunk.clear();
-                // A writer that has no more use for it may be gone.
+                // The writer may already be gone.
                 let _ = self.written.send(chunk);
                 self.append(message)
             }

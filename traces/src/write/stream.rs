@@ -1,4 +1,4 @@
-//! What a writer holds of one thread: the chunk being gathered, and the execution being made.
+//! A writer's state of one thread: the chunk being collected, and the open execution.
 
 use crate::codec::match_finder::{Arrival, Followed, HashTable, MatchFinder};
 use crate::codec::template::DataAccess;
@@ -12,13 +12,13 @@ pub struct Beginning {
     stamp: u64,
     /// Whether that run begins with it.
     begins_run: bool,
-    /// The number of the request that begins with it, if one does; 0 where it is not known.
+    /// The number of the request that begins with it, if there is one; 0 if it is not known.
     request: Option<u64>,
-    /// The connection of that request; 0 where it is not known.
+    /// The connection of that request; 0 if it is not known.
     connection: u64,
 }
 
-/// An execution whose accesses are still coming in.
+/// An execution that still receives accesses.
 pub struct Open {
     /// The code block's number.
     pub code_block: u32,
@@ -29,34 +29,34 @@ pub struct Open {
 /// One thread's side of a writer.
 #[derive(Default)]
 pub struct ThreadStream {
-    /// The executions that are not written yet, without the open one.
+    /// The executions that are not written yet, except the open one.
     pub finder: MatchFinder,
-    /// What else there is to them.
+    /// Their runs, marks and system calls.
     pub chunk: RawChunk,
     /// The next execution belongs to the last run and request of the chunk, and none is open.
     pub goes_on: bool,
-    /// The thread's last execution, while its accesses come one by one.
+    /// The thread's last execution, while its accesses are added one by one.
     pub open: Option<Open>,
-    /// What the open execution did, without addresses.
+    /// Data accesses of the open execution, without addresses.
     pub open_accesses: Vec<DataAccess>,
-    /// Room for the number of its template, and the addresses to go with it.
+    /// A slot for the number of its template, followed by its addresses.
     pub open_words: Vec<u64>,
     /// The largest stamp so far.
     pub last_stamp: Option<u64>,
-    /// A stamp that no execution has followed yet.
+    /// A stamp without an execution yet.
     pub next_stamp: Option<u64>,
-    /// The number of a request whose mark no execution has followed yet; 0 where it is not known.
+    /// The number of a request whose mark has no execution yet; 0 if it is not known.
     pub next_request: Option<u64>,
-    /// The connection of that request; 0 where it is not known.
+    /// The connection of that request; 0 if it is not known.
     pub next_connection: u64,
-    /// The number of the system call that the thread is in.
+    /// The number of the system call that the thread is executing.
     pub open_call: Option<i32>,
-    /// A request has ended, and nothing has followed yet.
+    /// Whether a request has ended without anything after it.
     pub request_ended: bool,
 }
 
 impl ThreadStream {
-    /// A thread that has done nothing.
+    /// Creates the state of a thread without executions.
     pub fn new(thread: ThreadId) -> ThreadStream {
         ThreadStream {
             chunk: RawChunk {
@@ -67,7 +67,7 @@ impl ThreadStream {
         }
     }
 
-    /// What begins with the thread's next execution; `None` before its first stamp.
+    /// Takes what begins with the thread's next execution; `None` before its first stamp.
     pub fn take_beginning(&mut self) -> Option<Beginning> {
         Some(Beginning {
             stamp: self.last_stamp?,
@@ -104,7 +104,7 @@ impl ThreadStream {
         self.lengthen_run(1);
     }
 
-    /// Adds the executions at the head of `words` that go on with a match.
+    /// Adds the executions at the start of `words` that continue a match.
     #[inline]
     pub fn follow(&mut self, words: &[u64], begins: impl Fn(u64) -> bool) -> Followed {
         let followed = self.finder.follow(words, begins);
@@ -118,7 +118,7 @@ impl ThreadStream {
         }
     }
 
-    /// Marks the end of a request where no other begins.
+    /// Marks the end of a request that no other request follows directly.
     pub fn close_request(&mut self) {
         if std::mem::take(&mut self.request_ended) {
             self.chunk.requests.push(self.finder.executions() as u32);
@@ -127,13 +127,13 @@ impl ThreadStream {
         }
     }
 
-    /// Turns a mark that no execution has followed into one that ends the thread's last request.
+    /// Turns a mark without an execution into one that ends the thread's last request.
     pub fn close_last_request(&mut self) {
         self.request_ended |= self.next_request.take().is_some();
         self.close_request();
     }
 
-    /// Takes what is to be written as a chunk.
+    /// Takes the collected chunk, to be written.
     pub fn take_chunk(&mut self) -> RawChunk {
         let next = RawChunk {
             thread: self.chunk.thread,
@@ -147,7 +147,7 @@ impl ThreadStream {
 }
 
 impl Beginning {
-    /// Whether a request begins.
+    /// Returns whether a request begins.
     pub fn begins_request(&self) -> bool {
         self.request.is_some()
     }

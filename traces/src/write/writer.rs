@@ -1,7 +1,7 @@
-//! Writes a trace as it is recorded: `<path>.partial`, which becomes `<path>` when it is finished.
+//! Writes a trace during recording to `<path>.partial`, which is renamed to `<path>` when finished.
 //!
-//! The writer gathers each thread's executions until a chunk is full, so memory stays bounded and
-//! what has been written is readable, whatever happens to the recording.
+//! The writer collects each thread's executions until a chunk is full. Memory therefore stays
+//! bounded, and written chunks remain readable if the recording fails.
 
 mod accesses;
 mod address_spaces;
@@ -27,8 +27,8 @@ use crate::write::stream::ThreadStream;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Executions and data accesses of all threads that may wait for their chunks to fill: a bound on
-/// memory, about 256 MiB, that only a server with many busy threads reaches.
+/// Maximum number of pending executions and data accesses of all threads. It bounds memory to about
+/// 256 MiB; only a server with many busy threads reaches it.
 const MAX_WAITING: usize = 1 << 25;
 
 /// Writes one trace.
@@ -39,12 +39,12 @@ pub struct Writer {
     modules: u32,
     objects: u32,
     functions: u32,
-    /// By code block, its number of instructions.
+    /// Number of instructions of each code block.
     instructions: Vec<u16>,
-    /// By code block, its number of fetches.
+    /// Number of fetches of each code block.
     fetches: Vec<u16>,
     interner: Interner,
-    /// By template.
+    /// Size of each template.
     sizes: Vec<Size>,
     new_mappings: Vec<Mapping>,
     new_pages: Vec<Page>,
@@ -52,29 +52,28 @@ pub struct Writer {
     new_functions: Vec<Function>,
     new_blocks: Vec<EnteredBlock>,
     new_templates: Vec<WrittenTemplate>,
-    /// Bytes of names, dependences, pointers and data accesses of templates in what is new.
+    /// Bytes of names, dependences, pointers and data accesses of templates in the new definitions.
     new_details: usize,
     streams: Vec<ThreadStream>,
     hash_table: HashTable,
-    /// Finders that no stream uses: a page of memory used again costs a fraction of a new one.
+    /// Unused finders: reusing a page of memory costs a fraction of allocating a new one.
     finders: Vec<MatchFinder>,
     /// Executions and data accesses in the streams, not yet written.
     waiting: usize,
     executions: u64,
     data_accesses: u64,
-    /// Fetches included.
+    /// Including fetches.
     accesses: u64,
     requests: u64,
 }
 
 impl Writer {
-    /// Begins a trace in `<path>.partial`, which its owner alone may read, for it tells of another
-    /// program's memory. `path` is left alone until [`Writer::finish`].
+    /// Creates a trace in `<path>.partial`. Only its owner may read it, because it reveals another
+    /// program's memory. `path` is not changed before [`Writer::finish`].
     ///
     /// # Errors
-    /// [`Error::Write`] when the file cannot be made, or something of that name is there: what a
-    /// killed recording left, or a link that leads elsewhere; [`Error::Unrecordable`] for options
-    /// that make no sense.
+    /// [`Error::Write`] if the file cannot be created or already exists, as the leftover of a
+    /// killed recording or as a link to another path. [`Error::Unrecordable`] for invalid options.
     pub fn create(path: &Path, header: &Header, options: &WriterOptions) -> Result<Self, Error> {
         let levels = zstd::compression_level_range();
         if !levels.contains(&options.compression_level) {
@@ -136,11 +135,11 @@ impl Writer {
         Ok(thread)
     }
 
-    /// Begins a run: the thread's next execution comes, in the order of a replay, after all runs
-    /// of any thread with a smaller stamp.
+    /// Begins a run: in replay order, the thread's next execution follows all runs of any thread
+    /// with a smaller stamp.
     ///
     /// # Errors
-    /// [`Error::Unrecordable`] when the stamp is not larger than the thread's last one.
+    /// [`Error::Unrecordable`] if the stamp is not larger than the thread's last one.
     pub fn stamp(&mut self, thread: ThreadId, stamp: u64) -> Result<(), Error> {
         let stream = stream(&mut self.streams, thread)?;
         if let Some(last) = stream.last_stamp.filter(|&last| last >= stamp) {
@@ -152,13 +151,14 @@ impl Writer {
         Ok(())
     }
 
-    /// Records that the thread has executed a code block, in this template, with its data accesses
-    /// at these addresses. It has the first `count` of `words`, the first of which begins it; equal
-    /// words are equal executions. [`Writer::matched`] goes by them, and takes many at a time.
+    /// Records an execution of a code block by the thread, with this template and these data
+    /// addresses. The first `count` of `words` identify it, and the first word begins it: equal
+    /// words mean equal executions. [`Writer::matched`] uses them to accept many executions at
+    /// once.
     ///
     /// # Errors
-    /// [`Error::Unrecordable`] when there is no such thread, the thread has no stamp yet, or there
-    /// is no such template with so many data accesses; [`Error::Write`].
+    /// [`Error::Unrecordable`] if there is no such thread, the thread has no stamp yet, or there is
+    /// no such template with this many data accesses; [`Error::Write`].
     #[inline]
     pub fn executed(
         &mut self,
@@ -193,9 +193,9 @@ impl Writer {
         Ok(())
     }
 
-    /// Records as many of the thread's next executions as go on doing what it did before: those at
-    /// the head of `words`, which holds whole executions, each of which begins with a word of which
-    /// `begins` is true. Where there are none, [`Writer::executed`] takes the next.
+    /// Records as many of the thread's next executions as repeat earlier ones: a prefix of `words`,
+    /// which contains whole executions. `begins` is true for the first word of each execution. If
+    /// none is accepted, pass the next one to [`Writer::executed`].
     #[inline]
     pub fn matched(
         &mut self,
@@ -215,8 +215,8 @@ impl Writer {
         followed
     }
 
-    /// Writes all that is recorded so far to the file, so that it survives a kill; all but each
-    /// thread's last execution, which may still make accesses.
+    /// Writes everything recorded so far to the file, so that it survives a kill. Each thread's
+    /// last execution is not written, because it may still receive accesses.
     ///
     /// # Errors
     /// [`Error::Write`].
@@ -225,10 +225,10 @@ impl Writer {
         self.sink.flush()
     }
 
-    /// The same, without waiting for it: what is recorded meanwhile is not held up.
+    /// Like [`Writer::flush`], but does not wait, so that recording is not delayed.
     ///
     /// # Errors
-    /// [`Error::Write`], maybe one of an earlier call.
+    /// [`Error::Write`], possibly from an earlier call.
     pub fn flush_soon(&mut self) -> Result<(), Error> {
         for thread in self.threads() {
             if self.streams[thread.index()].request_ended {
@@ -241,10 +241,10 @@ impl Writer {
         self.sink.flush_soon()
     }
 
-    /// Ends the trace and gives it its name.
+    /// Ends the trace and renames it to its final name.
     ///
     /// # Errors
-    /// [`Error::Write`]; what was written stays in `<path>.partial`.
+    /// [`Error::Write`]; the written part stays in `<path>.partial`.
     pub fn finish(mut self, reason: EndReason) -> Result<Summary, Error> {
         for thread in self.threads() {
             self.settle_system_call(thread)?;
@@ -271,7 +271,7 @@ impl Writer {
         })
     }
 
-    /// Whether the thread's next execution, of this size, has only to be appended.
+    /// Returns whether the thread's next execution, of this size, can simply be appended.
     #[inline]
     fn goes_on(&self, thread: ThreadId, words: usize, size: Size) -> bool {
         let stream = self.streams.get(thread.index());
@@ -283,7 +283,7 @@ impl Writer {
         finder.executions() < self.executions_per_chunk && finder.has_room(words, size)
     }
 
-    /// Makes ready for the thread's next execution, which has this size.
+    /// Prepares for the thread's next execution, which has this size.
     #[cold]
     fn begin(&mut self, thread: ThreadId, words: usize, size: Size) -> Result<(), Error> {
         self.settle_system_call(thread)?;
@@ -300,7 +300,7 @@ impl Writer {
         Ok(())
     }
 
-    /// What follows a request that has ended, and is none of another, is in a chunk of its own.
+    /// Starts a new chunk for what follows an ended request and belongs to no other request.
     fn write_ended_request(&mut self, thread: ThreadId) -> Result<(), Error> {
         let stream = stream(&mut self.streams, thread)?;
         if stream.request_ended {
@@ -310,7 +310,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes room for an execution of the thread that has this size.
+    /// Ensures that the thread's chunk has space for an execution of this size.
     fn make_room(&mut self, thread: ThreadId, words: usize, size: Size) -> Result<(), Error> {
         if !self.has_room(&self.streams[thread.index()].finder, words, size) {
             self.write_chunk(thread)?;
@@ -332,7 +332,7 @@ impl Writer {
             let mut room = self.sink.room();
             stream.finder.make_room(std::mem::take(&mut room.parsed));
             room.thread = stream.chunk.thread;
-            // Those that its last execution of the chunk before has made.
+            // System calls made by the last execution of the preceding chunk.
             room.system_calls.append(&mut stream.chunk.system_calls);
             stream.chunk = room;
         }

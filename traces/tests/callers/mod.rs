@@ -1,5 +1,5 @@
-//! Programs that call and leave functions in all kinds of ways, recorded as traces. They know where
-//! each of their calls ends.
+//! Programs that call and leave functions in many ways, recorded as traces. They know where each of
+//! their calls ends.
 
 use crate::definitions;
 use corehop_traces::{
@@ -12,36 +12,35 @@ pub const FUNCTIONS: u32 = 4;
 pub const THREADS: usize = 2;
 /// Where the stack of each thread begins.
 pub const STACK: u64 = 0x7000_0000;
-/// Calls that each thread is in when its recording begins.
+/// Number of calls that each thread is in when its recording begins.
 const CALLED_BEFORE: usize = 3;
 
-/// What a thread does next.
+/// A thread's next action.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// Calls a function, which has so many words of its own; by way of a linkage table or not.
+    /// Calls a function with this many stack words, through a linkage table or not.
     Call(u32, u64, bool),
-    /// Jumps to a function, at the end of its own.
+    /// Makes a tail call of a function.
     Jump(u32),
     /// Returns, by an instruction of one byte or a longer one.
     Return(bool),
-    /// Leaves so many calls, if there are as many, without returning from them.
+    /// Leaves up to this many calls without returning from them.
     Throw(usize),
-    /// Stores where a code block ends, and goes on behind it.
+    /// Stores at the end of a code block, and continues after it.
     StoreAtEnd(u64),
     /// Repeats an instruction that stores.
     Repeat(u64),
-    /// Jumps to where a table says.
+    /// Jumps through a table.
     JumpByTable(u64),
-    /// Is interrupted by a signal, whose handler calls so many functions, and is interrupted itself
-    /// within the last of them, by a signal whose handler calls one less; on a stack of its own or
-    /// not.
+    /// Is interrupted by a signal whose handler calls this many functions. Within the last one, a
+    /// signal interrupts whose handler calls one fewer. Handlers have a stack of their own or not.
     Signal(u32, bool),
-    /// Serves what is not recorded, where it returns from so many calls, if there are as many, and
-    /// is then called to serve a request by this function.
+    /// Serves unrecorded requests, returning from up to this many calls, and is then called to
+    /// serve a request by this function.
     Gap(usize, u32),
 }
 
-/// Code blocks; the last instruction of each is what accesses.
+/// Code blocks; the last instruction of each makes the access.
 #[derive(Clone, Copy)]
 enum Code {
     Function(u32),
@@ -71,7 +70,7 @@ const OTHERS: [Code; 10] = [
 ];
 
 impl Code {
-    /// Number of the code block.
+    /// Returns the number of the code block.
     fn number(self) -> u32 {
         let of_others = match self {
             Code::Function(function) => return function,
@@ -89,7 +88,7 @@ impl Code {
         FUNCTIONS + of_others
     }
 
-    /// Where the block lies.
+    /// Returns the start of the block.
     fn start(self) -> u64 {
         match self {
             Code::BehindStore => Code::Store.start() + 9,
@@ -97,7 +96,7 @@ impl Code {
         }
     }
 
-    /// A function's block is one instruction, and so is one that repeats it; others are two.
+    /// A function's block and a repeated one have one instruction; the others have two.
     fn instruction_sizes(self) -> &'static [u8] {
         match self {
             Code::Function(_) | Code::Repeated => &[4],
@@ -107,9 +106,9 @@ impl Code {
     }
 }
 
-/// A recorded thread, which knows what it does.
+/// A recorded thread, with its expected calls.
 struct Thread {
-    /// Executions so far.
+    /// Number of executions so far.
     executions: u64,
     /// Open calls.
     frames: Vec<Frame>,
@@ -124,17 +123,17 @@ struct Thread {
 struct Frame {
     return_address_at: u64,
     own_words: u64,
-    /// Whether the trace holds the call, and no gap since.
+    /// Whether the trace contains the call, without a gap since.
     seen: bool,
-    /// What was entered by it.
+    /// The functions entered within it.
     entered: Vec<Entered>,
 }
 
-/// A function's call, as the thread's calls count.
+/// A function's call, as an index into the thread's calls.
 #[derive(Clone, Copy)]
 struct Entered {
     call: usize,
-    /// Where its return address is, if the trace tells.
+    /// Where its return address is, if the trace reveals it.
     return_address_at: Option<u64>,
 }
 
@@ -153,7 +152,7 @@ impl Thread {
         thread
     }
 
-    /// Where the return address of the next call will be.
+    /// Returns where the return address of the next call will be.
     fn next_return_address_at(&self) -> u64 {
         let caller = self.frames.last();
         caller.map_or(STACK, |f| f.return_address_at - 8 * f.own_words) - 8
@@ -168,9 +167,9 @@ impl Thread {
         });
     }
 
-    /// The thread has called or returned by way of `address`. What it left before without returning
-    /// shows now, if it lay below; if the trace does not say where it lay, when a function returns
-    /// whose call the trace does not hold either.
+    /// The thread has called or returned through `address`. This reveals the end of calls below it
+    /// that were left without returning. A call at an unknown address is revealed when a function
+    /// whose call the trace does not contain returns.
     fn show(&mut self, address: u64, returns_unseen: bool) {
         let ends = Some(self.executions);
         for left in [&mut self.thrown, &mut self.gone] {
@@ -185,7 +184,8 @@ impl Thread {
         }
     }
 
-    /// Returns from so many calls in a gap, and from all that the thread was called into unseen.
+    /// Returns from this many calls in a gap, and from all functions that the thread was in without
+    /// a recorded call.
     fn pass_gap(&mut self, returns: usize) {
         let is_unseen = |entered: &Entered| entered.return_address_at.is_none();
         let unseen = |frame: &Frame| frame.entered.iter().any(is_unseen);
@@ -204,7 +204,7 @@ impl Thread {
 
 struct Program {
     writer: Writer,
-    /// Requests that were served so far, recorded or not.
+    /// Number of requests served so far, recorded or not.
     requests: u64,
     threads: Vec<Thread>,
 }
@@ -220,7 +220,7 @@ impl Program {
         self.threads[thread].executions += 1;
     }
 
-    /// Runs a handler whose frame is at `frame`. Nothing that it calls counts.
+    /// Runs a handler whose frame is at `frame`. Its calls do not count.
     fn handle(&mut self, thread: usize, calls: u32, frame: u64) {
         self.run(thread, Code::Handler, None);
         for call in 1..=calls {
@@ -265,12 +265,12 @@ impl Program {
                 }
                 self.enter(thread, function);
             }
-            // Nobody can tell whose call goes on until the one after the throw.
+            // After a throw, the next call is needed to determine whose call continues.
             Action::Jump(_) if own.frames.is_empty() || !own.thrown.is_empty() => {}
             Action::Jump(function) => self.enter(thread, function),
             Action::Return(short) => {
                 if let Some(frame) = own.frames.pop() {
-                    // What is longer cannot be told from a jump.
+                    // A longer instruction cannot be distinguished from a jump.
                     let code = match short || !frame.seen {
                         true => Code::Return,
                         false => Code::LongReturn,
@@ -320,7 +320,7 @@ impl Program {
     }
 }
 
-/// Records what the threads do, by action and thread; the calls of each.
+/// Records the threads' actions; returns the calls of each.
 pub fn record(path: &Path, actions: &[(usize, Action)]) -> Result<Vec<Vec<Call>>, Error> {
     let options = WriterOptions {
         executions_per_chunk: 7,

@@ -1,6 +1,5 @@
-//! What DynamoRIO's own checker of traces (`clients/drcachesim/tools/invariant_checker.cpp`) and
-//! the reader below it ask of records, as far as it concerns a trace without encodings of version
-//! 4, in words of our own.
+//! The rules of DynamoRIO's trace checker (`clients/drcachesim/tools/invariant_checker.cpp`) and of
+//! its reader, in our own words. They are limited to traces of version 4 without encodings.
 
 use super::packed_records::Record;
 use std::collections::HashMap;
@@ -32,7 +31,7 @@ pub const SYSTEM_CALL: u16 = 25;
 
 pub const HAS_SYSTEM_CALLS: u64 = 0x400;
 
-/// The records of one thread, as far as they were read.
+/// The state of one thread after the records read so far.
 #[derive(Default)]
 struct OfThread {
     has_line_bytes: bool,
@@ -41,17 +40,17 @@ struct OfThread {
     /// Type, address and size of its last instruction.
     last: Option<(u16, u64, u64)>,
     timestamp: u64,
-    /// Since its last instruction.
+    /// Whether a timestamp followed its last instruction.
     saw_timestamp: bool,
     saw_window: bool,
     window: Option<u64>,
     function: u64,
 }
 
-/// A rule that is broken, and the number of the record.
+/// A broken rule, and the index of the record.
 pub type Violation = (usize, &'static str);
 
-/// The rules that these records break.
+/// Returns the rules that these records break.
 pub fn violations(records: &[Record]) -> Vec<Violation> {
     let mut checker = Checker::default();
     checker.ends(records);
@@ -70,19 +69,19 @@ pub fn violations(records: &[Record]) -> Vec<Violation> {
     checker.broken
 }
 
-/// Goes through records.
+/// Checks records in sequence.
 #[derive(Default)]
 struct Checker {
     broken: Vec<Violation>,
-    /// The number of the record at hand.
+    /// Index of the current record.
     at: usize,
     threads: HashMap<u64, OfThread>,
-    /// By direct jump.
+    /// Target of each direct jump.
     targets: HashMap<u64, u64>,
     thread: u64,
     is_named: bool,
     file_type: u64,
-    /// Whether a load or store could belong to an instruction before it.
+    /// Whether a load or store can belong to a preceding instruction.
     follows_instruction: bool,
 }
 

@@ -1,14 +1,14 @@
-//! What an export of a trace writes, as bytes.
+//! Exports a trace as bytes.
 
 use corehop_traces::convert::drmemtrace::{Branches, Exporter};
 use corehop_traces::{Executions, RequestId, Trace};
 
-/// drmemtrace's records of the whole trace.
+/// Exports the whole trace as drmemtrace's records.
 pub fn as_records(trace: &Trace) -> Vec<u8> {
     of_executions(trace, trace.executions())
 }
 
-/// The same of some requests.
+/// Exports some requests.
 pub fn of_requests(trace: &Trace, requests: &[RequestId]) -> Vec<u8> {
     of_executions(trace, trace.executions_chosen(Some(requests)))
 }

@@ -1,4 +1,5 @@
-//! Exports keep the rules of DynamoRIO's checker of traces, and each of the rules can be broken.
+//! Checks that exports keep the rules of DynamoRIO's trace checker, and that each rule can be
+//! broken.
 
 use super::dynamorios_rules::*;
 use super::exported::{as_records, of_requests};
@@ -19,7 +20,7 @@ fn records(bytes: &[u8]) -> Vec<Record> {
     bytes.chunks_exact(12).map(record).collect()
 }
 
-/// Two threads, one of which jumps.
+/// Returns valid records of two threads, one of which jumps.
 fn sound() -> Vec<Record> {
     vec![
         (HEADER, 0, 4),
@@ -54,21 +55,21 @@ fn sound() -> Vec<Record> {
     ]
 }
 
-/// The sound records without one.
+/// Returns the valid records without one.
 fn without(at: usize) -> Vec<Record> {
     let mut records = sound();
     records.remove(at);
     records
 }
 
-/// With another record in this place.
+/// Returns the valid records with another record at this index.
 fn with(at: usize, record: Record) -> Vec<Record> {
     let mut records = sound();
     records[at] = record;
     records
 }
 
-/// With one more.
+/// Returns the valid records with one more.
 fn more(at: usize, record: Record) -> Vec<Record> {
     let mut records = sound();
     records.insert(at, record);
@@ -206,7 +207,7 @@ fn a_recorded_server_keeps_them() {
     let count = |of: &dyn Fn(&Record) -> bool| written.iter().filter(|record| of(record)).count();
     let instructions = count(&|of| (INSTRUCTION..=LAST_BRANCH).contains(&of.0));
     let branches = count(&|of| (DIRECT_JUMP..=LAST_BRANCH).contains(&of.0));
-    // Every few instructions one is a branch, and few requests follow the one before at once.
+    // One in every few instructions is a branch, and few requests directly follow another.
     let per_branch = instructions / branches;
     assert!((3..=12).contains(&per_branch), "{instructions} {branches}");
     let windows = count(&|of| (of.0, of.1) == (MARKER, WINDOW));

@@ -1,5 +1,5 @@
-//! drmemtrace's files as they are shipped: packed in each way, in folders of threads and of cores,
-//! and damaged.
+//! Checks drmemtrace's files as they are distributed: with each compression, in folders of threads
+//! and of cores, and damaged.
 
 use super::packed_records::{Record, bytes, gzip, lz4, snappy};
 use corehop_traces::convert::drmemtrace::{Program, ProgramSymbol};
@@ -25,13 +25,13 @@ fn code(address: u64) -> Record {
     (10, 4, address)
 }
 
-/// A file of thread 7 with one instruction and one load.
+/// Returns a file of thread 7 with one instruction and one load.
 fn small() -> Vec<u8> {
     let [who, process] = thread(7);
     bytes(&[HEADER, who, process, code(0x1000), (0, 8, 0x9000), FOOTER])
 }
 
-/// An archive of these chunks.
+/// Returns an archive of these chunks.
 fn zip(chunks: &[&[u8]]) -> Vec<u8> {
     let mut packed = Vec::new();
     let mut archive = rawzip::ZipArchiveWriter::new(&mut packed);
@@ -76,7 +76,7 @@ fn read(path: &Path) -> Result<(Vec<String>, Imported), Error> {
     trace_of(|writer| drmemtrace::import_path(path, writer, &options, &program, &|_| Ok(())))
 }
 
-/// A folder with these files, of which a name may have a folder in front.
+/// Creates a folder with these files, whose names may contain a folder.
 fn folder(files: &[(&str, Vec<u8>)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, bytes) in files {
@@ -91,7 +91,7 @@ fn one(bytes: Vec<u8>) -> Result<(Vec<String>, Imported), Error> {
     read(&folder(&[("file", bytes)]).path().join("file"))
 }
 
-/// Where and how a file is damaged.
+/// Returns where and how a file is damaged.
 #[track_caller]
 fn damage(bytes: Vec<u8>) -> (u64, u64, String) {
     match one(bytes) {
@@ -112,7 +112,7 @@ fn a_file_is_unpacked_whatever_it_is_packed_in() {
     let expected = ["7 I 1000", "7 D 9000"];
     let half = small().len() / 2;
     let two = zip(&[&small()[..half], &small()[half..]]);
-    // Frames and members follow one another, also in the middle of a record.
+    // Frames and members may be split in the middle of a record.
     let frames = [lz4(&small()[..half + 1]), lz4(&small()[half + 1..])].concat();
     let members = [gzip(&small()[..half + 1]), gzip(&small()[half + 1..])].concat();
     let packings = [
@@ -161,7 +161,7 @@ fn a_damaged_file_is_told_with_its_record_and_byte() {
         problem.starts_with("the zip data is damaged: "),
         "{problem}"
     );
-    // The second chunk begins with a block of a kind that there is not.
+    // The second chunk begins with an invalid kind of block.
     let second = archive
         .windows(4)
         .rposition(|four| four == b"PK\x03\x04")
@@ -230,14 +230,15 @@ fn threads_of_a_folder_take_turns_by_their_times() {
     assert_eq!(accesses, expected);
     assert_eq!(imported.left_out, [("files that are no traces", 1)]);
     assert_eq!(imported.instructions, Some(9));
-    // The folder of the traces alone is the same.
+    // The folder of the traces alone gives the same result.
     assert_eq!(read(&folder.path().join("trace")).unwrap().0, expected);
 }
 
 #[test]
 fn a_thread_that_goes_on_on_another_core_does_not_overtake_itself() {
     let idle = [(28, 33, 0); 20];
-    // Thread 7 goes on on the second core, which waits for it although it is less far.
+    // Thread 7 continues on the second core, which waits for it although fewer of its records are
+    // read.
     let first = [
         &[HEADER, OF_CORE][..],
         &thread(8),
@@ -306,7 +307,7 @@ fn a_folder_without_a_trace_says_what_to_do() {
         "{remedy}"
     );
     assert_eq!(told(&[]).0, "the folder holds no drmemtrace file");
-    // What is a trace by its name is not passed over.
+    // A file with a trace's name is not skipped.
     let damaged = folder(&[
         ("a.trace.zip", zip(&[&small()])),
         ("b.trace.zip", vec![1, 2, 3]),
@@ -334,15 +335,15 @@ const CALL: u16 = 14;
 const INDIRECT_JUMP: u16 = 12;
 const RETURN: u16 = 16;
 
-/// A thread that calls 0x2000 by the stub at 0x1800, which a signal's handler interrupts once, and
-/// 0x2000 twice itself.
+/// Returns a thread that calls 0x2000 through the stub at 0x1800, where a signal handler interrupts
+/// it once, and calls 0x2000 twice directly.
 fn calling() -> Vec<u8> {
     let [who, process] = thread(7);
     let records = [
         HEADER,
         who,
         process,
-        // Nothing has called it yet.
+        // It has not been called yet.
         code(0x2000),
         (CALL, 5, 0x1000),
         (1, 8, 0x9000),
@@ -359,7 +360,7 @@ fn calling() -> Vec<u8> {
         (CALL, 5, 0x1005),
         (1, 8, 0x9000),
         code(0x2000),
-        // A call of the next instruction asks where it is.
+        // A call of the next instruction determines its own address.
         (CALL, 5, 0x2004),
         (1, 8, 0x8ff8),
         code(0x2009),
@@ -372,7 +373,7 @@ const MODULES: &str = "Module Table: version 5, count 1\n\
     Columns: id, containing_id, start, end, entry, offset, preferred_base, (custom fields), path\n\
     0, 0, 0x1000, 0x2f00, 0x1040, 0x1000, 0x0, v#1,0, /usr/bin/bank\n";
 
-/// What of `calling` is entered, by the names of functions, in order.
+/// Returns the names of the functions that `calling` enters, in order.
 fn entered(beside: &[(&str, Vec<u8>)], symbols: &[ProgramSymbol]) -> Vec<String> {
     let files = [&[("trace/x.trace.gz", gzip(&calling()))], beside].concat();
     let folder = folder(&files);

@@ -1,4 +1,4 @@
-//! Traces of other tools, in and out.
+//! Tests of imports and exports.
 
 mod dynamorios_rules;
 mod exported;

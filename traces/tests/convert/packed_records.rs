@@ -1,4 +1,4 @@
-//! drmemtrace's records as bytes, and what files of traces pack theirs in.
+//! drmemtrace's records as bytes, and the compressions of trace files.
 
 use std::io::Write;
 

@@ -1,5 +1,5 @@
-//! Random records of the types that drmemtrace has, packed and with a byte changed: a sound trace
-//! that goes out and comes in again as the same records, or a refusal, never a panic.
+//! Checks random records of drmemtrace's types, compressed and with a byte changed. The result is a
+//! sound trace that exports and imports as the same records, or an error, never a panic.
 
 use super::exported::as_records;
 use super::packed_records::{Record, bytes, gzip, lz4, snappy};
@@ -8,7 +8,7 @@ use corehop_traces::{Header, Trace, Writer, WriterOptions, check};
 use proptest::prelude::*;
 use std::io::Write;
 
-/// What a thread does, on a few lines, so that blocks meet again.
+/// Generates a thread's records, on a few lines, so that blocks recur.
 fn done() -> impl Strategy<Value = Record> {
     let code = 0x1000_u64..0x1040;
     prop_oneof![
@@ -23,7 +23,7 @@ fn done() -> impl Strategy<Value = Record> {
     ]
 }
 
-/// Whose the next records are, or what a marker says of them.
+/// Generates changes of the thread, and markers.
 fn told() -> impl Strategy<Value = Vec<Record>> {
     let number = |lower: u64| (0_u64..3).prop_map(move |workload| workload << 32 | lower);
     prop_oneof![
@@ -51,7 +51,7 @@ fn records() -> impl Strategy<Value = Vec<Record>> {
     })
 }
 
-/// Packed as gzip, LZ4 or Snappy, as an archive, or not at all.
+/// Compresses the bytes as gzip, LZ4 or Snappy, as an archive, or not at all.
 fn packed(bytes: &[u8], how: usize) -> Vec<u8> {
     match how {
         0 => bytes.to_vec(),
@@ -72,7 +72,7 @@ fn packed(bytes: &[u8], how: usize) -> Vec<u8> {
     }
 }
 
-/// The trace of these bytes as records; `None` where they are refused.
+/// Imports and exports these bytes; `None` if they are rejected.
 fn again(bytes: &[u8]) -> Option<Vec<u8>> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
@@ -83,7 +83,7 @@ fn again(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(as_records(&trace))
 }
 
-/// No instruction makes the call, so it is not written, and the file type does not promise it.
+/// No instruction makes the call, so it is not written, and the file type does not announce it.
 #[test]
 fn a_system_call_before_the_first_instruction_goes_out_as_none() {
     let records = [

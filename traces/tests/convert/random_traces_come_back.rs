@@ -1,4 +1,5 @@
-//! Random traces of several threads, out and in again: what a format can tell comes back equal.
+//! Checks random traces of several threads: everything that a format can represent is unchanged
+//! after an export and an import.
 
 use super::exported::as_records;
 use crate::convert::streams::{
@@ -24,11 +25,11 @@ fn as_text(trace: &Trace) -> Vec<u8> {
     text
 }
 
-/// A load or store: operating system's thread, request, instruction, kind, size and address. Of
-/// several processes the instruction is left out: what comes back has it in one of the memories.
+/// A load or store: operating system's thread, request, instruction, kind, size and address. With
+/// several processes the instruction is omitted, because the import has it in one of the memories.
 type Data = (u32, Option<RequestId>, Option<u64>, Kind, u16, u64);
 
-/// Every load and store in the order of a replay.
+/// Returns every load and store in replay order.
 fn data(trace: &Trace, of_several: bool) -> Vec<Data> {
     let mut found = Vec::new();
     let mut executions = trace.executions();
@@ -66,7 +67,7 @@ proptest! {
     fn records_come_back_with_threads_requests_and_instructions(
         blocks in code_blocks(),
         mut steps in steps(),
-        // A machine's processes share what is one page there: no mappings tell of it.
+        // A machine's processes share a page by its location: no mappings describe it.
         (mappings, pages) in prop_oneof![
             (mappings(), Just(Vec::new())),
             (Just(Vec::new()), pages()),

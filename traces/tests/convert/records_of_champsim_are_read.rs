@@ -1,5 +1,5 @@
-//! ChampSim's records: sizes, branches, and functions that follow from them, what they are packed
-//! in, and what is refused with its record.
+//! Checks ChampSim's records: derived sizes, branches, and functions, their compressions, and
+//! errors with their records.
 
 use super::packed_records::{gzip, xz};
 use corehop_traces::convert::{Error, FilePosition, Imported, Options, champsim};
@@ -78,7 +78,7 @@ fn bytes(instructions: &[Instruction]) -> Vec<u8> {
     instructions.iter().flat_map(|of| of.bytes()).collect()
 }
 
-/// The import, and its trace in a folder of its own.
+/// Imports the input; returns the result, and its trace in a temporary folder.
 fn import(input: &[u8], options: &Options) -> Result<(Imported, tempfile::TempDir), Error> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
@@ -92,7 +92,7 @@ fn trace(folder: &tempfile::TempDir) -> Trace {
     Trace::open(&folder.path().join("trace")).unwrap()
 }
 
-/// Each execution: its block's start and sizes, whether it enters a function, and its data.
+/// An execution: its block's start and sizes, whether it enters a function, and its data.
 type Told = (u64, Vec<u8>, bool, Vec<(Kind, u64)>);
 
 fn executions(trace: &Trace) -> Vec<Told> {
@@ -146,7 +146,7 @@ fn an_instruction_reaches_to_the_next_and_blocks_end_at_branches() {
     ];
     let expected = [
         (0x1000, vec![3, 7, 2], false, data),
-        // How long the jump is follows from nothing, nor does it of the last instruction.
+        // The size of the jump cannot be derived, and neither can that of the last instruction.
         (0x100c, vec![4, 1], false, vec![]),
         (0x2000, vec![4, 1], false, vec![]),
     ];
@@ -177,7 +177,7 @@ fn a_size_that_was_once_seen_is_kept() {
 
 #[test]
 fn a_branch_that_is_always_taken_is_so_whatever_the_record_says() {
-    // What it jumps to lies where the next instruction could.
+    // The jump's target is where the next instruction could be.
     let jump = Instruction {
         branch: [1, 0],
         ..branch(0x1000, [IP, 0], [IP, 0, 0, 0])
@@ -189,7 +189,7 @@ fn a_branch_that_is_always_taken_is_so_whatever_the_record_says() {
 
 #[test]
 fn what_calls_and_stubs_lead_to_are_functions() {
-    // A stub of a procedure linkage table jumps to what it loads by an address relative to itself.
+    // A stub of a procedure linkage table jumps through memory at an address relative to itself.
     let stub = Instruction {
         loads: [0x5000, 0, 0, 0],
         ..branch(0x3000, [IP, 0], [IP, 0, 0, 0])
@@ -202,7 +202,7 @@ fn what_calls_and_stubs_lead_to_are_functions() {
         call(0x1005),
         stub,
         ret(0x4000),
-        // It asks where it is.
+        // It determines its own address.
         call(0x100a),
         plain(0x100f),
         branch(0x1010, [IP, 0], [IP, 0, 0, 0]),
@@ -217,7 +217,7 @@ fn what_calls_and_stubs_lead_to_are_functions() {
     assert_eq!(names, ["0x2000", "0x3000", "0x4000"]);
     let entered = executions(&trace).into_iter();
     let entered: Vec<_> = entered.filter(|of| of.2).map(|of| of.0).collect();
-    // A function is known from its first call on, also where a jump leads to it.
+    // A function is known from its first call on, even if a jump leads to it.
     assert_eq!(entered, [0x2000, 0x3000, 0x4000, 0x2000]);
 }
 
@@ -240,10 +240,10 @@ fn a_repeated_instruction_is_fetched_once() {
     let executions = executions(&trace(&folder));
     let data: Vec<usize> = executions.iter().map(|of| of.3.len()).collect();
     assert_eq!(data, [6, 0]);
-    // More of them than an execution holds are read as well.
+    // More accesses than fit in one execution are read as well.
     let many: Vec<Instruction> = (1..40_000).map(|line| copies(line * 64)).collect();
     let (imported, _folder) = import(&bytes(&many), &Options::default()).unwrap();
-    // An execution that has more than 32 500 accesses ends, and the next is fetched anew.
+    // An execution with more than 32 500 accesses ends, and the next one has a new fetch.
     assert_eq!(imported.summary.accesses, 2 * 39_999 + 3);
 }
 
@@ -269,14 +269,14 @@ fn requests_begin_at_an_address_and_unknown_sizes_are_told() {
         accesses.contains("each of the 3 is read as one of 1 byte"),
         "{accesses}"
     );
-    // Both calls and the return; the last instruction has the size that it had before.
+    // Both calls and the return; the last instruction has its earlier size.
     assert!(
         sizes.starts_with("3 executions of instructions, "),
         "{sizes}"
     );
 }
 
-/// Some hundred instructions.
+/// Returns some hundred instructions.
 fn some() -> Vec<u8> {
     bytes(
         &(0..400)
@@ -285,7 +285,7 @@ fn some() -> Vec<u8> {
     )
 }
 
-/// The same records, plain and as the programs gzip and xz pack them.
+/// The same records, uncompressed and as compressed by the programs gzip and xz.
 const SEEDS: [&[u8]; 3] = [
     include_bytes!("../../../fuzz/seeds/small.champsim"),
     include_bytes!("../../../fuzz/seeds/small.champsim.gz"),
@@ -314,7 +314,7 @@ fn members_of_a_packed_file_follow_one_another() {
     }
 }
 
-/// Where the input is wrong, and in what words.
+/// Returns the place and the text of the error.
 fn refused(input: &[u8]) -> (FilePosition, String) {
     match import(input, &Options::default()) {
         Err(Error::Damaged {
@@ -399,7 +399,8 @@ fn instruction() -> impl Strategy<Value = Instruction> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Those that a trace can hold are counted to the last, and the others refused, never a panic.
+    /// Every instruction that a trace can contain is counted; the others are rejected, never with a
+    /// panic.
     #[test]
     fn random_instructions_are_read_or_refused(
         instructions in prop::collection::vec(instruction(), 1..60),

@@ -1,5 +1,5 @@
-//! drmemtrace's records, written by hand as its header files describe them: what is kept, what is
-//! left out, and what is refused with its place.
+//! Checks drmemtrace's records, written by hand according to its header files: what is kept, what
+//! is omitted, and what is rejected with its place.
 
 use super::exported::as_records;
 use super::packed_records::{Record, bytes};
@@ -12,7 +12,7 @@ const THREAD_7: Record = (22, 0, 7);
 const THREAD_8: Record = (22, 0, 8);
 const PROCESS_5: Record = (24, 0, 5);
 
-/// The accesses as `thread kind address size`, and what was left out.
+/// Returns the accesses as `thread kind address size`, and the result of the import.
 fn read(bytes: &[u8], options: &Options) -> Result<(Vec<String>, Imported), String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");

@@ -1,9 +1,10 @@
-//! Lackey's text: what Valgrind writes, what each line becomes, and what is refused with its line.
+//! Checks Lackey's text: what Valgrind writes, the result of each line, and errors with their
+//! lines.
 
 use corehop_traces::convert::{Error, Options, lackey};
 use corehop_traces::{Header, Trace, Writer, WriterOptions};
 
-/// The text that the imported trace is written as, and the place of each request in it.
+/// Returns the imported trace as text, and its number of requests.
 fn read(text: &[u8], options: &Options) -> Result<(String, u64), Error> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
@@ -73,7 +74,8 @@ I  04001140,4
     assert_eq!(text, expected);
 }
 
-/// What `--trace-superblocks=yes`, `--time-stamp=yes`, and an inner Valgrind add changes nothing.
+/// Lines that `--trace-superblocks=yes`, `--time-stamp=yes`, and an inner Valgrind add have no
+/// effect.
 #[test]
 fn lines_that_options_of_valgrind_add_tell_nothing() {
     let more = TEXT

@@ -1,10 +1,11 @@
-//! What small traces of made-up servers begin with: a header, a module, and functions that are one
+//! The beginning of small traces of made-up servers: a header, a module, and functions of one
 //! instruction each.
 
 use corehop_traces::{CodeBlock, Error, Function, Header, Module, Pointer, Writer, WriterOptions};
 use std::path::Path;
 
-/// A trace of a server whose requests begin at `request_at`, and its one module, loaded at `code`.
+/// Begins a trace of a server whose requests begin at `request_at`, with one module, loaded at
+/// `code`.
 #[allow(dead_code)] // Not every test that shares this needs it.
 pub fn begin(
     path: &Path,
@@ -15,10 +16,10 @@ pub fn begin(
     begin_of(path, options, request_at, (SERVER, code))
 }
 
-/// What the module is where none is named: a path and a build id.
+/// The default module: a path and a build id.
 pub const SERVER: (&str, &str) = ("/usr/bin/server", "0a1b");
 
-/// The same of another module.
+/// Like [`begin`], with another module.
 pub fn begin_of(
     path: &Path,
     options: &WriterOptions,
@@ -44,8 +45,8 @@ pub fn begin_of(
     Ok((writer, module))
 }
 
-/// The code block of a function `offset` bytes into a module that is loaded at `code`, and in
-/// `unpatchable` why its entry cannot be patched.
+/// Adds the code block of a function `offset` bytes into a module that is loaded at `code`.
+/// `unpatchable` is why its entry cannot be patched.
 pub fn function(
     writer: &mut Writer,
     at: (u32, u64),
@@ -55,7 +56,7 @@ pub fn function(
     function_of(writer, at, named, unpatchable, 4)
 }
 
-/// So many of these, `f0`, `f1` and so on, 64 bytes apart, each with the number of its name.
+/// Adds this many functions, `f0`, `f1` and so on, 64 bytes apart; each has the number in its name.
 #[allow(dead_code)] // Not every test that shares this needs it.
 pub fn functions(writer: &mut Writer, at: (u32, u64), count: u32) -> Result<(), Error> {
     for number in 0..count {
@@ -65,7 +66,7 @@ pub fn functions(writer: &mut Writer, at: (u32, u64), count: u32) -> Result<(), 
     Ok(())
 }
 
-/// The code block of a function whose instruction has so many bytes, else as [`function`] has it.
+/// Like [`function`], with an instruction of this size.
 pub fn function_of(
     writer: &mut Writer,
     at: (u32, u64),
@@ -76,7 +77,7 @@ pub fn function_of(
     function_with(writer, at, named, (unpatchable, size_bytes, Vec::new()))
 }
 
-/// The same of a function whose code block has these pointers.
+/// Like [`function_of`], with these pointers of the code block.
 pub fn function_with(
     writer: &mut Writer,
     (module, code): (u32, u64),

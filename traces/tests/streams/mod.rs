@@ -1,6 +1,7 @@
 //! Random streams of several threads, and traces of them.
 //!
-//! Tests of different ways to read a trace share them, so that each way meets the same oddities.
+//! Tests of different ways to read a trace share these, so that each way gets the same special
+//! cases.
 
 use corehop_traces::{
     CodeBlock, Dependence, Dependent, EndReason, Function, FunctionId, GENERAL_REGISTERS, Header,
@@ -10,7 +11,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What a thread does next: one execution, and what comes before and after it.
+/// A thread's next step: one execution, and the events before and after it.
 #[derive(Clone, Debug)]
 pub struct Step {
     pub thread: usize,
@@ -32,11 +33,11 @@ pub struct Data {
     pub address: u64,
 }
 
-/// How many threads there are.
+/// Number of threads.
 pub const THREADS: usize = 3;
 
-/// What values of a block of so many instructions come from: anything that a trace can say, in
-/// order, and mostly nothing.
+/// Generates dependences of a block with this many instructions: any valid ones, in order, and
+/// usually none.
 fn dependences(instructions: u16) -> impl Strategy<Value = Vec<Dependence>> {
     let number = (any::<(u8, u16)>(), any::<(u8, u16)>());
     let dependence = number.prop_map(move |((kind, of), (from_kind, from))| {
@@ -59,7 +60,7 @@ fn dependences(instructions: u16) -> impl Strategy<Value = Vec<Dependence>> {
     prop_oneof![2 => Just(Vec::new()), 1 => some]
 }
 
-/// What a block of so many instructions does with what registers held, in order; mostly nothing.
+/// Generates pointers of a block with this many instructions, in order; usually none.
 fn pointers(instructions: u16) -> impl Strategy<Value = Vec<Pointer>> {
     let number = (
         0u8..3,
@@ -98,7 +99,7 @@ fn pointers(instructions: u16) -> impl Strategy<Value = Vec<Pointer>> {
     prop_oneof![2 => Just(Vec::new()), 1 => some]
 }
 
-/// Some code blocks, short or long, near each other or not.
+/// Generates code blocks, short or long, near each other or not.
 pub fn code_blocks() -> impl Strategy<Value = Vec<CodeBlock>> {
     let start = prop_oneof![0x1000u64..0x1100, 0u64..1 << 47];
     let sizes = prop_oneof![
@@ -119,7 +120,7 @@ pub fn code_blocks() -> impl Strategy<Value = Vec<CodeBlock>> {
     prop::collection::vec(block, 1..6)
 }
 
-/// What the threads do, still to be made to fit the code blocks.
+/// Generates the threads' steps, which must still be fitted to the code blocks.
 pub fn steps() -> impl Strategy<Value = Vec<Step>> {
     let address = prop_oneof![
         4 => 0x7fff_0000u64..0x7fff_0100,
@@ -154,7 +155,7 @@ pub fn steps() -> impl Strategy<Value = Vec<Step>> {
         flush,
     });
     let steps = prop::collection::vec(step, 0..200);
-    // Then some of them once more, as often as not right after themselves.
+    // Some of them are repeated, half of the time directly after themselves.
     let again = (
         any::<prop::sample::Index>(),
         1usize..40,
@@ -177,13 +178,13 @@ pub fn steps() -> impl Strategy<Value = Vec<Step>> {
     })
 }
 
-/// The process of a thread, where there are several: the last thread has one of its own.
+/// Returns the process of a thread, if there are several: the last thread has its own.
 #[allow(dead_code)] // As `write`.
 pub fn process_of(thread: u32) -> u32 {
     1 + u32::from(thread as usize == THREADS - 1)
 }
 
-/// What two processes have at some of the addresses that the threads use; nothing, as often as not.
+/// Generates mappings of two processes at some of the threads' addresses; none half of the time.
 #[allow(dead_code)] // As `write`.
 pub fn mappings() -> impl Strategy<Value = Vec<Mapping>> {
     let page = prop_oneof![0u64..8, 0x7_fff0u64..0x7_fff2, 0..1u64 << 35];
@@ -206,8 +207,8 @@ pub fn mappings() -> impl Strategy<Value = Vec<Mapping>> {
     prop_oneof![Just(Vec::new()), prop::collection::vec(mapping, 1..12)]
 }
 
-/// Where some of the pages that the threads use are in physical memory, few of them apart; nothing
-/// is said as often as not.
+/// Generates physical locations of some of the threads' pages, with few distinct frames; none half
+/// of the time.
 #[allow(dead_code)] // As `write`.
 pub fn pages() -> impl Strategy<Value = Vec<Page>> {
     let number = prop_oneof![
@@ -227,10 +228,10 @@ pub fn pages() -> impl Strategy<Value = Vec<Page>> {
     prop_oneof![Just(Vec::new()), prop::collection::vec(page, 1..40)]
 }
 
-/// How many shared objects there are where there are mappings.
+/// Number of shared objects, if there are mappings.
 const OBJECTS: u32 = 3;
 
-/// Makes the steps fit their blocks: places in range and in order.
+/// Fits the steps to their blocks: indices in range and in order.
 pub fn fit(steps: &mut [Step], blocks: &[CodeBlock]) {
     for step in steps {
         step.code_block %= blocks.len();
@@ -242,13 +243,13 @@ pub fn fit(steps: &mut [Step], blocks: &[CodeBlock]) {
     }
 }
 
-/// The function that a code block enters: every second one does.
+/// Returns the function that a code block enters: every second block does.
 pub fn entered(code_block: u32) -> Option<FunctionId> {
     let enters = code_block.is_multiple_of(2);
     enters.then_some(FunctionId(code_block / 2))
 }
 
-/// Writes the code blocks and the functions that they enter; the numbers of the blocks.
+/// Writes the code blocks and the functions that they enter; returns the numbers of the blocks.
 fn define(writer: &mut Writer, blocks: &[CodeBlock]) -> Vec<u32> {
     let module = Module {
         path: "/usr/bin/server".into(),
@@ -280,13 +281,13 @@ fn define(writer: &mut Writer, blocks: &[CodeBlock]) -> Vec<u32> {
         .collect()
 }
 
-/// Writes what the steps do, each at the time that is its place among them.
+/// Writes the steps; the time of each is its index.
 #[allow(dead_code)] // Not every test that shares this needs it.
 pub fn write(path: &Path, blocks: &[CodeBlock], steps: &[Step], executions_per_chunk: usize) {
     write_processes(path, blocks, steps, executions_per_chunk, &[]);
 }
 
-/// The same of two processes that have these mappings; of one, if there are none.
+/// Like [`write`], of two processes with these mappings; of one, if there are none.
 pub fn write_processes(
     path: &Path,
     blocks: &[CodeBlock],
@@ -297,7 +298,7 @@ pub fn write_processes(
     write_machine(path, blocks, steps, executions_per_chunk, (mappings, &[]));
 }
 
-/// The same on a machine, where these pages are in physical memory.
+/// Like [`write_processes`], on a machine with these pages in physical memory.
 pub fn write_machine(
     path: &Path,
     blocks: &[CodeBlock],

@@ -3,9 +3,9 @@
 use crate::codec::template::Size;
 use std::ops::{Add, Sub};
 
-/// What there is up to the end of an execution, in one number: words, data accesses, and fetches
-/// but for one an execution. All there ever is of it goes through the caches while a thread
-/// repeats itself.
+/// Totals up to the end of an execution, packed into one number: words, data accesses, and fetches
+/// without the first of each execution. Small, because all ends pass through the caches while a
+/// thread repeats itself.
 #[derive(Clone, Copy, Default)]
 pub struct End(u64);
 
@@ -33,7 +33,7 @@ impl End {
         (self.0 >> (WORDS_BITS + DATA_BITS)) as usize
     }
 
-    /// Whether so much more is still a number.
+    /// Returns whether this much more can be represented.
     pub fn has_room(self, more: End) -> bool {
         self.words() + more.words() <= MOST_WORDS
             && self.data() + more.data() <= MOST_DATA

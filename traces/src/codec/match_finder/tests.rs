@@ -1,9 +1,10 @@
-//! Matches are found where a reader would look for them, and hold what was there.
+//! Checks that matches are found where a reader expects them, with the correct contents.
 
 use super::*;
 use proptest::prelude::*;
 
-/// The match finder of executions of these templates, which have so many data accesses.
+/// Creates a match finder with executions of these templates; `data_counts` has the number of data
+/// accesses of each template.
 fn finder_of(templates: &[u32], addresses: &[u64], data_counts: &[u16]) -> MatchFinder {
     let (mut finder, mut table) = (MatchFinder::default(), HashTable::default());
     let (mut rest, mut words) = (addresses, Vec::new());
@@ -29,7 +30,8 @@ fn finder_of(templates: &[u32], addresses: &[u64], data_counts: &[u16]) -> Match
     finder
 }
 
-/// Executions of templates with one data access each, in all of which template and address agree.
+/// Finds matches among executions with one data access each, whose address follows from the
+/// template.
 fn found_in(templates: &[u32]) -> Parsed {
     let addresses: Vec<u64> = templates
         .iter()
@@ -86,7 +88,8 @@ fn another_address_is_another_execution() {
     assert_eq!((parsed.templates, parsed.addresses), (templates, addresses));
 }
 
-/// It is too short for a window of its own: those that begin in it reach into the match after it.
+/// The difference is too short for its own window: the windows that begin in it extend into the
+/// following match.
 #[test]
 fn a_short_difference_between_two_matches_is_found_when_all_comes_again() {
     let first: Vec<u32> = (0..40).collect();
@@ -99,7 +102,7 @@ fn a_short_difference_between_two_matches_is_found_when_all_comes_again() {
     assert_eq!(parsed.expanded(&[1; 100]).templates, templates);
 }
 
-/// A slot of a chunk that has ended may look like one of this chunk, and say any place.
+/// A table slot of an ended chunk may look like one of this chunk, with an arbitrary place.
 #[test]
 fn a_note_of_another_place_begins_no_match() {
     let templates: Vec<u32> = (0..40).collect();
@@ -111,7 +114,7 @@ fn a_note_of_another_place_begins_no_match() {
     }
 }
 
-/// Each count is exact up to the most that there is room for, and none runs over into another.
+/// Each count is exact up to its maximum, and none overflows into another.
 #[test]
 fn there_is_room_until_a_count_is_full() {
     let large = |data, fetches, words| (Size { data, fetches }, words);
@@ -155,7 +158,7 @@ fn there_is_room_until_a_count_is_full() {
 
 const BEGINS: u64 = 1 << 63;
 
-/// Templates of so many words after the first as the number says.
+/// Returns the words of executions; a template's number is its number of words after the first.
 fn words_of(executions: &[(u32, u64)]) -> Vec<Vec<u64>> {
     let words = |&(template, address): &(u32, u64)| {
         let addresses = (0..u64::from(template)).map(|place| address * 64 + place);
@@ -164,19 +167,19 @@ fn words_of(executions: &[(u32, u64)]) -> Vec<Vec<u64>> {
     executions.iter().map(words).collect()
 }
 
-/// Each word after the first stands for two accesses.
+/// Each word after the first represents two accesses.
 fn addresses_of(words: &[u64]) -> impl Iterator<Item = u64> {
     words[1..].iter().flat_map(|&word| [word, word + 8])
 }
 
-/// Which sequence comes next, and which of its executions has another template.
+/// Generates the sequences in order, and a change of template for one of their executions.
 fn order() -> impl Strategy<Value = Vec<(usize, Option<(usize, u32)>)>> {
     let change = proptest::option::of((0..40usize, 0..4u32));
     proptest::collection::vec((0..4usize, change), 1..12)
 }
 
 proptest! {
-    /// Sequences of few different executions that come again, whole and changed.
+    /// Repeats sequences of few different executions, unchanged and changed.
     #[test]
     fn what_is_taken_in_many_at_a_time_is_what_came(
         sequences in proptest::collection::vec(

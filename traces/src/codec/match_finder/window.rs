@@ -1,27 +1,26 @@
-//! Windows of executions, and where each was met last.
+//! Windows of executions, and the last occurrence of each.
 //!
-//! A window that comes once more begins a match. All windows of all threads are entered in one
-//! table of fixed size, which stays in a second-level cache: what is lost with a slot is a match,
-//! at most.
+//! A repeated window begins a match. All windows of all threads share one table of fixed size,
+//! which fits into a second-level cache. An overwritten slot costs at most a match.
 
 use crate::model::limits::MAX_EXECUTIONS;
 
-/// So many executions must be the same. A shorter match takes as much room as what it stands for;
-/// a longer one is missed where a server does little between two differences, as redis does.
+/// Number of executions that must be equal. A shorter match takes as much space as its executions.
+/// With longer windows, a server that does little between two differences, such as redis, has no
+/// matches.
 pub const WINDOW: usize = 5;
-/// Two to this power is the number of windows entered at a time; of two with the same number the
-/// later one stays.
+/// log2 of the number of slots. A window replaces an earlier one in the same slot.
 const TABLE_BITS: u32 = 15;
 
-/// The match finders' hash table: where windows were last. All threads share it, since few are at
-/// work at once.
+/// The match finders' hash table: the last place of each window. All threads share it, because few
+/// run at once.
 pub struct HashTable {
-    /// By some bits of a window's hash.
+    /// By the high bits of a window's hash.
     slots: Vec<Slot>,
     chunks: u32,
 }
 
-/// A place, and in the bits above it some of the hash and of the chunk's number.
+/// A place; the bits above it contain part of the hash and of the chunk's number.
 type Slot = u32;
 
 const PLACE: u32 = MAX_EXECUTIONS as u32 - 1;
@@ -36,7 +35,7 @@ impl Default for HashTable {
 }
 
 impl HashTable {
-    /// A number that no chunk has whose windows are entered.
+    /// Returns a number that no chunk with windows in the table has.
     pub fn next_chunk(&mut self) -> u32 {
         if self.chunks == u32::MAX {
             *self = HashTable::default();
@@ -45,8 +44,8 @@ impl HashTable {
         self.chunks
     }
 
-    /// Enters a window of a chunk; where the one was that is entered under its number, if that is
-    /// likely to be the same. Of a chunk that has ended it may be, once in 2^12.
+    /// Enters a window of a chunk. Returns the place of the previous window in its slot if that is
+    /// likely to be equal. A window of an ended chunk passes this check once in 2^12 times.
     #[inline]
     pub fn enter(&mut self, hash: u64, chunk: u32, place: usize) -> Option<usize> {
         let check = (hash as u32 ^ chunk.wrapping_mul(FACTOR as u32)) & !PLACE;
@@ -56,20 +55,20 @@ impl HashTable {
     }
 }
 
-/// The last executions, [`WINDOW`] of them, as a hash: a polynomial in [`FACTOR`], from which that
-/// of the next place follows (Karp and Rabin, 1987).
+/// A hash of the last [`WINDOW`] executions: a polynomial in [`FACTOR`] that can be updated for the
+/// next place (Karp and Rabin, 1987).
 #[derive(Default)]
 pub struct Window {
     polynomial: u64,
-    /// Of each execution in it, by place modulo their number.
+    /// Hash of each execution in it, by place modulo the window size.
     hashes: [u64; WINDOW],
 }
 
-/// Odd, its bits random: 2^64 divided by the golden ratio.
+/// Odd, with random-looking bits: 2^64 divided by the golden ratio.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Window {
-    /// Takes in the execution at `place`, the next; the hash of the window that ends with it.
+    /// Adds the next execution, at `place`; returns the hash of the window that ends with it.
     pub fn advance(&mut self, place: usize, hash: u64) -> u64 {
         const OF_THE_FIRST: u64 = FACTOR.wrapping_pow(WINDOW as u32);
         let gone = std::mem::replace(&mut self.hashes[place % WINDOW], hash);
@@ -80,8 +79,8 @@ impl Window {
     }
 }
 
-/// The first word, the last and their number: which code block it was, most often what it
-/// referenced first, and what it referenced last. Who finds a window compares all of it.
+/// Hashes the first word, the last word and their number: the code block, usually its first access,
+/// and its last access. A window that is found is compared completely.
 pub fn hash_of(words: &[u64]) -> u64 {
     let (Some(first), Some(last)) = (words.first(), words.last()) else {
         return 0;

@@ -1,46 +1,46 @@
-//! One record, and what kind of branch its registers make it.
+//! One record, and the kind of branch that its registers imply.
 
 use crate::convert::error::{Fault, damage};
 
-/// Bytes of a record: `sizeof(input_instr)`.
+/// Size of a record in bytes: `sizeof(input_instr)`.
 pub(super) const RECORD_BYTES: usize = 64;
 
-/// `REG_STACK_POINTER`, `REG_FLAGS`, and `REG_INSTRUCTION_POINTER`; 0 is no register.
+/// `REG_STACK_POINTER`, `REG_FLAGS`, and `REG_INSTRUCTION_POINTER`; 0 means no register.
 const STACK_POINTER: u8 = 6;
 const FLAGS: u8 = 25;
 const INSTRUCTION_POINTER: u8 = 26;
 
-/// An instruction that was executed.
+/// An executed instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) address: u64,
     is_taken: bool,
     written: [u8; 2],
     read: [u8; 4],
-    /// 0 is none, as in the next.
+    /// 0 means none, as in `loads`.
     pub(super) stores: [u64; 2],
     pub(super) loads: [u64; 4],
 }
 
-/// What an instruction does to the flow of control.
+/// An instruction's effect on the flow of control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Branch {
-    /// Nothing.
+    /// Not a branch.
     No,
     Call,
-    /// A jump to what a register or memory says.
+    /// A jump to an address in a register or in memory.
     IndirectJump,
     Conditional,
-    /// One that `ChampSim` has no kind for; taken or not.
+    /// A kind unknown to `ChampSim`; taken or not.
     Other,
-    /// A direct jump, which loads nothing; or by what it loads from an address relative to itself,
-    /// as the stub of a procedure linkage table does.
+    /// A direct jump, which loads nothing, or a jump through memory at an address relative to the
+    /// instruction, as in the stub of a procedure linkage table.
     Jump,
     Return,
 }
 
 impl Branch {
-    /// Whether what is executed next is elsewhere.
+    /// Returns whether the next executed instruction is not the adjacent one.
     pub(super) fn is_taken(self, record: &Record) -> bool {
         match self {
             Branch::No => false,
@@ -76,7 +76,7 @@ impl Record {
         Ok(record)
     }
 
-    /// The kind of branch, by the registers alone.
+    /// Returns the kind of branch, from the registers alone.
     pub(super) fn branch(&self) -> Branch {
         let writes = |register| self.written.contains(&register);
         let reads = |register| self.read.contains(&register);
@@ -99,7 +99,7 @@ impl Record {
     }
 }
 
-/// A flag that is neither 0 nor 1, which no tracer writes.
+/// Creates the error for a flag that is neither 0 nor 1, which no tracer writes.
 fn no_flag<T>(name: &str, value: u8) -> Result<T, Fault> {
     damage(format!(
         "{name} is {value}, not 0 or 1: no record of ChampSim's input_instr"

@@ -1,42 +1,42 @@
-//! Which instructions are branches, by what was executed after them.
+//! Infers which instructions are branches from the instructions executed after them.
 //!
-//! A trace keeps no opcodes. Yet readers of drmemtrace's records expect that only a branch is
-//! followed by anything but the instruction behind it. So whatever instruction some thread went
-//! elsewhere from counts as a jump, wherever it is written: to one place, to several, or
-//! conditional if it was also followed by the instruction behind. Calls and returns are jumps, and
-//! what a signal interrupted is taken for one. To know all that before the first record, a trace is
-//! gone through once more.
+//! A trace does not contain opcodes. Readers of drmemtrace's records expect that only a branch is
+//! followed by a non-adjacent instruction. So an instruction counts as a jump wherever it is
+//! written, if any thread continued elsewhere after it. The jump is direct or indirect for one or
+//! several targets, and conditional if the adjacent instruction also followed. Calls, returns and
+//! interrupted instructions count as jumps too. This must be known before the first record, so a
+//! trace is read twice.
 
 use super::instructions::{Located, located};
 use super::record::kind;
 use crate::{Execution, ThreadId, Trace};
 use std::collections::{HashMap, HashSet};
 
-/// What came after one instruction.
+/// The instructions that followed one instruction.
 #[derive(Clone, Copy, Default)]
 struct After {
-    /// The instruction behind it.
+    /// The adjacent instruction.
     is_behind: bool,
-    /// Another.
+    /// Another instruction.
     elsewhere: Option<u64>,
-    /// More than one other.
+    /// More than one other instruction.
     has_several: bool,
 }
 
 /// The branches of a trace.
 #[derive(Default)]
 pub struct Branches {
-    /// By located address, of instructions at the end of an execution.
+    /// By located address, for instructions at the end of an execution.
     after: HashMap<u64, After>,
-    /// By thread: its last instruction, and where the one behind it is.
+    /// For each thread: the addresses of its last instruction and of the adjacent one.
     last: HashMap<ThreadId, [u64; 2]>,
-    /// The code blocks that were executed in one memory, by the distance between addresses and
-    /// located ones.
+    /// The code blocks that were executed in one memory, by the distance between virtual and
+    /// located addresses.
     executed: HashSet<(u32, u64)>,
 }
 
 impl Branches {
-    /// Takes the next execution of the whole trace.
+    /// Processes the next execution of the whole trace.
     pub fn see(&mut self, trace: &Trace, execution: &Execution<'_>) {
         let block = &trace.code_blocks()[execution.code_block as usize];
         let mut instructions = located(block, execution);
@@ -75,7 +75,7 @@ impl Branches {
         }
     }
 
-    /// Marks what was also executed within a block as followed by the instruction behind it.
+    /// Marks instructions that were also executed within a block as followed by the adjacent one.
     pub(super) fn settle(&mut self, trace: &Trace) {
         for (block, distance) in std::mem::take(&mut self.executed) {
             let block = &trace.code_blocks()[block as usize];
@@ -90,7 +90,7 @@ impl Branches {
         self.after.retain(|_, after| after.elsewhere.is_some());
     }
 
-    /// The type of record of the instruction at this located address.
+    /// Returns the record type of the instruction at this located address.
     pub(super) fn kind(&self, address: u64) -> u16 {
         match self.after.get(&address) {
             None => kind::INSTRUCTION,

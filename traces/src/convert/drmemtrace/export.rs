@@ -1,11 +1,11 @@
-//! Writes a trace as drmemtrace's records, in the order of a replay.
+//! Writes a trace as drmemtrace's records, in replay order.
 //!
-//! Every instruction of an execution is a record, and its loads and stores follow it. A trace
-//! keeps no opcodes, so what is a branch follows from where threads go on ([`Branches`]), and
-//! there are no encodings. Threads are told apart by their records, in one file, because files for
-//! each thread would lose the order. Times are not kept either: a timestamp counts how often the
-//! thread has changed. drmemtrace promises that no timestamp stands between a branch and what it
-//! leads to, so there is none where a thread goes on behind a branch.
+//! Every instruction of an execution is a record, followed by its loads and stores. A trace does
+//! not contain opcodes, so branches are inferred from where threads continue ([`Branches`]), and
+//! there are no encodings. All threads are in one file and identified by records, because one file
+//! per thread would lose the order. A trace does not contain times either: a timestamp counts
+//! thread switches. drmemtrace guarantees that no timestamp separates a branch from its target. So
+//! no timestamp is written where a thread continues after a branch.
 
 use super::branches::Branches;
 use super::instructions::{Located, located};
@@ -15,31 +15,31 @@ use crate::{Execution, Kind, RequestId, ThreadId, Trace};
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-/// The first version in which addresses of interruptions are whole, and the last in which branches
-/// need not say where they went.
+/// The first version in which interruption markers have complete addresses, and the last in which
+/// branches need no target.
 const VERSION: u64 = 4;
 
-/// How a thread is known to readers of the file.
+/// A thread's identity for readers of the file.
 #[derive(Clone, Copy)]
 struct Known {
     process: u64,
     thread: u64,
-    /// The request that it serves.
+    /// The request that it is serving.
     request: Option<RequestId>,
-    /// What it has executed last.
+    /// Its last execution.
     last: Option<Last>,
 }
 
-/// The execution of a thread before the one at hand.
+/// A thread's previous execution.
 #[derive(Clone, Copy)]
 struct Last {
     number: u64,
-    /// Where the instruction behind its last one is.
+    /// End of its last instruction.
     end: u64,
     is_branch: bool,
 }
 
-/// Writes one trace, execution by execution.
+/// Writes a trace, execution by execution.
 pub struct Exporter<'t, W: Write> {
     trace: &'t Trace,
     out: W,
@@ -48,20 +48,20 @@ pub struct Exporter<'t, W: Write> {
     /// Threads in the order of their first execution.
     order: Vec<ThreadId>,
     current: Option<ThreadId>,
-    /// That which was told last.
+    /// The last CPU that was written.
     cpu: Option<u16>,
     switches: u64,
-    /// Gaps that the choice of executions has left.
+    /// Number of gaps caused by the selection of executions.
     gaps: u64,
     pages: Pages,
 }
 
 impl<'t, W: Write> Exporter<'t, W> {
-    /// Writes what comes before the first thread; `branches` have seen the whole trace, whichever
-    /// executions are written.
+    /// Writes the records before the first thread. `branches` must have processed the whole trace,
+    /// regardless of which executions are written.
     ///
     /// # Errors
-    /// What `out` says.
+    /// Those of `out`.
     pub fn begin(trace: &'t Trace, mut branches: Branches, out: W) -> io::Result<Self> {
         branches.settle(trace);
         let mut exporter = Exporter {
@@ -80,7 +80,7 @@ impl<'t, W: Write> Exporter<'t, W> {
         exporter.put(kind::MARKER, marker::VERSION, VERSION)?;
         let mut threads = (0..trace.threads().len()).map(ThreadId::from_index);
         let mut bits = file_type::X86_64;
-        // A call that no execution makes has no instruction to follow, and is not written.
+        // A call without an execution has no instruction to follow, and is not written.
         let has_written = |thread| {
             let last = trace.system_calls(thread).last();
             last.is_some_and(|call| call.after > 0)
@@ -95,7 +95,7 @@ impl<'t, W: Write> Exporter<'t, W> {
     /// Writes one execution.
     ///
     /// # Errors
-    /// What the output says.
+    /// Those of the output.
     pub fn execution(&mut self, execution: &Execution<'_>) -> io::Result<()> {
         let cpu = self.trace.cpu(execution.thread, execution.stamp);
         self.switch_to(execution.thread, cpu)?;
@@ -138,7 +138,7 @@ impl<'t, W: Write> Exporter<'t, W> {
         self.system_calls(execution)
     }
 
-    /// Begins another window where executions of the thread were left out and it goes on elsewhere.
+    /// Begins another window if executions of the thread were omitted and it continues elsewhere.
     fn tell_gap(&mut self, execution: &Execution<'_>, address: u64) -> io::Result<()> {
         let known = self.known.get(&execution.thread);
         let Some(last) = known.and_then(|known| known.last) else {
@@ -151,7 +151,7 @@ impl<'t, W: Write> Exporter<'t, W> {
         self.put(kind::MARKER, marker::WINDOW, self.gaps)
     }
 
-    /// Says where in physical memory the page of an address is, unless that was said before.
+    /// Writes the physical location of an address's page, unless it is already written.
     fn place(&mut self, execution: &Execution<'_>, address: u64) -> io::Result<()> {
         let Some([physical, page]) = self.pages.news(self.trace, execution, address) else {
             return Ok(());
@@ -178,7 +178,7 @@ impl<'t, W: Write> Exporter<'t, W> {
     /// Writes the ends of requests and threads, and of the file.
     ///
     /// # Errors
-    /// What the output says.
+    /// Those of the output.
     pub fn finish(mut self) -> io::Result<()> {
         for thread in std::mem::take(&mut self.order) {
             let known = self.known[&thread];
@@ -223,14 +223,14 @@ impl<'t, W: Write> Exporter<'t, W> {
         self.tell_cpu(cpu)
     }
 
-    /// Says on which processor the thread is. The largest number says that it is not known.
+    /// Writes the CPU of the thread. The largest number means unknown.
     fn tell_cpu(&mut self, cpu: Option<u16>) -> io::Result<()> {
         self.cpu = cpu;
         self.put(kind::MARKER, marker::CPU, cpu.map_or(u64::MAX, u64::from))
     }
 
-    /// Numbers by which no reader takes two threads for one, nor any for none, which is 0: the
-    /// operating system's where those will do, and with bits above them where not.
+    /// Assigns numbers that are unique and not 0, because a reader interprets 0 as no thread. Uses
+    /// the operating system's numbers if possible, and otherwise sets bits above them.
     fn introduce(&mut self, thread: ThreadId) -> Known {
         let of_system = self.trace.threads()[thread.index()];
         let number = |number: u32| u64::from(number) | u64::from(number == 0) << 32;
@@ -248,7 +248,7 @@ impl<'t, W: Write> Exporter<'t, W> {
         known
     }
 
-    /// Says so where the execution is the first of a request.
+    /// Writes a marker if the execution is the first of a request or the first after one.
     fn mark(&mut self, execution: &Execution<'_>) -> io::Result<()> {
         let Some(known) = self.known.get_mut(&execution.thread) else {
             return Ok(());

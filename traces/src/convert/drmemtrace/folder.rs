@@ -1,8 +1,8 @@
-//! Which files of a folder are traces.
+//! Finds the traces in a folder.
 //!
-//! DynamoRIO leaves a folder with one file for each thread or core, in itself or in its folder
-//! `trace`, beside what it was converted from and what helps to read it. A file is told by its
-//! first record, so names do not matter but to say what is missing.
+//! DynamoRIO writes a folder with one file for each thread or core. The files are in the folder
+//! itself or in its folder `trace`, next to their raw records and auxiliary files. A trace is
+//! recognized by its first record; names are used only to report what is missing.
 
 use super::input::Input;
 use super::record::kind;
@@ -11,7 +11,7 @@ use crate::convert::unpack::Watch;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Beginnings of the names of files that are no traces.
+/// Prefixes of names of files that are not traces.
 const NO_TRACES: [&str; 8] = [
     "cpu_schedule.bin",
     "serial_schedule.bin",
@@ -23,25 +23,25 @@ const NO_TRACES: [&str; 8] = [
     "kallsyms",
 ];
 
-/// Of a thread's or a core's records, however they are packed.
+/// Part of the names of converted files, however they are compressed.
 const NAME_OF_TRACE: &str = ".trace";
-/// Of records that were not converted yet.
+/// Part of the names of unconverted files.
 const NAME_OF_RAW: &str = ".raw";
 
-/// What is in a folder.
+/// The contents of a folder.
 pub(super) struct Folder {
     /// The traces, by name.
     pub(super) traces: Vec<PathBuf>,
-    /// How many other files there are.
+    /// Number of other files.
     pub(super) others: u64,
 }
 
 impl Folder {
-    /// What is in the folder at `path`.
+    /// Lists the folder at `path`.
     ///
     /// # Errors
-    /// [`Error::NoTrace`] where it has no trace; [`Error::Read`]; [`Error::Damaged`] for a file
-    /// that is a trace by its name and cannot be unpacked.
+    /// [`Error::NoTrace`] if it has no trace; [`Error::Read`]; [`Error::Damaged`] for a file that
+    /// is named like a trace and cannot be decompressed.
     pub(super) fn of(path: &Path) -> Result<Folder, Error> {
         let unreadable = |source| Error::Read {
             name: path.display().to_string(),
@@ -74,7 +74,7 @@ impl Folder {
     }
 }
 
-/// The files in a folder, by name.
+/// Returns the files in a folder, by name.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {

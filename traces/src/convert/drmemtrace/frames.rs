@@ -1,56 +1,57 @@
-//! Where markers say that pages are in physical memory, and what of it the trace has been told.
+//! The physical locations of pages from markers, and which of them the trace contains.
 //!
-//! A pair of markers tells of one page until the next does, with its physical and its virtual
-//! address. Pages beyond the lower half, the kernel's and those of an export's numbered memories,
-//! are the same to all processes. A trace tells of pages process by process, so each process's are
-//! told when it first uses them; those used before anything was known of them move when it is.
+//! A pair of markers contains the physical and virtual address of one page, valid until the next
+//! pair for that page. Pages outside the lower half, those of the kernel and of an export's
+//! numbered memories, are the same in all processes. A trace records pages per process, so each
+//! process's pages are recorded at their first use. A page that was used before its location was
+//! known moves when it becomes known.
 
 use crate::convert::error::{Fault, problem};
 use crate::{PAGE_SHIFT, Page};
 use std::collections::HashMap;
 
-/// Bits of an address that are a process's own.
+/// Bits of an address that is private to a process.
 const LOWER_HALF_BITS: u32 = 47;
-/// Pages that were asked for are kept at their number modulo this.
+/// Number of recently used pages that are cached; a page's slot is its number modulo this.
 const RECENT: usize = 256;
 
-/// A page of a process, by number.
+/// A process, and the number of one of its pages.
 type Key = (u32, u64);
 
 #[derive(Default)]
 pub(super) struct Frames {
-    /// The size of pages, if the file says another than ours.
+    /// The page size in the file, if it differs from ours.
     other_bytes: Option<u64>,
-    /// Of a pair of markers the first.
+    /// The first marker of an incomplete pair.
     physical: Option<u64>,
-    /// Where pages are; of all processes' under process 0.
+    /// Frames of pages; those of all processes have process 0.
     by_page: HashMap<Key, u64>,
-    /// Of the pages that processes have used, where the trace says that they are.
+    /// For each page that a process has used, the frame recorded in the trace.
     told: HashMap<Key, Option<u64>>,
-    /// Of which nothing is new since the last marker.
+    /// Pages that are unchanged since the last marker.
     recent: Vec<Option<Key>>,
 }
 
-/// What the trace must be told before a page is used.
+/// What must be recorded before a page is used.
 pub(super) struct News {
-    /// Where it is, for always.
+    /// Its location, valid for the whole trace.
     pub(super) page: Page,
-    /// Whether it was elsewhere, or not known, when it was used before.
+    /// Whether it had another or an unknown location when it was used before.
     pub(super) has_moved: bool,
 }
 
 impl Frames {
-    /// Of each page, as the file says.
+    /// Sets the page size in the file.
     pub(super) fn page_bytes(&mut self, bytes: u64) {
         self.other_bytes = (bytes != 1 << PAGE_SHIFT).then_some(bytes);
     }
 
-    /// The first of a pair of markers.
+    /// Processes the first marker of a pair.
     pub(super) fn physical(&mut self, address: u64) {
         self.physical = Some(address);
     }
 
-    /// The second.
+    /// Processes the second marker of a pair.
     pub(super) fn of_virtual(&mut self, process: u32, address: u64) -> Result<(), Fault> {
         let Some(physical) = self.physical.take() else {
             return problem("a page's virtual address without its physical one before it");
@@ -72,7 +73,7 @@ impl Frames {
         Ok(())
     }
 
-    /// What is new of the page of an address that the process uses.
+    /// Returns the change to record, if any, for the page of an address that the process uses.
     pub(super) fn news(&mut self, process: u32, address: u64) -> Option<News> {
         let number = address >> PAGE_SHIFT;
         let key = (process, number);

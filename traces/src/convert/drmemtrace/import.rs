@@ -1,4 +1,4 @@
-//! Reads drmemtrace's files into a trace: one after another's turn, each to its footer.
+//! Reads drmemtrace's files into a trace: the files alternate, and each is read to its footer.
 
 use super::folder::Folder;
 use super::input::Input;
@@ -13,13 +13,13 @@ use crate::convert::{Imported, Options};
 use std::io::Read;
 use std::path::Path;
 
-/// Reads what `input` holds, packed or not, to its footer and finishes the trace.
-/// [`Options::join`] changes nothing.
+/// Reads `input`, compressed or not, to its footer and finishes the trace. [`Options::join`] has no
+/// effect.
 ///
 /// # Errors
-/// [`Error::Broken`] for the first record that no trace can hold, for a trace of another
-/// architecture or with accesses left out; [`Error::Damaged`] for what is cut off or no record;
-/// [`Error::Read`]; [`Error::Trace`] when the trace cannot be written.
+/// [`Error::Broken`] for the first record that no trace can contain, and for a trace of another
+/// architecture or without some accesses; [`Error::Damaged`] for a truncated file or an invalid
+/// record; [`Error::Read`]; [`Error::Trace`] if the trace cannot be written.
 pub fn import(
     input: impl Read,
     name: &str,
@@ -38,8 +38,8 @@ pub fn import(
     )
 }
 
-/// Reads the file at `path`, or the folder with a file for each thread or core. `program` names the
-/// functions, and `watch` is told of all that is read.
+/// Reads the file at `path`, or the folder with a file for each thread or core. `program` contains
+/// the names of functions, and `watch` receives the progress.
 ///
 /// # Errors
 /// Those of [`import`]; [`Error::NoTrace`] for a folder without a trace.
@@ -60,7 +60,7 @@ pub fn import_path(
     let traces = &folder.traces;
     let inputs = traces.iter().map(|path| Input::of_file(path, watch));
     let mut inputs: Vec<Input<'_>> = inputs.collect::<Result<_, _>>()?;
-    // What is looked at beforehand is not told: of all that is read it would be too much.
+    // The first pass does not report progress, so that the total is the size of the files.
     let again = |file: usize| Input::of_file(&traces[file], &|_| Ok(()));
     let order = Order::of(&mut inputs, again)?;
     let mut reading = Reading::new(writer, options, program, inputs.len());

@@ -1,4 +1,4 @@
-//! The records of one file, whatever it is packed in, with the place of each.
+//! The records of one file, compressed or not, with the place of each.
 
 use super::record::{RECORD_BYTES, Record};
 use crate::convert::error::{Error, Fault, FilePosition};
@@ -14,19 +14,19 @@ const BUFFER_BYTES: usize = 1 << 16;
 pub(super) struct Input<'w> {
     name: String,
     bytes: BufReader<Unpacked<'w>>,
-    /// Records that were looked at and not taken.
+    /// Records that were examined but not taken.
     ahead: VecDeque<Record>,
-    /// How many were taken.
+    /// Number of records taken.
     taken: u64,
 }
 
 impl<'w> Input<'w> {
-    /// Reads from `stream`, which is called `name`.
+    /// Creates an input from `stream`, with `name` for errors.
     pub(super) fn of_stream(stream: impl Read + 'w, name: &str) -> Result<Input<'w>, Error> {
         Input::new(Unpacked::of_stream(stream), name.into())
     }
 
-    /// Reads the file at `path`.
+    /// Opens the file at `path`.
     pub(super) fn of_file(path: &Path, watch: &'w Watch<'w>) -> Result<Input<'w>, Error> {
         let name = path.display().to_string();
         let file = File::open(path).and_then(|file| Unpacked::of_file(file, watch));
@@ -49,17 +49,17 @@ impl<'w> Input<'w> {
         }
     }
 
-    /// How many records were taken.
+    /// Returns the number of records taken.
     pub(super) fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// The next record, which is not taken; `None` at the end.
+    /// Returns the next record without taking it; `None` at the end.
     pub(super) fn head(&mut self) -> Result<Option<Record>, Error> {
         self.look(0)
     }
 
-    /// The record after so many more; `None` beyond the end.
+    /// Returns the record after this many more, without taking it; `None` beyond the end.
     pub(super) fn look(&mut self, after: usize) -> Result<Option<Record>, Error> {
         while self.ahead.len() <= after {
             match self.read()? {
@@ -80,13 +80,13 @@ impl<'w> Input<'w> {
         Ok(record)
     }
 
-    /// Where the record is that was taken last.
+    /// Creates an error at the last record taken.
     pub(super) fn fault(&self, fault: Fault) -> Error {
         let record = self.taken.saturating_sub(1);
         fault.at(&self.name, FilePosition::of_record(record, RECORD_BYTES))
     }
 
-    /// What is wrong where the next record should be.
+    /// Creates an error at the place of the next record.
     pub(super) fn fault_at_end(&self, problem: &str) -> Error {
         let place = FilePosition::of_record(self.taken, RECORD_BYTES);
         Fault::Damage(problem.into()).at(&self.name, place)
@@ -119,7 +119,7 @@ impl<'w> Input<'w> {
         Ok(Some(Record::decode(&bytes)))
     }
 
-    /// What is wrong with the record that is being read.
+    /// Creates an error at the record being read.
     fn damage(&self, problem: String) -> Error {
         let place = FilePosition::of_record(self.taken + self.ahead.len() as u64, RECORD_BYTES);
         Fault::Damage(problem).at(&self.name, place)

@@ -1,27 +1,27 @@
-//! The instructions of an execution as they are written: each with its located address.
+//! The instructions of an execution for export, with located addresses.
 //!
-//! Of several processes, addresses have the number of their memory, those of code too. A trace says
-//! so of fetches, of which a code block has one for each line.
+//! With several processes, addresses contain the number of their memory, including those of code. A
+//! trace has this for fetches, and a code block has one fetch per line.
 
 use crate::{CodeBlock, Execution, Kind};
 
 /// An instruction of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Located {
-    /// As the trace's accesses have it.
+    /// Virtual address, as in the trace's accesses.
     pub(super) pc: u64,
     pub(super) address: u64,
     pub(super) size_bytes: u8,
 }
 
 impl Located {
-    /// Where the instruction behind it is.
+    /// Returns the address after the instruction.
     pub(super) fn end(self) -> u64 {
         self.address.wrapping_add(self.size_bytes.into())
     }
 }
 
-/// Those of an execution of this block, in order.
+/// Returns the instructions of an execution of this block, in order.
 pub(super) fn located<'e>(
     block: &'e CodeBlock,
     execution: &'e Execution<'_>,

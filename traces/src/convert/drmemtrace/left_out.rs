@@ -1,8 +1,8 @@
-//! What a trace cannot hold or need not, and how much of it there was.
+//! Counts what a trace cannot contain or does not need.
 
 use super::record::{kind, marker};
 
-/// What is passed over.
+/// Something that is skipped.
 #[derive(Clone, Copy)]
 pub(super) enum Passed {
     Prefetch,
@@ -23,7 +23,7 @@ pub(super) enum Passed {
     OtherFile,
 }
 
-/// Each, as it is told to people.
+/// The name of each in the report.
 const NAMES: [&str; 16] = [
     "prefetches",
     "cache flushes",
@@ -43,7 +43,7 @@ const NAMES: [&str; 16] = [
     "files that are no traces",
 ];
 
-/// How often each was passed over.
+/// How often each was skipped.
 #[derive(Default)]
 pub(super) struct LeftOut([u64; NAMES.len()]);
 
@@ -52,20 +52,20 @@ impl LeftOut {
         self.0[what as usize] += count;
     }
 
-    /// How often this was passed over.
+    /// Returns how often this was skipped.
     pub(super) fn of(&self, what: Passed) -> u64 {
         self.0[what as usize]
     }
 
-    /// What there was, in a fixed order.
+    /// Returns the names and counts of everything skipped, in a fixed order.
     pub(super) fn told(&self) -> Vec<(&'static str, u64)> {
         let told = NAMES.iter().copied().zip(self.0);
         told.filter(|&(_, count)| count > 0).collect()
     }
 }
 
-/// What is passed over with a marker of which nothing is kept; `None` where it tells only how the
-/// file is laid out, or what others tell as well.
+/// Returns what is skipped with a marker that is not kept; `None` if the marker only describes the
+/// layout of the file, or repeats other markers.
 pub(super) fn of_marker(sub: u16) -> Option<Passed> {
     match sub {
         marker::EVENT | marker::EVENT_END | marker::HARDWARE_EVENT | marker::HARDWARE_RETURN => {
@@ -84,13 +84,13 @@ pub(super) fn of_marker(sub: u16) -> Option<Passed> {
     }
 }
 
-/// What is passed over with a record that is neither an instruction nor a load or store.
+/// Returns what is skipped with a record that is neither an instruction nor a load or store.
 pub(super) fn of_record(kind: u16) -> Option<Passed> {
     match kind {
         kind::FIRST_PREFETCH..=kind::LAST_PREFETCH
         | kind::HARDWARE_PREFETCH
         | kind::FIRST_HINT..=kind::LAST_HINT => Some(Passed::Prefetch),
-        // One that is too long for a record has its end in a second one.
+        // A flush that is too large for one record has a second record, which is not counted.
         kind::INSTRUCTION_FLUSH | kind::DATA_FLUSH => Some(Passed::Flush),
         _ => None,
     }

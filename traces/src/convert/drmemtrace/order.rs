@@ -1,11 +1,11 @@
-//! In which order the records of several files are read.
+//! Determines the order in which records of several files are read.
 //!
-//! Files of threads tell the time where a thread was interrupted or its buffer was written, so the
-//! file goes on whose time is the earliest, up to its next marker of a time. Files of cores were
-//! scheduled anew: their times are those of the original run, and go back where another thread goes
-//! on. There each record stands for the time of one record, also where a core is idle, so the
-//! core goes on that is the least far in its file. A thread that goes on on another core must not
-//! overtake itself: the parts of each thread are found beforehand, by time, and follow one another.
+//! Files of threads have timestamps where a thread was interrupted or its buffer was written. So
+//! the file with the earliest time is read next, up to its next timestamp. Files of cores come from
+//! a new schedule: their times are those of the original run, and decrease where another thread
+//! continues. There, each record represents the time of one record, even if a core is idle. So the
+//! core with the fewest records read is next. A thread that moves to another core must not overtake
+//! itself: the parts of each thread are determined first, by time, and read in sequence.
 
 use super::input::Input;
 use super::record::{Record, file_type, kind, marker};
@@ -13,19 +13,19 @@ use crate::convert::error::Error;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// As many records as may come before the type of the file.
+/// Maximum number of records before the type of the file.
 const RECORDS_BEFORE_TYPE: usize = 8;
 
-/// Which file goes on.
+/// Selects the file to read next.
 pub(super) struct Order {
-    /// By key, the files that are not at their end.
+    /// The files that are not at their end, by key.
     waiting: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Of files of cores.
+    /// Only for files of cores.
     parts: Option<Parts>,
 }
 
 impl Order {
-    /// The order of these files, of which `again` opens one once more.
+    /// Determines the order of these files; `again` opens a file a second time.
     pub(super) fn of<'w>(
         inputs: &mut [Input<'w>],
         again: impl Fn(usize) -> Result<Input<'w>, Error>,
@@ -45,7 +45,7 @@ impl Order {
         })
     }
 
-    /// Takes the file that goes on; `None` when all are at their ends.
+    /// Takes the file to read next; `None` when all are at their ends.
     pub(super) fn next(&mut self) -> Option<usize> {
         let Some(parts) = &self.parts else {
             return self.waiting.pop().map(|Reverse((_, file))| file);
@@ -60,7 +60,7 @@ impl Order {
                 false => passed.push((key, file)),
             }
         }
-        // Files that wait for one another were never written by one run.
+        // Files that wait for one another cannot come from a single run.
         if found.is_none() && !passed.is_empty() {
             found = Some(passed.remove(0).1);
         }
@@ -68,7 +68,8 @@ impl Order {
         found
     }
 
-    /// Whether another file may go on before `head`, the next record of this one after `last`.
+    /// Returns whether another file may be read before `head`, the record after `last` in this
+    /// file.
     pub(super) fn ends_turn(&self, last: Record, head: Record) -> bool {
         let is = |record: Record, sub| record.kind == kind::MARKER && record.size == sub;
         match self.parts {
@@ -80,7 +81,7 @@ impl Order {
         }
     }
 
-    /// The file waits for its turn, with `head` next, after so many records.
+    /// Queues the file; `head` is its next record, and `taken` the number of records read.
     pub(super) fn wait(&mut self, file: usize, head: Record, taken: u64) {
         let key = match &mut self.parts {
             None => head.value,
@@ -94,7 +95,7 @@ impl Order {
         self.waiting.push(Reverse((key, file)));
     }
 
-    /// The file is at its end.
+    /// Marks the file as read to its end.
     pub(super) fn end(&mut self, file: usize) {
         if let Some(parts) = &mut self.parts {
             parts.end(file);
@@ -115,22 +116,23 @@ fn is_of_core(input: &mut Input<'_>) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// What the files have of each thread, one part after another.
+/// The parts of each thread in the files, in sequence.
 struct Parts {
-    /// By file, the thread and which of its parts each is that the file has, in its order.
+    /// For each file, its parts in order: the thread, and the number of the part in the thread.
     of_files: Vec<Vec<(usize, u32)>>,
-    /// By file, how many of them are read. One more than there are parts stands for the end.
+    /// For each file, how many of its parts are read. One more than the number of parts means the
+    /// end.
     read: Vec<usize>,
-    /// By thread, how many of its parts are read.
+    /// For each thread, how many of its parts are read.
     done: Vec<u32>,
 }
 
-/// A part as it is found.
+/// A part that was found.
 struct Found {
     file: usize,
-    /// Which of its file.
+    /// Its index in the file.
     place: usize,
-    /// Its first record.
+    /// Number of its first record.
     record: u64,
     time: Option<u64>,
 }
@@ -182,7 +184,7 @@ impl Parts {
         })
     }
 
-    /// Whether the part that the file is at is the next one of its thread.
+    /// Returns whether the file's current part is the next one of its thread.
     fn may_go_on(&self, file: usize) -> bool {
         match self.current(file) {
             Some((thread, number)) => self.done[thread] == number,
@@ -190,13 +192,13 @@ impl Parts {
         }
     }
 
-    /// The part that the file is at; none before its first.
+    /// Returns the file's current part; `None` before its first.
     fn current(&self, file: usize) -> Option<(usize, u32)> {
         let parts = &self.of_files[file];
         parts.get(self.read[file].checked_sub(1)?).copied()
     }
 
-    /// The part that the file is at is read.
+    /// Marks the file's current part as read.
     fn end(&mut self, file: usize) {
         if let Some((thread, _)) = self.current(file) {
             self.done[thread] += 1;
@@ -205,8 +207,8 @@ impl Parts {
     }
 }
 
-/// Orders parts of a thread by their times; one without a time follows those that are less far in
-/// their files.
+/// Sorts the parts of a thread by time. A part without a time follows those with fewer records
+/// before them in their files.
 fn put_in_order(parts: &mut [Found]) {
     parts.sort_by_key(|part| (part.record, part.file));
     let mut latest = 0;

@@ -1,18 +1,18 @@
-//! What of a machine's pages was told to readers of an export.
+//! The physical locations of pages that an export has written.
 //!
-//! drmemtrace has a pair of markers before the first access to a page, and again where the page is
-//! elsewhere. Addresses have the number of their memory in front, so a page is one process's.
+//! drmemtrace has a pair of markers before the first access to a page, and again when the page
+//! moves. Addresses contain the number of their memory, so a page belongs to one process.
 
 use crate::{Execution, PAGE_SHIFT, Trace};
 use std::collections::HashMap;
 
-/// By number, where pages were told to be.
+/// Written frames, by page number.
 #[derive(Default)]
 pub(super) struct Pages(HashMap<u64, u64>);
 
 impl Pages {
-    /// The physical address of the page of an address, and the page's, where that is to be told
-    /// before the execution's access to it.
+    /// Returns the physical address of an address's page and the page's address, if they must be
+    /// written before the execution's access.
     pub(super) fn news(
         &mut self,
         trace: &Trace,

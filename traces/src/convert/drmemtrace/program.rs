@@ -1,21 +1,21 @@
-//! What a traced program consists of, as far as files beside a trace tell.
+//! The modules and functions of a traced program, from files next to a trace.
 //!
-//! `modules.log` has a line for each part of a file that was mapped, with its addresses;
-//! `funclist.log` one for each function that was traced by name. Whoever has the files themselves
-//! adds their symbols, so that functions are called by their names.
+//! `modules.log` has a line for each mapped part of a file, with its addresses; `funclist.log` has
+//! one for each function that was traced by name. Callers that have the files themselves add their
+//! symbols, so that functions have names.
 
 use crate::Module;
 use crate::convert::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The most bytes that are read of a file beside a trace.
+/// Maximum number of bytes read from a file next to a trace.
 const MOST_BYTES: u64 = 1 << 28;
 
 /// The modules and functions that are known before a trace is read.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// The modules, by their first addresses.
+    /// The modules, by start address.
     pub modules: Vec<ProgramModule>,
     /// Addresses and names of functions that were traced by name, by address.
     pub listed: Vec<(u64, String)>,
@@ -24,10 +24,10 @@ pub struct Program {
 /// A file that the program has mapped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramModule {
-    /// What the trace says of it. The load bias is that of a file that begins at virtual address 0
-    /// unless the list of modules tells another, and the build id one that no file has.
+    /// The module as stored in the trace. The load bias assumes a file that begins at virtual
+    /// address 0, unless the list of modules has another one. The build id matches no file.
     pub module: Module,
-    /// Where the program begins that the file is, by its header; 0 where there is none.
+    /// The program's entry point in the file's header; 0 if there is none.
     pub entry: u64,
     /// Its functions, by offset.
     pub symbols: Vec<ProgramSymbol>,
@@ -42,12 +42,12 @@ pub struct ProgramSymbol {
     pub size_bytes: u64,
     /// Linker symbol.
     pub symbol: String,
-    /// The symbol as people read it.
+    /// The demangled symbol.
     pub name: String,
 }
 
-/// A build id for a file of which none is known: no file has it, and files of other names have
-/// others, so plans can name functions of the file and nobody can patch one by them.
+/// Returns a build id for a file whose build id is unknown. It matches no file and differs between
+/// names. So plans can refer to functions of the file, but no file is patched because of it.
 pub(in crate::convert) fn unknown_build(path: &str) -> String {
     format!("00000000{:08x}", crc32c::crc32c(path.as_bytes()))
 }
@@ -61,11 +61,11 @@ impl ProgramModule {
 }
 
 impl Program {
-    /// What the files beside the trace at `path` tell, which is nothing where there are none.
+    /// Reads the files next to the trace at `path`; empty if there are none.
     ///
     /// # Errors
-    /// [`Error::Read`] for a file that is there and cannot be read; [`Error::Broken`] for one that
-    /// is not of its format.
+    /// [`Error::Read`] for a file that exists and cannot be read; [`Error::Broken`] for one with an
+    /// invalid format.
     pub fn beside(path: &Path) -> Result<Program, Error> {
         let mut program = Program::default();
         if let Some((name, text)) = find(path, "modules.log")? {
@@ -77,7 +77,7 @@ impl Program {
         Ok(program)
     }
 
-    /// Addresses of the functions of this name, or of the symbol, ascending.
+    /// Returns the addresses of the functions with this name or symbol, ascending.
     pub fn addresses_of(&self, name: &str) -> Vec<u64> {
         let listed = self.listed.iter().filter(|(_, known)| known == name);
         let mut addresses: Vec<u64> = listed.map(|&(address, _)| address).collect();
@@ -94,7 +94,7 @@ impl Program {
         addresses
     }
 
-    /// The module at an address, and its place in the list.
+    /// Returns the module at an address, and its index in the list.
     pub(in crate::convert) fn module_at(&self, address: u64) -> Option<(usize, &ProgramModule)> {
         let begun = |of: &ProgramModule| of.module.start <= address;
         let number = self.modules.partition_point(begun).checked_sub(1)?;
@@ -102,7 +102,7 @@ impl Program {
         (address < of.module.end).then_some((number, of))
     }
 
-    /// The name of a function that was traced by name.
+    /// Returns the name of a function that was traced by name.
     pub(in crate::convert) fn listed(&self, address: u64) -> Option<&str> {
         let found = self
             .listed
@@ -112,7 +112,7 @@ impl Program {
     }
 }
 
-/// The text of a file beside a trace: in its folder, in the one for raw records, or beside either.
+/// Reads a file next to a trace: in its folder, in the folder for raw records, or next to either.
 fn find(trace: &Path, name: &str) -> Result<Option<(PathBuf, String)>, Error> {
     let folder = match trace.is_dir() {
         true => trace,
@@ -124,7 +124,7 @@ fn find(trace: &Path, name: &str) -> Result<Option<(PathBuf, String)>, Error> {
         folder.join("raw").join(name),
         folder.join("trace").join(name),
     ];
-    // A folder `trace` stands beside one for raw records.
+    // A folder `trace` is next to one for raw records.
     if folder.file_name().is_some_and(|last| last == "trace") {
         places.extend([above.join(name), above.join("raw").join(name)]);
     }
@@ -158,12 +158,12 @@ fn broken(path: PathBuf, (line, problem): (u64, &'static str)) -> Error {
     }
 }
 
-/// A line that is wrong, from 1, and how.
+/// The number of an invalid line, from 1, and the problem.
 type WrongLine = (u64, &'static str);
 
-/// A part of a file that was mapped.
+/// A mapped part of a file.
 struct Mapped<'t> {
-    /// The number of the first part of the same file.
+    /// Number of the first part of the same file.
     containing: &'t str,
     start: u64,
     end: u64,
@@ -172,7 +172,7 @@ struct Mapped<'t> {
     path: &'t str,
 }
 
-/// The modules that `modules.log` lists.
+/// Parses the modules in `modules.log`.
 fn modules(text: &str) -> Result<Vec<ProgramModule>, WrongLine> {
     let mut lines = (1..).zip(text.lines());
     let begins = |line: Option<(u64, &str)>, with: &str| {
@@ -249,7 +249,7 @@ fn add(modules: &mut Vec<(String, ProgramModule)>, part: &Mapped<'_>) {
     modules.push((part.containing.into(), module));
 }
 
-/// The functions that `funclist.log` lists: number, arguments, address, perhaps more, name.
+/// Parses the functions in `funclist.log`: number, arguments, address, possibly more, name.
 fn functions(text: &str) -> Result<Vec<(u64, String)>, WrongLine> {
     let mut functions = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -264,7 +264,7 @@ fn functions(text: &str) -> Result<Vec<(u64, String)>, WrongLine> {
                 "no number, arguments, address and name of a function",
             ));
         };
-        // The library stands before the name.
+        // The name is prefixed with the library.
         let name = name.rsplit_once('!').map_or(name, |(_, name)| name);
         functions.push((address, name.replace('\0', "")));
     }
@@ -273,7 +273,7 @@ fn functions(text: &str) -> Result<Vec<(u64, String)>, WrongLine> {
     Ok(functions)
 }
 
-/// A number with `0x` in front, or only digits.
+/// Parses a hexadecimal number, with or without `0x`.
 fn hexadecimal(text: &str) -> Option<u64> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -284,8 +284,8 @@ fn hexadecimal(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A list of modules with these lines, each `id, containing_id, start, end, entry, offset,
-    /// preferred_base, path`.
+    /// Returns a list of modules with these lines, each `id, containing_id, start, end, entry,
+    /// offset, preferred_base, path`.
     fn listed(lines: &[&str]) -> String {
         let columns = "id, containing_id, start, end, entry, offset, preferred_base, path";
         let count = lines.len();

@@ -1,10 +1,9 @@
-//! What drmemtrace's records mean for a trace, one after another.
+//! Converts drmemtrace's records, in sequence, into a trace.
 //!
-//! Instructions and their loads and stores are kept, the kernel's as well where a trace has them. A
-//! code block ends at a branch, where the code goes on elsewhere, where a request begins, where a
-//! signal comes in between, and when another thread's records follow. What a cache has filtered is
-//! passed over, and a trace of nothing else is refused: a replay would count only what another
-//! cache has missed.
+//! Instructions, loads and stores are kept, including the kernel's. A code block ends at a branch,
+//! where code continues elsewhere, at the beginning of a request, at a signal, and where another
+//! thread's records follow. Records filtered by a cache are skipped. A trace of only such records
+//! is rejected, because a replay would count only the misses of another cache.
 
 use super::frames::Frames;
 use super::left_out::{LeftOut, Passed, of_marker, of_record};
@@ -19,23 +18,23 @@ use crate::convert::{Imported, Options};
 use crate::{Kind, OnCpu, Writer};
 use std::collections::{HashMap, HashSet};
 
-/// The longest instruction, in bytes.
+/// Maximum size of an instruction in bytes.
 const LONGEST: usize = 15;
 
-/// What is known of one file.
+/// The state of one file.
 #[derive(Default)]
 struct Stream {
     /// Bits of its type.
     file_type: u64,
-    /// Its last record was a footer.
+    /// Whether its last record was a footer.
     is_over: bool,
-    /// Whose records follow, by the file's number.
+    /// The thread of the following records, by its number in the file.
     number: Option<u64>,
-    /// The same as it is known here, once its process is named.
+    /// The thread's index, once its process is known.
     thread: Option<usize>,
     /// The process of each thread.
     processes: HashMap<u64, u64>,
-    /// The first bytes of the next instruction, and how many they are.
+    /// The first bytes of the next instruction, and their number.
     encoding: [u8; LONGEST],
     encoded: usize,
 }
@@ -46,7 +45,7 @@ impl Stream {
     }
 }
 
-/// A trace that is being read.
+/// The state of an import.
 pub(super) struct Reading<'p> {
     assembler: Assembler,
     /// Whether our own markers begin requests.
@@ -56,19 +55,19 @@ pub(super) struct Reading<'p> {
     frames: Frames,
     unsized_by: Unsized,
     functions: Functions<'p>,
-    /// Where handlers of signals begin.
+    /// Addresses of signal handlers.
     handlers: HashSet<u64>,
     pub(super) left_out: LeftOut,
-    /// Instructions that were kept.
+    /// Number of instructions kept.
     kept: u64,
-    /// Accesses whose sizes the trace does not tell.
+    /// Number of accesses of unknown size.
     of_unknown_size: u64,
     lacks_data: bool,
     lacks_kernel_data: bool,
 }
 
 impl Reading<'_> {
-    /// Of so many files.
+    /// Creates the state for this number of files.
     pub(super) fn new<'p>(
         writer: Writer,
         options: &Options,
@@ -92,7 +91,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Whether the file may end here.
+    /// Returns whether the file may end here.
     pub(super) fn is_over(&self, file: usize) -> bool {
         self.streams[file].is_over
     }
@@ -136,7 +135,7 @@ impl Reading<'_> {
         })
     }
 
-    /// Takes the next record of a file, which may be its first.
+    /// Processes the next record of a file, which may be its first.
     pub(super) fn take(
         &mut self,
         file: usize,
@@ -198,7 +197,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The file's thread is of this process. Only cores run what has no number.
+    /// Sets the process of the file's thread. Only cores run a thread with number 0.
     fn name(&mut self, file: usize, process: Option<u64>) {
         let stream = &mut self.streams[file];
         let least = u64::from(!stream.is(file_type::OF_CORES | file_type::WHOLE_SYSTEM));
@@ -209,7 +208,7 @@ impl Reading<'_> {
             .map(|(number, process)| self.threads.find(process, number, is_filtered));
     }
 
-    /// The thread whose records these are.
+    /// Returns the thread of the file's records.
     fn thread(&self, file: usize) -> Result<usize, Fault> {
         match self.streams[file].thread {
             Some(thread) => Ok(thread),
@@ -217,7 +216,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Makes the thread whose records these are the one that acts.
+    /// Switches to the thread of the file's records.
     fn act(&mut self, file: usize) -> Result<usize, Fault> {
         let thread = self.thread(file)?;
         let of = self.threads.of(thread);
@@ -231,7 +230,7 @@ impl Reading<'_> {
         Ok(thread)
     }
 
-    /// Whether what the file tells of its thread was filtered; then it is counted.
+    /// Returns whether records of the file's thread are filtered, and if so counts this one.
     fn is_filtered(&mut self, file: usize, what: Passed) -> Result<bool, Fault> {
         let thread = self.thread(file)?;
         let of = self.threads.of(thread);
@@ -267,7 +266,7 @@ impl Reading<'_> {
             }
         }
         let entered = match (of.calling, of.is_cut || of.next != value) {
-            // What calls the instruction behind itself asks only where it is.
+            // A call of the directly following instruction only determines its own address.
             (Calling::Enters, _) if of.next != value => {
                 let functions = &mut self.functions;
                 Some(functions.called(of.process, value, &mut self.assembler)?)
@@ -290,7 +289,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Has the trace say on which CPU the thread goes on, where that is news.
+    /// Records the thread's CPU, if it has changed.
     fn tell_cpu(&mut self, thread: usize) -> Result<(), Fault> {
         let Some((cpu, has_moved)) = self.threads.news_of_cpu(thread) else {
             return Ok(());
@@ -305,7 +304,7 @@ impl Reading<'_> {
         self.assembler.goes_on(on, has_moved)
     }
 
-    /// Instructions that follow the one before, up to eight, of which only the sizes are told.
+    /// Processes a bundle: up to eight instructions after the previous one, with only their sizes.
     fn bundle(&mut self, file: usize, record: Record) -> Result<(), Fault> {
         let sizes = record.value.to_le_bytes();
         let Some(sizes) = sizes.get(..usize::from(record.size)) else {
@@ -323,7 +322,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// The same instruction once more, as in a string operation, which is not fetched again.
+    /// Repeats the same instruction, as in a string operation, without another fetch.
     fn repeated(&mut self, file: usize, record: Record) -> Result<(), Fault> {
         if self.is_filtered(file, Passed::FilteredInstruction)? {
             return Ok(());
@@ -341,7 +340,7 @@ impl Reading<'_> {
         if record.kind == kind::NO_FETCH {
             self.kept -= 1;
         }
-        // A repetition that goes on is no branch, and does not end one.
+        // A repetition is not a branch, and does not end one.
         self.threads.of(thread).is_cut &= is_cut;
         Ok(())
     }
@@ -356,7 +355,7 @@ impl Reading<'_> {
             value, mut size, ..
         } = record;
         let (address, length) = of.last;
-        // What came in between has ended the instruction's block.
+        // An intervening record has ended the instruction's block.
         if self.assembler.is_empty() && length > 0 {
             self.assembler.fetch_again(address, length.into())?;
         }
@@ -417,7 +416,7 @@ impl Reading<'_> {
         }
     }
 
-    /// A marker that tells of the thread whose records these are, if any yet.
+    /// Processes a marker that refers to the file's thread, if one is known.
     fn of_thread(&mut self, file: usize, record: Record) {
         let stream = &mut self.streams[file];
         let Some(thread) = stream.thread else {
@@ -441,7 +440,7 @@ impl Reading<'_> {
             sub if ends_block(sub) => {
                 of.is_cut = true;
                 of.calling = Calling::No;
-                // What begins a restartable sequence anew is no handler.
+                // The restart of a restartable sequence is not a signal handler.
                 of.is_interrupted = sub == marker::EVENT && !of.has_aborted;
                 of.has_aborted = sub == marker::SEQUENCE_ABORT;
             }
@@ -449,7 +448,7 @@ impl Reading<'_> {
         }
     }
 
-    /// A system call, or a marker of a function or of what one is given or returns.
+    /// Processes a system call, or a marker of a function, of its arguments or of its result.
     fn call(&mut self, file: usize, record: Record) -> Result<(), Fault> {
         let value = record.value;
         let Ok(thread) = self.thread(file) else {
@@ -514,7 +513,7 @@ impl Reading<'_> {
     }
 }
 
-/// What executes after an instruction of this type.
+/// Returns what executes after an instruction of this type.
 fn flow(kind: u16) -> Flow {
     match kind {
         kind::DIRECT_CALL | kind::INDIRECT_CALL => Flow::Call,
@@ -524,10 +523,10 @@ fn flow(kind: u16) -> Flow {
     }
 }
 
-/// The number of a CPU on Linux; above it stands the number of its node.
+/// Bits of a CPU's number on Linux; its node's number is above them.
 const CPU_BITS: u64 = 0xfff;
 
-/// Whether what follows the marker does not follow from what comes before.
+/// Returns whether code after the marker does not follow from the code before it.
 fn ends_block(sub: u16) -> bool {
     matches!(
         sub,
@@ -543,7 +542,7 @@ fn ends_block(sub: u16) -> bool {
 }
 
 impl Stream {
-    /// Some bytes of the next instruction.
+    /// Appends bytes to the next instruction's encoding.
     fn encode(&mut self, record: Record) -> Result<(), Fault> {
         let bytes = record.value.to_le_bytes();
         let free = &mut self.encoding[self.encoded..];

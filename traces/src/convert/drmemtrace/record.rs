@@ -1,12 +1,13 @@
-//! A record of drmemtrace as bytes, and the numbers that say what it is.
+//! A record of drmemtrace as bytes, and its numeric constants.
 
 /// One record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) kind: u16,
-    /// Bytes of an access or instruction, instructions of a bundle, or which marker.
+    /// Size in bytes of an access or instruction, number of instructions of a bundle, or marker
+    /// type.
     pub(super) size: u16,
-    /// Address, process, thread or value of a marker.
+    /// Address, process, thread, or value of a marker.
     pub(super) value: u64,
 }
 
@@ -37,11 +38,11 @@ pub(super) mod kind {
     pub const WRITE: u16 = 1;
     pub const FIRST_PREFETCH: u16 = 2;
     pub const LAST_PREFETCH: u16 = 9;
-    /// Any instruction that is no branch; branches of several kinds follow.
+    /// Any non-branch instruction; several kinds of branches follow.
     pub const INSTRUCTION: u16 = 10;
     pub const DIRECT_JUMP: u16 = 11;
     pub const INDIRECT_JUMP: u16 = 12;
-    /// Of versions up to 4; later ones say whether it is taken.
+    /// In versions up to 4; later ones contain whether it is taken.
     pub const CONDITIONAL_JUMP: u16 = 13;
     pub const DIRECT_CALL: u16 = 14;
     pub const INDIRECT_CALL: u16 = 15;
@@ -68,39 +69,39 @@ pub(super) mod kind {
     pub const UNTAKEN: u16 = 49;
 }
 
-/// Sub-types of marker records. Those from 100 on are for users: two are ours.
+/// Sub-types of marker records. Those from 100 on are for users; two of them are ours.
 pub(super) mod marker {
-    /// The next instruction is the first of a signal's handler, or the like.
+    /// The next instruction is the first of a signal handler or similar.
     pub const EVENT: u16 = 0;
-    /// The next instruction is where a handler has returned to.
+    /// The next instruction is the one that a handler has returned to.
     pub const EVENT_END: u16 = 1;
     pub const TIMESTAMP: u16 = 2;
     pub const CPU: u16 = 3;
-    /// Which function the next markers tell of; a system call's number on top of
+    /// The function that the next markers refer to; for a system call, its number plus
     /// [`SYSTEM_CALL_FUNCTIONS`](super::SYSTEM_CALL_FUNCTIONS).
     pub const FUNCTION: u16 = 4;
-    /// What it has returned.
+    /// The function's result.
     pub const RETURNED: u16 = 7;
     pub const FILE_TYPE: u16 = 9;
     pub const LINE_BYTES: u16 = 10;
     pub const VERSION: u16 = 12;
-    /// A restartable sequence was begun anew; an [`EVENT`] follows.
+    /// A restartable sequence was restarted; an [`EVENT`] follows.
     pub const SEQUENCE_ABORT: u16 = 13;
-    /// The number of the part of the run that was traced.
+    /// The number of the traced window of the run.
     pub const WINDOW: u16 = 14;
-    /// Where the page of the virtual address is that the next marker names.
+    /// Physical address of the page whose virtual address is in the next marker.
     pub const PHYSICAL_ADDRESS: u16 = 15;
     pub const NO_PHYSICAL_ADDRESS: u16 = 16;
     pub const VIRTUAL_ADDRESS: u16 = 17;
     pub const PAGE_BYTES: u16 = 18;
-    /// What came before was filtered by a cache, and what follows is not.
+    /// Records before it were filtered by a cache; those after it are not.
     pub const FILTER_END: u16 = 23;
-    /// The instruction before makes the system call of this number.
+    /// The previous instruction makes the system call with this number.
     pub const SYSTEM_CALL: u16 = 25;
-    /// What follows the kernel executes, in a system call or when it switches threads.
+    /// The kernel executes what follows, in a system call or a thread switch.
     pub const KERNEL_CALL: u16 = 27;
     pub const KERNEL_CALL_END: u16 = 28;
-    /// The thread gives its core to another, until that or a third lets it go on.
+    /// The thread gives its core to another thread, until that or a third one lets it continue.
     pub const DIRECT_SWITCH: u16 = 31;
     pub const CORE_WAITS: u16 = 32;
     pub const CORE_IDLE: u16 = 33;
@@ -108,9 +109,9 @@ pub(super) mod marker {
     pub const KERNEL_SWITCH_END: u16 = 35;
     pub const UNSCHEDULED: u16 = 37;
     pub const SCHEDULED: u16 = 38;
-    /// An instruction began and did not end; nothing else is told of it.
+    /// An instruction began and did not complete; no other record describes it.
     pub const UNCOMPLETED: u16 = 41;
-    /// What [`EVENT`] and [`EVENT_END`] are in the trace of a whole system.
+    /// Correspond to [`EVENT`] and [`EVENT_END`] in the trace of a whole system.
     pub const HARDWARE_EVENT: u16 = 43;
     pub const HARDWARE_RETURN: u16 = 44;
     /// An access that was masked out.
@@ -118,7 +119,7 @@ pub(super) mod marker {
     pub const FIRST_OF_USERS: u16 = 100;
     /// A request begins with the thread's next instruction; the value is its number.
     pub const REQUEST: u16 = 0xc00;
-    /// The thread's request ends here, and what follows belongs to none.
+    /// The thread's request ends here; what follows belongs to no request.
     pub const REQUEST_END: u16 = 0xc01;
 }
 
@@ -136,15 +137,15 @@ pub(super) mod file_type {
     pub const X86_64: u64 = 0x40;
     pub const INSTRUCTIONS_FILTERED: u64 = 0x80;
     pub const DATA_FILTERED: u64 = 0x100;
-    /// The bytes of each instruction are told before it is first executed.
+    /// Each instruction's bytes precede its first execution.
     pub const ENCODINGS: u64 = 0x200;
-    /// Markers tell the numbers of system calls.
+    /// Markers contain the numbers of system calls.
     pub const SYSTEM_CALLS: u64 = 0x400;
-    /// Only what comes before the marker that says so is filtered.
+    /// Only the records before [`marker::FILTER_END`](super::marker::FILTER_END) are filtered.
     pub const FILTERED_AT_FIRST: u64 = 0x2000;
-    /// The kernel's instructions are there, without what they load and store.
+    /// It contains the kernel's instructions, but not their loads and stores.
     pub const KERNEL_INSTRUCTIONS_ONLY: u64 = 0x8000;
-    /// A file is of a core, and has the threads one after another that ran there.
+    /// Each file belongs to a core, and contains the threads that ran there in sequence.
     pub const OF_CORES: u64 = 0x1_0000;
     pub const WHOLE_SYSTEM: u64 = 0x4_0000;
 }

@@ -1,25 +1,26 @@
-//! Accesses whose size a trace does not tell.
+//! Accesses whose size is not in the trace.
 //!
-//! How much `xsave` and its kin store, and `xrstor` loads, is up to the processor, so many versions
-//! of DynamoRIO write 0. An instruction is one of them by its encoding. In traces without encodings
-//! it may be one where it is long enough and its address is aligned as the instruction needs it.
+//! The processor determines how much `xsave` and similar instructions store, and how much `xrstor`
+//! loads. Many versions of DynamoRIO therefore write a size of 0. The instruction is recognized by
+//! its encoding. In traces without encodings, it must be long enough and its address must be
+//! aligned as required.
 
 use std::collections::HashSet;
 
-/// An area of `xsave` begins at a multiple of this.
+/// Alignment of an `xsave` area.
 const ALIGNMENT: u64 = 64;
-/// The shortest of these instructions.
+/// Minimum size of these instructions.
 const SHORTEST: u64 = 3;
 
-/// Which instructions load or store as much as the processor decides.
+/// Instructions whose access size is determined by the processor.
 #[derive(Default)]
 pub(super) struct Unsized {
-    /// Those that are by their encodings.
+    /// Those recognized by their encodings.
     known: HashSet<u64>,
 }
 
 impl Unsized {
-    /// The instruction at this address has these bytes.
+    /// Records the encoding of the instruction at this address.
     pub(super) fn encoded(&mut self, address: u64, bytes: &[u8]) {
         if is_save_or_restore(bytes) {
             self.known.insert(address);
@@ -28,7 +29,8 @@ impl Unsized {
         }
     }
 
-    /// Whether the access at `data` by the instruction at `address` may be of an unknown size.
+    /// Returns whether the access at `data` by the instruction at `address` may have an unknown
+    /// size.
     pub(super) fn allows(&self, address: u64, size: u64, data: u64, has_encodings: bool) -> bool {
         match has_encodings {
             true => self.known.contains(&address),
@@ -37,8 +39,8 @@ impl Unsized {
     }
 }
 
-/// Whether the bytes are one of `fxsave`, `fxrstor`, `xsave`, `xrstor`, `xsaveopt`, `xsavec`,
-/// `xsaves` and `xrstors`.
+/// Returns whether the bytes are one of `fxsave`, `fxrstor`, `xsave`, `xrstor`, `xsaveopt`,
+/// `xsavec`, `xsaves` and `xrstors`.
 fn is_save_or_restore(bytes: &[u8]) -> bool {
     let is_prefix = |byte: &u8| {
         let is_segment = matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x64 | 0x65);
@@ -72,7 +74,7 @@ mod tests {
             &[0x0f, 0xae, 0x00],
         ];
         assert!(some.iter().all(|bytes| is_save_or_restore(bytes)));
-        // mfence, ldmxcsr [rax], cmpxchg8b [rax], nothing, half of one, prefixes alone.
+        // mfence, ldmxcsr [rax], cmpxchg8b [rax], nothing, half of one, only prefixes.
         let others: [&[u8]; 6] = [
             &[0x0f, 0xae, 0xf0],
             &[0x0f, 0xae, 0x10],

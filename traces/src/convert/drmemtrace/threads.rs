@@ -1,45 +1,44 @@
-//! Whose records these are: the threads and processes of a trace, by the numbers that files have.
+//! The threads and processes of a trace, by their numbers in the files.
 //!
-//! A number has 64 bits: where several workloads share the cores of one trace, the upper half is
-//! the workload's, and the lower halves may be equal. A trace has 32 bits for a process, so a
-//! process of another workload gets a number that none has. A thread keeps the lower half of its
-//! own.
+//! A number has 64 bits. If several workloads share the cores of one trace, the upper half is the
+//! workload's number, and the lower halves may be equal. A trace has 32 bits for a process, so a
+//! process of another workload gets an unused number. A thread keeps the lower half of its number.
 
 use crate::ThreadId;
 use crate::convert::functions::Calling;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// Linux numbers no process so high, or higher.
+/// All process numbers of Linux are below this.
 const BEYOND_PROCESSES: u32 = 1 << 22;
 
-/// A thread, as far as it is read.
+/// The state of a thread.
 pub(super) struct Thread {
     pub(super) process: u32,
     pub(super) number: u32,
-    /// The file's number.
+    /// The number in the file.
     whole: u64,
-    /// Its number in the trace, once it has done something.
+    /// Its number in the trace, once it has executed something.
     pub(super) id: Option<ThreadId>,
-    /// The last instruction: its address and size, which is 0 where there was none.
+    /// The last instruction: its address and size, which is 0 if there was none.
     pub(super) last: (u64, u16),
-    /// Where the instruction after it lies.
+    /// The address after the last instruction.
     pub(super) next: u64,
-    /// Nothing joins the last instruction: it was a branch, or something came in between.
+    /// Whether the block has ended: the last instruction was a branch, or something intervened.
     pub(super) is_cut: bool,
     /// Whether it has called a function that it has not entered yet.
     pub(super) calling: Calling,
-    /// The next instruction is a signal handler's first.
+    /// Whether the next instruction is the first of a signal handler.
     pub(super) is_interrupted: bool,
-    /// The last marker said that a restartable sequence was aborted.
+    /// Whether the last marker was the abort of a restartable sequence.
     pub(super) has_aborted: bool,
-    /// What the next markers tell of.
+    /// The function that the next markers refer to.
     pub(super) function: u64,
-    /// On which CPU it goes on.
+    /// The CPU that it continues on.
     pub(super) new_cpu: Option<u16>,
-    /// The part of the run that was traced.
+    /// The traced window of the run.
     pub(super) window: Option<u64>,
-    /// A cache has filtered what is told of it.
+    /// Whether a cache has filtered its records.
     pub(super) is_filtered: bool,
 }
 
@@ -49,16 +48,16 @@ pub(super) struct Threads {
     threads: Vec<Thread>,
     /// Those that have not exited, by process and thread.
     living: HashMap<(u64, u64), usize>,
-    /// The trace's numbers of processes, and whose they are.
+    /// The trace's numbers of processes, and the process of each number.
     processes: HashMap<u64, u32>,
     owners: HashMap<u32, u64>,
-    /// By the trace's numbers of a process and a thread, whose they are, and on which CPU the trace
-    /// was told that it is.
+    /// By the trace's numbers of a process and a thread: the number in the file, and the last
+    /// recorded CPU.
     on_cpus: HashMap<(u32, u32), (u64, u16)>,
 }
 
 impl Threads {
-    /// The thread with this number, of this process.
+    /// Returns the thread with this number, of this process.
     pub(super) fn find(&mut self, process: u64, number: u64, is_filtered: bool) -> usize {
         if let Some(&thread) = self.living.get(&(process, number)) {
             return thread;
@@ -85,13 +84,13 @@ impl Threads {
         thread
     }
 
-    /// The thread has exited: who has its number later is another one.
+    /// Marks the thread as exited: a later thread with its number is another one.
     pub(super) fn exit(&mut self, process: u64, number: u64) {
         self.living.remove(&(process, number));
     }
 
-    /// On which CPU the thread goes on, where that is news, and whether it was elsewhere before. Of
-    /// threads that a trace cannot tell apart only the first has a CPU.
+    /// Returns the CPU that the thread continues on, if it has changed, and whether it had another
+    /// one. If a trace cannot distinguish threads, only the first has a CPU.
     pub(super) fn news_of_cpu(&mut self, thread: usize) -> Option<(u16, bool)> {
         let of = &mut self.threads[thread];
         let cpu = of.new_cpu.take()?;
@@ -115,7 +114,7 @@ impl Threads {
         &mut self.threads[thread]
     }
 
-    /// The number that a trace has for the process.
+    /// Returns the trace's number of the process.
     fn process(&mut self, process: u64) -> u32 {
         if let Some(&known) = self.processes.get(&process) {
             return known;

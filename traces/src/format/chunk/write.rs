@@ -1,4 +1,4 @@
-//! A chunk of executions as a `block` entry of the file.
+//! Writes a chunk of executions as a `block` entry of the file.
 
 use crate::codec::address::{Coded, Coder};
 use crate::codec::matches::Match;
@@ -11,7 +11,7 @@ use crate::model::limits::MAX_TEMPLATES;
 use crate::model::run::Run;
 use zstd::bulk::Compressor;
 
-/// Writes chunks, with room that is used again for each.
+/// Writes chunks; buffers are reused for each chunk.
 #[derive(Default)]
 pub struct Encoder {
     places: Places,
@@ -19,8 +19,8 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Writes a chunk as one entry; `None` when it needs more than one. `data_counts` are those
-    /// of the templates.
+    /// Writes a chunk as one entry; `None` if it needs more than one. `data_counts` has the number
+    /// of data accesses of each template.
     pub fn write(
         &mut self,
         compressor: &mut Compressor<'_>,
@@ -89,7 +89,7 @@ fn columns(
     Ok(assemble(chunk, &counts, &columns, &calls))
 }
 
-/// How many there are in a block.
+/// Sizes of a block's columns.
 struct Counts {
     templates: u32,
     explicit: u32,
@@ -168,8 +168,8 @@ fn assemble(
     message
 }
 
-/// The templates of the literals, numbered anew within the block, and the slot of each of their
-/// data accesses.
+/// The templates of the literals, renumbered within the block, and the slot of each of their data
+/// accesses.
 #[derive(Default)]
 struct Places {
     numbers: Vec<u32>,
@@ -177,8 +177,8 @@ struct Places {
     high: Vec<u8>,
     slots: Vec<u32>,
     slot_count: usize,
-    /// By template: 1 + its number within the block and its first slot, or 0 if it is not known
-    /// yet.
+    /// For each template: 1 + its number within the block, and its first slot; 0 if it has no
+    /// number yet.
     known: Vec<(u32, u32)>,
 }
 
@@ -204,7 +204,7 @@ impl Places {
             let (number, first_slot) = (known.0 - 1, known.1);
             self.low.push(number as u8);
             self.high.push((number >> 8) as u8);
-            // Four at once, where fewer are wanted: a processor does not foresee how many.
+            // At least four are written, because a processor cannot predict a smaller number.
             let slot = |place: usize| first_slot + place as u32;
             let end = self.slots.len() + count;
             self.slots.extend([0, 1, 2, 3].map(slot));

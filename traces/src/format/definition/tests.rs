@@ -1,12 +1,12 @@
-//! Columns of dependences, whatever numbers are in them: what the schema allows is read as it
-//! stands there, and all else is refused by a rule.
+//! Checks columns of dependences with arbitrary numbers: what the schema allows is read unchanged,
+//! and everything else is rejected with a rule.
 
 use super::*;
 use proptest::prelude::*;
 
 const INSTRUCTIONS: u32 = 5;
 
-/// Mostly numbers of small parts, which a block may have.
+/// Generates mostly numbers with small parts, which are valid in a block.
 fn numbers() -> impl Strategy<Value = u32> {
     let small = (0u32..4, 0u32..6, 0u32..4, 0u32..6);
     let small = small.prop_map(|(of_kind, of, from_kind, from)| {
@@ -15,7 +15,7 @@ fn numbers() -> impl Strategy<Value = u32> {
     prop_oneof![20 => small, 1 => any::<u32>()]
 }
 
-/// Blocks with numbers, in order as often as not, and what is added to the last block's count.
+/// Generates blocks with numbers, half of them in order, and a surplus for the last block's count.
 fn columns() -> impl Strategy<Value = (Vec<Vec<u32>>, u16)> {
     let own = (prop::collection::vec(numbers(), 0..4), any::<bool>());
     let own = own.prop_map(|(mut own, is_ordered)| {
@@ -28,7 +28,7 @@ fn columns() -> impl Strategy<Value = (Vec<Vec<u32>>, u16)> {
     (prop::collection::vec(own, 1..4), surplus)
 }
 
-/// What `schema/trace.capnp` says of a dependence of a block.
+/// Returns whether `schema/trace.capnp` allows this dependence of a block.
 fn is_allowed(number: u32) -> bool {
     let (of_kind, of) = (number >> 30, number >> 16 & 0x3fff);
     let (from_kind, from) = (number >> 14 & 3, number & 0x3fff);

@@ -1,4 +1,4 @@
-//! Equal located addresses are the same byte, at every time and in every process.
+//! Checks that equal located addresses are the same byte, at every time and in every process.
 
 use super::*;
 

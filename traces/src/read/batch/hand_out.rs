@@ -1,9 +1,9 @@
-//! Hands a batch to a listener.
+//! Passes a batch to a listener.
 //!
-//! In a batch, an access that spans lines is one reference. Few accesses do, so a batch without any
-//! is handed out as it is; another is copied, and the further lines are put in. In a trace of
-//! several processes, or by physical addresses, every batch is copied, and its lines are located on
-//! the way.
+//! In a batch, an access that spans lines is one reference. Such accesses are rare. A batch without
+//! any is passed unchanged; otherwise it is copied, and the further lines are inserted. In a trace
+//! of several processes, or with physical addresses, every batch is copied and its lines are
+//! located.
 
 use super::Batch;
 use super::literals::ENOUGH;
@@ -11,7 +11,7 @@ use crate::model::ids::{FunctionId, RequestId};
 use crate::model::locator::Locator;
 use crate::model::reference::{LineReference, Listener, Played};
 
-/// Where in its thread a batch begins.
+/// The position of a batch in its thread.
 pub struct Whence {
     /// The request it belongs to.
     pub request: Option<RequestId>,
@@ -19,12 +19,12 @@ pub struct Whence {
     pub number: u64,
     /// Whether a call has ended just before.
     pub returned: bool,
-    /// What its first execution enters that is to be told.
+    /// The function to report that its first execution enters.
     pub entered: Option<FunctionId>,
 }
 
 impl Batch {
-    /// Tells the listener of what was played, which comes after what `whence` says.
+    /// Passes the batch to the listener; `whence` is its position.
     pub fn hand_out(
         &mut self,
         whence: Whence,
@@ -69,9 +69,9 @@ impl Batch {
     }
 }
 
-/// A batch on its way through other room, which a huge span may fill.
+/// A batch that is copied through another buffer, which a huge span may fill.
 struct Spreading<'s, 'l, L> {
-    /// What is told next, but for the references.
+    /// What is passed next, without the references.
     played: Played<'static>,
     locator: Option<&'s mut Locator<'l>>,
     spread: &'s mut Vec<LineReference>,
@@ -79,7 +79,7 @@ struct Spreading<'s, 'l, L> {
 }
 
 impl<L: Listener> Spreading<'_, '_, L> {
-    /// Puts down references of one line each.
+    /// Copies references to one line each.
     fn copy(&mut self, references: &[LineReference]) {
         for some in references.chunks(ENOUGH) {
             self.make_room();
@@ -93,7 +93,7 @@ impl<L: Listener> Spreading<'_, '_, L> {
         }
     }
 
-    /// Puts down an access that references further lines than the first.
+    /// Copies an access that also references lines after the first.
     fn span(&mut self, first: LineReference, further_lines: u64) {
         let first = match &mut self.locator {
             Some(locator) => locator.reference(first),

@@ -1,9 +1,9 @@
-//! Finds the references of literals.
+//! Computes the references of literals.
 //!
-//! A batch is laid out first, holes for the data included, and then all its data addresses are
-//! found in one go. An execution has about two loads or stores, so a loop over each one's own would
-//! end at an unforeseen place every time, which costs a processor more than the loop does; copying
-//! a fixed eight and keeping what is needed costs less.
+//! First the references of a batch are laid out, with holes for the data. Then all its data
+//! addresses are computed in one loop. An execution has about two loads or stores, so a loop for
+//! each execution would end unpredictably, which costs more than the loop itself. Copying a fixed
+//! eight elements and keeping those needed costs less.
 
 use crate::codec::address::{AddressHistory, BASES, BY_STRIDE, Base, FROM_BASE};
 use crate::codec::template::Templates;
@@ -12,10 +12,10 @@ use crate::model::execution::{Kind, LINE_SHIFT};
 use crate::model::ids::FunctionId;
 use crate::model::reference::LineReference;
 
-/// A batch ends with the execution that reaches so many references: all of its room together stays
-/// in the first-level cache.
+/// A batch ends with the execution that reaches this many references, so that its buffers fit into
+/// the first-level cache.
 pub const ENOUGH: usize = 768;
-/// What is copied at once. Most templates have fewer references.
+/// Number of references copied at once. Most templates have fewer.
 const COPIED_AT_ONCE: usize = 8;
 
 /// A template of the current chunk.
@@ -35,13 +35,13 @@ struct Slot {
     history: AddressHistory,
     base: Base,
     kind: Kind,
-    /// Where among the references of an execution its own is.
+    /// Index of its reference among those of an execution.
     hole: u16,
-    /// After the first one referenced.
+    /// Number of bytes after the first.
     further_bytes: u16,
 }
 
-/// A data access of the batch: its slot, and above the low half where its execution begins.
+/// A data access of the batch: its slot in the low half, and the start of its execution above it.
 #[derive(Clone, Copy)]
 struct DataRef(u64);
 
@@ -55,22 +55,22 @@ impl DataRef {
     }
 }
 
-/// A data access that references further lines than the first.
+/// A data access that references more than one line.
 #[derive(Clone, Copy)]
 pub struct Span {
-    /// Place of the first one's reference.
+    /// Index of the first line's reference.
     pub reference: usize,
-    /// How many more.
+    /// Number of lines after the first.
     pub further_lines: u64,
 }
 
-/// Some consecutive executions of a chunk, and where in the chunk they are.
+/// Some consecutive executions of a chunk, and their place in the chunk.
 pub struct Literals {
     templates: Vec<ChunkTemplate>,
-    /// The templates' references, those of data without their line.
+    /// The templates' references; those of data have no line yet.
     patterns: Vec<LineReference>,
     slots: Vec<Slot>,
-    /// How many of the chunk's places, data accesses and explicit addresses are used up.
+    /// How many of the chunk's places, data accesses and explicit addresses are consumed.
     literals: usize,
     accesses: usize,
     explicit: usize,
@@ -78,21 +78,22 @@ pub struct Literals {
     pub executions: u32,
     /// The function that the first one enters, if batches break at it.
     pub entered: Option<FunctionId>,
-    /// Their references, and then unused room.
+    /// Their references, followed by unused space.
     references: Vec<LineReference>,
     reference_count: usize,
-    /// Those of them that reference further lines.
+    /// Those that reference more than one line.
     pub spans: Vec<Span>,
-    /// Where the references begin of the executions at bounds of the chunk but the first.
+    /// Index of the first reference of each execution at a bound of the chunk, except the first
+    /// execution.
     pub cuts: Vec<usize>,
     data: Vec<DataRef>,
     data_count: usize,
-    /// The latest addresses of data: that of the chunk's n-th at place n modulo their number.
+    /// The latest data addresses: the chunk's n-th is at index n modulo their number.
     recent: [u64; BASES],
 }
 
 impl Literals {
-    /// Room for the templates of a trace.
+    /// Creates buffers for the templates of a trace.
     pub fn new(templates: &Templates) -> Literals {
         let room = ENOUGH + templates.longest() + COPIED_AT_ONCE;
         Literals {
@@ -114,8 +115,7 @@ impl Literals {
         }
     }
 
-    /// Goes to the beginning of a chunk that was just decoded. `breaks` are the functions to break
-    /// at.
+    /// Begins a chunk that was just decoded. `breaks` selects the functions to break at.
     pub fn begin_chunk(&mut self, templates: &Templates, chunk: &Chunk, breaks: &[bool]) {
         self.templates.clear();
         self.patterns.clear();
@@ -153,8 +153,8 @@ impl Literals {
             .resize(self.patterns.len() + COPIED_AT_ONCE, unused);
     }
 
-    /// Plays at least one of the next `most` executions, which are literals. The first of
-    /// the chunk's bounds are after so many more: of `bounds`, which ascend.
+    /// Plays at least one of the next `most` executions, which are literals. `bounds` has the
+    /// chunk's next bounds, ascending, counted from the first of these executions.
     pub fn play(&mut self, chunk: &Chunk, most: u32, bounds: impl Iterator<Item = u32>) {
         let places = &chunk.places[self.literals..][..most as usize];
         self.lay_out(places, bounds);
@@ -162,13 +162,13 @@ impl Literals {
         self.literals += self.executions as usize;
     }
 
-    /// The references of the executions, those of an access that spans lines as one.
+    /// Returns the references of the executions, with one for an access that spans lines.
     pub fn references(&self) -> &[LineReference] {
         &self.references[..self.reference_count]
     }
 
-    /// Puts down the references of executions, those of data without their lines, and what data
-    /// there is.
+    /// Writes the references of executions, without the lines of data, and collects the data
+    /// accesses.
     fn lay_out(&mut self, places: &[u16], mut bounds: impl Iterator<Item = u32>) {
         let first = self.templates[usize::from(places[0])];
         self.entered = first.entered.checked_sub(1).map(FunctionId);
@@ -216,7 +216,7 @@ impl Literals {
         self.executions = executions;
     }
 
-    /// Finds the addresses of the data, and puts their references into place.
+    /// Computes the data addresses and writes their references.
     fn find_addresses(&mut self, chunk: &Chunk) {
         let count = self.data_count;
         let hows = &chunk.hows[self.accesses..][..count];
@@ -266,7 +266,7 @@ impl Literals {
     }
 }
 
-/// Numbers consecutive slots.
+/// Assigns consecutive slots, starting with `first`.
 #[inline(always)]
 fn number(first: DataRef, room: &mut [DataRef]) {
     for (place, data) in room.iter_mut().enumerate() {

@@ -1,8 +1,8 @@
 //! The references of sources: of executions that a later match copies.
 //!
-//! They stand one after the other, without those that cannot change any cache. So a match is copied
-//! from its source's first bound to the last. A reference is dropped because of one before it, so
-//! none is dropped because of one beyond a place at which a copy may begin.
+//! They are stored in order, without those that cannot change any cache. So a match is copied from
+//! its source's first bound to the last. A reference is dropped because of an earlier one. No such
+//! pair spans a place at which a copy may begin.
 
 use super::literals::{Literals, Span};
 use crate::codec::bounds::Bounds;
@@ -12,7 +12,7 @@ use crate::model::ids::FunctionId;
 use crate::model::reference::LineReference;
 use std::ops::Range;
 
-/// A place among the references.
+/// A position among the references.
 #[derive(Clone, Copy, Default)]
 pub struct Position {
     references: u32,
@@ -22,7 +22,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// So far after `here` as `there` is after `from`.
+    /// Returns the position as far after `self` as `there` is after `from`.
     fn moved(self, there: Position, from: Position) -> Position {
         let counts = std::array::from_fn(|kind| there.counts[kind] - from.counts[kind]);
         Position {
@@ -37,22 +37,22 @@ fn add(counts: [u64; 3], more: [u64; 3]) -> [u64; 3] {
     std::array::from_fn(|kind| counts[kind] + more[kind])
 }
 
-/// What some executions reference.
+/// The references of some executions.
 #[derive(Clone, Default)]
 pub struct Remembered {
-    /// Which of the references.
+    /// Range of the references.
     pub references: Range<usize>,
-    /// Which of the spans; their places are those of all references.
+    /// Range of the spans; their indices are those among all references.
     pub spans: Range<usize>,
-    /// How many fetches, loads and stores there are, those left out included.
+    /// Numbers of fetches, loads and stores, including the removed ones.
     pub counts: [u64; 3],
 }
 
-/// Executions of a match.
+/// Executions copied from a match's source.
 pub struct CopiedMatch {
-    /// What they reference.
+    /// Their references.
     pub remembered: Remembered,
-    /// How many.
+    /// Number of executions.
     pub executions: u32,
     /// The function that the first one enters, if batches break at it.
     pub entered: Option<FunctionId>,
@@ -62,21 +62,21 @@ pub struct CopiedMatch {
 pub struct SourceMemory {
     references: Vec<LineReference>,
     spans: Vec<Span>,
-    /// Where its end is.
+    /// The current end position.
     end: Position,
-    /// By bound of the chunk; those of bounds to come have no meaning.
+    /// Position of each bound of the chunk; undefined for bounds that are not yet reached.
     marks: Vec<Position>,
-    /// How many bounds have come.
+    /// Number of bounds reached.
     passed: usize,
-    /// The executions so far that enter a function to break at, and which.
+    /// Executions so far that enter a function to break at: place, function and position.
     entries: Vec<(u32, FunctionId, Position)>,
     filter: Option<TraceFilter>,
-    /// Whether the last reference is of the execution before the next.
+    /// Whether the last reference belongs to the previous execution.
     goes_on: bool,
 }
 
 impl SourceMemory {
-    /// Remembers nothing yet; leaves out references if a trace filter is there.
+    /// Creates an empty memory; a trace filter removes references.
     pub fn new(filter: Option<TraceFilter>) -> SourceMemory {
         SourceMemory {
             references: Vec::new(),
@@ -90,7 +90,7 @@ impl SourceMemory {
         }
     }
 
-    /// Forgets all, and makes room for a chunk of so many references.
+    /// Clears the contents, and reserves space for a chunk with this many references.
     pub fn begin_chunk(&mut self, references: usize, bounds: &Bounds) {
         self.spans.clear();
         self.end = Position::default();
@@ -101,27 +101,27 @@ impl SourceMemory {
         self.goes_on = false;
         let room = references + TraceFilter::AT_ONCE;
         if self.references.len() < room {
-            // Zeroed pages are taken from the system only once something is put there.
+            // Zeroed pages are allocated by the system only when they are written.
             self.references = bytemuck::allocation::zeroed_vec(room);
         }
     }
 
-    /// What is remembered.
+    /// Returns stored references.
     pub fn references(&self, references: Range<usize>) -> &[LineReference] {
         &self.references[references]
     }
 
-    /// The accesses among it that span lines.
+    /// Returns the accesses among them that span lines.
     pub fn spans(&self, spans: Range<usize>) -> &[Span] {
         &self.spans[spans]
     }
 
-    /// Where what is taken in next begins.
+    /// Returns the position of the next stored reference.
     pub fn end(&self) -> Position {
         self.end
     }
 
-    /// Marks where an execution begins, if at a bound; the bounds after it.
+    /// Marks where an execution begins, if it is at a bound; returns the bounds after it.
     pub fn begin_execution<'b>(&mut self, place: u32, bounds: &'b Bounds) -> &'b [u32] {
         if bounds.places().get(self.passed) == Some(&place) {
             self.marks[self.passed] = self.end;
@@ -130,18 +130,18 @@ impl SourceMemory {
         &bounds.places()[self.passed..]
     }
 
-    /// Notes that an execution enters a function to break at.
+    /// Records that an execution enters a function to break at.
     pub fn enter(&mut self, place: u32, function: FunctionId, began: Position) {
         self.entries.push((place, function, began));
     }
 
-    /// Passes executions that are no source.
+    /// Skips executions that are not a source.
     pub fn skip(&mut self, literals: &Literals) {
         self.passed += literals.cuts.len();
         self.goes_on = false;
     }
 
-    /// Takes in executions, the first of which has a `place` in the chunk.
+    /// Stores executions, the first of which is at `place` in the chunk.
     pub fn take(&mut self, literals: &Literals, place: u32, bounds: &Bounds) -> Remembered {
         let from = self.end;
         if !self.goes_on || literals.entered.is_some() || bounds.begins(place) {
@@ -178,7 +178,7 @@ impl SourceMemory {
         }
     }
 
-    /// Takes in some of the references; of the spans those of the further references are left.
+    /// Stores some of the references; returns the spans of the remaining references.
     fn take_some<'s>(
         &mut self,
         references: &[LineReference],
@@ -234,8 +234,8 @@ impl SourceMemory {
         }
     }
 
-    /// Copies some of the `executions` of a match from `distance` executions earlier, and takes
-    /// them in if `is_source` says that they are a source themselves.
+    /// Copies some of the `executions` of a match from `distance` executions earlier. They are
+    /// stored if `is_source` returns true, because then they are a source themselves.
     pub fn copy_match(
         &mut self,
         executions: Range<u32>,
@@ -295,9 +295,9 @@ impl SourceMemory {
     }
 }
 
-/// How many fetches, loads and stores there are.
+/// Returns the numbers of fetches, loads and stores.
 pub fn count(references: &[LineReference]) -> [u64; 3] {
-    // Each has a bit of its own, but fetches.
+    // Loads and stores have one bit each; fetches have none.
     let loads = references
         .iter()
         .map(|reference| reference.bits() & 1)

@@ -1,16 +1,16 @@
-//! Gaps: before which requests a thread did something that is not in the trace.
+//! Finds gaps: a request before which its thread did something that is not in the trace.
 //!
-//! A thread that serves requests is recorded during those that were chosen. What it did between two
-//! of them may be missing, and no mark says so; the requests' numbers do. A thread that went from
-//! one request straight to the next served none between, so whatever numbers lie between theirs
-//! are in the trace, on other threads. Where one is missing, it may be this thread that served it.
+//! A thread that serves requests is recorded only during selected requests. Its work between two of
+//! them may be missing. No mark shows this, but the requests' numbers do. If a thread went directly
+//! from one request to the next, all numbers between theirs are in the trace, on other threads. If
+//! a number is missing, this thread may have served that request.
 
 use crate::model::ids::ThreadId;
 use crate::model::program::Request;
 use std::collections::HashMap;
 
-/// For each request, whether its thread may have served one since its last that the trace does not
-/// hold. Where requests have no numbers, all are taken to be there.
+/// Returns for each request whether its thread may have served an unrecorded request since its last
+/// one. If requests have no numbers, none is assumed to be missing.
 pub fn after_gaps(requests: &[Request]) -> Vec<bool> {
     let mut numbers: Vec<u64> = requests.iter().filter_map(|r| r.number).collect();
     numbers.sort_unstable();

@@ -1,40 +1,40 @@
-//! Where a signal handler ends, of which it is known where it begins.
+//! Finds where a signal handler ends; its beginning is known.
 //!
-//! The system interrupts a thread between two code blocks, puts what it was doing and a return
-//! address on a stack, and has it go on where a handler begins; nothing in the trace has called
-//! that. The handler returns to a few instructions of the C library, one code block, which ask the
-//! system to go on with what was interrupted. No call of the trace has stored the address that it
-//! returns by, so it is the first return with none of its own calls open. A handler may instead
-//! jump out to a place that it interrupted (`siglongjmp`); that shows when the thread returns from
-//! a call that was open before.
+//! The system interrupts a thread between two code blocks and saves its state and a return address
+//! on a stack. It continues at a handler, without a call in the trace. The handler returns to a few
+//! instructions of the C library, one code block, which request the system to restore the
+//! interrupted state. The address of that return was stored by no call of the trace. So it is the
+//! first return without any open call of the handler. A handler may instead jump to code that it
+//! interrupted (`siglongjmp`). This is recognized when the thread returns from a call that was open
+//! before.
 //!
-//! A handler may have a stack of its own, so return addresses say nothing of which call is inside
-//! which: it is given a list of open calls of its own. A signal that comes between a call and the
-//! function called looks as if the handler had been called, and is taken for that.
+//! A handler may have its own stack, so return addresses do not show how calls are nested. Each
+//! handler therefore gets its own list of open calls. A signal between a call and the called
+//! function looks like a call of the handler, and is treated as one.
 
-/// What a thread was in when a handler began.
+/// A thread's state when a handler began.
 #[derive(Debug)]
 pub struct Interrupted {
-    /// Where the return addresses of open calls are, descending.
+    /// Addresses of the return addresses of open calls, descending.
     pub open: Vec<u64>,
     /// How many of them were called before the last gap.
     pub before_gap: usize,
 }
 
-/// When a thread goes on with what was interrupted.
+/// When a thread continues what was interrupted.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Resumes {
-    /// The handler goes on.
+    /// The handler continues.
     Not,
-    /// After the next execution, which is the C library's.
+    /// After the next execution, which belongs to the C library.
     AfterNext,
-    /// The handler has jumped out before.
+    /// The handler has already jumped out.
     Now,
 }
 
 impl Interrupted {
-    /// What it means that a handler whose own calls `open` are open calls, or returns or jumps, by
-    /// way of `address`.
+    /// Determines what a handler's call, return or jump through `address` means; `open` contains
+    /// the handler's open calls.
     pub fn resumes(&self, open: &[u64], address: u64, calls: bool) -> Resumes {
         let is_of = |open: &[u64]| open.binary_search_by(|own| address.cmp(own)).is_ok();
         match () {

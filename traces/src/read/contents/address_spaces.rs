@@ -1,4 +1,4 @@
-//! Takes what processes share, and where each of them has it.
+//! Reads shared objects, and the mappings of each process.
 
 use super::Contents;
 use crate::format::pages::read_pages;

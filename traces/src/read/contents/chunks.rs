@@ -1,4 +1,4 @@
-//! Takes where chunks are, and what is to be known of them before they are decoded.
+//! Records the places of chunks, and what is needed before they are decoded.
 
 use super::{ChunkLocation, Contents};
 use crate::format::rule::{Rule, Violation};

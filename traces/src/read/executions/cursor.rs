@@ -1,7 +1,8 @@
-//! One thread's place in a trace, and the loop that every replay spends its reading time in.
+//! One thread's place in a trace, and the inner loop of every replay.
 //!
-//! Executions are played some hundreds at a time into room that stays in the first-level cache: a
-//! loop over many keeps in registers what a call for each would load and store again.
+//! Executions are played some hundreds at a time into a buffer that fits into the first-level
+//! cache. A loop over many executions keeps values in registers that a call per execution would
+//! reload.
 
 use super::decompressed::Decompressed;
 use crate::codec::template::{Template, Templates};
@@ -9,30 +10,30 @@ use crate::format::chunk::{self, Chunk};
 use crate::model::execution::{Access, Kind};
 use crate::model::ids::RequestId;
 
-/// Executions that were played and not yet handed out.
+/// Played executions that are not yet returned.
 pub struct PlayedBuffer {
     /// In replay order.
     pub executions: Vec<PlayedExecution>,
-    /// The accesses of all of them, one execution's after another's, and then unused room.
+    /// The accesses of all of them in order, followed by unused space.
     pub accesses: Vec<Access>,
     enough: usize,
 }
 
-/// An execution among others.
+/// A played execution.
 #[derive(Clone, Copy)]
 pub struct PlayedExecution {
-    /// Where its accesses end; they begin where those of the one before end.
+    /// End of its accesses; they begin at the end of the preceding execution's.
     pub end: u32,
     /// The code block's number.
     pub code_block: u32,
-    /// 1 + the function that the code block enters, or 0.
+    /// 1 + the number of the function that the code block enters, or 0.
     pub entry: u32,
 }
 
 impl PlayedBuffer {
-    /// Room to play the templates of a trace into.
+    /// Creates a buffer for the templates of a trace.
     pub fn new(templates: &Templates) -> PlayedBuffer {
-        // 24 KiB, and then room for any one more execution.
+        // 24 KiB, followed by space for one more execution of any size.
         let enough = 1024;
         let unused = Access {
             address: 0,
@@ -48,14 +49,14 @@ impl PlayedBuffer {
     }
 }
 
-/// Where in its stream a thread is.
+/// A thread's place in its stream.
 #[derive(Default)]
 pub struct Cursor {
-    /// Which of the thread's chunks comes after this one.
+    /// Index of the thread's next chunk.
     pub next_chunk: usize,
-    /// The order of the chunk being played.
+    /// The runs and request marks of the chunk being played.
     pub order: chunk::ChunkOrder,
-    /// Place of the current run.
+    /// Index of the current run.
     pub run: usize,
     /// Request marks of the thread so far.
     pub marks_passed: u32,
@@ -72,7 +73,7 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// Goes to the beginning of a chunk that was just decoded, whose order it takes.
+    /// Begins a chunk that was just decoded, and takes its runs and request marks.
     pub fn begin_chunk(&mut self, templates: &Templates, chunk: &mut Chunk) {
         self.next_chunk += 1;
         self.order = std::mem::take(&mut chunk.order);
@@ -90,12 +91,12 @@ impl Cursor {
         self.decompressed.decompress(chunk, data_counts);
     }
 
-    /// Executions of the thread so far.
+    /// Returns the number of the thread's executions so far.
     pub fn executions(&self) -> u64 {
         self.executions_before + self.execution as u64
     }
 
-    /// Whether the next execution begins a request. The mark is passed by asking.
+    /// Returns whether the next execution begins a request, and if so passes the mark.
     pub fn passes_mark(&mut self) -> bool {
         let passes = self.next_mark() == self.execution;
         self.mark += usize::from(passes);
@@ -108,8 +109,8 @@ impl Cursor {
         mark.map_or(usize::MAX, |&mark| mark as usize)
     }
 
-    /// Plays at least one execution, at most `most`, and none that begins a request but the first.
-    /// How many they were.
+    /// Plays at least one and at most `most` executions. Only the first may begin a request.
+    /// Returns how many were played.
     pub fn play(&mut self, most: u32, templates: &Templates, played: &mut PlayedBuffer) -> u32 {
         let most = (most as usize).min(self.next_mark() - self.execution);
         let places = &self.decompressed.places[self.execution..][..most];

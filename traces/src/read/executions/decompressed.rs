@@ -1,7 +1,7 @@
-//! Decompresses a chunk: the templates and addresses of all its executions, matches copied out.
+//! Decompresses a chunk: the templates and addresses of all its executions, with matches expanded.
 //!
-//! Whoever wants whole accesses gets them from here. A match may reach back to the beginning of its
-//! chunk, so all of a chunk is decompressed when its playing begins.
+//! It serves readers that need complete accesses. A match may refer to the beginning of its chunk,
+//! so the whole chunk is decompressed before playing.
 
 use crate::codec::address::{Explicit, Predictor};
 use crate::format::chunk::Chunk;
@@ -10,24 +10,25 @@ use std::slice::Iter;
 /// A chunk's executions, decompressed.
 #[derive(Default)]
 pub struct Decompressed {
-    /// Of every execution, place of its template among those of the chunk.
+    /// For each execution, the index of its template among those of the chunk.
     pub places: Vec<u16>,
-    /// Of all data accesses, execution by execution.
+    /// Addresses of all data accesses, execution by execution.
     pub addresses: Vec<u64>,
 }
 
-/// What of a chunk is not yet decompressed.
+/// The part of a chunk that is not yet decompressed.
 struct Rest<'b> {
     places: &'b [u16],
     hows: &'b [u8],
     explicit: Iter<'b, Explicit>,
     predictor: Predictor,
-    /// By place of a template: the first of its slots, and of the next one's.
+    /// By index of a template: its first slot; the last element is the end.
     slots: Vec<usize>,
 }
 
 impl Decompressed {
-    /// Decompresses a chunk; `data_counts` are those of its templates.
+    /// Decompresses a chunk; `data_counts` has the number of data accesses of each of its
+    /// templates.
     pub fn decompress(&mut self, chunk: &Chunk, data_counts: impl Iterator<Item = u32>) {
         self.places.clear();
         self.addresses.clear();

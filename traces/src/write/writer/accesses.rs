@@ -1,7 +1,7 @@
-//! Executions whose accesses come one by one, as importers of other formats have them.
+//! Executions with accesses added one by one, as importers of other formats do.
 //!
-//! An execution is open until the thread's next one begins: only then is its template known. Stamps
-//! and marks that come meanwhile belong to the next one.
+//! An execution stays open until the thread's next one begins, because only then is its template
+//! known. Stamps and marks that arrive before that belong to the next one.
 
 use super::{Writer, stream, unrecordable};
 use crate::codec::match_finder::Arrival;
@@ -12,12 +12,11 @@ use crate::model::ids::ThreadId;
 use crate::write::stream::Open;
 
 impl Writer {
-    /// Records that the thread has executed a code block; [`Writer::data`] tells with which
-    /// accesses.
+    /// Records an execution of a code block by the thread; [`Writer::data`] adds its accesses.
     ///
     /// # Errors
-    /// [`Error::Unrecordable`] when there is no such thread or code block, or the thread has no
-    /// stamp yet; [`Error::Write`].
+    /// [`Error::Unrecordable`] if there is no such thread or code block, or the thread has no stamp
+    /// yet; [`Error::Write`].
     pub fn execution(&mut self, thread: ThreadId, code_block: u32) -> Result<(), Error> {
         self.settle_system_call(thread)?;
         self.close_execution(thread)?;
@@ -38,13 +37,13 @@ impl Writer {
         Ok(())
     }
 
-    /// Records a load or store of the thread's last [`Writer::execution`], by the instruction at
-    /// place `instruction` of its code block.
+    /// Records a load or store of the thread's last [`Writer::execution`], by the instruction with
+    /// index `instruction` in its code block.
     ///
     /// # Errors
-    /// [`Error::Unrecordable`] when the thread has executed nothing yet, the block has no such
-    /// instruction, the access is out of program order, has no bytes or is a fetch, or is one too
-    /// many (65 000 an execution).
+    /// [`Error::Unrecordable`] if the thread has no execution yet or the block has no such
+    /// instruction. Also if the access is out of program order, has 0 bytes, is a fetch, or exceeds
+    /// the limit of 65 000 per execution.
     pub fn data(
         &mut self,
         thread: ThreadId,

@@ -1,5 +1,5 @@
-//! What the kernel knows of processes: what they share, where each of them has it, their signal
-//! handlers, and what they have it treat otherwise.
+//! Kernel state of processes: shared objects, mappings, pages, CPUs, signal handlers, and system
+//! calls with lasting effects.
 
 use super::{Writer, unrecordable};
 use crate::model::address_space::{MAX_OBJECTS, Mapping};
@@ -9,17 +9,17 @@ use crate::model::lasting_call::LastingCall;
 use crate::model::page::Page;
 use crate::write::sink::NewEntry;
 
-/// The most mappings of one entry, and of those that are not written yet.
+/// Maximum number of mappings in one entry, and of pending mappings.
 const MAPPINGS_AT_ONCE: usize = 1 << 12;
 
-/// The same of pages.
+/// Maximum number of pages in one entry, and of pending pages.
 const PAGES_AT_ONCE: usize = 1 << 14;
 
 impl Writer {
-    /// Adds memory that several processes can have, with a name for people; its index.
+    /// Adds memory that several processes can share, with a name for people; returns its index.
     ///
     /// # Errors
-    /// [`Error::Unrecordable`] when there are [`MAX_OBJECTS`] already; [`Error::Write`].
+    /// [`Error::Unrecordable`] if there are [`MAX_OBJECTS`] already; [`Error::Write`].
     pub fn shared_object(&mut self, name: &str) -> Result<u32, Error> {
         if self.objects == MAX_OBJECTS {
             return unrecordable(format!("more than {MAX_OBJECTS} shared objects"));
@@ -29,12 +29,12 @@ impl Writer {
         Ok(self.objects - 1)
     }
 
-    /// Says what processes have at some of their addresses; what is said of no mapping is a
-    /// process's own. It has a meaning only where the header says that there are address spaces.
+    /// Records mappings of processes; addresses without a mapping are private memory. Only
+    /// meaningful if the header declares address spaces.
     ///
     /// # Errors
-    /// [`Error::Unrecordable`] for a mapping of no whole pages, or of an object that does not
-    /// exist; [`Error::Write`].
+    /// [`Error::Unrecordable`] for a mapping that does not cover whole pages, or of an object that
+    /// does not exist; [`Error::Write`].
     pub fn mappings(&mut self, mappings: &[Mapping]) -> Result<(), Error> {
         for mapping in mappings {
             mapping.check(self.objects)?;
@@ -46,10 +46,10 @@ impl Writer {
         }
     }
 
-    /// Says where pages are in physical memory. It has a meaning only in the trace of a machine.
+    /// Records physical locations of pages. Only meaningful in the trace of a machine.
     ///
     /// # Errors
-    /// [`Error::Unrecordable`] for a page that cannot be; [`Error::Write`].
+    /// [`Error::Unrecordable`] for an impossible page; [`Error::Write`].
     pub fn pages(&mut self, pages: &[Page]) -> Result<(), Error> {
         for page in pages {
             page.check()?;
@@ -61,7 +61,7 @@ impl Writer {
         }
     }
 
-    /// Says on which CPU of a machine threads run.
+    /// Records the CPUs that threads run on.
     ///
     /// # Errors
     /// [`Error::Write`].
@@ -73,7 +73,7 @@ impl Writer {
         }
     }
 
-    /// Adds the guest address at which a signal handler begins that the server has installed.
+    /// Records the guest address of a signal handler that the server has installed.
     ///
     /// # Errors
     /// [`Error::Write`].
@@ -81,7 +81,7 @@ impl Writer {
         self.sink.write(NewEntry::SignalHandler(address))
     }
 
-    /// Adds a system call after which the kernel treats a process or a thread otherwise.
+    /// Records a system call that changes how the kernel treats a process or a thread from then on.
     ///
     /// # Errors
     /// [`Error::Write`].
@@ -89,8 +89,7 @@ impl Writer {
         self.sink.write(NewEntry::LastingCall(call))
     }
 
-    /// Writes the mappings, CPUs and pages that are not yet written; of a process that come after
-    /// each other as one entry.
+    /// Writes the pending mappings, CPUs and pages; consecutive ones of a process form one entry.
     pub(super) fn write_mappings(&mut self) -> Result<(), Error> {
         let mappings = std::mem::take(&mut self.new_mappings);
         for of_process in mappings.chunk_by(|one, next| one.process_id == next.process_id) {
@@ -105,8 +104,8 @@ impl Writer {
         self.write_pages()
     }
 
-    /// The same of pages, but for their order, which says nothing but of one and the same page:
-    /// adjacent ones next to each other cost little.
+    /// Writes the pending pages, sorted by number: adjacent pages cost little. Only the order among
+    /// entries of the same page matters, and the stable sort keeps it.
     fn write_pages(&mut self) -> Result<(), Error> {
         let mut pages = std::mem::take(&mut self.new_pages);
         for page in pages.iter_mut().filter(|page| page.is_of_upper_half()) {

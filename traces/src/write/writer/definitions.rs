@@ -1,8 +1,8 @@
-//! What executions refer to: modules, functions, code blocks and templates, each written before
-//! anything that names it.
+//! Definitions that executions refer to: modules, functions, code blocks and templates. Each is
+//! written before anything that refers to it.
 //!
-//! Many are gathered into one entry, because they compress together; what is gathered is written
-//! whenever a block is.
+//! Many are collected into one entry, because they compress together. Pending definitions are
+//! written before each chunk.
 
 use super::{Writer, unrecordable};
 use crate::codec::template::{DataAccess, Size, check_code_block, check_template, fetches_of};
@@ -13,7 +13,7 @@ use crate::model::program::{CodeBlock, Function, Module};
 use crate::write::sink::NewEntry;
 
 impl Writer {
-    /// Adds a module; its index.
+    /// Adds a module; returns its index.
     ///
     /// # Errors
     /// [`Error::Unrecordable`] for a range that ends before it starts; [`Error::Write`].
@@ -29,7 +29,7 @@ impl Writer {
     /// Adds a function.
     ///
     /// # Errors
-    /// [`Error::Unrecordable`] when its module does not exist or a text has a zero byte;
+    /// [`Error::Unrecordable`] if its module does not exist or a text contains a zero byte;
     /// [`Error::Write`].
     pub fn function(&mut self, function: &Function) -> Result<FunctionId, Error> {
         if function.module >= self.modules {
@@ -53,12 +53,12 @@ impl Writer {
         Ok(FunctionId(self.functions - 1))
     }
 
-    /// Adds a code block, and the function that it enters if it starts at one's entry; its index.
+    /// Adds a code block, and the function whose entry it starts at, if any; returns its index.
     ///
     /// # Errors
-    /// [`Error::Unrecordable`] when the block's instructions are none, more than 512, or not
-    /// adjacent, its dependences or pointers are of what it has not, or the function does not
-    /// exist; [`Error::Write`].
+    /// [`Error::Unrecordable`] if the block has no instructions, more than 512, or a gap between
+    /// them. Also if its dependences or pointers are invalid, or the function does not exist.
+    /// [`Error::Write`].
     pub fn code_block(
         &mut self,
         block: &CodeBlock,
@@ -76,11 +76,11 @@ impl Writer {
         Ok(self.instructions.len() as u32 - 1)
     }
 
-    /// Adds a template, what an execution of a code block does, if it is new; its index. The
-    /// accesses are in program order.
+    /// Adds a template, the data accesses of one execution of a code block, if it is new; returns
+    /// its index. The accesses are in program order.
     ///
     /// # Errors
-    /// [`Error::Unrecordable`] when there is no such code block, the block has no such instruction,
+    /// [`Error::Unrecordable`] if there is no such code block, the block has no such instruction,
     /// or the accesses are out of program order or more than 65 000; [`Error::Write`].
     pub fn template(&mut self, code_block: u32, accesses: &[DataAccess]) -> Result<u32, Error> {
         let Some(&instructions) = self.instructions.get(code_block as usize) else {
@@ -90,7 +90,7 @@ impl Writer {
         self.intern(code_block, accesses)
     }
 
-    /// The number of a template that is well-formed.
+    /// Returns the number of a well-formed template, and adds it if it is new.
     pub(super) fn intern(
         &mut self,
         code_block: u32,
@@ -109,8 +109,7 @@ impl Writer {
         Ok(template)
     }
 
-    /// Writes what is defined and not yet written, in an order in which nothing is named before it
-    /// is defined.
+    /// Writes the pending definitions in an order in which everything is defined before it is used.
     pub(super) fn write_definitions(&mut self) -> Result<(), Error> {
         self.new_details = 0;
         self.write_mappings()?;
@@ -129,14 +128,14 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes definitions when there are as many as an entry should hold.
+    /// Writes the pending definitions if there are enough for an entry.
     pub(super) fn write_many_definitions(&mut self) -> Result<(), Error> {
         let counts = [
             self.new_functions.len(),
             self.new_blocks.len(),
             self.new_templates.len(),
         ];
-        // Each adds at most half of the most details, so that the other half is never exceeded.
+        // Each definition adds at most half of the maximum, so the maximum is never exceeded.
         if counts.contains(&MAX_DEFINITIONS) || self.new_details > MAX_DETAILS / 2 {
             self.write_definitions()?;
         }

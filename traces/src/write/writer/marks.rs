@@ -1,7 +1,6 @@
-//! What a writer is told beside executions: where requests begin and end, and the user's notes.
+//! Marks: where requests begin and end, and the user's notes.
 //!
-//! A mark waits for the execution it stands at, because until that comes it may turn out to be
-//! nothing but the end of the request before.
+//! A mark waits for its execution. If none follows, the mark only ends the preceding request.
 
 use super::{Writer, stream, unrecordable};
 use crate::model::error::Error;
@@ -9,26 +8,25 @@ use crate::model::ids::ThreadId;
 use crate::model::recording::Note;
 use crate::write::sink::NewEntry;
 
-/// The most bytes of a note.
+/// Maximum size of a note in bytes.
 const MAX_NOTE_BYTES: usize = 1 << 16;
 
 impl Writer {
-    /// Marks the thread's next execution as the first of a request, and so the one before it as the
-    /// last of the request before. Where no execution follows, the mark only ends a request: call
-    /// this for the mark at which a recording stops, or that thread's last request counts as cut
-    /// off.
+    /// Marks the thread's next execution as the first of a request, which also ends the preceding
+    /// request. If no execution follows, the mark only ends a request. Call this for the mark at
+    /// which a recording stops; otherwise that thread's last request counts as incomplete.
     ///
     /// # Errors
-    /// [`Error::Unrecordable`] when there is no such thread.
+    /// [`Error::Unrecordable`] if there is no such thread.
     pub fn request(&mut self, thread: ThreadId) -> Result<(), Error> {
         self.numbered_request(thread, 0)
     }
 
-    /// The same, for the request of this number among all that the server serves while it is being
-    /// recorded, from 1: where only some are recorded, they leave gaps.
+    /// Like [`Writer::request`], for the request with this number. Requests are numbered from 1
+    /// during the recording; the numbers have gaps if only some are recorded.
     ///
     /// # Errors
-    /// [`Error::Unrecordable`] when there is no such thread.
+    /// [`Error::Unrecordable`] if there is no such thread.
     pub fn numbered_request(&mut self, thread: ThreadId, number: u64) -> Result<(), Error> {
         self.settle_system_call(thread)?;
         let stream = stream(&mut self.streams, thread)?;
@@ -39,11 +37,11 @@ impl Writer {
         Ok(())
     }
 
-    /// Says over which connection, numbered from 1, the request has come that was marked last and
-    /// that no execution has followed yet.
+    /// Records the connection, numbered from 1, of the request that was marked last and that has no
+    /// execution yet.
     ///
     /// # Errors
-    /// [`Error::Unrecordable`] when there is no such thread or no such request.
+    /// [`Error::Unrecordable`] if there is no such thread or no such request.
     pub fn connection(&mut self, thread: ThreadId, connection: u64) -> Result<(), Error> {
         let stream = stream(&mut self.streams, thread)?;
         if stream.next_request.is_none() {
@@ -53,11 +51,11 @@ impl Writer {
         Ok(())
     }
 
-    /// Marks the thread's last execution as the last of its request. What follows up to the next
-    /// request belongs to none.
+    /// Marks the thread's last execution as the last of its request. Executions before the next
+    /// request belong to no request.
     ///
     /// # Errors
-    /// [`Error::Unrecordable`] when there is no such thread.
+    /// [`Error::Unrecordable`] if there is no such thread.
     pub fn end_request(&mut self, thread: ThreadId) -> Result<(), Error> {
         self.settle_system_call(thread)?;
         let stream = stream(&mut self.streams, thread)?;
@@ -66,7 +64,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Adds what the user notes, when the server has begun so many requests, recorded or not.
+    /// Adds a user's note; `requests` is how many requests the server has begun, recorded or not.
     ///
     /// # Errors
     /// [`Error::Unrecordable`] for a text of more than 2^16 bytes; [`Error::Write`].

@@ -1,7 +1,8 @@
-//! System calls, as a writer is told of them.
+//! System calls in a writer.
 //!
-//! A call that has begun waits until it returns, or until something else of its thread shows that
-//! it will not be seen to: a thread may sleep in one for hours, and what is in the file stays.
+//! A call that has begun is pending until it returns, or until another event of its thread shows
+//! that its return was not recorded. It is not written earlier, because a thread may sleep in a
+//! call for hours and a written call cannot be changed.
 
 use super::{Writer, stream};
 use crate::model::error::Error;
@@ -9,12 +10,11 @@ use crate::model::ids::ThreadId;
 use crate::model::system_call::{MAX_SYSTEM_CALLS, SystemCall};
 
 impl Writer {
-    /// Records that the thread's last execution makes the system call of this number. It counts as
-    /// one that did not return if anything of the thread comes before
-    /// [`Writer::system_call_returns`].
+    /// Records that the thread's last execution makes the system call with this number. It counts
+    /// as not returned if another event of the thread precedes [`Writer::system_call_returns`].
     ///
     /// # Errors
-    /// [`Error::Unrecordable`] when there is no such thread; [`Error::Write`].
+    /// [`Error::Unrecordable`] if there is no such thread; [`Error::Write`].
     pub fn system_call_begins(&mut self, thread: ThreadId, number: i32) -> Result<(), Error> {
         self.settle_system_call(thread)?;
         self.close_execution(thread)?;
@@ -25,10 +25,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Records that the thread's system call returns; nothing if none has begun.
+    /// Records that the thread's system call returns; does nothing if none has begun.
     ///
     /// # Errors
-    /// [`Error::Unrecordable`] when there is no such thread; [`Error::Write`].
+    /// [`Error::Unrecordable`] if there is no such thread; [`Error::Write`].
     pub fn system_call_returns(&mut self, thread: ThreadId, result: i64) -> Result<(), Error> {
         match stream(&mut self.streams, thread)?.open_call.take() {
             Some(number) => self.place_system_call(thread, number, Some(result)),
@@ -36,11 +36,11 @@ impl Writer {
         }
     }
 
-    /// Records that the thread's last execution made the system call of this number, and what it
-    /// returned; `None` if it was not seen to return.
+    /// Records that the thread's last execution made the system call with this number. `result` is
+    /// `None` if its return was not recorded.
     ///
     /// # Errors
-    /// [`Error::Unrecordable`] when there is no such thread; [`Error::Write`].
+    /// [`Error::Unrecordable`] if there is no such thread; [`Error::Write`].
     pub fn system_call(
         &mut self,
         thread: ThreadId,
@@ -54,7 +54,7 @@ impl Writer {
         }
     }
 
-    /// The system call that the thread is in, if any, is not seen to return.
+    /// Records the thread's pending system call, if any, as not returned.
     pub(super) fn settle_system_call(&mut self, thread: ThreadId) -> Result<(), Error> {
         match stream(&mut self.streams, thread)?.open_call.take() {
             Some(number) => self.place_system_call(thread, number, None),

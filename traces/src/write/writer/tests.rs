@@ -1,4 +1,4 @@
-//! A writer whose disk is full.
+//! Checks a writer on a full disk.
 
 use super::Writer;
 use crate::model::error::Error;
@@ -19,6 +19,6 @@ fn a_full_disk_is_told_and_leaves_the_name_free() {
     let finished = writer.finish(EndReason::ServerExited);
     assert!(matches!(finished, Err(Error::Write { .. })), "{finished:?}");
     assert!(!path.exists());
-    // What was written before is kept.
+    // The data written before is kept.
     assert!(Trace::open(&partial_path(&path)).is_ok());
 }
