@@ -1,18 +1,18 @@
-//! One access that a code block makes whenever it runs, and how its address is known.
+//! An access that a code block always makes, and how its address is determined.
 
-/// The most accesses of a code block that are told of: as two an instruction, of which QEMU puts at
-/// most 512 into a block.
+/// Maximum number of accesses of a code block: two per instruction, and at most 512 instructions in
+/// a QEMU block. Further accesses are not included.
 pub(crate) const MOST_ACCESSES: usize = 1 << 10;
 
-/// The bits of a place among them.
+/// Mask of an access's index.
 const ACCESS: u16 = MOST_ACCESSES as u16 - 1;
 
 const DISTANCE_BITS: u32 = 40;
 
-/// All of an access but its address.
+/// An access without its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessForm {
-    /// Place of its instruction in the code block, below 512.
+    /// Index of its instruction in the code block, below 512.
     pub instruction: u16,
     /// log2 of the number of bytes, at most 7.
     pub size_shift: u8,
@@ -20,25 +20,25 @@ pub struct AccessForm {
     pub store: bool,
 }
 
-/// An access that is made whenever its code block runs.
+/// An access that is made at every execution of its code block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainAccess {
-    /// All but its address.
+    /// The access without its address.
     pub form: AccessForm,
-    /// How its address is known.
+    /// How its address is determined.
     pub address: Address,
 }
 
-/// How the address of an access is known.
+/// How the address of an access is determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Address {
     /// It is recorded.
     Recorded,
-    /// It is so far from the code block's first byte.
+    /// At this distance from the code block's first byte.
     FromCode(i64),
-    /// It is so far from that of an earlier access, which is recorded.
+    /// At a distance from an earlier, recorded access.
     From {
-        /// Place of the other one among the block's accesses.
+        /// Index of the other access among the block's accesses.
         access: u16,
         /// In bytes.
         distance: i64,
@@ -46,7 +46,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// One that is so far from something, if such a distance can be told.
+    /// Returns the address at this distance, if the distance can be encoded.
     pub(crate) fn at(distance: i64, from: impl FnOnce(i64) -> Address) -> Option<Address> {
         let can_be_told = distance.unsigned_abs() < 1 << (DISTANCE_BITS - 1);
         can_be_told.then(|| from(distance))
@@ -54,12 +54,12 @@ impl Address {
 }
 
 impl PlainAccess {
-    /// Whether it need not be recorded.
+    /// Returns whether it need not be recorded.
     pub fn is_elided(&self) -> bool {
         self.address != Address::Recorded
     }
 
-    /// All of it in one number.
+    /// Packs the access into one number.
     pub fn encode(self) -> u64 {
         let (how, access, distance) = match self.address {
             Address::Recorded => (0, 0, 0),
@@ -76,7 +76,7 @@ impl PlainAccess {
         rest << DISTANCE_BITS | distance.cast_unsigned() & ((1 << DISTANCE_BITS) - 1)
     }
 
-    /// The access of this number; `None` where none has it.
+    /// Unpacks an access; `None` if the number is not valid.
     pub fn decode(number: u64) -> Option<PlainAccess> {
         let unused = 64 - DISTANCE_BITS;
         let distance = (number << unused).cast_signed() >> unused;

@@ -1,4 +1,4 @@
-//! Finds the accesses of a code block, by going through its instructions once.
+//! Finds the accesses of a code block in one pass over its instructions.
 
 use crate::elision::access::{AccessForm, Address, MOST_ACCESSES, PlainAccess};
 use crate::elision::plain::{self, Made};
@@ -8,19 +8,19 @@ use iced_x86::{
     UsedMemory,
 };
 
-/// What is known of the accesses of a code block.
+/// The known accesses of a code block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockAccesses {
-    /// Those of its plain instructions, in program order.
+    /// The accesses of its plain instructions, in program order.
     pub all: Vec<PlainAccess>,
-    /// Whether nothing is recorded of a run before the first of these that is recorded.
+    /// Whether the first recorded access of an execution is always the first recorded one of these.
     pub none_before: bool,
 }
 
 impl BlockAccesses {
-    /// Those of the code block that starts at `start` and has these instructions. `in_pieces` says
-    /// that QEMU moves 16 and 32 bytes in pieces of 8, as version 7 does; else such moves are not
-    /// plain.
+    /// Finds the accesses of the code block at `start` with these instructions. `in_pieces` means
+    /// that QEMU moves 16 and 32 bytes in pieces of 8, as version 7 does; otherwise such moves are
+    /// not plain.
     pub fn of<'b>(
         start: u64,
         instructions: impl Iterator<Item = &'b [u8]>,
@@ -43,7 +43,7 @@ impl BlockAccesses {
         block.found
     }
 
-    /// Those of one instruction; none of one that is not plain.
+    /// Returns the accesses of one instruction; none if it is not plain.
     pub fn of_instruction(&self, instruction: usize) -> impl Iterator<Item = &PlainAccess> {
         let place = |access: &PlainAccess| usize::from(access.form.instruction);
         let first = self
@@ -59,9 +59,9 @@ struct Block {
     in_pieces: bool,
     registers: Registers,
     found: BlockAccesses,
-    /// Those that are recorded: where they are, and their places among all.
+    /// The recorded accesses: origin, distance, and index among all.
     recorded: Vec<(Origin, i64, u16)>,
-    /// An instruction has come of which it is not known what accesses it makes.
+    /// Whether an earlier instruction makes unknown accesses.
     is_uncertain: bool,
 }
 
@@ -77,7 +77,7 @@ impl Block {
         }
     }
 
-    /// Goes on behind an instruction that nothing is known of.
+    /// Continues after an unknown instruction.
     fn append_unknown(&mut self) {
         self.registers.forget_all();
         self.is_uncertain = true;
@@ -105,7 +105,7 @@ impl Block {
             let place = place.as_ref();
             place.is_some_and(|place| self.known(place).is_some())
         };
-        // One callback sees all pieces of a move, so all are recorded or none.
+        // One callback handles all pieces of a move, so either all or none are recorded.
         let is_in_pieces = made.len() > 1 && made.iter().all(|one| one.store == made[0].store);
         let may_elide = !is_in_pieces || places.iter().all(is_known);
         for (made, at) in made.iter().zip(places) {
@@ -128,7 +128,7 @@ impl Block {
         self.found.all.push(PlainAccess { form, address });
     }
 
-    /// Notes where the access is that is added next, from which others may follow.
+    /// Registers the address of the access added next, so that others can refer to it.
     fn add_recorded(&mut self, place: Option<RelativeAddress>) {
         let is_first = self.found.all.iter().all(PlainAccess::is_elided);
         self.found.none_before |= is_first && !self.is_uncertain;
@@ -142,7 +142,7 @@ impl Block {
         }
     }
 
-    /// How an address is known without being recorded.
+    /// Returns how an address is determined without being recorded, if it is.
     fn known(&self, place: &RelativeAddress) -> Option<Address> {
         let Some(origin) = place.origin else {
             let distance = place.distance.wrapping_sub(self.start.cast_signed());

@@ -1,23 +1,24 @@
-//! Restores all accesses of an execution from those that were recorded.
+//! Restores all accesses of an execution from the recorded ones.
 
 use crate::elision::access::{AccessForm, Address, PlainAccess};
 
 /// One access of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompletedAccess {
-    /// All but its address.
+    /// The access without its address.
     pub form: AccessForm,
-    /// The execution's word that has the address it is known from; `None` for address zero.
+    /// Index of the execution's word with the base address; `None` for base 0.
     pub word: Option<u32>,
-    /// How far from there it is.
+    /// Distance from the base.
     pub distance: u64,
 }
 
-/// All accesses, in program order, of an execution of the code block at `start` that makes
-/// `accesses`. Of its words the first, 0, says that it begins, and where the first recorded access
-/// is if `leads`; the others, from 1 on, are accesses that have these forms.
+/// Returns all accesses of an execution, in program order. The code block at `start` makes
+/// `accesses`. Word 0 begins the execution, and contains the address of the first recorded access
+/// if `leads`. The other words, from 1, are accesses with these forms.
 ///
-/// One that ended early, by a fault, has what it made up to where a recorded access is missing.
+/// An execution that ended early, by a fault, has its accesses up to the first missing recorded
+/// one.
 pub fn complete(
     start: u64,
     accesses: &[PlainAccess],
@@ -31,7 +32,7 @@ pub fn complete(
         distance: 0,
     };
     let mut parts = Vec::with_capacity(accesses.len() + forms.len());
-    // Of each of the accesses, the word that has its address.
+    // For each access, the word with its address.
     let mut words = Vec::with_capacity(accesses.len());
     let mut leads = leads.then_some(0);
     for access in accesses {
@@ -88,7 +89,7 @@ mod tests {
         }
     }
 
-    /// Instruction, word and distance of each.
+    /// Returns the instruction, word and distance of each access.
     fn parts(
         accesses: &[PlainAccess],
         leads: bool,

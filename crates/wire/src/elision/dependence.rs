@@ -1,62 +1,60 @@
-//! Dependences: from which loads, or registers, the addresses of a code block's accesses come.
+//! Dependences: the loads or registers that the addresses of a code block's accesses come from.
 //!
-//! A processor that looks ahead overlaps misses, but not those of which one loads the address of
-//! the other. So for each instruction that accesses memory, this finds what its address comes
-//! from, by going through the block once: a load of the block, or the registers as they are when
-//! the block begins. For each register that the block writes it finds the same of the value at the
-//! block's end, and for each store of the value stored. Whoever knows in which order blocks ran
-//! joins these: from block to block by registers, and through memory by addresses.
+//! An out-of-order processor overlaps independent misses, but not two misses if one loads the
+//! address of the other. One pass over the block finds the source of each instruction's address: a
+//! load of the block, or the registers at the start of the block. It also finds the source of each
+//! written register's value at the end, and of each stored value. A caller that knows the order of
+//! blocks joins these: between blocks through registers, and through memory by addresses.
 //!
-//! What is followed: the general registers, and within a block the vector registers and the flags,
-//! which are taken to hold nothing at a block's beginning. An instruction's results come from all
-//! registers that it reads, or from its own load if it makes one. Where several loads are found the
-//! latest stands for all: a load of the block for registers, and the last of them for the others.
-//! The stack pointer comes from no load, whatever is done to it. A jump that was taken is no
-//! dependence, since processors predict it; a conditional move is.
+//! It follows the general registers and, within a block, the vector registers and the flags, which
+//! are assumed to have no source at the start. An instruction's results come from its load if it
+//! makes one, and otherwise from all registers that it reads. Of several loads, the latest
+//! represents all: it also replaces registers. The stack pointer never comes from a load. A taken
+//! jump is not a dependence, because processors predict it; a conditional move is one.
 
 use iced_x86::{
     Decoder, DecoderOptions, Instruction, InstructionInfo, InstructionInfoFactory, Mnemonic,
     OpAccess, OpKind, Register, RflagsBits, UsedMemory,
 };
 
-/// One thing that a value comes from.
+/// One source of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dependence {
-    /// Which value.
+    /// The value.
     pub of: Dependent,
-    /// What it comes from; one value may come from several registers.
+    /// Its source; one value may come from several registers.
     pub from: Source,
 }
 
 /// A value that may come from a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dependent {
-    /// The address of the accesses of the instruction at this place.
+    /// The address of the accesses of the instruction with this index.
     Address(u16),
-    /// What the instruction at this place stores.
+    /// The value that the instruction with this index stores.
     Stored(u16),
-    /// What this general register holds at the end, if the block writes it; by its number in
+    /// The value of this general register at the end, if the block writes it; the number is that of
     /// x86's encoding.
     Register(u8),
 }
 
-/// What a value comes from.
+/// The source of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
     /// No load.
     Nothing,
-    /// The load that the instruction at this place has made.
+    /// The load that the instruction with this index has made.
     Load(u16),
-    /// Whatever this general register comes from at the beginning.
+    /// The source of this general register's value at the start.
     Register(u8),
 }
 
-/// The most registers that a value is said to come from: those with the lowest numbers.
+/// Maximum number of registers recorded as sources of a value: those with the lowest numbers.
 const MOST_REGISTERS: usize = 4;
 
-/// Those of the code block that starts at `start` and has these instructions: addresses, then
-/// stored values, then registers, in order. Addresses and stored values that come from nothing
-/// are left out.
+/// Finds the dependences of the code block at `start` with these instructions: addresses, then
+/// stored values, then registers, in order. Addresses and stored values without a source are
+/// omitted.
 pub fn dependences<'b>(
     start: u64,
     instructions: impl Iterator<Item = &'b [u8]>,
@@ -77,11 +75,11 @@ pub fn dependences<'b>(
     flow.finish()
 }
 
-/// What a value comes from, with the latest load alone.
+/// The sources of a value, with only the latest load.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Sources {
     load: Option<u16>,
-    /// A bit for each general register as it is at the beginning.
+    /// One bit for each general register's initial value.
     registers: u16,
 }
 
@@ -95,7 +93,7 @@ impl Sources {
         Sources { load, registers }
     }
 
-    /// Adds each to `all`.
+    /// Appends each source to `all`.
     fn push(self, of: Dependent, all: &mut Vec<Dependence>) {
         let load = self.load.map(Source::Load);
         let is_set = |number: &u8| self.registers >> number & 1 == 1;
@@ -110,7 +108,7 @@ const FLAGS: usize = 2 * GENERAL;
 const HOLDERS: usize = FLAGS + 1;
 const RSP: usize = 4;
 
-/// The flags that say how a computation came out.
+/// The flags that contain the result of a computation.
 const RESULT_FLAGS: u32 = RflagsBits::OF
     | RflagsBits::SF
     | RflagsBits::ZF
@@ -155,7 +153,7 @@ impl Flow {
             },
             false => self.operands(instruction, info),
         };
-        // What a call stores is known beforehand.
+        // The value that a call stores is known in advance.
         let is_call = instruction.mnemonic() == Mnemonic::Call;
         if !is_call && memory.iter().any(|used| writes(used.access())) {
             result.push(Dependent::Stored(place), &mut self.stored);
@@ -163,7 +161,7 @@ impl Flow {
         self.write(instruction, info, result);
     }
 
-    /// What the instruction's results come from if it makes no load.
+    /// Returns the sources of the instruction's results if it makes no load.
     fn operands(&self, instruction: &Instruction, info: &InstructionInfo) -> Sources {
         let is_operand = |register: Register| {
             let operands = 0..instruction.op_count();
@@ -194,7 +192,7 @@ impl Flow {
         }
     }
 
-    /// Registers and flags that the instruction writes hold its result.
+    /// Stores the result's sources for the registers and flags that the instruction writes.
     fn write(&mut self, instruction: &Instruction, info: &InstructionInfo, result: Sources) {
         let memory = info.used_memory();
         for used in info
@@ -206,7 +204,7 @@ impl Flow {
             let Some(number) = holder(register) else {
                 continue;
             };
-            // The registers that a string instruction moves on with, or counts down.
+            // The address and count registers of a string instruction.
             let moves_on = instruction.is_string_instruction()
                 && (memory.iter().any(|used| is_address_of(used, register))
                     || register == Register::RCX);
@@ -251,7 +249,7 @@ impl Flow {
     }
 }
 
-/// Where what a register holds is kept.
+/// Returns the index in `holds` for a register.
 fn holder(register: Register) -> Option<usize> {
     if register.is_gpr64() {
         return Some(register.number());
@@ -260,7 +258,7 @@ fn holder(register: Register) -> Option<usize> {
     is_vector.then(|| GENERAL + register.number())
 }
 
-/// LEA and the like have memory operands that they do not access.
+/// LEA and similar instructions have memory operands that they do not access.
 fn is_accessed(used: &UsedMemory) -> bool {
     reads(used.access()) || writes(used.access())
 }

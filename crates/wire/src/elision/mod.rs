@@ -1,15 +1,14 @@
-//! Address elision: accesses whose addresses follow from others of their code block are not
-//! recorded.
+//! Address elision: omits accesses whose addresses follow from others of their code block.
 //!
 //! A function that saves six registers stores to six addresses, and one of them implies the others.
-//! The fields of one object are as far apart as the instructions say. To record an access costs a
-//! server several times what making it does. So [`BlockAccesses::of`] finds, when QEMU translates a
-//! code block, the accesses whose addresses follow from an earlier access of the same execution, or
-//! from the address of the code. [`complete`] puts them back into what was recorded. DynamoRIO's
-//! drmemtrace does the same, and calls it address elision.
+//! The fields of an object are at fixed distances given by the instructions. Recording an access
+//! costs a server several times as much as making it. When QEMU translates a code block,
+//! [`BlockAccesses::of`] therefore finds the accesses whose addresses follow from an earlier access
+//! of the same execution, or from the address of the code. [`complete`] restores them from what was
+//! recorded. DynamoRIO's drmemtrace does the same and calls it address elision.
 //!
-//! The same registers tell which loads an address comes from: [`dependences`]; and what registers
-//! held, from the addresses of accesses: [`pointers`].
+//! The same analysis of registers finds the loads that an address comes from ([`dependences`]), and
+//! register values from the addresses of accesses ([`pointers`]).
 //!
 //! ```
 //! use corehop_wire::elision::{AccessForm, Address, BlockAccesses, complete};

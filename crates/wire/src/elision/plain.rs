@@ -1,10 +1,9 @@
-//! Plain instructions: those that make the same loads and stores whenever they run, each in one
-//! piece of at most 8 bytes. All others are recorded whatever they do.
+//! Plain instructions: those that always make the same loads and stores, each in one piece of at
+//! most 8 bytes. All other instructions are recorded completely.
 //!
-//! That is so of these as QEMU translates them (7.2 and 10): a memory operand that is read and
-//! written is a load, then a store; a conditional move always loads. QEMU 7 moves 16 and 32 bytes
-//! in pieces of 8, the lowest first (gen_ldo_env_A0 and gen_ldy_env_A0 in its
-//! target/i386/tcg/translate.c).
+//! This refers to QEMU's translation (7.2 and 10). A memory operand that is read and written is a
+//! load, then a store; a conditional move always loads. QEMU 7 moves 16 and 32 bytes in pieces of
+//! 8, lowest first (gen_ldo_env_A0 and gen_ldy_env_A0 in its target/i386/tcg/translate.c).
 
 use iced_x86::{
     EncodingKind, Instruction, InstructionInfo, MemorySize, Mnemonic, OpAccess, OpKind,
@@ -12,9 +11,9 @@ use iced_x86::{
 
 /// One access of a plain instruction.
 pub struct Made {
-    /// Which of the instruction's memory operands.
+    /// Index of the instruction's memory operand.
     pub operand: usize,
-    /// How far from there it is.
+    /// Distance from the operand's address.
     pub offset: i64,
     /// log2 of the number of bytes.
     pub size_shift: u8,
@@ -22,8 +21,8 @@ pub struct Made {
     pub store: bool,
 }
 
-/// The accesses of an instruction in order: loads, then stores. `None` where it is not plain.
-/// `in_pieces` says that QEMU moves 16 and 32 bytes so.
+/// Returns the accesses of an instruction in order: loads, then stores. `None` if it is not plain.
+/// `in_pieces` means that QEMU moves 16 and 32 bytes in pieces of 8.
 pub fn accesses(
     instruction: &Instruction,
     info: &InstructionInfo,
@@ -59,7 +58,7 @@ pub fn accesses(
     (is_plain && of_kind(false) <= 1 && of_kind(true) <= 1).then_some(made)
 }
 
-/// The accesses of a move of 16 or 32 bytes from or to memory.
+/// Returns the accesses of a move of 16 or 32 bytes from or to memory.
 fn pieces(instruction: &Instruction, info: &InstructionInfo) -> Option<Vec<Made>> {
     use Mnemonic as M;
     let moves = matches!(

@@ -1,15 +1,15 @@
-//! Pointers: what a code block does with what its registers hold when it begins.
+//! Pointers: what a code block does with the initial values of its registers.
 //!
-//! A trace holds the addresses of accesses and not what registers hold. But where an instruction
-//! accesses memory at a known distance from a register, the address less the distance is what the
-//! register held. So this finds, by going through a block once, for each register the first access
-//! that tells it, and which registers hold it, or something at a known distance from it, when the
-//! block ends. Whoever follows a thread from block to block so learns what it held when it entered
-//! a function: the function's arguments.
+//! A trace contains the addresses of accesses but not register values. If an instruction accesses
+//! memory at a known distance from a register, the address minus the distance is the register's
+//! value. This finds, in one pass over a block, for each register the first access that reveals its
+//! initial value. It also finds the registers that contain that value, or a known distance from it,
+//! at the end of the block. A caller that follows a thread from block to block can derive the
+//! values at a function entry: the function's arguments.
 //!
-//! All of this is exact. What is not a matter of adding constants is lost, as is everything at a
-//! system call, whose return may be that of a signal handler. An access counts if it is made
-//! whenever its instruction runs. The stack pointer is left out.
+//! The result is exact. A value is lost if it involves more than adding constants. All values are
+//! lost at a system call, whose return may be that of a signal handler. An access counts if its
+//! instruction always makes it. The stack pointer is omitted.
 
 use crate::elision::access::Address;
 use crate::elision::plain;
@@ -19,21 +19,20 @@ use iced_x86::{
     Mnemonic,
 };
 
-/// One thing that a code block does with what a general register holds when it begins. Registers
-/// are numbered as in x86's encoding.
+/// One use of a general register's initial value by a code block. Registers are numbered as in
+/// x86's encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pointer {
-    /// The first access of the instruction at this place is at `distance` from what `register`
-    /// held.
+    /// The first access of the instruction is at `distance` from the initial value of `register`.
     Accessed {
-        /// The instruction's place in the block.
+        /// The instruction's index in the block.
         instruction: u16,
         /// The register.
         register: u8,
         /// In bytes.
         distance: i64,
     },
-    /// At the end this register holds what is at `distance` from what `register` held.
+    /// At the end, register `at_end` contains the initial value of `register` plus `distance`.
     Held {
         /// The register at the end.
         at_end: u8,
@@ -42,16 +41,15 @@ pub enum Pointer {
         /// In bytes.
         distance: i64,
     },
-    /// At the end this register holds something else.
+    /// At the end, this register contains an unrelated value.
     Lost {
         /// The register at the end.
         at_end: u8,
     },
 }
 
-/// Those of the code block that starts at `start` and has these instructions: accesses in order,
-/// one a register, then for each register that does not hold what it held what it holds, then those
-/// that are lost.
+/// Finds the pointers of the code block at `start` with these instructions. First the accesses in
+/// order, one per register; then the registers with a changed but known value; then the lost ones.
 pub fn pointers<'b>(start: u64, instructions: impl Iterator<Item = &'b [u8]>) -> Vec<Pointer> {
     let mut found = Found {
         registers: Registers::new(),
@@ -79,13 +77,13 @@ const RSP: u8 = 4;
 struct Found {
     registers: Registers,
     accesses: Vec<Pointer>,
-    /// A bit for each register that an access has told.
+    /// One bit for each register whose initial value an access reveals.
     told: u16,
 }
 
 impl Found {
     fn execute(&mut self, place: u16, instruction: &Instruction, info: &InstructionInfo) {
-        // Moves of 16 bytes are at their address, in pieces or not.
+        // The first access of a 16-byte move is at its address, in pieces or not.
         let made = plain::accesses(instruction, info, true).unwrap_or_default();
         if let Some(first) = made.first()
             && made.iter().all(|one| one.operand == first.operand)

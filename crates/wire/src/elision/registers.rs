@@ -2,10 +2,10 @@
 
 use iced_x86::{Instruction, InstructionInfo, Mnemonic, OpAccess, OpKind, Register, UsedMemory};
 
-/// A value of which only differences are known.
+/// A value that is only known relative to others.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Value {
-    /// Equal ones are the same unknown.
+    /// Equal numbers are the same unknown.
     unknown: u32,
     distance: i64,
 }
@@ -13,18 +13,18 @@ struct Value {
 /// The sixteen general registers.
 pub struct Registers {
     values: [Value; COUNT],
-    /// How many unknowns there are.
+    /// Number of unknowns.
     unknowns: u32,
 }
 
 const COUNT: usize = 16;
 
-/// Where an access is. Two whose `origin` is the same are as far apart as their distances are.
+/// The address of an access, relative to an origin. Addresses with the same origin can be compared.
 #[derive(Clone, Copy)]
 pub struct RelativeAddress {
     /// `None` for an absolute address.
     pub origin: Option<Origin>,
-    /// From there.
+    /// Distance from the origin.
     pub distance: i64,
 }
 
@@ -36,7 +36,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The general register that held it at first, if it is what one of them held.
+    /// Returns the general register with this initial value, if there is one.
     pub fn register(&self) -> Option<u8> {
         let base = self.base.filter(|_| self.index.is_none())?;
         u8::try_from(base)
@@ -46,7 +46,7 @@ impl Origin {
 }
 
 impl Registers {
-    /// Nothing is known of any.
+    /// Creates registers with unknown values.
     pub fn new() -> Registers {
         Registers {
             values: std::array::from_fn(|number| Value {
@@ -57,7 +57,7 @@ impl Registers {
         }
     }
 
-    /// Where an access of the next instruction is; `None` where that is not only a matter of
+    /// Returns the address of an access of the next instruction; `None` if it depends on more than
     /// general registers.
     pub fn place(&self, memory: &UsedMemory) -> Option<RelativeAddress> {
         let mut place = RelativeAddress {
@@ -85,7 +85,7 @@ impl Registers {
         Some(place)
     }
 
-    /// Executes an instruction, of which `info` is known.
+    /// Executes an instruction; `info` describes it.
     pub fn execute(&mut self, instruction: &Instruction, info: &InstructionInfo) {
         let known = self.known_result(instruction);
         let stack_pointer = self.stack_pointer_after(instruction);
@@ -114,13 +114,13 @@ impl Registers {
         }
     }
 
-    /// Nothing is known of any any more.
+    /// Sets all registers to unknown values.
     pub fn forget_all(&mut self) {
         (0..COUNT).for_each(|number| self.forget(number));
     }
 
-    /// What a register holds: that of a register at first, and so much more; `None` where it is
-    /// something else.
+    /// Returns the register whose initial value a register is derived from, and the distance;
+    /// `None` if there is none.
     pub fn holds(&self, number: u8) -> Option<(u8, i64)> {
         let value = self.values[usize::from(number)];
         let first = u8::try_from(value.unknown).ok();
@@ -136,7 +136,7 @@ impl Registers {
         self.unknowns += 1;
     }
 
-    /// Where an instruction of the stack leaves the stack pointer.
+    /// Returns the stack pointer after an instruction of the stack.
     fn stack_pointer_after(&self, instruction: &Instruction) -> Option<Value> {
         let pushes_or_pops = || {
             let distance = i64::from(instruction.stack_pointer_increment());
@@ -150,7 +150,7 @@ impl Registers {
         }
     }
 
-    /// The register that an instruction writes, and its value, if that is known.
+    /// Returns the register that an instruction writes, and its value, if it is known.
     fn known_result(&self, instruction: &Instruction) -> Option<(usize, Value)> {
         if instruction.op0_kind() != OpKind::Register {
             return None;
@@ -194,7 +194,7 @@ impl Value {
     }
 }
 
-/// The number of a 64-bit general register.
+/// Returns the number of a 64-bit general register.
 fn number(register: Register) -> Option<usize> {
     register.is_gpr64().then(|| register.number())
 }

@@ -1,11 +1,11 @@
-//! How often the server has made each system call before its first request, for a user who waits
-//! for one in vain. From then on nobody asks, and nothing is counted.
+//! Counts the server's system calls before its first request, for a user whose expected system call
+//! does not occur. Later ones are not counted, because nobody needs them.
 
 use crate::ring::memory::Memory;
 use std::sync::atomic::Ordering;
 
 impl Memory {
-    /// Counts a system call, as the plugin, unless a request has begun.
+    /// Counts a system call, in the plugin, unless a request has begun.
     pub fn count_call(&self, number: i64) {
         let header = self.header();
         if header.counts.marks.load(Ordering::Relaxed) > 0 {
@@ -17,7 +17,8 @@ impl Memory {
         }
     }
 
-    /// The numbers of the system calls that were counted, and how often each was, most first.
+    /// Returns the numbers of the counted system calls, and how often each was made, most frequent
+    /// first.
     pub fn calls(&self) -> Vec<(u32, u32)> {
         let counts = (0..).zip(&self.header().calls);
         let counts = counts.map(|(number, count)| (number, count.load(Ordering::Relaxed)));
@@ -26,7 +27,7 @@ impl Memory {
         made
     }
 
-    /// How many connections the server has had so far.
+    /// Returns the number of the server's connections so far.
     pub fn connections(&self) -> u64 {
         self.header().next_connection.0.load(Ordering::Relaxed)
     }

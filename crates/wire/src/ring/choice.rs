@@ -1,33 +1,34 @@
-//! Which requests are recorded: chosen by number, as their marks come.
+//! Selects the requests to record, by number, as their marks arrive.
 //!
 //! Every mark of the server is counted and gives its request a number, from 1. Recorded are either
-//! the first so many or those on a list that the recorder made before the server started. No lock:
-//! a request *pends* from before its mark is counted until it has ended or turned out not to be
-//! recorded, so whoever sees nothing pending and nothing left to choose knows that all is recorded.
+//! the first requests up to a limit, or those on a list that the recorder made before the server
+//! started. No lock is used. A request *pends* from before its mark is counted until it has ended
+//! or is found not to be selected. So if nothing is pending and nothing is left to select, all is
+//! recorded.
 
 use crate::ring::header::Counts;
 use crate::ring::memory::Memory;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Requests apart, fewer than this, between which a server stays instrumented: two switches make it
-/// translate its code twice, which costs what callbacks that write nothing cost 500 requests of
-/// mariadbd or 2000 of redis-server (docs/guide/recording.md).
+/// A server stays instrumented between selected requests that are closer than this. Two switches
+/// make it translate its code twice. That costs as much as callbacks that write nothing cost 500
+/// requests of mariadbd or 2000 of redis-server (docs/guide/recording.md).
 const NEAR_REQUESTS: u64 = 1000;
 
-/// One request declined, in the upper half of `open`.
+/// One declined request, in the upper half of `open`.
 const DECLINED: u64 = 1 << 32;
 
-/// A request mark, counted.
+/// A counted request mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// Number of the request among all that the server serves, from 1.
     pub number: u64,
-    /// Whether the request is to be recorded. One that is pends until [`Memory::decline`] or
+    /// Whether the request is to be recorded. If so, it pends until [`Memory::decline`] or
     /// [`Memory::count_end`].
     pub chosen: bool,
 }
 
-/// How far the requests have come.
+/// Progress of the requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Requests {
     /// Marks seen, of requests recorded or not.
@@ -43,7 +44,7 @@ impl Memory {
         &self.header().counts
     }
 
-    /// Counts a request mark and says whether its request is to be recorded.
+    /// Counts a request mark; the result includes whether its request is to be recorded.
     pub fn count_mark(&self) -> Mark {
         let counts = self.counts();
         counts.open.fetch_add(1, Ordering::SeqCst);
@@ -56,22 +57,23 @@ impl Memory {
         Mark { number, chosen }
     }
 
-    /// A chosen request cannot be recorded from its beginning: the next one takes its place.
+    /// Declines a selected request that cannot be recorded from its beginning: the next one
+    /// replaces it.
     pub fn decline(&self) {
         self.counts().open.fetch_add(DECLINED - 1, Ordering::SeqCst);
     }
 
-    /// A chosen request has ended, by another mark or with its thread.
+    /// Counts the end of a selected request, by another mark or with its thread.
     pub fn count_end(&self) {
         self.counts().ended.fetch_add(1, Ordering::SeqCst);
         self.settle();
     }
 
-    /// Ends recording with the last request that was to be recorded.
+    /// Ends recording with the last selected request.
     ///
-    /// What has come of all numbers is asked while this request pends: if each was met before, its
-    /// request pended before, so once nothing is open all of them have settled. Asked afterwards,
-    /// the last could just have begun.
+    /// Whether all numbers are met is checked while this request pends. If they are, their requests
+    /// pended before, so all have settled once nothing is open. If it were checked afterwards, the
+    /// last request might have just begun.
     fn settle(&self) {
         loop {
             let all_met = self.all_met();
@@ -83,12 +85,13 @@ impl Memory {
             if open > 0 || all_met || !self.all_met() {
                 return;
             }
-            // The last was met meanwhile, by a thread that may have settled before this one did.
+            // The last number was met in between, by a thread that may have settled before this
+            // one.
             self.counts().open.fetch_add(1, Ordering::SeqCst);
         }
     }
 
-    /// Whether each number to be recorded was met. It stays true.
+    /// Returns whether each number to be recorded was met. Once true, it stays true.
     fn all_met(&self) -> bool {
         let counts = self.counts();
         match self.listed().last() {
@@ -124,13 +127,13 @@ impl Memory {
             .is_ok()
     }
 
-    /// True once every request to be recorded has been chosen.
+    /// Returns true once every request to be recorded has been selected.
     pub fn is_exhausted(&self) -> bool {
         self.all_met() && !self.has_declined()
     }
 
-    /// How many requests from now the next one to be recorded comes, at least 1; `None` when none
-    /// does as things stand.
+    /// Returns how many requests from now the next selected one is, at least 1; `None` if there
+    /// currently is none.
     pub fn distance_to_next(&self) -> Option<u64> {
         let counts = self.counts();
         if self.is_paused() || self.is_stopped() || self.is_exhausted() {
@@ -142,18 +145,18 @@ impl Memory {
         }
         let seen = counts.marks.load(Ordering::SeqCst);
         let next = listed.get(place_of(listed, seen.saturating_add(1)))?;
-        // A number that the server has overwritten may be any.
+        // A number that the server has overwritten is arbitrary.
         let distance = next.load(Ordering::Relaxed).saturating_sub(seen);
         Some(distance.max(1))
     }
 
-    /// Whether the next request to be recorded comes so soon that the server stays instrumented.
+    /// Returns whether the next selected request is so close that the server stays instrumented.
     pub fn is_next_near(&self) -> bool {
         self.distance_to_next()
             .is_some_and(|next| next < NEAR_REQUESTS)
     }
 
-    /// How far the requests have come.
+    /// Returns the progress of the requests.
     pub fn requests(&self) -> Requests {
         let counts = self.counts();
         let most = match self.listed().len() as u64 {
@@ -167,18 +170,19 @@ impl Memory {
         }
     }
 
-    /// Chooses no more requests until told otherwise; those begun are recorded to their end.
+    /// Pauses or resumes the selection of requests; requests that have begun are recorded to their
+    /// end.
     pub fn set_paused(&self, paused: bool) {
         self.counts().paused.set(paused, Ordering::SeqCst);
     }
 
-    /// Whether no requests are chosen for now.
+    /// Returns whether the selection is paused.
     pub fn is_paused(&self) -> bool {
         self.counts().paused.is_set()
     }
 
-    /// Names the requests to record by number, ascending, as many as [`Settings`] says there are
-    /// chosen. To be called before the plugin starts.
+    /// Sets the ascending numbers of the requests to record; [`Settings`] contains their count.
+    /// Must be called before the plugin starts.
     ///
     /// [`Settings`]: crate::ring::Settings
     pub fn set_listed(&self, numbers: &[u64]) {
@@ -190,7 +194,7 @@ impl Memory {
     }
 }
 
-/// How many listed numbers are smaller.
+/// Returns how many listed numbers are smaller.
 fn place_of(listed: &[AtomicU64], number: u64) -> usize {
     listed.partition_point(|listed| listed.load(Ordering::Relaxed) < number)
 }

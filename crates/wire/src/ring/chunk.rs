@@ -1,13 +1,13 @@
-//! One chunk's protocol: who may touch its header and its words, and when.
+//! The protocol of one chunk: who may access its header and its words, and when.
 //!
-//! A chunk is free, claimed by one writer, owned by it while it writes, full when the writer is
-//! done, and free again once the reader has read all of it. Only a writer leads it out of free, and
-//! only the reader back. Each step publishes what was stored before it: who finds a chunk owned
-//! finds the header of that owner, who finds a length finds so many words, and who finds it full
-//! finds its last length.
+//! A chunk is free, then claimed by one writer and owned by it during writing. It is full when the
+//! writer is done, and free again once the reader has read it completely. Only a writer moves it
+//! out of the free state, and only the reader moves it back. Each step publishes the stores before
+//! it. In an owned chunk, the header is that owner's. A length covers that many valid words, and in
+//! a full chunk it is final.
 //!
-//! The atomics are a type parameter, so that the tests can run this code, and no copy of it, under
-//! loom, which tries the orders that threads and their stores can come in.
+//! The atomics are a type parameter, so that the tests can run this code itself under loom. Loom
+//! tries the possible orders of threads and their stores.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use zerocopy::FromBytes;
@@ -16,11 +16,11 @@ use zerocopy::FromBytes;
 pub(crate) trait Atomic<T> {
     fn load(&self, ordering: Ordering) -> T;
     fn store(&self, value: T, ordering: Ordering);
-    /// Stores `new` where `old` stands; whether it did. A failure orders nothing.
+    /// Stores `new` if the value is `old`; returns whether it did. A failure has no ordering.
     fn exchange(&self, old: T, new: T, success: Ordering) -> bool;
 }
 
-/// Says that a type is an atomic: here std's, in the tests loom's.
+/// Implements [`Atomic`] for a type: here for std's, in the tests for loom's.
 macro_rules! is_atomic {
     ($atomic:ty, $number:ty) => {
         impl $crate::ring::chunk::Atomic<$number> for $atomic {
@@ -48,24 +48,24 @@ is_atomic!(AtomicU64, u64);
 #[cfg(test)]
 pub(crate) use is_atomic;
 
-/// States of a chunk, in the order it passes through them.
+/// States of a chunk, in order.
 mod state {
-    /// Anybody may claim it.
+    /// Any writer may claim it.
     pub(super) const FREE: u32 = 0;
     /// Claimed; its header is being written.
     pub(super) const CLAIMED: u32 = 1;
-    /// A thread writes words, and its length with each.
+    /// A thread writes words, and updates the length with each.
     pub(super) const OWNED: u32 = 2;
-    /// Its thread is done with it.
+    /// Its thread has finished writing.
     pub(super) const FULL: u32 = 3;
 }
 
-/// Who writes a chunk, and how far it has come.
+/// The writer of a chunk, and its progress.
 #[repr(C, align(64))]
 #[derive(Debug, Default, FromBytes)]
 pub(crate) struct ChunkHeader<A = AtomicU32> {
     state: A,
-    /// Words written.
+    /// Number of words written.
     length: A,
     stream: A,
     sequence: A,
@@ -73,34 +73,35 @@ pub(crate) struct ChunkHeader<A = AtomicU32> {
     thread: A,
 }
 
-/// Who writes a chunk.
+/// The writer of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Writer {
     pub(crate) stream: u32,
-    /// How many chunks the stream had before this one.
+    /// Number of the stream's chunks before this one.
     pub(crate) sequence: u32,
     pub(crate) process: u32,
-    /// As the operating system numbers it.
+    /// The operating system's number of the thread.
     pub(crate) thread: u32,
 }
 
-/// What the reader finds in a chunk.
+/// The contents of a chunk for the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Published {
     pub(crate) writer: Writer,
     pub(crate) length: u32,
-    /// Whether the writer is done, so that the length is final.
+    /// Whether the writer has finished, so that the length is final.
     pub(crate) is_full: bool,
 }
 
 impl<A: Atomic<u32>> ChunkHeader<A> {
-    /// A writer takes the chunk if it is free. Whether it was; then [`ChunkHeader::begin`] follows.
+    /// Claims the chunk for a writer if it is free; returns whether it was. [`ChunkHeader::begin`]
+    /// must follow.
     pub(crate) fn claim(&self) -> bool {
         self.state.load(Ordering::Relaxed) == state::FREE
             && (self.state).exchange(state::FREE, state::CLAIMED, Ordering::Acquire)
     }
 
-    /// Whoever claimed the chunk begins to write.
+    /// Begins writing to a claimed chunk.
     pub(crate) fn begin(&self, writer: Writer) {
         self.length.store(0, Ordering::Relaxed);
         self.stream.store(writer.stream, Ordering::Relaxed);
@@ -110,14 +111,14 @@ impl<A: Atomic<u32>> ChunkHeader<A> {
         self.state.store(state::OWNED, Ordering::Release);
     }
 
-    /// How many words its writer has written, as the writer asks it.
+    /// Returns the number of words written, for the writer.
     #[inline(always)]
     pub(crate) fn written(&self) -> u32 {
         self.length.load(Ordering::Relaxed)
     }
 
-    /// Its writer appends a word, which can be read from now on. Whether there was room in `words`,
-    /// the first so many of the chunk's.
+    /// Appends a word, for the writer; it can be read from now on. Returns whether there was space
+    /// in `words`, a prefix of the chunk's words.
     #[inline(always)]
     pub(crate) fn push<W: Atomic<u64>>(&self, words: &[W], word: u64) -> bool {
         let position = self.length.load(Ordering::Relaxed);
@@ -129,13 +130,13 @@ impl<A: Atomic<u32>> ChunkHeader<A> {
         true
     }
 
-    /// Its writer is done with it.
+    /// Finishes writing to the chunk.
     pub(crate) fn finish(&self) {
         self.state.store(state::FULL, Ordering::Release);
     }
 
-    /// What the reader can read. The state is read first: what a full chunk's length says is final,
-    /// and an owned one may grow and be read further later.
+    /// Returns what can be read. The state is read first: the length of a full chunk is final,
+    /// while that of an owned one may grow.
     pub(crate) fn published(&self) -> Option<Published> {
         let state = self.state.load(Ordering::Acquire);
         if !matches!(state, state::OWNED | state::FULL) {
@@ -153,7 +154,7 @@ impl<A: Atomic<u32>> ChunkHeader<A> {
         })
     }
 
-    /// The reader has read all of a full chunk: anybody may claim it.
+    /// Frees a full chunk after the reader has read it: any writer may claim it.
     pub(crate) fn free(&self) {
         self.state.store(state::FREE, Ordering::Release);
     }

@@ -1,7 +1,7 @@
-//! The control ring: whole messages, one writer at a time, one reader.
+//! The control ring: complete messages, one writer at a time, one reader.
 //!
-//! The lock names its owner's process. A process of the server that was killed while it held the
-//! lock would otherwise stop all others; what it had not finished was never published.
+//! The lock contains its owner's process. Otherwise a server process that was killed while holding
+//! the lock would block all others. Its unfinished message was never published.
 
 use crate::ring::memory::{Memory, process_is_gone};
 use crate::ring::message::{MOST_WORDS, Message};
@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 impl Memory {
-    /// Sends a message, waiting for room. Fails when recording has ended.
+    /// Sends a message, waiting for space. Fails if recording has ended.
     pub fn send(&self, message: &Message) -> Result<(), Off> {
         let words = message.encode();
         assert!(words.len() <= MOST_WORDS);
@@ -31,8 +31,8 @@ impl Memory {
         outcome
     }
 
-    /// Receives every message sent so far, oldest first. Where a wild store of the server has made
-    /// a length that cannot be, what was sent so far is passed over.
+    /// Receives every message sent so far, oldest first. If a wild store of the server has made a
+    /// length impossible, the messages so far are skipped.
     pub(crate) fn receive<E>(
         &self,
         mut each: impl FnMut(Message) -> Result<(), E>,

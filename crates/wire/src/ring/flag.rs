@@ -1,12 +1,12 @@
 //! A flag in the shared memory.
 //!
-//! A `bool` has two bit patterns, and a wild store of the server may leave any other: here all but
-//! zero are a yes. It keeps to a word of its own, as every value there does.
+//! A `bool` has two valid bit patterns, but a wild store of the server may write any other. Here
+//! all values except zero mean true. Like every value there, it has its own word.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use zerocopy::FromBytes;
 
-/// A yes or no that both sides may change at any time.
+/// A boolean that both sides may change at any time.
 #[repr(transparent)]
 #[derive(Debug, Default, FromBytes)]
 pub(crate) struct Flag(AtomicU32);

@@ -1,21 +1,21 @@
-//! What the shared memory holds beside chunks: its header.
+//! The header of the shared memory.
 
 use crate::ring::flag::Flag;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use zerocopy::FromBytes;
 
-/// Longest path of a file that a marker is in.
+/// Maximum length of the path of the marker's file in bytes.
 pub(crate) const MOST_PATH_BYTES: usize = 4096;
 
-/// Numbers of system calls beyond are not counted; x86-64 has fewer than 470.
+/// System calls with larger numbers are not counted; x86-64 has fewer than 470.
 pub(crate) const MOST_CALLS: usize = 512;
 
-/// Keeps a value that many threads write off its neighbours' cache line.
+/// Puts a value that many threads write into its own cache line.
 #[repr(C, align(64))]
 #[derive(Debug, Default, FromBytes)]
 pub(crate) struct Apart<T>(pub(crate) T);
 
-/// What both sides know about each other.
+/// State shared by both sides.
 #[repr(C)]
 #[derive(Debug, FromBytes)]
 pub(crate) struct Header {
@@ -37,7 +37,7 @@ pub(crate) struct Header {
     pub(crate) waited_us: Apart<AtomicU64>,
     pub(crate) control: Apart<ControlHeader>,
     pub(crate) next_connection: Apart<AtomicU64>,
-    /// How often each system call was made, by its number.
+    /// Number of times each system call was made, by its number.
     pub(crate) calls: [AtomicU32; MOST_CALLS],
     pub(crate) marker: Place,
 }
@@ -45,31 +45,31 @@ pub(crate) struct Header {
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub(crate) struct ControlHeader {
-    /// Process that holds the lock; 0 when nobody does.
+    /// Process that holds the lock; 0 if none does.
     pub(crate) owner: AtomicU32,
-    /// Words ever written and words ever read.
+    /// Total number of words written and read.
     pub(crate) written: AtomicU64,
     pub(crate) read: AtomicU64,
 }
 
-/// The counters, all of the server's processes together.
+/// The counters, over all processes of the server.
 #[repr(C, align(64))]
 #[derive(Debug, Default, FromBytes)]
 pub(crate) struct Counts {
     pub(crate) marks: AtomicU64,
     pub(crate) taken: AtomicU64,
-    /// Requests that pend, and in the upper half those declined that another has yet to take the
-    /// place of: one word, so that both are seen at one moment.
+    /// Number of pending requests; in the upper half, number of declined requests without a
+    /// replacement. One word, so that both are read at one moment.
     pub(crate) open: AtomicU64,
     pub(crate) ended: AtomicU64,
     pub(crate) paused: Flag,
 }
 
-/// The marker as both sides see it.
+/// The marker, for both sides.
 #[repr(C)]
 #[derive(Debug, FromBytes)]
 pub(crate) struct Place {
-    /// Which of the kinds; 0 before it is told.
+    /// The kind of marker; 0 before it is set.
     pub(crate) kind: AtomicU64,
     /// Offset in the file, or the no-op's number.
     pub(crate) value: AtomicU64,

@@ -1,4 +1,4 @@
-//! Where a request begins, as the recorder tells the plugin before the server starts.
+//! Where a request begins: set by the recorder for the plugin before the server starts.
 
 use crate::ring::header::MOST_PATH_BYTES;
 use crate::ring::memory::Memory;
@@ -7,18 +7,18 @@ use std::sync::atomic::Ordering;
 /// Where a request begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestMarker {
-    /// At the instruction at this place in a file.
+    /// At the instruction at this offset in a file.
     At {
         /// Resolved path of the file.
         path: String,
         /// Offset in the file.
         file_offset: u64,
     },
-    /// Where a thread has read from a connection that has had an answer to all it sent before.
+    /// Where a thread has read from a connection after all earlier input was answered.
     SystemCalls,
     /// At a no-op whose displacement is [`NO_OP`] and a number.
     NoOp {
-        /// The number it must have; any where there is none.
+        /// The required number; `None` for any.
         number: Option<u16>,
     },
 }
@@ -32,7 +32,7 @@ const ANY_NO_OP: u64 = 3;
 const NUMBERED_NO_OP: u64 = 4;
 
 impl Memory {
-    /// Says where a request begins. To be called before the plugin starts.
+    /// Sets where a request begins. Must be called before the plugin starts.
     pub fn set_marker(&self, marker: &RequestMarker) {
         let place = self.marker_place();
         let (kind, value, path) = match marker {
@@ -56,7 +56,7 @@ impl Memory {
         place.kind.store(kind, Ordering::Release);
     }
 
-    /// Where a request begins; `None` when nobody has said.
+    /// Returns where a request begins; `None` if it is not set.
     pub fn marker(&self) -> Option<RequestMarker> {
         let place = self.marker_place();
         let kind = place.kind.load(Ordering::Acquire);

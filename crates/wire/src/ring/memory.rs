@@ -1,8 +1,8 @@
 //! The shared memory: a header, the chunks' headers, the control ring, listed numbers, the chunks.
 //!
-//! Everything in it is an atomic, so both processes may look at any of it at any time, and of a
-//! type for which any bytes will do, which the compiler proves: the server's wild stores may leave
-//! any. The only unsafe steps are the mapping itself and finding what lies at an offset.
+//! Everything in it is an atomic, so both processes may read any of it at any time. Each type
+//! accepts any bytes, which the compiler proves, because wild stores of the server may write
+//! anything. The only unsafe steps are the mapping and the access at an offset.
 
 use crate::ring::chunk::ChunkHeader;
 use crate::ring::header::{Header, Place};
@@ -21,24 +21,25 @@ use zerocopy::FromBytes;
 const MAGIC: u64 = 0x676e_6972_706f_6863;
 const VERSION: u64 = 11;
 
-/// Why the shared memory cannot be made or opened.
+/// Why the shared memory cannot be created or opened.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The system refused the memory.
+    /// The operating system reported an error.
     #[error("cannot {what} the shared recording memory: {source}")]
     System {
-        /// Which step.
+        /// The failed step.
         what: &'static str,
-        /// What the system said.
+        /// The operating system's error.
         source: rustix::io::Errno,
     },
-    /// The file is not what a recorder makes.
+    /// The file is not from a recorder of this version.
     #[error("the shared recording memory is not this version's: build plugin and command together")]
     Foreign,
 }
 
 impl Error {
-    /// Whether the limit on file sizes is what forbids it: it counts for memory without a name too.
+    /// Returns whether the limit on file sizes is the cause: it applies to anonymous memory files
+    /// too.
     pub fn is_file_limit(&self) -> bool {
         matches!(
             self,
@@ -50,7 +51,7 @@ impl Error {
     }
 }
 
-/// The mapping. Both sides hold one; it is unmapped when dropped.
+/// The mapping. Each side has one; it is unmapped when dropped.
 #[derive(Debug)]
 pub struct Memory {
     base: NonNull<u8>,
@@ -59,13 +60,13 @@ pub struct Memory {
     offsets: Offsets,
 }
 
-// SAFETY: the mapping is never moved and holds nothing but atomics.
+// SAFETY: the mapping is never moved and contains only atomics.
 unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// Makes the memory, as the recorder, which the calling process is from now on.
+    /// Creates the memory, in the recorder, which is the calling process.
     pub fn create(settings: &Settings) -> Result<(Memory, OwnedFd), Error> {
         let system = |what| move |source| Error::System { what, source };
         let settings = settings.at_least_the_least();
@@ -92,7 +93,7 @@ impl Memory {
         Ok((memory, file))
     }
 
-    /// Opens the memory that a recorder made.
+    /// Opens the memory that a recorder created.
     pub fn open(path: &Path) -> Result<Memory, Error> {
         let system = |what| move |source| Error::System { what, source };
         let file = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
@@ -123,7 +124,7 @@ impl Memory {
 
     fn map(file: impl AsFd, settings: Settings, offsets: Offsets) -> Result<Memory, Error> {
         let bytes = offsets.end;
-        // SAFETY: a new mapping at an address the system chooses harms no other memory.
+        // SAFETY: a new mapping at an address that the system chooses affects no other memory.
         let base = unsafe {
             rustix::mm::mmap(
                 std::ptr::null_mut(),
@@ -151,17 +152,17 @@ impl Memory {
         &self.all(0, 1)[0]
     }
 
-    /// As many as lie from `offset` on. They are atomics, or made of atomics alone.
+    /// Returns `count` values from `offset` on. They are atomics, or consist only of atomics.
     fn all<T: FromBytes>(&self, offset: usize, count: usize) -> &[T] {
         let end = count.checked_mul(size_of::<T>());
         let end = end.and_then(|bytes| bytes.checked_add(offset));
         assert!(offset.is_multiple_of(align_of::<T>()) && end.is_some_and(|end| end <= self.bytes));
-        // SAFETY: the range lies within the mapping, which is page-aligned and lives as long as
-        // `self`, and any bytes are valid ones.
+        // SAFETY: the range is within the mapping, which is page-aligned and lives as long as
+        // `self`, and any bytes are valid.
         unsafe { std::slice::from_raw_parts(self.base.add(offset).cast().as_ptr(), count) }
     }
 
-    /// The sizes of this memory.
+    /// Returns the sizes of this memory.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -189,27 +190,29 @@ impl Memory {
         self.header().stop.set(true, Ordering::Relaxed);
     }
 
-    /// True once either side has ended recording.
+    /// Returns true once either side has ended recording.
     pub fn is_stopped(&self) -> bool {
         self.header().stop.is_set()
     }
 
-    /// Says that the plugin is loaded, as the plugin.
+    /// Marks the plugin as loaded; called by the plugin.
     pub fn set_loaded(&self) {
         self.header().loaded.set(true, Ordering::Relaxed);
     }
 
-    /// True once the plugin was loaded.
+    /// Returns true once the plugin is loaded.
     pub fn is_loaded(&self) -> bool {
         self.header().loaded.is_set()
     }
 
-    /// True when the recorder's process no longer exists, so that nobody reads what is written.
+    /// Returns true if the recorder's process no longer exists, so that nobody reads what is
+    /// written.
     pub fn recorder_is_gone(&self) -> bool {
         process_is_gone(self.header().recorder.load(Ordering::Relaxed))
     }
 
-    /// Time that threads have waited for chunks, added up: the recorder was behind.
+    /// Returns the total time that threads have waited for chunks because the recorder was too
+    /// slow.
     pub fn waited(&self) -> Duration {
         Duration::from_micros(self.header().waited_us.0.load(Ordering::Relaxed))
     }
@@ -218,18 +221,19 @@ impl Memory {
         &self.header().marker
     }
 
-    /// A number for a connection that no process of the server has used, from 1.
+    /// Returns a new number for a connection, unique among the server's processes, from 1.
     pub fn next_connection(&self) -> u64 {
         let numbers = &self.header().next_connection.0;
         numbers.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
     }
 
-    /// A stamp that no stream has: what is true from it on holds for what comes after it.
+    /// Returns a new stamp that no stream has; changes with this stamp hold for everything after
+    /// it.
     pub fn next_stamp(&self) -> u64 {
         self.header().next_stamp.0.fetch_add(1, Ordering::AcqRel)
     }
 
-    /// A number for a code block that no process of the server has used.
+    /// Returns a new number for a code block, unique among the server's processes.
     pub fn next_block(&self) -> u32 {
         self.header().next_block.0.fetch_add(1, Ordering::Relaxed)
     }
@@ -242,7 +246,7 @@ impl Drop for Memory {
     }
 }
 
-/// True when no process has this id, or it has ended and nobody has waited for it yet.
+/// Returns true if no process has this id, or if it has ended but was not yet waited for.
 pub fn process_is_gone(process: u32) -> bool {
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
     let Some(process) = i32::try_from(process).ok().and_then(Pid::from_raw) else {

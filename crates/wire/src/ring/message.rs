@@ -1,4 +1,4 @@
-//! Messages of the control stream, as words.
+//! Messages of the control stream, encoded as words.
 
 use crate::ring::word::MOST_INSTRUCTIONS;
 
@@ -12,7 +12,7 @@ const PAGE: u64 = 7;
 const CPU: u64 = 8;
 const LASTING_CALL: u64 = 9;
 
-/// The most words a message takes, its first one included: that of the largest code block.
+/// Maximum number of words of a message, including its first: that of the largest code block.
 pub(crate) const MOST_WORDS: usize =
     4 + MOST_INSTRUCTIONS / LENGTHS_PER_WORD + MOST_INSTRUCTIONS * 15 / 8 + MOST_ACCESSES;
 
@@ -20,28 +20,28 @@ const LENGTHS_PER_WORD: usize = 16;
 const MOST_TEXT_BYTES: usize = 4096;
 const MOST_ACCESSES: usize = 2 * MOST_INSTRUCTIONS;
 
-/// Something that data words refer to.
+/// A definition that data words refer to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     /// A code block, sent before its first execution.
     Block {
-        /// The number that executions of it carry; never given twice.
+        /// The number in its executions' words; never reused.
         code_block: u32,
-        /// Process it was met in.
+        /// Process in which it was first executed.
         process: u32,
         /// Guest address of its first byte.
         start: u64,
         /// Length in bytes of each instruction, 1 to 15; at most 512 of them.
         instruction_sizes: Vec<u8>,
-        /// Its bytes, as many as the lengths of its instructions add up to.
+        /// Its bytes; their number is the sum of the lengths of its instructions.
         code: Vec<u8>,
-        /// Which accesses it makes whenever it runs, in program order, and which of them are not
-        /// recorded: as `corehop_wire::elision::Access` encodes them. At most 1024.
+        /// The accesses that it always makes, in program order, and which of them are not recorded,
+        /// as encoded by `corehop_wire::elision::PlainAccess`. At most 1024.
         accesses: Vec<u64>,
     },
-    /// A mapping that code was found in, sent before the first block in it.
+    /// A mapping that contains code, sent before the first block in it.
     Mapping {
-        /// Process it was seen in.
+        /// Process that has it.
         process: u32,
         /// First guest address.
         start: u64,
@@ -49,75 +49,74 @@ pub enum Message {
         end: u64,
         /// Offset in the file of `start`.
         file_offset: u64,
-        /// The mapped file; empty for memory that no file is behind.
+        /// The mapped file; empty for memory without a file.
         path: String,
     },
-    /// What a process of several has at some addresses, from a stamp on. Where nothing is sent, it
-    /// has memory of its own.
+    /// A process's mapping at some addresses, from a stamp on, if there are several processes. All
+    /// other addresses are private memory.
     Memory {
         /// Process that has it.
         process: u32,
-        /// Holds for what it does from this stamp on.
+        /// Valid for executions with this stamp and later ones.
         since: u64,
         /// First guest address.
         start: u64,
         /// End, exclusive.
         end: u64,
-        /// The object whose pages these are, which others may have too; `None` for memory of the
-        /// process's own.
+        /// The mapped object, which others may share; `None` for private memory.
         object: Option<Object>,
     },
-    /// Where a process on a machine has a page in physical memory, from a stamp on.
+    /// The physical location of a process's page on a machine, from a stamp on.
     Page {
-        /// Process that has it; 0 for a page of the kernel's, which all have.
+        /// Process that has it; 0 for a page of the kernel, which all processes share.
         process: u32,
-        /// Holds for what it does from this stamp on.
+        /// Valid for executions with this stamp and later ones.
         since: u64,
         /// Virtual address, divided by 4096.
         number: u64,
         /// Physical address, divided by 4096.
         frame: u64,
     },
-    /// On which CPU of a machine a thread runs, from a stamp on.
+    /// The CPU of a machine that a thread runs on, from a stamp on.
     Cpu {
-        /// Its process.
+        /// The thread's process.
         process: u32,
-        /// Itself.
+        /// The thread.
         thread: u32,
-        /// Holds for what it does from this stamp on.
+        /// Valid for executions with this stamp and later ones.
         since: u64,
-        /// From 0.
+        /// Number of the CPU, from 0.
         cpu: u16,
     },
-    /// A signal handler was installed that begins at this guest address.
+    /// The server installed a signal handler at this guest address.
     Handler(u64),
-    /// A process made a system call after which the kernel treats it or a thread otherwise.
+    /// A process made a system call that changes how the kernel treats it or a thread from then on.
     LastingCall(LastingCall),
-    /// A process executes this program from now on: the path of its file.
+    /// A process now executes this program: the path of its file.
     Program(String),
-    /// Something the plugin could not do, for people to read.
+    /// A failure of the plugin, as text for people.
     Trouble(String),
 }
 
-/// Pages that several processes can have: those of a file, or of a segment without a name.
+/// Pages that several processes can share: those of a file, or of an anonymous segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Object {
-    /// Device and inode, which no two have in common.
+    /// Device and inode, which are unique.
     pub identity: [u64; 2],
-    /// Place of the mapping's start in it.
+    /// Offset of the mapping's start in the object.
     pub offset: u64,
-    /// What the system calls it.
+    /// The operating system's name of it.
     pub name: String,
 }
 
-/// A system call after which the kernel treats a process or a thread otherwise.
+/// A system call that changes how the kernel treats a process or a thread from then on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastingCall {
     /// The process that made it.
     pub process: u32,
-    /// Which call it is, as Linux numbers them.
+    /// Linux system-call number.
     pub number: i32,
-    /// What says what it does.
+    /// The arguments that determine its effect.
     pub arguments: [u64; 2],
 }
 
@@ -141,7 +140,7 @@ impl LastingCall {
 }
 
 impl Message {
-    /// As words: `payload words << 8 | kind`, then the payload.
+    /// Encodes the message as words: `payload words << 8 | kind`, then the payload.
     pub(crate) fn encode(&self) -> Vec<u64> {
         let mut words = vec![0];
         let kind = match self {
@@ -213,12 +212,12 @@ impl Message {
         words
     }
 
-    /// How many words follow a message's first one.
+    /// Returns how many words follow a message's first one.
     pub(crate) fn payload_words(first: u64) -> usize {
         (first >> 8) as usize
     }
 
-    /// Takes a message apart; `None` when nobody writes such words.
+    /// Decodes a message; `None` for invalid words.
     pub(crate) fn decode(first: u64, payload: &[u64]) -> Option<Message> {
         match (first & 0xff, payload) {
             (BLOCK, [start, process, counts, rest @ ..]) => {
@@ -292,7 +291,7 @@ impl Message {
     }
 }
 
-/// A code block's number, instructions and accesses, as many as there may be.
+/// Appends a code block's number, instructions and accesses, up to their maximum numbers.
 fn push_block(
     words: &mut Vec<u64>,
     code_block: u32,
@@ -305,13 +304,13 @@ fn push_block(
     words.extend(accesses.iter().take(MOST_ACCESSES));
 }
 
-/// What a message of this kind says in numbers alone; the kind.
+/// Appends the payload of a message that consists only of numbers; returns the kind.
 fn push_numbers(words: &mut Vec<u64>, kind: u64, numbers: &[u64]) -> u64 {
     words.extend(numbers);
     kind
 }
 
-/// A process and whose memory it has: an object's, or its own.
+/// Appends a process and the owner of its memory: an object, or the process itself.
 fn push_object(words: &mut Vec<u64>, process: u32, object: Option<&Object>) {
     let own = Object::default();
     words.push(u64::from(object.is_some()));
@@ -321,7 +320,7 @@ fn push_object(words: &mut Vec<u64>, process: u32, object: Option<&Object>) {
     push_text(words, process, &object.name);
 }
 
-/// The lengths of instructions, four bits each, then their bytes, as many as the lengths say.
+/// Appends the lengths of instructions, four bits each, then as many bytes as the lengths require.
 fn push_code(words: &mut Vec<u64>, sizes: &[u8], code: &[u8]) {
     words.extend(sizes.chunks(LENGTHS_PER_WORD).map(|chunk| {
         let nibbles = chunk.iter().enumerate();
@@ -335,7 +334,8 @@ fn push_code(words: &mut Vec<u64>, sizes: &[u8], code: &[u8]) {
     words.resize(end, 0);
 }
 
-/// A text, after a word with a number and its length in bytes. A longer one is cut.
+/// Appends a word with a number and a text's length in bytes, then the text. A longer one is
+/// truncated.
 fn push_text(words: &mut Vec<u64>, number: u32, text: &str) {
     let bytes = &text.as_bytes()[..text.len().min(MOST_TEXT_BYTES)];
     words.push(u64::from(number) << 32 | bytes.len() as u64);

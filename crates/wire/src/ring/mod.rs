@@ -1,15 +1,15 @@
 //! The shared memory between the recording plugin (many threads of a server) and the recorder.
 //!
-//! The plugin runs inside somebody's server, so its hot path takes no lock, allocates nothing and
-//! never waits unless the recorder is a whole memory behind: it writes 8-byte [`word`]s into a
-//! chunk that it owns alone and publishes how far it got. A pipe would cost a system call a few
-//! thousand words and lose what was in the server's buffers when the server is killed; what was
-//! published here outlives it, because the memory does.
+//! The plugin runs inside a user's server. So its hot path takes no lock, allocates nothing, and
+//! waits only if the recorder is a whole memory behind. It writes 8-byte [`word`]s into a chunk
+//! that it owns and publishes its progress. A pipe would cost a system call per few thousand words,
+//! and a killed server would lose the words in its buffers. Words that were published here survive
+//! it, because the memory does.
 //!
-//! Two streams run through the memory. *Data*: each thread's [`Stream`] of words, in chunks, read
-//! by [`Drain`]. *Control*: [`Message`]s that define what data refers to, under a lock, because
-//! they are rare. A definition is sent before the first word that needs it, and [`Drain`] hands
-//! over control before data, so a reader never meets an unknown number.
+//! The memory contains two kinds of streams. *Data*: each thread's [`Stream`] of words, in chunks,
+//! read by [`Drain`]. *Control*: [`Message`]s that define what data refers to, under a lock because
+//! they are rare. A definition is sent before the first word that needs it, and [`Drain`] passes
+//! control before data, so a reader never sees an unknown number.
 //!
 //! ```
 //! use corehop_wire::ring::{Drain, Event, Memory, Message, Piece, Settings, Sink, Stream};

@@ -1,4 +1,4 @@
-//! The layout of the shared memory, from the sizes of its parts, which a file may claim to be any.
+//! The layout of the shared memory, from the sizes of its parts; a file may claim arbitrary sizes.
 
 use crate::ring::chunk::ChunkHeader;
 use crate::ring::header::Header;
@@ -6,7 +6,7 @@ use crate::ring::settings::Settings;
 
 const PAGE_BYTES: usize = 4096;
 
-/// Where each part begins, in bytes.
+/// Start of each part, in bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Offsets {
     pub(crate) chunk_headers: usize,
@@ -17,7 +17,7 @@ pub(crate) struct Offsets {
 }
 
 impl Offsets {
-    /// `None` for more than can be addressed.
+    /// Computes the layout; `None` if it is larger than the address space.
     pub(crate) fn of(settings: &Settings) -> Option<Offsets> {
         let chunks = settings.chunks as usize;
         let after =

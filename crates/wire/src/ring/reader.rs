@@ -1,24 +1,25 @@
-//! In which order the reader takes what chunks hold.
+//! The order in which the reader reads chunks.
 //!
-//! A chunk is read while its thread still writes it, so what a server did just before it was killed
-//! is not lost and an idle thread's last words do not wait for a full chunk. Looking at all chunks
-//! takes time, in which a thread may have moved on to one that is seen and filled one that was not:
-//! so a stream's next chunk is read only after its last one was read to the end.
+//! A chunk is read while its thread still writes it. So the last words of a killed server are not
+//! lost, and the last words of an idle thread do not wait for a full chunk. Scanning all chunks
+//! takes time, during which a thread may fill a chunk that was already scanned and continue in one
+//! that is scanned later. So a stream's next chunk is read only after its previous one was read to
+//! the end.
 
 use crate::ring::chunk::{Atomic, ChunkHeader, Published};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// How far a reader has come.
+/// The progress of a reader.
 #[derive(Debug)]
 pub(crate) struct Reader {
-    /// Words already read of each chunk that is in use.
+    /// Number of words already read of each chunk that is in use.
     consumed: Vec<u32>,
-    /// Of each stream, the sequence of the chunk to read now, if it is not the first.
+    /// For each stream, the sequence number of the chunk to read now, if it is not the first.
     expected: HashMap<u32, u32>,
 }
 
-/// A chunk with something to read, perhaps.
+/// A chunk that may have something to read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
     pub(crate) chunk: u32,
@@ -26,7 +27,7 @@ pub(crate) struct Found {
 }
 
 impl Reader {
-    /// Nothing of so many chunks is read.
+    /// Starts reading this number of chunks.
     pub(crate) fn new(chunks: u32) -> Reader {
         Reader {
             consumed: vec![0; chunks as usize],
@@ -34,7 +35,7 @@ impl Reader {
         }
     }
 
-    /// What is published now, each stream's in its order.
+    /// Returns what is published now, with each stream's chunks in order.
     pub(crate) fn look<A: Atomic<u32>>(headers: &[ChunkHeader<A>]) -> Vec<Found> {
         let found = (0..).zip(headers).filter_map(|(chunk, header)| {
             let published = header.published()?;
@@ -48,8 +49,8 @@ impl Reader {
         found
     }
 
-    /// The words of a chunk that come next in its stream; `None` while an earlier chunk of the
-    /// stream was not read to its end.
+    /// Returns the range of a chunk's words that are next in its stream; `None` until the stream's
+    /// earlier chunks are read to their ends.
     pub(crate) fn next(&self, found: &Found) -> Option<Range<usize>> {
         let Published { writer, length, .. } = found.published;
         let expected = self.expected.get(&writer.stream).copied().unwrap_or(0);
@@ -57,7 +58,8 @@ impl Reader {
         (expected == writer.sequence).then_some(consumed as usize..length as usize)
     }
 
-    /// These words were read. Frees the chunk if they were its last; whether it did.
+    /// Records that these words were read. Frees the chunk if they were its last; returns whether
+    /// it did.
     pub(crate) fn advance<A: Atomic<u32>>(
         &mut self,
         found: &Found,
@@ -131,7 +133,7 @@ mod tests {
             }
         }
 
-        /// Reads all streams until there were so many words.
+        /// Reads all streams until this many words are read.
         fn read(&self, until: usize) -> HashMap<u32, Vec<u64>> {
             let mut reader = Reader::new(self.headers.len() as u32);
             let mut read: HashMap<u32, Vec<u64>> = HashMap::new();
@@ -153,14 +155,14 @@ mod tests {
         }
     }
 
-    /// Tries what threads can do, with so many switches between them against their will.
+    /// Tries all thread interleavings with up to this many preemptions.
     fn try_all(preemptions: usize, of: impl Fn() + Sync + Send + 'static) {
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(preemptions);
         model.check(of);
     }
 
-    /// One stream's words through so many chunks, of which it fills one and begins another.
+    /// Sends one stream's words through this many chunks: it fills one and begins another.
     fn three_words_through(chunks: usize) {
         try_all(3, move || {
             let chunks = Arc::new(Chunks::new(chunks));

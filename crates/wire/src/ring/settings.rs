@@ -1,17 +1,17 @@
-//! How large the parts of the shared memory are, and how many requests are recorded.
+//! Sizes of the shared memory's parts, and the number of requests to record.
 
 /// Sizes of the parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Words of one chunk, at least 16.
     pub chunk_words: u32,
-    /// Number of chunks. A server with more threads than this at work at once is slowed down.
+    /// Number of chunks. A server with more active threads is slowed down.
     pub chunks: u32,
-    /// Words of the control ring, at least 2048, which any message fits into.
+    /// Words of the control ring, at least 2048, so that any message fits.
     pub control_words: u32,
-    /// Number of requests to record, the first that come, where none are listed.
+    /// Number of requests to record from the first one on, if none are listed.
     pub request_limit: u64,
-    /// Number of requests that are listed, which alone are recorded; 0 for the first that come.
+    /// Number of listed requests, which are the only ones recorded; 0 to record the first ones.
     pub listed: u32,
 }
 
@@ -28,7 +28,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The same, but nothing smaller than it may be.
+    /// Returns the settings with each size raised to its minimum.
     pub(crate) fn at_least_the_least(&self) -> Settings {
         Settings {
             chunk_words: self.chunk_words.max(16),

@@ -1,8 +1,8 @@
 //! The writing side of the data stream: one thread, one chunk at a time.
 //!
-//! A chunk is claimed with one compare-and-swap, so no thread ever waits for another, only for the
-//! recorder. A stamp is written whenever 512 words have passed since the last one, which the same
-//! comparison finds that finds a full chunk.
+//! A chunk is claimed with one compare-and-swap, so threads never wait for each other, only for the
+//! recorder. A stamp is written after at most 512 words. The comparison that detects a full chunk
+//! also detects that a stamp is due.
 
 use crate::ring::chunk::{ChunkHeader, Writer};
 use crate::ring::memory::Memory;
@@ -10,22 +10,22 @@ use crate::ring::word::Event;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The most words between two stamps of a stream.
+/// Maximum number of words between two stamps of a stream.
 pub const STAMP_EVERY: u32 = 512;
 
-/// What a stream fills while a recorder that keeps up is away, and more.
+/// More than the number of chunks that a stream fills before a recorder that keeps up returns.
 const FEW_CHUNKS: u32 = 61;
 
-/// Why a stream takes no more words: recording was stopped, or the recorder's process is gone.
+/// Why a stream accepts no more words: recording was stopped, or the recorder's process is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("recording has ended")]
 pub struct Off;
 
-/// Where one thread writes. It belongs to one thread; an idle one takes no words.
+/// The writing state of one thread. An idle stream accepts no words.
 #[derive(Debug)]
 pub struct Stream<'m> {
     room: Option<Room<'m>>,
-    /// Begun, and not ended.
+    /// Whether it has begun and not ended.
     is_writing: bool,
     /// The number of the chunk, while there is room.
     chunk: u32,
@@ -35,18 +35,18 @@ pub struct Stream<'m> {
     thread: u32,
 }
 
-/// Where words go until it takes [`Stream::make_room`]. How far it has come is in the chunk's
-/// header alone, so that each word can be read as soon as it is written.
+/// Where words are written until [`Stream::make_room`] is needed. The position is only in the
+/// chunk's header, so that each word can be read as soon as it is written.
 #[derive(Debug)]
 struct Room<'m> {
     header: &'m ChunkHeader,
-    /// Those of the chunk up to where a stamp is due, or to its end.
+    /// The chunk's words up to where a stamp is due, or to its end.
     words: &'m [AtomicU64],
 }
 
 impl<'m> Stream<'m> {
-    /// A stream that is not writing. All its bytes are zero, so that an array of them costs
-    /// nothing until it is used.
+    /// Creates a stream that is not writing. All its bytes are zero, so an unused array of them
+    /// costs nothing.
     pub const fn idle() -> Self {
         Stream {
             room: None,
@@ -59,7 +59,7 @@ impl<'m> Stream<'m> {
         }
     }
 
-    /// True between [`Stream::begin`] and [`Stream::end`].
+    /// Returns true between [`Stream::begin`] and [`Stream::end`].
     pub fn is_writing(&self) -> bool {
         self.is_writing
     }
@@ -80,7 +80,7 @@ impl<'m> Stream<'m> {
         self.claim(memory)
     }
 
-    /// Appends a word. False when there is no room for it before [`Stream::make_room`].
+    /// Appends a word. Returns false if [`Stream::make_room`] must be called first.
     #[inline(always)]
     pub fn push(&mut self, word: u64) -> bool {
         let Some(Room { header, words }) = &self.room else {
@@ -89,7 +89,7 @@ impl<'m> Stream<'m> {
         header.push(words, word)
     }
 
-    /// Makes the next push succeed: writes the stamp that is due, or takes the next chunk.
+    /// Makes the next push succeed: writes the stamp that is due, or claims the next chunk.
     pub fn make_room(&mut self, memory: &'m Memory) -> Result<(), Off> {
         if !self.is_writing || memory.is_stopped() {
             self.end();
@@ -102,7 +102,8 @@ impl<'m> Stream<'m> {
         self.claim(memory)
     }
 
-    /// Writes a stamp, where there is room for it and at least one word more. Whether there was.
+    /// Writes a stamp if there is space for it and at least one more word; returns whether there
+    /// was.
     pub fn stamp(&mut self, memory: &'m Memory) -> bool {
         let Some(room) = &mut self.room else {
             return false;
@@ -117,8 +118,8 @@ impl<'m> Stream<'m> {
         self.push(Event::Stamp(stamp).encode())
     }
 
-    /// Writes a stamp that holds for the execution which goes on here, and for what follows; which
-    /// one.
+    /// Writes a stamp that holds for the rest of the current execution and for what follows;
+    /// returns it.
     pub fn stamp_execution(&mut self, memory: &'m Memory) -> Result<u64, Off> {
         let is_full = |room: &Room<'_>| room.header.written() as usize >= room.words.len();
         if self.room.as_ref().is_none_or(is_full) {
@@ -131,9 +132,9 @@ impl<'m> Stream<'m> {
         }
     }
 
-    /// For a thread that may now sleep: gives its chunk back when chunks run short, so that
-    /// sleepers never hold so many that the others starve. When it wakes up it is to
-    /// [`Stream::stamp`], because what it does then comes after what it waited for.
+    /// Returns the chunk of a thread that may now sleep if chunks are scarce, so that sleepers do
+    /// not starve the others. After waking up the thread must call [`Stream::stamp`], because its
+    /// later executions follow what it waited for.
     pub fn pause(&mut self, memory: &'m Memory) -> Result<(), Off> {
         if !self.is_writing {
             return Ok(());
@@ -148,21 +149,21 @@ impl<'m> Stream<'m> {
         Ok(())
     }
 
-    /// For a thread that may write nothing for long: gives its chunk back. It takes another when it
-    /// makes room again.
+    /// Returns the chunk of a thread that may write nothing for long. The stream claims another one
+    /// when it makes room.
     pub fn rest(&mut self) {
         if let Some(room) = self.room.take() {
             room.header.finish();
         }
     }
 
-    /// Writes no more.
+    /// Ends the stream.
     pub fn end(&mut self) {
         self.rest();
         *self = Stream::idle();
     }
 
-    /// Forgets the chunk without touching it: it belongs to the process this one was forked from.
+    /// Drops the chunk without accessing it, after a fork: it belongs to the parent process.
     pub fn forget(&mut self) {
         *self = Stream::idle();
     }
@@ -199,9 +200,9 @@ impl<'m> Stream<'m> {
         Ok(())
     }
 
-    /// Starts looking where few others look. It is always the same place, so that a stream goes on
-    /// in chunks that were read just now, as long as the recorder keeps up: they are still in the
-    /// caches, where all chunks together are not.
+    /// Searches from a place that few other streams use. The place is fixed, so a stream reuses
+    /// recently read chunks if the recorder keeps up. These are still in the caches, which are too
+    /// small for all chunks.
     fn claim_free(&self, memory: &Memory) -> Option<u32> {
         let chunks = memory.settings().chunks;
         let first = self.stream.wrapping_mul(FEW_CHUNKS) % chunks;

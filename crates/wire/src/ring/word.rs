@@ -1,30 +1,30 @@
-//! What one 8-byte word of the data stream says.
+//! The 8-byte words of the data stream.
 //!
-//! A data access has to fit one word, because there are as many of them as loads and stores: user
+//! A data access must fit into one word, because there is one for every load and store. User
 //! addresses are in the lower half and the kernel's in the upper, so 47 bits and the kind of word
-//! carry them, and the program counter is only the instruction's place in the code block, whose
-//! execution comes before it in the stream. An execution and its first access have one word in
-//! common where that is possible: it saves a third of all words, and of all callbacks.
+//! represent them. The program counter is only the instruction's index in the code block, whose
+//! execution precedes it in the stream. An execution and its first access share one word if
+//! possible, which saves a third of all words and callbacks.
 
 use std::ops::RangeInclusive;
 
-/// Largest place of an instruction within a code block that a word can carry. QEMU ends a
-/// translation block after 512 instructions (TCG_MAX_INSNS in its include/tcg/tcg.h).
+/// Number of instruction indices that a word can represent. QEMU ends a translation block after 512
+/// instructions (TCG_MAX_INSNS in its include/tcg/tcg.h).
 pub const MOST_INSTRUCTIONS: usize = 512;
 
-/// Set in an execution's word that says the address of its first recorded access too.
+/// Set in an execution's word that also contains the address of its first recorded access.
 const EXECUTION_AT: u64 = 1 << 63;
 
 const TAG_SHIFT: u32 = 60;
 const PAYLOAD: u64 = (1 << TAG_SHIFT) - 1;
 const END: u64 = 1 << TAG_SHIFT;
 const STAMP: u64 = 2 << TAG_SHIFT;
-/// Set in a stamp's word that holds for the execution before it too.
+/// Set in a stamp's word that also holds for the execution before it.
 const OF_EXECUTION: u64 = 1 << (TAG_SHIFT - 1);
 const REQUEST: u64 = 3 << TAG_SHIFT;
 const CONNECTION: u64 = 4 << TAG_SHIFT;
-// All that is of an execution is at least this, and all with which one begins at least the next:
-// to ask that of a word is one comparison.
+// Every word of an execution is at least this, and every word that begins one is at least
+// `EXECUTION`: each check is one comparison.
 const KERNEL_DATA: u64 = 5 << TAG_SHIFT;
 const DATA: u64 = 6 << TAG_SHIFT;
 const EXECUTION: u64 = 7 << TAG_SHIFT;
@@ -35,33 +35,33 @@ const INSTRUCTION_SHIFT: u32 = ADDRESS_BITS;
 const SIZE_AND_KIND_SHIFT: u32 = 56;
 const STORE: u64 = 1 << 3;
 
-/// Set in the word of a system call, which has the tag of an end, of which nothing else is said.
+/// Set in the word of a system call. It has the tag of an end, which has no other payload.
 const CALLED: u64 = 1 << (RESULT_BITS - 1);
-/// Set instead in the word that says what it returned, in the bits below as a signed number.
+/// Set instead in the word with a call's result, which is a signed number in the bits below.
 const RETURNED: u64 = 1 << RESULT_BITS;
 const RESULT_BITS: u32 = TAG_SHIFT - 1;
 const RESULTS: RangeInclusive<i64> = -(1 << (RESULT_BITS - 1))..=(1 << (RESULT_BITS - 1)) - 1;
 
-/// One word, taken apart.
+/// One decoded word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A load or store by the code block whose execution was announced last on this stream.
+    /// A load or store by the code block whose execution was written last to this stream.
     Data {
         /// Guest virtual address of the first byte, below 2^47 or in the kernel's half.
         address: u64,
-        /// Place of the instruction in its code block, below [`MOST_INSTRUCTIONS`].
+        /// Index of the instruction in its code block, below [`MOST_INSTRUCTIONS`].
         instruction: u16,
         /// log2 of the number of bytes, at most 7.
         size_shift: u8,
         /// True for a store; an atomic read-modify-write is one store.
         store: bool,
     },
-    /// A run of a code block begins.
+    /// An execution of a code block begins.
     Execution {
-        /// The number that [`crate::ring::Message::Block`] gave it.
+        /// The number that [`crate::ring::Message::Block`] assigned to it.
         code_block: u32,
     },
-    /// The same, of a code block of which the first access to be recorded is always the same one.
+    /// Like `Execution`, for a code block whose first recorded access is always the same one.
     ExecutionAt {
         /// The number of the code block.
         code_block: u16,
@@ -69,41 +69,41 @@ pub enum Event {
         address: u64,
     },
     /// What follows on this stream happened after everything that follows a smaller stamp on any
-    /// other stream and before its next stamp.
+    /// other stream and precedes that stream's next stamp.
     Stamp(u64),
-    /// The same, of what the last execution before it makes as well: something is not where it was
-    /// when this execution comes to it, which another stamp is to tell from what came before.
+    /// Like `Stamp`, but also for the rest of the last execution before it. Written if a location
+    /// changes before this execution accesses it; the new stamp separates it from what came before.
     ExecutionStamp(u64),
-    /// The request of this number begins here, and with it the one before on this stream ends.
+    /// The request with this number begins, and the stream's previous one ends.
     Request(u64),
-    /// The request that has begun here last came over this connection.
+    /// The stream's last request uses this connection.
     Connection(u64),
-    /// The thread makes the system call of this number, with its last execution.
+    /// The thread makes the system call with this number, in its last execution.
     SystemCall(i32),
-    /// It returns this, an error as its negative number. Nearly all results are far below 2^58; one
-    /// beyond is taken for the largest.
+    /// The system call returns this value, negative for an error. Nearly all results are far below
+    /// 2^58; a result outside the range is clamped.
     SystemCallReturned(i64),
-    /// The request before ends, and what follows on this stream begins with another.
+    /// The current request ends, and the next words on this stream belong to another.
     End,
 }
 
-/// The part of a data word that is known when the code is translated.
+/// Returns the part of a data word that is known when the code is translated.
 pub fn data_template(instruction: usize) -> u64 {
     DATA | ((instruction.min(MOST_INSTRUCTIONS - 1) as u64) << INSTRUCTION_SHIFT)
 }
 
-/// The part of a data word that depends on the kind of access; `size_shift` is at most 7.
+/// Returns the part of a data word that depends on the kind of access; `size_shift` is at most 7.
 pub fn size_and_kind(size_shift: u32, store: bool) -> u64 {
     (u64::from(size_shift & 7) | if store { STORE } else { 0 }) << SIZE_AND_KIND_SHIFT
 }
 
-/// Whether a data word, or its size and kind alone, says that it is a store.
+/// Returns whether a data word, or only its size and kind, is a store.
 pub fn is_store(size_and_kind: u64) -> bool {
     size_and_kind & (STORE << SIZE_AND_KIND_SHIFT) != 0
 }
 
-/// All but the address of the word of an execution at its first recorded access, if the code block
-/// has so small a number.
+/// Returns the word of an execution at its first recorded access, without the address; `None` if
+/// the code block's number is too large.
 pub fn execution_at_template(code_block: u32) -> Option<u64> {
     u16::try_from(code_block).ok().map(execution_at)
 }
@@ -112,13 +112,13 @@ fn execution_at(code_block: u16) -> u64 {
     EXECUTION_AT | u64::from(code_block) << ADDRESS_BITS
 }
 
-/// Joins an address and the rest of a word.
+/// Combines an address and the rest of a word.
 #[inline(always)]
 pub fn at(template: u64, address: u64) -> u64 {
     template | (address & ADDRESS)
 }
 
-/// The data word of an access at an address that may be in the kernel's half.
+/// Returns the data word of an access at an address in either half.
 #[inline(always)]
 pub fn in_either_half(template: u64, address: u64) -> u64 {
     let kind = match address >> ADDRESS_BITS {
@@ -128,23 +128,24 @@ pub fn in_either_half(template: u64, address: u64) -> u64 {
     at(template ^ kind, address)
 }
 
-/// All of a data word but its address: which instruction, how many bytes, load or store, and in
-/// which half the address is.
+/// A data word without its address: instruction, number of bytes, load or store, and the half of
+/// the address.
 pub type Form = u16;
 
-/// The form of a data word.
+/// Returns the form of a data word.
 #[inline(always)]
 pub fn form(word: u64) -> Form {
     (word >> ADDRESS_BITS) as Form
 }
 
-/// Whether this is a data word of this form.
+/// Returns whether this is a data word with this form.
 #[inline(always)]
 pub fn has_form(word: u64, form: Form) -> bool {
     word >> ADDRESS_BITS == u64::from(form)
 }
 
-/// The place of the instruction, log2 of the number of bytes and whether it is a store, of a form.
+/// Returns the parts of a form: index of the instruction, log2 of the number of bytes, and whether
+/// it is a store.
 pub fn form_parts(form: Form) -> (u16, u8, bool) {
     let size_and_kind = u64::from(form) << ADDRESS_BITS;
     (
@@ -154,13 +155,13 @@ pub fn form_parts(form: Form) -> (u16, u8, bool) {
     )
 }
 
-/// The address in the word of an access, but for the half that it is in.
+/// Returns the address in the word of an access, without the bits of its half.
 #[inline(always)]
 pub fn address(word: u64) -> u64 {
     word & ADDRESS
 }
 
-/// The highest bits of the address in the word of an access: all are set in the kernel's half.
+/// Returns the highest bits of the address in the word of an access: all set in the kernel's half.
 #[inline(always)]
 pub fn half(word: u64) -> u64 {
     match word & !PAYLOAD {
@@ -169,31 +170,31 @@ pub fn half(word: u64) -> u64 {
     }
 }
 
-/// Whether this is a data word.
+/// Returns whether this is a data word.
 #[inline(always)]
 pub fn is_data(word: u64) -> bool {
     (KERNEL_DATA..EXECUTION).contains(&word)
 }
 
-/// Whether this word says what was executed, or with which access.
+/// Returns whether this word belongs to an execution or one of its accesses.
 #[inline(always)]
 pub fn is_of_execution(word: u64) -> bool {
     word >= KERNEL_DATA
 }
 
-/// Whether with this word an execution begins, and the one before is over.
+/// Returns whether an execution begins with this word, which ends the previous one.
 #[inline(always)]
 pub fn is_execution(word: u64) -> bool {
     word >= EXECUTION
 }
 
-/// Whether with this word an execution begins, and it says where the first access is.
+/// Returns whether an execution begins with this word and the word contains its first address.
 #[inline(always)]
 pub fn is_execution_at(word: u64) -> bool {
     word & EXECUTION_AT != 0
 }
 
-/// The number of the code block whose execution begins with this word.
+/// Returns the number of the code block whose execution begins with this word.
 #[inline(always)]
 pub fn code_block(word: u64) -> Option<u32> {
     if is_execution_at(word) {
@@ -205,7 +206,7 @@ pub fn code_block(word: u64) -> Option<u32> {
 }
 
 impl Event {
-    /// The word that says this.
+    /// Encodes the event as a word.
     pub fn encode(self) -> u64 {
         match self {
             Event::Data {
@@ -238,7 +239,7 @@ impl Event {
         }
     }
 
-    /// What `word` says; `None` when no such word is ever written.
+    /// Decodes a word; `None` if it is invalid.
     pub fn decode(word: u64) -> Option<Event> {
         if is_execution_at(word) {
             return Some(Event::ExecutionAt {

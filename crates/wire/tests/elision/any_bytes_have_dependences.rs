@@ -1,4 +1,4 @@
-//! Whatever bytes stand for instructions, what is found of them is in order and in range.
+//! Checks that the dependences of arbitrary bytes as instructions are in order and in range.
 
 use corehop_wire::elision::{Dependent, Source, dependences};
 use proptest::prelude::*;

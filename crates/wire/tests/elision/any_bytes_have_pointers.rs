@@ -1,4 +1,4 @@
-//! Whatever bytes stand for instructions, what is found of them is in order and in range.
+//! Checks that the pointers of arbitrary bytes as instructions are in order and in range.
 
 use corehop_wire::elision::{Pointer, pointers};
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! What is left out comes back, and any bytes can be code.
+//! Tests of address elision: elided accesses are restored, and any bytes are accepted as code.
 
 mod any_bytes_have_dependences;
 mod any_bytes_have_pointers;

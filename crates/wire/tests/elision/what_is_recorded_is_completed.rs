@@ -1,10 +1,10 @@
-//! Whatever the code, from the accesses of a run that are recorded all of them are found again.
+//! Checks that all accesses of arbitrary code are restored from the recorded ones.
 
 use corehop_wire::elision::{AccessForm, Address, BlockAccesses, PlainAccess, complete};
 use iced_x86::{Decoder, DecoderOptions};
 use proptest::prelude::*;
 
-/// The instructions that bytes are, up to one that is none.
+/// Returns the instructions in the bytes, up to the first invalid one.
 fn instructions(bytes: &[u8]) -> Vec<&[u8]> {
     let mut decoder = Decoder::new(64, bytes, DecoderOptions::NONE);
     let mut instructions = Vec::new();
@@ -18,7 +18,7 @@ fn instructions(bytes: &[u8]) -> Vec<&[u8]> {
     instructions
 }
 
-/// Bytes of which many are instructions that access memory by few registers.
+/// Generates bytes that often are instructions that access memory through few registers.
 fn code() -> impl Strategy<Value = Vec<u8>> {
     let usual = prop_oneof![
         Just(vec![0x50]),                   // push rax
@@ -74,7 +74,7 @@ proptest! {
                 }
             }
         }
-        // One callback sees all loads of an instruction, and one all its stores.
+        // One callback handles all loads of an instruction, and one handles all its stores.
         for access in &found.all {
             let alike = |other: &&PlainAccess| {
                 let (form, its) = (other.form, access.form);

@@ -1,5 +1,5 @@
-//! Whatever a server's wild stores leave in the shared memory, each question has an answer: there
-//! is no panic, no value that cannot be, and nobody waits once recording is stopped.
+//! Checks that all functions work with arbitrary bytes in the shared memory. There is no panic and
+//! no impossible value, and no thread waits once recording is stopped.
 
 use corehop_wire::ring::{Drain, Event, Memory, Message, Off, Piece, Settings, Sink, Stream};
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// Takes everything apart.
+/// Decodes everything.
 struct Reader;
 
 impl Sink for Reader {
@@ -40,8 +40,8 @@ fn settings(listed: u32) -> Settings {
     }
 }
 
-/// Places, in words modulo their number, and what is left there: what counters overflow at as often
-/// as anything.
+/// Generates places, in words modulo their number, and values to store there: often those at which
+/// counters overflow.
 fn stores() -> impl Strategy<Value = Vec<(usize, u64)>> {
     let word = prop_oneof![
         any::<u64>(),
@@ -62,7 +62,7 @@ fn scribble(file: &File, stores: &[(usize, u64)]) {
     }
 }
 
-/// All that the recorder asks.
+/// Calls all functions of the recorder.
 fn read(memory: &Memory, drain: &mut Drain<'_>) {
     let Ok(words) = drain.pass(&mut Reader);
     let sizes = memory.settings();
@@ -79,7 +79,7 @@ fn read(memory: &Memory, drain: &mut Drain<'_>) {
     assert!(!memory.is_paused());
 }
 
-/// All that the server's threads do.
+/// Calls all functions of the server's threads.
 fn write<'m>(memory: &'m Memory, stream: &mut Stream<'m>) {
     for _ in 0..3 {
         stream.push(Event::End.encode());
@@ -100,7 +100,7 @@ fn write<'m>(memory: &'m Memory, stream: &mut Stream<'m>) {
         code: vec![0x90; 2048],
         accesses: vec![5; 1024],
     };
-    // Two are more than the ring holds: the second would wait for the first to be read.
+    // Two are more than the ring can contain: the second would wait until the first is read.
     let _ = (memory.send(&words), memory.send(&words));
     assert_eq!(stream.pause(memory), Err(Off));
     assert_eq!(stream.make_room(memory), Err(Off));
@@ -139,7 +139,7 @@ proptest! {
     }
 }
 
-/// The texts of messages, as they come.
+/// The texts of messages, in order.
 struct Texts(Vec<String>);
 
 impl Sink for Texts {
@@ -157,11 +157,11 @@ impl Sink for Texts {
     }
 }
 
-/// Words of a message whose text has eight letters for each of them but two.
+/// Number of words of a message whose text has eight letters for each word except two.
 const WORDS: u64 = 101;
 
-/// Where how much was sent and how much was read are counted, once each is [`WORDS`]: nothing else
-/// in this memory is that.
+/// Finds the counts of sent and read words when both are [`WORDS`]: no other word in this memory
+/// has that value.
 fn counts_of_words(file: &File) -> [u64; 2] {
     let places = file.metadata().unwrap().len() / 8;
     let is_count = |place: &u64| {

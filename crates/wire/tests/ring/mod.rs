@@ -1,4 +1,4 @@
-//! What is written into the memory is read from it, whatever bytes it holds.
+//! Tests of the ring: what is written into the memory is read from it, whatever bytes it contains.
 
 mod any_bytes_will_do;
 mod messages;

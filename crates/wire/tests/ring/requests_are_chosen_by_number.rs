@@ -1,4 +1,4 @@
-//! Of the requests that a server serves, those chosen are recorded, and recording ends with them.
+//! Checks that the selected requests are recorded, and that recording ends with them.
 
 use corehop_wire::ring::{Mark, Memory, Requests, Settings};
 use proptest::prelude::*;
@@ -107,7 +107,7 @@ proptest! {
                     for _ in 0..2000 {
                         let mark = memory.count_mark();
                         if mark.chosen {
-                            // Recording must not end while a request that was chosen goes on.
+                            // Recording must not end during a selected request.
                             assert!(!memory.is_stopped());
                             found.lock().unwrap().push(mark.number);
                             memory.count_end();

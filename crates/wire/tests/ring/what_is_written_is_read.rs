@@ -1,5 +1,5 @@
-//! Whatever threads write at the same time, a reader gets each one's words in its order, and every
-//! definition before the first word that needs it.
+//! Checks that a reader receives the words of each of several concurrent threads in order, and
+//! every definition before the first word that needs it.
 
 use crate::ring::messages::messages;
 use corehop_wire::ring::{
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Keeps everything, and notes whether each execution was defined when it came.
+/// Keeps everything, and records executions that were not defined on arrival.
 #[derive(Default)]
 struct Collect {
     streams: Vec<Vec<Event>>,
@@ -101,7 +101,7 @@ fn without_stamps(events: &[Event]) -> Vec<Event> {
     kept.copied().collect()
 }
 
-/// Pushes as the plugin does.
+/// Pushes an event like the plugin.
 fn write<'m>(memory: &'m Memory, stream: &mut Stream<'m>, event: Event) {
     while !stream.push(event.encode()) {
         stream.make_room(memory).expect("recording goes on");
@@ -320,7 +320,7 @@ fn the_other_side_opens_what_one_side_made() {
     assert!(memory.is_loaded() && !memory.recorder_is_gone());
 }
 
-/// Counts words alone: numbers of streams may be anything.
+/// Only counts words: the numbers of streams are arbitrary.
 struct Count(u64);
 
 impl Sink for Count {

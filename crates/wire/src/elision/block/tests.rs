@@ -1,4 +1,4 @@
-//! What is found in short pieces of code.
+//! Checks the accesses found in short pieces of code.
 
 use super::*;
 use iced_x86::code_asm::*;
@@ -6,12 +6,12 @@ use iced_x86::{Code, Encoder, IcedError, MemoryOperand, Register};
 
 const START: u64 = 0x40_0000;
 
-/// What is found of the code that `write` assembles.
+/// Returns the accesses of the code that `write` assembles.
 fn found(write: impl FnOnce(&mut CodeAssembler) -> Result<(), IcedError>) -> BlockAccesses {
     found_by(false, write)
 }
 
-/// The same by a QEMU that moves 16 and 32 bytes in pieces of 8, or does not.
+/// Like `found`, with or without moves of 16 and 32 bytes in pieces of 8.
 fn found_by(
     in_pieces: bool,
     write: impl FnOnce(&mut CodeAssembler) -> Result<(), IcedError>,
@@ -32,10 +32,10 @@ fn found_by(
     BlockAccesses::of(START, instructions.iter().map(Vec::as_slice), in_pieces)
 }
 
-/// What an access is from and how far from it; `None` for one that is recorded.
+/// The access that an access is derived from, and the distance; `None` if it is recorded.
 type From = Option<(u16, i64)>;
 
-/// Of each access: its instruction, and `true` for a store.
+/// Returns for each access: its instruction, `true` for a store, and its origin.
 fn outline(found: &BlockAccesses) -> Vec<(u16, bool, From)> {
     let outline = |access: &PlainAccess| {
         let from = match access.address {

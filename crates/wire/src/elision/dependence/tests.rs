@@ -1,4 +1,4 @@
-//! What is found in short pieces of code, as a person would say it.
+//! Checks the dependences found in short pieces of code, in readable form.
 
 use super::*;
 use iced_x86::code_asm::*;
@@ -6,8 +6,8 @@ use iced_x86::{Encoder, IcedError};
 
 const START: u64 = 0x40_0000;
 
-/// What is found of the code that `write` assembles: `address 1 < load 0` says that the address of
-/// the instruction at place 1 comes from what that at place 0 has loaded.
+/// Returns the dependences of the code that `write` assembles. `address 1 < load 0` means that the
+/// address of instruction 1 comes from the load of instruction 0.
 fn found(write: impl FnOnce(&mut CodeAssembler) -> Result<(), IcedError>) -> Vec<String> {
     let mut assembler = CodeAssembler::new(64).unwrap();
     write(&mut assembler).unwrap();

@@ -1,4 +1,4 @@
-//! What is found in short pieces of code, as a person would say it.
+//! Checks the pointers found in short pieces of code, in readable form.
 
 use super::*;
 use iced_x86::code_asm::*;
@@ -6,9 +6,9 @@ use iced_x86::{Encoder, IcedError};
 
 const START: u64 = 0x40_0000;
 
-/// What is found of the code that `write` assembles: `1 at rdi+8` says that the instruction at
-/// place 1 accesses memory 8 bytes behind what rdi held, `rbx = rdi+8` that rbx holds that at the
-/// end, and `rdi lost` that rdi holds something else.
+/// Returns the pointers of the code that `write` assembles. `1 at rdi+8` means that instruction 1
+/// accesses memory 8 bytes after the initial value of rdi. `rbx = rdi+8` means that rbx has that
+/// value at the end, and `rdi lost` that rdi has an unrelated value.
 fn found(write: impl FnOnce(&mut CodeAssembler) -> Result<(), IcedError>) -> Vec<String> {
     let mut assembler = CodeAssembler::new(64).unwrap();
     write(&mut assembler).unwrap();

@@ -1,4 +1,4 @@
-//! Any messages that a plugin can send.
+//! Generates messages that a plugin can send.
 
 use corehop_wire::ring::{LastingCall, Message, Object};
 use proptest::prelude::*;
@@ -59,7 +59,7 @@ pub fn messages() -> impl Strategy<Value = Message> {
     ]
 }
 
-/// Bytes of code, as many as instructions of these lengths have.
+/// Returns as many bytes of code as instructions with these lengths have.
 fn code_of(instruction_sizes: &[u8]) -> Vec<u8> {
     let size = instruction_sizes.iter().map(|&size| u32::from(size)).sum();
     (0..size).map(|place| (place * 37 + 1) as u8).collect()
