@@ -1,3 +1,3 @@
-//! All tests of the crate, as one program, which is built sooner than one for each file.
+//! All tests of the crate as one program, which builds faster than one per file.
 
 mod atomic_file;

@@ -1,41 +1,41 @@
-//! Why an output cannot go where it was asked to.
+//! Why an output cannot be written.
 
 use std::path::{Path, PathBuf};
 
-/// What is wrong with a place, or with writing to it.
+/// A problem with an output's path, or with writing to it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is a file, and nobody said that it may be replaced.
+    /// A file exists, and the caller did not allow replacing it.
     #[error("{path} exists already")]
     Exists {
-        /// The place.
+        /// The path.
         path: PathBuf,
     },
-    /// There is something that can be neither replaced nor written through.
+    /// The path is something that can be neither replaced nor written through.
     #[error("{path} is {what}, which cannot be an output")]
     Unfit {
-        /// The place.
+        /// The path.
         path: PathBuf,
         /// What is there, with its article.
         what: &'static str,
     },
-    /// There is a device or pipe, and the output must be a file.
+    /// The path is a device or pipe, and the output must be a file.
     #[error("{path} is a device or pipe, but must be a file")]
     NoFile {
-        /// The place.
+        /// The path.
         path: PathBuf,
     },
-    /// The system would not take it.
+    /// The operating system reported an error.
     #[error("{path}: cannot write: {source}")]
     Write {
-        /// The place.
+        /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
 }
 
-/// What the system said of the output to `path`.
+/// Creates the error for the output to `path` from the operating system's error.
 pub(crate) fn failed(path: &Path, source: std::io::Error) -> Error {
     Error::Write {
         path: path.into(),

@@ -1,12 +1,12 @@
-//! Where corehop's outputs go: into a file that appears whole, or through a device or pipe.
+//! Writes corehop's outputs: atomically into a file, or through a device or pipe.
 //!
-//! A file is written beside its place, under a name that nobody can foresee, and renamed when it is
-//! whole, so whoever looks meets no half of it. A rename replaces whatever has the name, so it is
-//! looked at first: character devices and pipes are written through, and all else that is no
-//! regular file is refused. A symbolic link to a device or pipe, such as `/dev/stdout`, is
-//! followed; one to a file is refused, since neither of the two other ways is what was asked for:
-//! to replace the link leaves the file as it was, and to follow it lets whoever may make links in
-//! a shared folder say which file of this user is replaced.
+//! A file is written next to its final path, under an unpredictable name, and renamed when it is
+//! complete, so readers never see a partial file. A rename replaces whatever is at the path, so the
+//! path is checked first. Character devices and pipes are written through; everything else that is
+//! not a regular file is rejected. A symbolic link to a device or pipe, such as `/dev/stdout`, is
+//! followed. A link to a file is rejected. Replacing the link would leave the file unchanged.
+//! Following it would let anyone who can create links in a shared folder choose which of this
+//! user's files is replaced.
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
@@ -39,28 +39,28 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
-/// The mode of a file that everybody may read. The umask may take more away, and nobody but the
-/// owner may ever write.
+/// Mode of a file that everybody may read. The umask may remove permissions, and only the owner may
+/// write.
 pub const PUBLIC: u32 = 0o644;
 
-/// The mode of a file that tells of another program's memory, and so is its owner's alone.
+/// Mode of a file that reveals another program's memory, so only its owner may access it.
 pub const PRIVATE: u32 = 0o600;
 
-/// A place that can take an output.
+/// A path that can receive an output.
 #[derive(Clone, Debug)]
 pub struct Output {
     path: PathBuf,
     place: Place,
-    /// Whether a file that is there gives way.
+    /// Whether an existing file may be replaced.
     replace: bool,
 }
 
 impl Output {
-    /// Finds out whether an output can go to `path`, where `-` is standard output; a file that is
-    /// there gives way to it only with `replace`. Nothing is opened or made yet.
+    /// Checks whether an output can be written to `path`, where `-` is standard output. An existing
+    /// file is replaced only with `replace`. Nothing is opened or created yet.
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::Unfit`], and [`Error::Write`] where no file can be made.
+    /// [`Error::Exists`], [`Error::Unfit`], and [`Error::Write`] if no file can be created.
     pub fn at(path: &Path, replace: bool) -> Result<Output, Error> {
         let place = place::of(path, replace)?;
         Ok(Output {
@@ -70,7 +70,8 @@ impl Output {
         })
     }
 
-    /// The same for what must be a file: because it is read again, run, or known by its name.
+    /// Like [`Output::at`], for an output that must be a file: because it is read again, executed,
+    /// or found by its name.
     ///
     /// # Errors
     /// Those of [`Output::at`], and [`Error::NoFile`].
@@ -82,26 +83,27 @@ impl Output {
         }
     }
 
-    /// Where that is.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether it will be a file, and not a device, a pipe or an open output of this process.
+    /// Returns whether the output will be a file, not a device, a pipe or an open output of this
+    /// process.
     pub fn is_file(&self) -> bool {
         self.place == Place::File
     }
 
-    /// Whether it is this process's standard output.
+    /// Returns whether the output is this process's standard output.
     pub fn is_standard_output(&self) -> bool {
         self.place == Place::StandardOutput
     }
 
-    /// Begins to write: a file with this `mode`, of which the umask may take away. Of a pipe this
-    /// waits for the reader.
+    /// Begins writing. A file gets this `mode`, restricted by the umask. A pipe waits for its
+    /// reader.
     ///
     /// # Errors
-    /// [`Error::Write`]; [`Error::Unfit`] for a place that has changed since it was looked at.
+    /// [`Error::Write`]; [`Error::Unfit`] if the path has changed since the check.
     pub fn begin(&self, mode: u32) -> Result<Unfinished, Error> {
         let failed = |source| failed(&self.path, source);
         let sheet = match self.place {
@@ -119,7 +121,7 @@ impl Output {
         })
     }
 
-    /// Writes all of it.
+    /// Writes the whole output.
     ///
     /// # Errors
     /// Those of [`Output::begin`] and [`Unfinished::finish`].
@@ -131,7 +133,7 @@ impl Output {
     }
 }
 
-/// An output that is being written. A file that is dropped unfinished was never there.
+/// An output that is being written. Dropping it unfinished deletes the file.
 #[derive(Debug)]
 pub struct Unfinished {
     path: PathBuf,
@@ -146,7 +148,7 @@ enum Sheet {
 }
 
 impl Unfinished {
-    /// The file itself, for what is not written from its beginning to its end.
+    /// Returns the underlying file, for output that is not written sequentially.
     pub fn file(&mut self) -> &mut File {
         match &mut self.sheet {
             Sheet::File(file) => file.as_file_mut(),
@@ -154,10 +156,10 @@ impl Unfinished {
         }
     }
 
-    /// Gives a file its name.
+    /// Renames the file to its final path.
     ///
     /// # Errors
-    /// [`Error::Exists`] where one has come to be there meanwhile, and [`Error::Write`].
+    /// [`Error::Exists`] if a file was created there since the check, and [`Error::Write`].
     pub fn finish(self) -> Result<(), Error> {
         let Sheet::File(file) = self.sheet else {
             return Ok(());
@@ -186,21 +188,21 @@ impl Write for Unfinished {
     }
 }
 
-/// A temporary folder that no other user may look or write into, whatever the umask.
+/// Creates a temporary folder that no other user may read or write, whatever the umask.
 ///
 /// # Errors
-/// What the system says.
+/// The operating system's error.
 pub fn private_folder() -> std::io::Result<TempDir> {
     let owner_alone = Permissions::from_mode(0o700);
     Builder::new().permissions(owner_alone).tempdir()
 }
 
-/// A temporary folder in which every user may leave files of its own, and look at none but those
-/// that it knows the names of; where this user is not root, a [`private_folder`], since no process
-/// of another user comes of it.
+/// Creates a temporary folder in which every user may create files, and may open only files whose
+/// names it knows. If this user is not root, creates a [`private_folder`], because no process then
+/// belongs to another user.
 ///
 /// # Errors
-/// What the system says.
+/// The operating system's error.
 pub fn drop_box() -> std::io::Result<TempDir> {
     let folder = private_folder()?;
     if rustix::process::geteuid().is_root() {

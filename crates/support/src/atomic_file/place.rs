@@ -1,4 +1,4 @@
-//! What is at a path, as far as an output is concerned.
+//! Determines what is at an output's path.
 
 use crate::atomic_file::error::{Error, failed};
 use rustix::fs::{Access, OFlags, access};
@@ -8,22 +8,22 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Where an output goes.
+/// The kind of an output's destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// A file, which is new or gives way.
+    /// A file, which is new or replaced.
     File,
-    /// A character device or a pipe, which stays.
+    /// A character device or a pipe, which is written through.
     Stream,
-    /// This process's own, whatever it leads to: opened by name, a file that it leads to would be
-    /// written from the beginning, over what is there.
+    /// This process's standard output. If it is a file, reopening it by name would overwrite the
+    /// file from the beginning.
     StandardOutput,
-    /// The same.
+    /// This process's standard error, for the same reason.
     StandardError,
 }
 
 impl Place {
-    /// Opens what is written through.
+    /// Opens a destination that is written through.
     pub(crate) fn open(self, path: &Path) -> Result<File, Error> {
         let shared = |descriptor: BorrowedFd<'_>| Ok(descriptor.try_clone_to_owned()?.into());
         let opened = match self {
@@ -35,7 +35,7 @@ impl Place {
     }
 }
 
-/// Opens a device or pipe, and nothing that has taken its place.
+/// Opens a device or pipe; fails if it has been replaced by something else.
 fn open(path: &Path) -> std::io::Result<File> {
     let flags = OFlags::NOCTTY.bits().cast_signed();
     let stream = File::options().write(true).custom_flags(flags).open(path)?;
@@ -49,7 +49,7 @@ fn is_stream(kind: FileType) -> bool {
     kind.is_char_device() || kind.is_fifo()
 }
 
-/// What an output to `path` does; `replace` says whether a file gives way.
+/// Determines the destination of an output to `path`; `replace` allows replacing a file.
 pub(crate) fn of(path: &Path, replace: bool) -> Result<Place, Error> {
     if let Some(own) = own(path) {
         return Ok(own);
@@ -83,7 +83,7 @@ pub(crate) fn of(path: &Path, replace: bool) -> Result<Place, Error> {
     }
 }
 
-/// One of this process's own outputs.
+/// Returns the process's own output that the path refers to, if any.
 fn own(path: &Path) -> Option<Place> {
     match path.to_str()? {
         "-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => Some(Place::StandardOutput),
@@ -115,7 +115,7 @@ fn name_of(kind: FileType) -> &'static str {
     }
 }
 
-/// The folder that `path` lies in, where a file that is to be renamed to it must be written.
+/// Returns the folder of `path`, where a file that is to be renamed to it must be written.
 pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

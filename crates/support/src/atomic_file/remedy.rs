@@ -1,9 +1,9 @@
-//! What to do where the system does not take an output: it depends on what it said.
+//! Suggests a remedy for a failed output, depending on the operating system's error.
 
 use std::io::{Error, ErrorKind};
 use std::path::Path;
 
-/// What to do about an output to `path` that failed so, as a command or a thing to name.
+/// Returns the remedy for a failed output to `path`, as a command or an action.
 pub fn remedy(path: &Path, error: &Error) -> String {
     let folder = match crate::atomic_file::folder_of(path) {
         here if here == Path::new(".") => "the working directory".to_owned(),

@@ -1,4 +1,4 @@
-//! Numbers and names as people read them, the same in every table, report and message.
+//! Formats numbers and names for people, the same in every table, report and message.
 //!
 //! ```
 //! use corehop_support::format::number::{change_between, counted};

@@ -1,10 +1,10 @@
-//! Names of functions in tables, which have room for so many characters.
+//! Names of functions in tables, which have limited space.
 
-/// The most characters of a name that are shown.
+/// Maximum number of characters shown.
 const LONGEST: usize = 60;
 
-/// The start of a name, cut where it is too long for a table: the end of a template's name tells
-/// hardly anything.
+/// Returns the start of a name, truncated if it is too long for a table: the end of a template's
+/// name contains little information.
 pub fn shortened(name: &str) -> String {
     match name.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}...", &name[..end]),

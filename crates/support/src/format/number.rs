@@ -1,6 +1,6 @@
-//! Numbers in groups of three digits, changes and shares in percent.
+//! Numbers in groups of three digits; changes and shares in percent.
 
-/// A number in groups of three digits.
+/// Formats a number in groups of three digits.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
@@ -13,7 +13,7 @@ pub fn grouped(number: u64) -> String {
     grouped
 }
 
-/// A number of things, such as `1 entry` and `2 entries`.
+/// Formats a number of things, such as `1 entry` and `2 entries`.
 pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!(
         "{} {}",
@@ -22,12 +22,12 @@ pub fn counted(number: u64, one: &str, many: &str) -> String {
     )
 }
 
-/// A ratio as a change in percent, such as `-3.0 %` for 0.97.
+/// Formats a ratio as a change in percent, such as `-3.0 %` for 0.97.
 pub fn change(ratio: f64) -> String {
     format!("{:+.1} %", (ratio - 1.0) * 100.0)
 }
 
-/// The change from one number to another in percent; empty from 0.
+/// Formats the change from one number to another in percent; empty if the first is 0.
 pub fn change_between(before: u64, after: u64) -> String {
     match before {
         0 => String::new(),
@@ -35,7 +35,7 @@ pub fn change_between(before: u64, after: u64) -> String {
     }
 }
 
-/// A part of a whole in percent, with so many decimals; empty of 0.
+/// Formats a part of a whole in percent, with this many decimals; empty if the whole is 0.
 pub fn share(part: u64, whole: u64, decimals: usize) -> String {
     match whole {
         0 => String::new(),

@@ -1,9 +1,9 @@
-//! Names of Linux's system calls, by number, as x86-64 has them, and as libc calls them.
+//! Names of Linux system calls on x86-64, by number, and the corresponding libc functions.
 
 use std::borrow::Cow;
 use syscalls::Sysno;
 
-/// The name of the system call of this number; `call 999` for one that Linux does not have.
+/// Returns the name of the system call with this number; `call 999` if Linux does not have it.
 pub fn name(number: i32) -> Cow<'static, str> {
     let known = usize::try_from(number).ok().and_then(Sysno::new);
     known.map_or_else(
@@ -12,13 +12,13 @@ pub fn name(number: i32) -> Cow<'static, str> {
     )
 }
 
-/// Whether libc's function `libc` may make the system call `kernel`.
+/// Returns whether libc's function `libc` may make the system call `kernel`.
 #[must_use]
 pub fn is_made_by(kernel: &str, libc: &str) -> bool {
     libc == kernel || others_of(libc).contains(&kernel)
 }
 
-/// What the kernel may call what libc has under this name.
+/// Returns further system calls that the libc function with this name may make.
 fn others_of(libc: &str) -> &'static [&'static str] {
     match libc {
         "accept" => &["accept4"],

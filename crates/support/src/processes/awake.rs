@@ -1,27 +1,26 @@
 //! Threads of the lowest priority that keep CPUs from halting.
 //!
-//! A virtual CPU that halts is woken through the hypervisor, which takes tens of microseconds, and
-//! a real one wakes from a deep sleep in some. With these threads, as with a kernel that was booted
-//! with `idle=poll`, neither is so. They have the policy SCHED_IDLE: any other thread that wakes
-//! takes the CPU from them at once. Rejected: `/dev/cpu_dma_latency`, which does not keep a virtual
-//! CPU from halting.
+//! A halted virtual CPU is woken through the hypervisor, which takes tens of microseconds; a real
+//! CPU takes some to wake from a deep sleep. These threads avoid both, as booting a kernel with
+//! `idle=poll` does. They have the policy SCHED_IDLE: any other thread that wakes preempts them at
+//! once. Rejected: `/dev/cpu_dma_latency`, which does not keep a virtual CPU from halting.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// Every CPU of this process is kept awake until this is dropped.
+/// Keeps every CPU of this process awake until it is dropped.
 pub struct Awake {
     is_over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Awake {
-    /// Starts a thread on each CPU, and returns when all are there.
+    /// Starts a thread on each CPU, and returns when all are running.
     ///
     /// # Errors
-    /// The kernel's, where it lets no thread have the policy or the CPU.
+    /// The kernel's error if it does not allow a thread the policy or the CPU.
     pub fn keep() -> std::io::Result<Awake> {
         let all = sched_getaffinity(None)?;
         let mut awake = Awake {
@@ -39,7 +38,7 @@ impl Awake {
                     std::hint::spin_loop();
                 }
             }));
-            // A thread that ended before it could tell would have panicked.
+            // This fails only if the thread has panicked.
             ready.recv().map_err(std::io::Error::other)??;
         }
         Ok(awake)
@@ -55,7 +54,7 @@ impl Drop for Awake {
     }
 }
 
-/// The calling thread runs only where nobody else wants to.
+/// Lets the calling thread run only when no other thread wants the CPU.
 fn yields_to_all() -> std::io::Result<()> {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: the kernel reads the parameters, which live until the call returns.

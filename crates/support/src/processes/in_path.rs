@@ -1,10 +1,10 @@
-//! Programs named without a folder, found the way a shell finds them.
+//! Finds programs that are given without a folder, as a shell does.
 
 use rustix::fs::Access;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// No program of this name is in PATH.
+/// No program with this name is in PATH.
 #[derive(Debug, thiserror::Error)]
 #[error("command {command:?} not found in PATH")]
 pub struct NotInPath {
@@ -13,13 +13,13 @@ pub struct NotInPath {
 }
 
 impl NotInPath {
-    /// What the user can do about it.
+    /// Returns the remedy.
     pub fn remedy(&self) -> &'static str {
         "give the path of the program"
     }
 }
 
-/// The program that a command names, where the shell would find it.
+/// Returns the program of a command, as a shell finds it.
 pub fn find(command: &OsStr) -> Result<PathBuf, NotInPath> {
     if command.as_encoded_bytes().contains(&b'/') {
         return Ok(command.into());
@@ -29,8 +29,8 @@ pub fn find(command: &OsStr) -> Result<PathBuf, NotInPath> {
     })
 }
 
-/// The first program of that name in PATH, for what is run without having been asked for: it
-/// does not depend on the working directory, where anything may lie.
+/// Returns the first program with this name in PATH, for programs that the user did not request. It
+/// ignores relative folders, because the working directory may contain anything.
 pub fn installed(name: &OsStr) -> Option<PathBuf> {
     let mut found = all_in_path(name);
     found.find(|candidate| candidate.is_absolute())
@@ -43,7 +43,7 @@ fn all_in_path(name: &OsStr) -> impl Iterator<Item = PathBuf> {
     candidates.filter(|candidate| is_executable(candidate))
 }
 
-/// Whether it is a file that this process may execute.
+/// Returns whether it is a file that this process may execute.
 pub fn is_executable(path: &Path) -> bool {
     path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok()
 }

@@ -1,13 +1,13 @@
-//! A process that stands between corehop and a server, and that every orphan of the server goes to.
+//! A process between corehop and a server that becomes the parent of all orphans of the server.
 //!
 //! A server that goes into the background leaves the process that was started, its group and its
-//! session. The kernel gives such orphans to the nearest ancestor that asks for them
-//! (PR_SET_CHILD_SUBREAPER). Were that corehop itself, orphans of the load's would come, too; so it
-//! is a fork of corehop that starts nothing else. It ends when the last of them has, as the server
-//! did; should corehop be killed, it kills them all.
+//! session. The kernel gives such orphans to the nearest ancestor that requests them
+//! (PR_SET_CHILD_SUBREAPER). If that were corehop itself, it would also get orphans of the load. So
+//! it is a fork of corehop that starts nothing else. It ends when the last orphan has ended, with
+//! the server's status. If corehop is killed, it kills them all.
 //!
-//! It is forked from a process that may have other threads, so it makes system calls and nothing
-//! else: it neither allocates nor panics.
+//! It is forked from a process that may have other threads, so it only makes system calls: it
+//! neither allocates nor panics.
 
 use libc::{c_int, pid_t};
 use std::io;
@@ -15,32 +15,33 @@ use std::mem::MaybeUninit;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// What the kernel tells the keeper when corehop ends.
+/// Signal that the kernel sends to the keeper when corehop ends.
 const ORPHANED: c_int = libc::SIGTERM;
 
 /// Open files beyond this number are not expected.
 const MOST_FILES: c_int = 65_536;
 
-/// When a program has ended.
+/// When a program counts as ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// When the process that was started has.
+    /// When the process that was started has ended.
     First,
-    /// When the last of all that came of it has, if the process that was started ended well: a
-    /// server in the background.
+    /// When its last descendant has ended, if the process that was started succeeded: for a server
+    /// in the background.
     All,
 }
 
-/// Has a process be started that keeps what the command starts; to its starter it is the command.
+/// Adds a keeper to the command; to its starter, the keeper appears as the command.
 pub(crate) fn keep(command: &mut Command, until: Until) {
     let starter = rustix::process::getpid().as_raw_nonzero().get();
-    // SAFETY: between fork and exec it makes system calls and nothing else.
+    // SAFETY: between fork and exec it only makes system calls.
     unsafe { command.pre_exec(move || become_keeper(starter, until)) };
 }
 
-/// Returns in the keeper's child alone, which goes on to become the program.
+/// Turns the process into a keeper; returns only in its child, which becomes the program.
 fn become_keeper(starter: pid_t, until: Until) -> io::Result<()> {
-    // SAFETY: each call is given what it asks for, on the stack, and all are async-signal-safe.
+    // SAFETY: the arguments of each call are valid and on the stack, and all calls are
+    // async-signal-safe.
     unsafe {
         let (mut heeded, mut before) = (all_signals(), all_signals());
         check(libc::sigprocmask(
@@ -52,7 +53,7 @@ fn become_keeper(starter: pid_t, until: Until) -> io::Result<()> {
         check(libc::prctl(libc::PR_SET_PDEATHSIG, ORPHANED, 0, 0, 0))?;
         let first = check(libc::fork())?;
         if first == 0 {
-            // It has no more to do with the terminal's group than before.
+            // It is no longer in the terminal's foreground group.
             check(libc::setpgid(0, 0))?;
             check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0))?;
             check(libc::sigprocmask(
@@ -62,7 +63,7 @@ fn become_keeper(starter: pid_t, until: Until) -> io::Result<()> {
             ))?;
             return Ok(());
         }
-        // Whoever started the program waits for the end of a pipe, which exec would close.
+        // The starter waits for the end of a pipe, which exec would close.
         close_all();
         libc::sigemptyset(heeded.as_mut_ptr());
         libc::sigaddset(heeded.as_mut_ptr(), libc::SIGCHLD);
@@ -78,11 +79,11 @@ fn become_keeper(starter: pid_t, until: Until) -> io::Result<()> {
     }
 }
 
-/// What the keeper knows of the server.
+/// The keeper's state of the server.
 struct Kept {
     first: pid_t,
     until: Until,
-    /// How the process that was started ended, and the one that ended last.
+    /// The status of the process that was started, and of the one that ended last.
     first_status: Option<c_int>,
     last_status: c_int,
 }
@@ -97,19 +98,20 @@ impl Kept {
         }
     }
 
-    /// Whether what is left is to go on no more. What goes into the background says so by success.
+    /// Returns whether the remaining processes must end. A process that goes into the background
+    /// ends successfully.
     fn is_over(&self) -> bool {
         let is_last = self.until == Until::First;
         self.first_status
             .is_some_and(|status| status != 0 || is_last)
     }
 
-    /// Takes the children that have ended, waiting for one where `how` says so; of none left it
-    /// ends this process.
+    /// Reaps the children that have ended; `how` determines whether it waits for one. If none is
+    /// left, it ends this process.
     fn reap(&mut self, how: c_int) {
         let mut status = 0;
         loop {
-            // SAFETY: it is given room for the status, on the stack.
+            // SAFETY: the status is on the stack.
             match unsafe { libc::waitpid(-1, &raw mut status, how) } {
                 0 => return,
                 -1 if errno() == libc::EINTR => {}
@@ -127,7 +129,7 @@ impl Kept {
         }
     }
 
-    /// Kills whatever is left, and what that leaves, and ends.
+    /// Kills all remaining processes and their orphans, and ends.
     fn end_all(&mut self) -> ! {
         loop {
             kill_children();
@@ -135,15 +137,15 @@ impl Kept {
         }
     }
 
-    /// Ends this process as the server did: as the first process, or, where that went well and left
-    /// others, as the last of them.
+    /// Ends this process with the server's status: that of the first process or, if it succeeded
+    /// and left others, that of the last one.
     fn end(&self) -> ! {
         let first = self.first_status.unwrap_or(libc::SIGKILL);
         let status = match first {
             0 if self.until == Until::All => self.last_status,
             first => first,
         };
-        // SAFETY: nothing of this process's is used any more.
+        // SAFETY: no state of this process is used any more.
         unsafe {
             if libc::WIFSIGNALED(status) {
                 let number = libc::WTERMSIG(status);
@@ -166,7 +168,7 @@ impl Kept {
 fn close_all() {
     // SAFETY: no file is used any more.
     unsafe {
-        // Before Linux 5.9, and in some containers, there is no such call.
+        // This call does not exist before Linux 5.9 and in some containers.
         if libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0) != 0 {
             for file in 0..MOST_FILES {
                 libc::close(file);
@@ -175,10 +177,10 @@ fn close_all() {
     }
 }
 
-/// Kills this process's children, as far as one look at the list of them shows them.
+/// Kills this process's children that one read of the list returns.
 fn kill_children() {
     let mut list = [0_u8; 4096];
-    // SAFETY: the path ends with a zero, and the list is as long as is said.
+    // SAFETY: the path ends with a zero byte, and the length of the list is correct.
     let length = unsafe {
         let file = libc::open(
             c"/proc/thread-self/children".as_ptr(),
@@ -192,12 +194,12 @@ fn kill_children() {
         list.get(..usize::try_from(length).unwrap_or(0))
             .unwrap_or(&[]),
     ) {
-        // SAFETY: only its own child, which nobody else takes, has this number.
+        // SAFETY: only its own child has this number, and nobody else reaps it.
         unsafe { libc::kill(child, libc::SIGKILL) };
     }
 }
 
-/// The numbers of a list that have a blank behind them: the last may have been cut.
+/// Parses the numbers of a list that are followed by a space: the last one may be truncated.
 fn numbers(list: &[u8]) -> impl Iterator<Item = pid_t> {
     let mut number = 0;
     list.iter().filter_map(move |&byte| match byte {
@@ -211,7 +213,7 @@ fn numbers(list: &[u8]) -> impl Iterator<Item = pid_t> {
 
 fn all_signals() -> MaybeUninit<libc::sigset_t> {
     let mut all = MaybeUninit::uninit();
-    // SAFETY: it is given room for the set.
+    // SAFETY: the call writes the whole set.
     unsafe { libc::sigfillset(all.as_mut_ptr()) };
     all
 }

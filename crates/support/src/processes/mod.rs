@@ -1,10 +1,10 @@
-//! Other programs that corehop starts: how they are found, watched and ended.
+//! Other programs that corehop starts: finds, watches and ends them.
 //!
-//! A program is looked up in PATH the way a shell does ([`find`]), and what the system starts for
-//! it may be its interpreter ([`started()`]). A started one ([`Process`]) leads a process group of
-//! its own, so that it can be ended with all that it has started; a server may leave that group,
-//! and is followed wherever it goes ([`Tree`]). Some are Python programs of this repository
-//! ([`python_program`]). What wakes a CPU can be kept out of what is measured ([`Awake`]).
+//! A program is looked up in PATH as a shell does ([`find`]); the system may start an interpreter
+//! for it ([`started()`]). A started one ([`Process`]) leads its own process group, so that it can
+//! be ended together with its children. A server may leave that group and is still tracked
+//! ([`Tree`]). Some are Python programs of this repository ([`python_program`]). [`Awake`] keeps
+//! the time to wake CPUs out of measurements.
 
 #![deny(missing_docs)]
 

@@ -1,7 +1,7 @@
-//! A process that corehop started: watched, and ended with whatever it started itself.
+//! A process that corehop started: watches it, and ends it with its children.
 //!
-//! It leads a process group of its own, so that a Ctrl-C at the terminal reaches corehop alone,
-//! which first finishes what it is at, and so that its children are ended with it.
+//! It leads its own process group. So a Ctrl-C at the terminal reaches only corehop, which first
+//! finishes its current work, and its children are ended with it.
 
 use rustix::process::{Pid, Signal, set_parent_process_death_signal};
 use std::os::unix::process::CommandExt;
@@ -9,26 +9,26 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a process may take to end after SIGTERM before it is killed.
+/// Maximum time for a process to end after SIGTERM before it is killed.
 pub const GRACE: Duration = Duration::from_secs(20);
 
-/// What SIGXFSZ did when corehop was started, and does in what it starts.
+/// The action of SIGXFSZ when corehop was started, which is restored in its children.
 static BEYOND_FILE_LIMIT: AtomicUsize = AtomicUsize::new(libc::SIG_DFL);
 
-/// Has a write beyond the limit on file sizes (`ulimit -f`) fail as on a full disk; else the signal
-/// would kill this process. To be called before there are other threads.
+/// Makes a write beyond the limit on file sizes (`ulimit -f`) fail as on a full disk; otherwise the
+/// signal would kill this process. Must be called before other threads exist.
 pub fn fail_writes_beyond_file_limit() {
-    // SAFETY: to ignore a signal needs no handler to stay valid.
+    // SAFETY: ignoring a signal needs no handler.
     let before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     if before != libc::SIG_ERR {
         BEYOND_FILE_LIMIT.store(before, Ordering::Relaxed);
     }
 }
 
-/// Has the kernel kill what the command starts when this process ends, however it ends.
+/// Makes the kernel kill the command's process when this process ends, however it ends.
 pub fn end_with_this_process(command: &mut Command) {
     let end_with_parent = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
-    // SAFETY: between fork and exec it makes one system call and nothing else.
+    // SAFETY: between fork and exec it makes only one system call.
     unsafe { command.pre_exec(end_with_parent) };
 }
 
@@ -43,7 +43,7 @@ impl Process {
     pub fn spawn(command: &mut Command) -> std::io::Result<Process> {
         let action = BEYOND_FILE_LIMIT.load(Ordering::Relaxed);
         let as_before = move || {
-            // SAFETY: `action` was this process's own before its program began: no handler.
+            // SAFETY: `action` was set before this process's program began, so it is not a handler.
             match unsafe { libc::signal(libc::SIGXFSZ, action) } {
                 libc::SIG_ERR => Err(std::io::Error::last_os_error()),
                 _ => Ok(()),
@@ -58,12 +58,12 @@ impl Process {
         })
     }
 
-    /// Its number, which is its group's too.
+    /// Returns its process id, which is also its group's.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// How it ended; `None` while it runs.
+    /// Returns its exit status; `None` while it runs.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         if self.status.is_none() {
             self.status = self.child.try_wait().ok().flatten();
@@ -71,8 +71,8 @@ impl Process {
         self.status
     }
 
-    /// Asks it to end and waits until it has, killing it after a while, or at once when `hurry`
-    /// says so.
+    /// Sends SIGTERM and waits until it has ended; kills it after [`GRACE`], or at once if `hurry`
+    /// returns true.
     pub fn end(&mut self, hurry: impl Fn() -> bool) {
         self.ask_to_end();
         let deadline = Instant::now() + GRACE;
@@ -83,11 +83,11 @@ impl Process {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        // Children that it has left behind.
+        // Remaining children.
         self.signal(Signal::KILL);
     }
 
-    /// Asks it and its group to end.
+    /// Sends SIGTERM to it and its group.
     pub fn ask_to_end(&self) {
         self.signal(Signal::TERM);
     }

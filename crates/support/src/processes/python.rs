@@ -1,15 +1,15 @@
-//! Python programs that corehop hands work to: in a checkout's environment, in PATH, or carried.
+//! Python programs that corehop uses: in a checkout's environment, in PATH, or embedded.
 //!
-//! Each is found beside this build, so that a checkout needs no installation, or in PATH; where it
-//! is in neither, corehop unpacks what it carries of it, and a Python of this machine runs that.
-//! The folder is one that nobody else can look into or write to, and Python runs it in isolated
-//! mode: then it takes modules from there and from its own installation, and from neither the
-//! working directory, the environment nor a home. Every Python 3 knows that mode. The option for
-//! the working directory alone came with 3.11, and an older one has to say that it is too old
-//! before it runs what lies there.
+//! Each program is searched for next to this build, so that a checkout needs no installation, and
+//! then in PATH. If it is in neither, corehop unpacks its embedded copy, and a Python of this
+//! machine runs it. Nobody else can read or write that folder, and Python runs it in isolated mode.
+//! It then loads modules only from there and from its own installation, not from the working
+//! directory, the environment or a home folder. Every Python 3 supports that mode. The option for
+//! only the working directory was added in 3.11, and an older Python must report that it is too old
+//! before it runs code from there.
 //!
-//! A Python that looks for modules in the working directory runs what lies there, and whoever is
-//! asked to look at a server's folder may be root. So none that is started here does.
+//! A Python that searches for modules in the working directory runs code from there. A user who
+//! examines a server's folder may be root. So no Python started here searches there.
 
 use crate::processes::in_path::installed;
 use std::os::unix::fs::MetadataExt;
@@ -17,11 +17,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A file that Python runs when it is given the folder in which it lies.
+/// The file that Python runs for a folder.
 const START: &str = "__main__.py";
 
-/// The program that the environment variable names, or the one called `program` in the checkout's
-/// environment, or any in PATH.
+/// Returns the program that the environment variable `variable` specifies, the one called `program`
+/// in the checkout's environment, or the first in PATH.
 pub fn python_program(program: &str, variable: &str) -> Option<PathBuf> {
     if let Some(named) = std::env::var_os(variable) {
         return Some(named.into());
@@ -32,10 +32,10 @@ pub fn python_program(program: &str, variable: &str) -> Option<PathBuf> {
     beside.or_else(|| installed(program.as_ref()))
 }
 
-/// The one in the environment of the checkout in which the executable lies.
+/// Returns the program in the environment of the checkout that contains the executable.
 ///
-/// Folders where everyone may put something, as /tmp, are no checkouts. Whoever may write to any
-/// other above the executable could as well replace that.
+/// Folders that everyone may write to, such as /tmp, are not checkouts. A user who can write to any
+/// other folder above the executable can also replace the executable.
 fn beside_checkout(executable: &Path, program: &str) -> Option<PathBuf> {
     let is_open_to_all = |folder: &Path| {
         let mode = folder.metadata().map_or(0, |metadata| metadata.mode());
@@ -48,8 +48,8 @@ fn beside_checkout(executable: &Path, program: &str) -> Option<PathBuf> {
         .find(|candidate| candidate.is_file())
 }
 
-/// Pythons to run what is carried: the one first in PATH, and the system's. Where someone works in
-/// an environment of their own, what Debian's package depends on is in the latter.
+/// Returns the Pythons to run embedded programs: the first in PATH, and the system's. For users
+/// with their own environment, the dependencies of the Debian package are in the latter.
 pub fn pythons() -> Vec<PathBuf> {
     let mut pythons: Vec<PathBuf> = installed("python3".as_ref()).into_iter().collect();
     pythons.push("/usr/bin/python3".into());
@@ -57,8 +57,8 @@ pub fn pythons() -> Vec<PathBuf> {
     pythons
 }
 
-/// Takes out of what a command will find in its environment all that Python heeds: an empty part of
-/// PYTHONPATH is the working directory, and others may name it too.
+/// Removes all variables that Python uses from a command's environment: an empty part of PYTHONPATH
+/// means the working directory, and others may refer to it too.
 pub fn without_python_variables(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         if name.as_encoded_bytes().starts_with(b"PYTHON") {
@@ -67,10 +67,10 @@ pub fn without_python_variables(command: &mut Command) {
     }
 }
 
-/// A package and what starts it, in a folder for `python -I -B`; it goes when it is dropped.
+/// Unpacks a package and its start file into a folder for `python -I -B`; dropping it deletes it.
 ///
 /// # Errors
-/// What the system says.
+/// The operating system's error.
 pub fn unpacked(package: &str, files: &[(&str, &str)]) -> std::io::Result<TempDir> {
     let folder = crate::atomic_file::private_folder()?;
     let inside = folder.path().join(package);

@@ -1,18 +1,19 @@
-//! What the system starts for a file: the file itself, or the interpreter that its first line
-//! names, as execve(2) has it.
+//! Determines what the system starts for a file: the file itself, or the interpreter in its first
+//! line, as in execve(2).
 //!
-//! Whoever starts the program under something else has to do this step: an interpreter may name a
-//! further one, and each puts itself and its one argument before the name of the script.
+//! Code that starts the program under another one must do this step itself. An interpreter may
+//! specify a further one, and each inserts itself and its one argument before the name of the
+//! script.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// As much of a file's beginning as the kernel looks at (BINPRM_BUF_SIZE).
+/// Number of bytes at a file's beginning that the kernel reads (BINPRM_BUF_SIZE).
 const HEAD_BYTES: u64 = 256;
 
-/// The most scripts that interpret each other.
+/// Maximum number of scripts that interpret each other.
 const MOST_SCRIPTS: usize = 5;
 
 /// What is started for a file.
@@ -20,14 +21,14 @@ const MOST_SCRIPTS: usize = 5;
 pub struct Started {
     /// The program.
     pub program: PathBuf,
-    /// Its arguments up to those that the file itself was given: its own name, and what the first
-    /// line of a script has put behind it.
+    /// The arguments before the file's own arguments: its name, and what the first line of a script
+    /// has added.
     pub names: Vec<OsString>,
-    /// How the program's file begins.
+    /// The first bytes of the program's file.
     pub head: Vec<u8>,
 }
 
-/// What is started for the file at `path`, which is to be told that its name is `name`.
+/// Determines what is started for the file at `path`, with the name `name`.
 pub fn started(path: &Path, name: OsString) -> io::Result<Started> {
     let (mut program, mut names) = (path.to_owned(), vec![name]);
     for _ in 0..MOST_SCRIPTS {
@@ -49,7 +50,7 @@ pub fn started(path: &Path, name: OsString) -> io::Result<Started> {
 
 fn head(path: &Path) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    // A pipe that nobody writes to would hold up whoever opens it.
+    // Opening a pipe without a writer would block.
     if !path.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
@@ -58,8 +59,8 @@ fn head(path: &Path) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// The interpreter that a file names which begins so, and the argument for it. What is behind the
-/// first blank is one argument, blanks and all.
+/// Returns the interpreter in a file's first bytes, and its argument. Everything after the first
+/// blank is one argument, including blanks.
 fn interpreter(head: &[u8]) -> Option<(OsString, Option<OsString>)> {
     let line = head.strip_prefix(b"#!")?;
     let line = line.split(|&byte| byte == b'\n').next()?;

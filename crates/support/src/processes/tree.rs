@@ -1,10 +1,10 @@
-//! A server that corehop started, and all that came of it, wherever that has gone.
+//! A server that corehop started, and all its descendants, including background processes.
 //!
-//! A server may fork itself into the background, into a session of its own. A process between
-//! corehop and the server (`keeper`) becomes the parent of whatever loses its own, so all of the
-//! server are its descendants. Rejected: a mark in the environment, over which servers write that
-//! change their title; the session, which a server leaves; and control groups, which a user may not
-//! have.
+//! A server may fork itself into the background, into its own session. A process between corehop
+//! and the server (`keeper`) becomes the parent of orphans, so all processes of the server are its
+//! descendants. Rejected: a mark in the environment, because servers that change their title
+//! overwrite it. Rejected too: the session, which a server leaves, and control groups, which a user
+//! may not have.
 
 use crate::processes::keeper::{Until, keep};
 use crate::processes::process::{GRACE, Process};
@@ -14,11 +14,11 @@ use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// Processes of another user cannot be killed.
+/// Maximum time to wait after killing; processes of another user cannot be killed.
 const KILLED_WITHIN: Duration = Duration::from_secs(5);
 
-/// A program that runs. Dropping it kills it with all that came of it, and so does the kernel when
-/// this process ends.
+/// A running program. Dropping it kills it with all its descendants; the kernel does so when this
+/// process ends.
 pub struct Tree {
     keeper: Process,
 }
@@ -32,23 +32,23 @@ impl Tree {
         })
     }
 
-    /// How it ended; `None` while it runs.
+    /// Returns its exit status; `None` while it runs.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.keeper.ended()
     }
 
-    /// The process of which all of its processes are [`descendants`], and which is none of them.
+    /// Returns the process whose [`descendants`] are all of its processes; it is not one of them.
     pub fn ancestor(&self) -> u32 {
         self.keeper.id()
     }
 
-    /// The numbers of its processes.
+    /// Returns the ids of its processes.
     pub fn members(&self) -> Vec<u32> {
         descendants(self.ancestor())
     }
 
-    /// Asks all of it to end and waits until it has, killing it after a while, or at once when
-    /// `hurry` says so.
+    /// Sends SIGTERM to all of it and waits until it has ended; kills it after [`GRACE`], or at
+    /// once if `hurry` returns true.
     pub fn end(&mut self, hurry: impl Fn() -> bool) {
         self.signal(Signal::TERM);
         let deadline = Instant::now() + GRACE;
@@ -80,7 +80,7 @@ impl Drop for Tree {
     }
 }
 
-/// All processes that came of this one and have not ended.
+/// Returns all descendants of this process that have not ended.
 pub fn descendants(ancestor: u32) -> Vec<u32> {
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -101,8 +101,8 @@ pub fn descendants(ancestor: u32) -> Vec<u32> {
     found
 }
 
-/// Of a process's `stat`, whether it has ended, and who its parent is. Its name, in parentheses,
-/// may be anything.
+/// Returns from a process's `stat` whether it has ended, and its parent. The name in parentheses
+/// may contain anything.
 fn state_and_parent(stat: &[u8]) -> Option<(bool, u32)> {
     let name_ends = stat.iter().rposition(|&byte| byte == b')')?;
     let text = std::str::from_utf8(&stat[name_ends + 1..]).ok()?;
@@ -134,7 +134,7 @@ mod tests {
         }
     }
 
-    /// The number that a process has written of itself.
+    /// Returns the process id that a process has written to a file.
     fn written(folder: &Path, name: &str) -> u32 {
         wait_for(|| {
             let text = std::fs::read_to_string(folder.join(name)).ok()?;
@@ -147,7 +147,8 @@ mod tests {
         state_and_parent(&stat).is_some_and(|(has_ended, _)| !has_ended)
     }
 
-    /// A process in a session of its own, whose parent has ended, does `text` with this trap.
+    /// Returns a script whose background process, an orphan in its own session, sets this trap and
+    /// runs `text`.
     fn in_the_background(trap: &str, text: &str) -> String {
         format!(
             "setsid sh -c '{trap}; echo $$ > one; {text}' & \
@@ -196,7 +197,7 @@ mod tests {
             ended("kill -SEGV $$", Until::All).signal(),
             Some(libc::SIGSEGV)
         );
-        // It ends after the process that started it has, and was waited for.
+        // It ends after the process that started it has ended and was waited for.
         let last = "while kill -0 $PPID 2> /dev/null; do sleep 0.01; done; exit 5";
         let fails = in_the_background(":", last);
         assert_eq!(ended(&fails, Until::All).code(), Some(5));

@@ -3,7 +3,7 @@
 use super::number_and_unit;
 use std::time::Duration;
 
-/// More than any wait takes; what is added to a clock must not exceed it.
+/// More than any wait; the limit prevents an overflow when the time is added to a clock.
 const LONGEST: Duration = Duration::from_secs(1 << 30);
 
 /// The text is not a time.
@@ -11,10 +11,10 @@ const LONGEST: Duration = Duration::from_secs(1 << 30);
 #[error("'{0}' is not a time: use seconds, or a number with ms, s, m, or h, such as 250ms or 10m")]
 pub struct NoDuration(String);
 
-/// Reads a time; a number without a unit is one of seconds.
+/// Parses a time; a number without a unit is in seconds.
 ///
 /// # Errors
-/// [`NoDuration`] where the number is negative, too large, or none, or where the unit is another.
+/// [`NoDuration`] if the number is negative, too large, or missing, or if the unit is unknown.
 pub fn seconds(text: &str) -> Result<Duration, NoDuration> {
     let read = || {
         let (number, unit) = number_and_unit(text)?;

@@ -1,8 +1,8 @@
-//! Numbers with their units, read from what a user typed or a program printed.
+//! Numbers with their units, parsed from user input or a program's output.
 //!
-//! Options that take a size or a time all read it here, so that each takes the same suffixes. A
-//! number without a suffix has the unit that the option names. [`mod@printed`] reads numbers of
-//! other programs, which may follow the customs of any country.
+//! All options with a size or a time use this, so that they accept the same suffixes. A number
+//! without a suffix has the option's default unit. [`mod@printed`] parses numbers of other
+//! programs, which may use the format of any country.
 //!
 //! ```
 //! use corehop_support::quantity::{duration, size};
@@ -20,8 +20,8 @@ pub mod duration;
 pub mod printed;
 pub mod size;
 
-/// The number that a text begins with, and the unit behind it without spaces; `None` where it
-/// begins with no number.
+/// Splits a text into its leading number and the unit after it; `None` if it does not begin with a
+/// number.
 fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.');

@@ -1,28 +1,28 @@
-//! Numbers as programs print them: with a point or a comma before decimals, and perhaps with
-//! separators of thousands.
+//! Numbers as programs print them: with a decimal point or comma, and possibly with separators of
+//! thousands.
 //!
-//! `1,234` is 1234 to some and 1.234 to others, so it is refused. A number with one point is read
-//! as programs print it in the locale C: `1.234` has decimals.
+//! `1,234` means 1234 to some and 1.234 to others, so it is rejected. A number with one point is
+//! parsed as programs print it in the locale C: `1.234` has decimals.
 
 use std::fmt::{Display, Formatter};
 
-/// What may separate thousands and is never before decimals: spaces of several widths, apostrophes,
-/// and the underscore of programming languages.
+/// Separators of thousands that are never decimal marks: spaces of several widths, apostrophes, and
+/// the underscore of programming languages.
 const SEPARATORS: [char; 7] = [' ', '\u{a0}', '\u{2009}', '\u{202f}', '\'', '\u{2019}', '_'];
 
-/// Why a text is no number.
+/// Why a text is not a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoNumber {
     /// It may be either of two numbers.
     Ambiguous {
         /// The text.
         text: String,
-        /// The number, if what separates it separates thousands.
+        /// The number, if the mark separates thousands.
         thousands: String,
-        /// The number, if it comes before decimals.
+        /// The number, if the mark precedes decimals.
         decimals: String,
     },
-    /// It is none.
+    /// It is not a number.
     None(String),
 }
 
@@ -41,12 +41,12 @@ impl Display for NoNumber {
     }
 }
 
-/// Reads a number.
+/// Parses a number.
 ///
 /// # Errors
-/// [`NoNumber`] where the text is none, or may be either of two.
+/// [`NoNumber`] if the text is not a number, or is ambiguous.
 pub fn number(text: &str) -> Result<f64, NoNumber> {
-    // What ends a sentence or separates it from the next column is not part of the number.
+    // A mark that ends a sentence or separates columns is not part of the number.
     let trimmed = text.trim().trim_end_matches([',', '.']);
     let none = || NoNumber::None(text.into());
     let is_plain = |letter: char| letter.is_ascii_digit() || "+-.eE".contains(letter);
@@ -99,7 +99,7 @@ pub fn number(text: &str) -> Result<f64, NoNumber> {
     }
 }
 
-/// The digits, if they are in groups of three.
+/// Returns the digits, if they are in groups of three.
 fn grouped(text: &str, separator: char) -> Option<String> {
     let mut groups = text.split(separator);
     let first = groups.next()?;
@@ -109,8 +109,8 @@ fn grouped(text: &str, separator: char) -> Option<String> {
     (begins && follows).then(|| text.split(separator).collect())
 }
 
-/// Whether the text between `start` and `end` is cut out of a longer number: a digit, or a mark and
-/// a digit, precedes it, or a separator of thousands and three digits follow. Gives that number.
+/// Returns the longer number that the text between `start` and `end` is part of, if any. A digit,
+/// or a mark and a digit, precedes it, or a separator of thousands and three digits follow.
 #[must_use]
 pub fn cut_from(text: &str, start: usize, end: usize) -> Option<&str> {
     let is_mark = |letter: char| {

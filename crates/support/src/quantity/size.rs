@@ -5,39 +5,40 @@ use std::fmt::{Display, Formatter};
 
 const KIB: f64 = 1024.0;
 
-/// More bytes than any size that is read has.
+/// More bytes than any valid size.
 const MOST_BYTES: f64 = (1u64 << 60) as f64;
 
-/// So many bytes.
+/// A number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Size(u64);
 
 /// The text is not a size.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum NoSize {
-    /// There is no number, or no such unit.
+    /// There is no number, or the unit is unknown.
     #[error("'{0}' is not a size: use MiB, or a number with K, M, G, or T, such as 512M or 2G")]
     Unit(String),
-    /// The unit means powers of 1000 to some people and of 1024 to others.
+    /// The unit may mean powers of 1000 or of 1024.
     #[error("'{0}' can mean powers of 1000 or 1024: write {1} or {1}iB for powers of 1024")]
     Ambiguous(String, char),
 }
 
 impl Size {
-    /// Bytes.
+    /// Returns the number of bytes.
     #[must_use]
     pub fn bytes(self) -> u64 {
         self.0
     }
 
-    /// MiB, rounded up.
+    /// Returns the number of MiB, rounded up.
     #[must_use]
     pub fn mebibytes(self) -> u64 {
         self.0.div_ceil(1 << 20)
     }
 }
 
-/// As [`mebibytes`] reads it: the largest unit that leaves a whole number, and none for MiB.
+/// In the format that [`mebibytes`] parses: with the largest unit that gives a whole number; MiB
+/// have no unit.
 impl Display for Size {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
         match self.0 {
@@ -48,10 +49,10 @@ impl Display for Size {
     }
 }
 
-/// Reads a size; a number without a unit is one of MiB.
+/// Parses a size; a number without a unit is in MiB.
 ///
 /// # Errors
-/// [`NoSize`] where the number is negative, too large, or none, or where the unit is another.
+/// [`NoSize`] if the number is negative, too large, or missing, or if the unit is unknown.
 pub fn mebibytes(text: &str) -> Result<Size, NoSize> {
     let none = || NoSize::Unit(text.into());
     let (number, unit) = number_and_unit(text).ok_or_else(none)?;

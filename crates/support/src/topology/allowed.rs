@@ -1,18 +1,18 @@
-//! The CPUs that this process may run on: its mask, which `taskset` and containers narrow.
+//! The CPUs that this process may use: its affinity mask, which `taskset` and containers restrict.
 
 use super::notation;
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-/// Where the kernel also writes the mask.
+/// The kernel also writes the mask here.
 const STATUS: &str = "/proc/self/status";
 
-/// The CPUs that this process and what it starts may use, in rising order.
+/// Returns the CPUs that this process and its children may use, in ascending order.
 pub fn allowed() -> Vec<usize> {
     match sched_getaffinity(None) {
         Ok(own) => (0..CpuSet::MAX_CPU)
             .filter(|&cpu| own.is_set(cpu))
             .collect(),
-        // The kernel refuses where it has more CPUs than the set has bits.
+        // The call fails if the kernel has more CPUs than the set has bits.
         Err(_) => of_status(&std::fs::read_to_string(STATUS).unwrap_or_default()),
     }
 }

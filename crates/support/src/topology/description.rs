@@ -1,4 +1,4 @@
-//! What is known of CPUs, and the questions about it.
+//! The properties of CPUs, and queries about them.
 
 use super::notation::CpuNumbers;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 /// A number that the kernel reports, or why it is unknown.
 pub type Reading = Result<u64, Unknown>;
 
-/// Why a number is unknown: the file that should have it, and what is wrong with that.
+/// Why a number is unknown: the file that should contain it, and the problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {problem}")]
 pub struct Unknown {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: String,
 }
 
@@ -27,8 +27,8 @@ pub struct Topology {
 /// One CPU: a hardware thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cpu {
-    /// The hardware threads of its physical core, itself included; `None` where nothing is
-    /// reported about cores.
+    /// The hardware threads of its physical core, including itself; `None` if cores are not
+    /// reported.
     pub(super) siblings: Option<CpuNumbers>,
     /// Its caches, in the kernel's order.
     pub caches: Vec<Cache>,
@@ -41,64 +41,64 @@ pub struct Cache {
     pub folder: PathBuf,
     /// 1 for the first level.
     pub level: u64,
-    /// What it holds.
+    /// The type of its contents.
     pub holds: Holds,
-    /// Capacity, of this one instance.
+    /// Capacity of this instance in bytes.
     pub size_bytes: Reading,
-    /// Lines in a set; the kernel also writes 0, where it does not know.
+    /// Associativity; the kernel also reports 0 if it is unknown.
     pub ways: Reading,
-    /// Sets.
+    /// Number of sets.
     pub sets: Reading,
-    /// Bytes in a line.
+    /// Line size in bytes.
     pub line_bytes: Reading,
-    /// The online CPUs that share it, the CPU itself included.
+    /// The online CPUs that share it, including the CPU itself.
     pub shared_by: CpuNumbers,
-    /// What had to be assumed about it, each a sentence.
+    /// Assumptions about it, one sentence each.
     pub assumed: Vec<String>,
 }
 
-/// What a cache holds.
+/// The type of a cache's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Holds {
-    /// Data alone.
+    /// Only data.
     Data,
-    /// Code alone.
+    /// Only code.
     Instructions,
-    /// Both, or the kernel does not say.
+    /// Both, or not reported.
     All,
 }
 
 impl Topology {
-    /// The folder that was read.
+    /// Returns the folder that was read.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The numbers of the CPUs that are online.
+    /// Returns the numbers of the CPUs that are online.
     pub fn online(&self) -> impl Iterator<Item = usize> {
         self.cpus.keys().copied()
     }
 
-    /// This CPU; `None` where it is offline, or not there.
+    /// Returns this CPU; `None` if it is offline or does not exist.
     pub fn cpu(&self, number: usize) -> Option<&Cpu> {
         self.cpus.get(&number)
     }
 
-    /// The physical core of a CPU, by the number of its first hardware thread. A CPU without
-    /// such a report is a core with one thread.
+    /// Returns the physical core of a CPU, as the number of its first hardware thread. A CPU
+    /// without reported siblings is a core with one thread.
     pub fn core_of(&self, number: usize) -> usize {
         let siblings = self.cpu(number).and_then(|cpu| cpu.siblings.as_ref());
         let first = siblings.and_then(|siblings| siblings.first().copied());
         first.unwrap_or(number)
     }
 
-    /// How many physical cores these CPUs belong to.
+    /// Returns how many physical cores these CPUs belong to.
     pub fn cores(&self, cpus: impl IntoIterator<Item = usize>) -> usize {
         let cores = cpus.into_iter().map(|cpu| self.core_of(cpu));
         cores.collect::<CpuNumbers>().len()
     }
 
-    /// How many third-level caches these CPUs have; 0 where none is described.
+    /// Returns how many third-level caches these CPUs have; 0 if none is described.
     pub fn l3s(&self, cpus: impl IntoIterator<Item = usize>) -> usize {
         let l3 = |cpu| self.cpu(cpu)?.cache(3, Holds::Data);
         let l3s = cpus.into_iter().filter_map(l3);
@@ -107,14 +107,15 @@ impl Topology {
         instances.collect::<BTreeSet<_>>().len()
     }
 
-    /// Whether two CPUs are hardware threads of one core; `None` where the kernel does not say.
+    /// Returns whether two CPUs are hardware threads of one core; `None` if the kernel does not
+    /// report it.
     pub fn share_a_core(&self, [one, other]: [usize; 2]) -> Option<bool> {
         let siblings = |cpu| self.cpu(cpu)?.siblings.as_ref();
         siblings(other)?;
         Some(siblings(one)?.contains(&other))
     }
 
-    /// Whether two CPUs have one L2; `None` where the kernel does not say.
+    /// Returns whether two CPUs share one L2; `None` if the kernel does not report it.
     pub fn share_an_l2(&self, [one, other]: [usize; 2]) -> Option<bool> {
         let l2 = |cpu| self.cpu(cpu)?.cache(2, Holds::Data);
         l2(other)?;
@@ -123,8 +124,8 @@ impl Topology {
 }
 
 impl Cpu {
-    /// The cache of that level which serves accesses of that kind: one for these alone before one
-    /// for all, and of several the smallest, which is the nearest to the core.
+    /// Returns the cache of this level for this kind of accesses. A dedicated cache is preferred to
+    /// a unified one; of several, the smallest, which is nearest to the core.
     pub fn cache(&self, level: u64, serves: Holds) -> Option<&Cache> {
         let of_level = || self.caches.iter().filter(move |cache| cache.level == level);
         let smallest = |holds| {

@@ -1,10 +1,10 @@
 //! The CPUs of this machine and what they share, as the kernel describes them under
 //! `/sys/devices/system/cpu`.
 //!
-//! [`Topology::read`] reads such a folder once; every question about it goes to the result. The
-//! kernel, a hypervisor or a container may leave out any file of it. Reading therefore never fails:
-//! a number that is missing is kept as the reason ([`Reading`]), and whoever needs the number
-//! decides whether to refuse or what to assume. Only CPUs that are online count.
+//! [`Topology::read`] reads such a folder once; queries use the result. The kernel, a hypervisor or
+//! a container may omit any file of it. Reading therefore never fails: a missing number is kept as
+//! the reason ([`Reading`]). The code that needs it either fails or assumes a value. Only CPUs that
+//! are online count.
 
 mod allowed;
 mod description;

@@ -1,15 +1,15 @@
-//! How the kernel writes sets of CPUs and sizes: `0-3,8`, `00000001,ffffffff`, `48K`.
+//! Parses the kernel's formats of CPU sets and sizes: `0-3,8`, `00000001,ffffffff`, `48K`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// CPUs by number.
+/// A set of CPU numbers.
 pub type CpuNumbers = BTreeSet<usize>;
 
-/// Larger CPU numbers are taken for damage: Linux has at most 8192 CPUs.
+/// Larger CPU numbers are considered invalid: Linux has at most 8192 CPUs.
 const CPUS_MAXIMUM: usize = 1 << 16;
 
-/// A list such as `0-3,8`; empty text is an empty list. `None` where it is no list.
+/// Parses a list such as `0-3,8`; empty text is an empty list. `None` if it is invalid.
 pub fn list(text: &str) -> Option<CpuNumbers> {
     let text = text.trim();
     let mut cpus = CpuNumbers::new();
@@ -34,13 +34,13 @@ fn number(text: &str) -> Option<usize> {
         .filter(|&cpu| cpu < CPUS_MAXIMUM)
 }
 
-/// Digits alone: `parse` also takes a sign.
+/// Parses only digits: `parse` also accepts a sign.
 pub fn decimal(text: &str) -> Option<u64> {
     let has_digits_alone = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| has_digits_alone)
 }
 
-/// A mask such as `00000001,ffffffff`, of which the last bit is CPU 0. `None` where it is no mask.
+/// Parses a mask such as `00000001,ffffffff`, whose last bit is CPU 0. `None` if it is invalid.
 pub fn mask(text: &str) -> Option<CpuNumbers> {
     let digits: Vec<u8> = text.trim().bytes().filter(|&byte| byte != b',').collect();
     if digits.is_empty() || digits.len() > CPUS_MAXIMUM / 4 {
@@ -55,16 +55,16 @@ pub fn mask(text: &str) -> Option<CpuNumbers> {
     Some(cpus)
 }
 
-/// A size as the kernel writes it.
+/// A size in the kernel's format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// With a unit, as in `48K` or `2M`.
     Bytes(u64),
-    /// A number alone.
+    /// Only a number.
     WithoutUnit(u64),
 }
 
-/// A size such as `48K`, `2M` or `1G`. `None` where it is none.
+/// Parses a size such as `48K`, `2M` or `1G`. `None` if it is invalid.
 pub fn size(text: &str) -> Option<Size> {
     let text = text.trim();
     let shift = match text.bytes().last()?.to_ascii_uppercase() {
@@ -77,7 +77,7 @@ pub fn size(text: &str) -> Option<Size> {
     number.checked_mul(1 << shift).map(Size::Bytes)
 }
 
-/// CPUs as the kernel lists them, `0-3,8`.
+/// Formats CPUs as the kernel lists them, `0-3,8`.
 pub fn ranges(cpus: impl IntoIterator<Item = usize>) -> String {
     let cpus: CpuNumbers = cpus.into_iter().collect();
     let mut text = String::new();

@@ -5,7 +5,7 @@ use super::notation::{self, CpuNumbers, Size};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Where Linux describes CPUs and their caches.
+/// The folder in which Linux describes CPUs and their caches.
 pub const SYSFS: &str = "/sys/devices/system/cpu";
 
 impl Topology {
@@ -25,15 +25,15 @@ impl Topology {
         }
     }
 
-    /// This machine.
+    /// Reads this machine's description.
     pub fn here() -> Topology {
         Topology::read(Path::new(SYSFS))
     }
 }
 
-/// The CPUs that are online. Each has a file that reports it, but the first one often has none: the
-/// list of all decides there. A container may renumber the list (lxcfs) but not
-/// the files.
+/// Returns the CPUs that are online. Each has a file that reports this, except often the first one,
+/// for which the list of all CPUs is used. A container may renumber the list (lxcfs) but not the
+/// files.
 fn online(root: &Path) -> CpuNumbers {
     let there: CpuNumbers = numbered(root, "cpu").into_keys().collect();
     let listed = text(&root.join("online")).and_then(|text| notation::list(&text));
@@ -46,7 +46,7 @@ fn online(root: &Path) -> CpuNumbers {
     there.into_iter().filter(is_online).collect()
 }
 
-/// The folders called `prefix` and a number.
+/// Returns the folders named `prefix` followed by a number.
 fn numbered(parent: &Path, prefix: &str) -> BTreeMap<usize, PathBuf> {
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
     let folder = |entry: std::fs::DirEntry| {
@@ -58,15 +58,15 @@ fn numbered(parent: &Path, prefix: &str) -> BTreeMap<usize, PathBuf> {
     entries.filter_map(folder).collect()
 }
 
-/// The text of a file; `None` where there is none.
+/// Returns the text of a file; `None` if there is none.
 fn text(path: &Path) -> Option<String> {
     contents(path).ok()
 }
 
-/// What the files of one CPU say, of it alone.
+/// The contents of one CPU's files.
 struct Described {
     siblings: Option<CpuNumbers>,
-    /// Package, die and core, which together name a physical core.
+    /// Package, die and core, which together identify a physical core.
     ids: Option<[u64; 3]>,
     package: Option<u64>,
     caches: Vec<DescribedCache>,
@@ -74,7 +74,7 @@ struct Described {
 
 struct DescribedCache {
     cache: Cache,
-    /// Together with the level and what it holds, the same on all CPUs that share it.
+    /// The same on all CPUs that share the cache; unique with the level and the type of contents.
     id: Option<u64>,
     is_sharing_reported: bool,
 }
@@ -98,7 +98,7 @@ impl Described {
         }
     }
 
-    /// The CPU, by what it and `all` others say.
+    /// Combines this CPU's description with those of `all` CPUs.
     fn among(&self, number: usize, all: &BTreeMap<usize, Described>) -> Cpu {
         let like = |is_like: &dyn Fn(&Described) -> bool| {
             let like = all.iter().filter(|(_, other)| is_like(other));
@@ -158,7 +158,7 @@ impl Described {
 }
 
 impl DescribedCache {
-    /// A cache whose level is not reported cannot be used.
+    /// Reads a cache; one without a reported level is omitted.
     fn read(folder: &Path) -> Option<DescribedCache> {
         let level = number(&folder.join("level")).ok()?;
         let holds = match text(&folder.join("type")).as_deref() {
@@ -198,8 +198,8 @@ impl DescribedCache {
     }
 }
 
-/// The first of these sets that is reported, as `NAME_list`, `NAME` or `NAME_map`; a set of nobody
-/// is none.
+/// Returns the first of these sets that is reported, as `NAME_list`, `NAME` or `NAME_map`. An empty
+/// set counts as not reported.
 fn set<const N: usize>(folder: &Path, names: [&str; N]) -> Option<CpuNumbers> {
     let of_name = |name: &str| {
         let list =
@@ -223,7 +223,7 @@ fn unknown(path: &Path, problem: impl Into<String>) -> Unknown {
     }
 }
 
-/// As the file has it, without space around it.
+/// Returns the contents of a file, without surrounding whitespace.
 fn contents(path: &Path) -> Result<String, Unknown> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(text.trim().into()),
@@ -240,12 +240,12 @@ fn number(path: &Path) -> Reading {
     notation::decimal(&text).ok_or_else(is_none)
 }
 
-/// The least number without a unit that is in bytes, by level. Fewer bytes than that no such cache
-/// has, and so many KiB neither.
+/// The smallest number without a unit that is in bytes, by level. No such cache is smaller in
+/// bytes, or as large in KiB.
 const BYTES_AT_LEAST: [u64; 3] = [1 << 10, 1 << 16, 1 << 19];
 
-/// A size. `product` is what ways, sets and lines make of it: where there is no unit, it says
-/// which; without it the cache's level does.
+/// Reads a size. `product` is the size from ways, sets and lines. For a size without a unit, it
+/// determines the unit; if it is missing, the cache's level does.
 fn size(path: &Path, level: u64, product: Option<u64>, assumed: &mut Vec<String>) -> Reading {
     let text = contents(path)?;
     let number = match notation::size(&text) {

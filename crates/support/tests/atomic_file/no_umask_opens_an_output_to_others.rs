@@ -1,4 +1,5 @@
-//! The umask belongs to the whole process, so this is a program of its own.
+//! Checks modes under several umasks. The umask belongs to the whole process; nextest runs each
+//! test in a separate process.
 
 use corehop_support::atomic_file::{Output, PRIVATE, PUBLIC, drop_box, private_folder};
 use rustix::fs::Mode;

@@ -1,4 +1,4 @@
-//! Files appear whole, devices and pipes stay, and nothing else is touched.
+//! Checks that files appear complete, devices and pipes are kept, and nothing else is changed.
 
 use corehop_support::atomic_file::{Error, Output, PRIVATE, PUBLIC};
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
@@ -46,7 +46,7 @@ fn a_file_appears_whole_and_gives_way_only_when_it_may() {
     assert_eq!(std::fs::read(&path).unwrap(), b"whole");
     let exists = Output::at(&path, false);
     assert!(matches!(exists, Err(Error::Exists { path: there }) if there == path));
-    // One that has come to be there since it was looked at is kept as well.
+    // A file that was created since the check is kept too.
     let raced = output.write(b"other", PUBLIC);
     assert!(matches!(raced, Err(Error::Exists { .. })), "{raced:?}");
     let replacing = Output::file_at(&path, true).unwrap();
@@ -95,7 +95,7 @@ fn a_link_to_a_device_is_followed_and_stays() {
 mod needs_devices {
     use super::*;
 
-    /// Only root may make devices; its own are the ones that a rename would really have replaced.
+    /// Only root may create devices; a rename by root would really replace its own.
     #[test]
     fn a_device_is_written_through_or_refused() {
         let folder = tempfile::tempdir().unwrap();
@@ -108,7 +108,7 @@ mod needs_devices {
         let written = output.write(b"gone", PUBLIC);
         let kind = null.symlink_metadata().unwrap().file_type();
         assert!(kind.is_char_device());
-        // Where the file system has no devices that can be opened, it is told.
+        // An error is reported if the file system does not allow opening devices.
         assert!(matches!(written, Ok(()) | Err(Error::Write { .. })));
         assert_eq!(names(folder.path()), ["block", "null"]);
     }
