@@ -1,45 +1,46 @@
-//! Replays the neighbours of a plan: the plan without one of its functions, with another function
-//! in its place, and with that function's mode changed (to go back when its call ends, or to stay).
+//! Replays the neighbours of a plan: the plan without one of its functions, with one function
+//! exchanged for another, and with one function's mode changed (`call` or `enter`).
 //!
-//! The search says which split is best, but not why. The misses added by leaving a function out are
-//! what its hop is worth; the misses added by the best exchange say how much its place matters.
-//! Every neighbour is replayed in full, shared L3 included, on the same requests as the plan.
+//! The search reports which split is best, but not why. The misses added by leaving a function out
+//! are the value of its hop. The misses added by the best exchange show how much its position
+//! matters. Every neighbour is replayed in full, shared L3 included, on the same requests as the
+//! plan.
 
 use crate::Error;
 use crate::progress::Progress;
 use corehop_simulator::{CoreId, Machine, Prepared, Replay, ReplayOptions, Split};
 use corehop_traces::{FunctionId, Trace};
 
-/// A planned function, as the trace numbers it.
+/// A planned function, with its number in the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedFunction {
     /// The function.
     pub function: FunctionId,
-    /// Where its entry moves a thread.
+    /// The core that its entry moves a thread to.
     pub core: CoreId,
-    /// Whether the thread goes back when its call ends.
+    /// Whether its calls are delegated: the thread returns to the caller's core when the call ends.
     pub delegated: bool,
 }
 
-/// What is known of one planned function.
+/// The alternatives to one planned function.
 #[derive(Clone, Debug)]
 pub struct Alternatives {
     /// The planned function.
     pub function: FunctionId,
     /// The plan without it.
     pub without: Replay,
-    /// The plan with its call delegated, if it is not in the plan, or else not.
+    /// The plan with the function's mode changed: delegated if it was not, and the reverse.
     pub other_mode: Replay,
-    /// The plan with the best of the other candidates on its core instead; `None` when there are
-    /// no others.
+    /// The plan with the best other candidate on its core instead; `None` if there are no others.
     pub exchanged: Option<(FunctionId, Replay)>,
 }
 
-/// Replays the neighbours of `plan` on what `options` name; the best has the fewest L2 misses, and
-/// of equals the lowest function. One entry for each planned function, in the plan's order.
+/// Replays the neighbours of `plan` on the requests of `options`. The best exchange has the fewest
+/// L2 misses; ties go to the lowest function. Returns one entry for each planned function, in the
+/// plan's order.
 ///
 /// # Errors
-/// What reading or replaying the trace says.
+/// Fails if the trace cannot be read or replayed.
 pub fn alternatives(
     trace: &Trace,
     machine: &Machine,

@@ -1,28 +1,27 @@
-//! The cycles that a split takes or saves with each backend that can make its hops.
+//! The cycles that a split costs or saves, for each backend of hops.
 //!
-//! The misses that a split saves do not depend on the backend. The cost of a hop does, by a factor
-//! of twenty, so a split may pay with one backend only. A verdict therefore has cycles beside
-//! misses, at the hop cost of the backend that will be used, or of each backend where none is
-//! named.
+//! The misses that a split saves do not depend on the backend. The cost of a hop differs by a
+//! factor of twenty, so a split may gain with one backend only. So a verdict has cycles in addition
+//! to misses, at the hop cost of the selected backend, or of each backend if none is selected.
 
 use crate::hop_cost::cycles_ratio;
 use corehop_simulator::{Counters, Machine};
 use corehop_support::format::number::grouped;
 
-/// How threads hop.
+/// Mechanism that moves a thread to another core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
-    /// Threads are carried by others that wait on their cores.
+    /// M:N: a worker thread that waits on the destination core continues the thread.
     Carrier,
-    /// The kernel moves them, asked by `sched_setaffinity`.
+    /// The kernel moves the thread, by `sched_setaffinity`.
     Affinity,
 }
 
 impl Backend {
-    /// Both.
+    /// All backends.
     pub const ALL: [Backend; 2] = [Backend::Carrier, Backend::Affinity];
 
-    /// As the runtime has it in `COREHOP_BACKEND`.
+    /// Returns the backend's name in `COREHOP_BACKEND`.
     pub fn name(self) -> &'static str {
         match self {
             Backend::Carrier => "carrier",
@@ -30,7 +29,7 @@ impl Backend {
         }
     }
 
-    /// Cycles of one hop.
+    /// Returns the cycles of one hop.
     pub fn hop_cycles(self, machine: &Machine) -> u32 {
         match self {
             Backend::Carrier => machine.carried_hop_cycles(),
@@ -38,8 +37,8 @@ impl Backend {
         }
     }
 
-    /// The cycles of a split with this backend as a share of those on one core; `None` when one
-    /// core takes none. `split` counts `hops` hops at the cost of `machine`'s.
+    /// Returns the cycles of a split with this backend, as a share of those on one core; `None` if
+    /// one core needs no cycles. `split` counts `hops` hops at the cost of `machine`.
     pub fn cycles_ratio(
         self,
         machine: &Machine,
@@ -51,7 +50,7 @@ impl Backend {
     }
 }
 
-/// `1 200 with carrier and 24 150 with affinity`: what a hop takes on this machine, in cycles.
+/// Returns the cycles of a hop on this machine, e.g. `1 200 with carrier and 24 150 with affinity`.
 pub fn hop_cycles_in_words(machine: &Machine) -> String {
     let costs = Backend::ALL.map(|backend| {
         let cycles = grouped(backend.hop_cycles(machine).into());
@@ -60,12 +59,12 @@ pub fn hop_cycles_in_words(machine: &Machine) -> String {
     costs.join(" and ")
 }
 
-/// Whether no backend that may be used saves time; false where there is none to judge.
+/// Whether no backend saves time; false if `ratios` is empty.
 pub fn all_cost_time(ratios: &[(Backend, f64)]) -> bool {
     !ratios.is_empty() && ratios.iter().all(|&(_, ratio)| ratio >= 1.0)
 }
 
-/// The only backend that saves time, where others that may be used do not.
+/// Returns the only backend that saves time, if others in `ratios` do not.
 pub fn only_one_saves(ratios: &[(Backend, f64)]) -> Option<Backend> {
     let saves = |&&(_, ratio): &&(Backend, f64)| ratio < 1.0;
     let mut saving = ratios.iter().filter(saves);

@@ -1,19 +1,20 @@
-//! Functions whose argument is an object, told from a trace: where a thread could go by data.
+//! Finds functions whose argument is an object, from a trace: candidates for choosing a core by
+//! data.
 //!
-//! A function that works on one of many objects may go to the core of the object that it is called
-//! about (docs/reference/objects.md). That pays where an object's lines are worth keeping: a call
-//! references many of them, the object's next call the same ones again, and other objects' calls
-//! come in between. So for each argument of each function that is called in most requests this
-//! counts the objects, as the runtime tells them apart, how often they change, and the lines of a
-//! call. In mode `enter` a thread stays where a call takes it. So a call's lines are those of the
-//! data that its thread references from the entry up to its next call of the function, or to the
+//! A function that works on one of many objects may run on the core of its object
+//! (docs/reference/objects.md). This gains if the lines of an object are worth caching. Then a call
+//! accesses many of them, the object's next call accesses them again, and calls of other objects
+//! come in between. So this module counts, for each argument of each function called in most
+//! requests: the objects, as the runtime distinguishes them; how often they change; and the lines
+//! of a call. In mode `enter`, a thread stays on the core where a call moves it. So a call includes
+//! all data lines that its thread accesses until its next call of the function, or until the
 //! request's end.
 //!
-//! An object that each request creates has nothing that a core could keep. Arguments that mostly
-//! point to such objects are refused.
+//! If each request creates the object, a core has nothing to cache for it. Arguments that mostly
+//! point to such objects are rejected.
 //!
-//! Only what the trace tells is counted (`corehop_traces::Arguments`), and of how many calls it
-//! does is said.
+//! Only calls whose arguments the trace contains (`corehop_traces::Arguments`) are counted, and
+//! their number is reported.
 
 mod choices;
 mod find;

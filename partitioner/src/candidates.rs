@@ -1,10 +1,10 @@
 //! Candidates: the functions at which a thread could change core.
 //!
-//! The rule is that of Gottschlag et al., "Automatic staged computation", section 3.1: a function
-//! called often signals no change of phase and would only cause hops, one called rarely splits
-//! few requests. So a candidate is called at most `max_calls` times in any request and at least
-//! once in `min_share` of them. Leaf functions count too: they can change the working set as well.
-//! What cannot be patched is left out here, before the search, with the reason.
+//! The rule is that of Gottschlag et al., "Automatic staged computation", section 3.1. A function
+//! called often does not mark a change of phase and would only cause hops. One called rarely splits
+//! few requests. So a candidate is called at most `max_calls` times in any request, and at least
+//! once in `min_share` of the requests. Leaf functions count too: they can also change the working
+//! set. Functions that cannot be patched are excluded here, before the search, with the reason.
 
 use crate::progress::Progress;
 use corehop_traces::{Error, FunctionId, RequestId, Trace};
@@ -13,12 +13,12 @@ use std::collections::HashMap;
 /// The rule that makes a function a candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CandidateRule {
-    /// Most calls in any one request; the paper's 1.
+    /// Maximum number of calls in any one request; 1 in the paper.
     pub max_calls: u32,
-    /// Least share of requests with a call, 0 to 1; the paper's 0.8.
+    /// Minimum share of requests with a call, 0 to 1; 0.8 in the paper.
     pub min_share: f64,
-    /// Candidates whose calls always come within this many accesses of each other are one group:
-    /// hopping at either makes the same split.
+    /// Candidates whose calls are always within this many accesses of each other form one group:
+    /// hopping at either gives the same split.
     pub group_within: u64,
 }
 
@@ -32,12 +32,13 @@ impl Default for CandidateRule {
     }
 }
 
-/// How the counted requests call a function.
+/// Statistics of a function's calls in the counted requests.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Called {
     /// Fewest calls in any one request.
     pub least: u32,
-    /// The middle request's; of two in the middle, the larger.
+    /// Median number of calls in a request; for an even number of requests, the larger middle
+    /// value.
     pub median: u32,
     /// Most calls in any one request.
     pub most: u32,
@@ -47,38 +48,38 @@ pub struct Called {
     pub position: f64,
 }
 
-/// A function that the rule admits.
+/// A function that satisfies the rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     /// The function.
     pub function: FunctionId,
-    /// What made it a candidate.
+    /// The call statistics that satisfy the rule.
     pub called: Called,
     /// Index of the group it belongs to.
     pub group: u32,
-    /// Whether it is one call of a function that requests call again.
+    /// Whether it is a single numbered call of a function that requests call repeatedly.
     pub is_one_call: bool,
 }
 
-/// A function that the rule admits, but whose entry cannot be replaced by a jump.
+/// A function that satisfies the rule, but whose entry cannot be replaced by a jump.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unpatchable {
     /// The function.
     pub function: FunctionId,
-    /// What would have made it a candidate.
+    /// The call statistics that satisfy the rule.
     pub called: Called,
-    /// Why not, as the recorder's analysis of its entry put it.
+    /// The reason, from the recorder's analysis of the entry.
     pub reason: String,
 }
 
-/// The candidates of a trace, in order of position, and why others are not.
+/// The candidates of a trace, and why other functions are excluded.
 #[derive(Clone, Debug, Default)]
 pub struct Candidates {
-    /// Admitted and patchable, in order of their mean position in a request.
+    /// Patchable functions that satisfy the rule, by mean position in a request.
     pub chosen: Vec<Candidate>,
     /// Number of groups among them.
     pub groups: u32,
-    /// Admitted by the rule but not patchable, by function.
+    /// Functions that satisfy the rule but cannot be patched, by function.
     pub unpatchable: Vec<Unpatchable>,
     /// Number of functions called too often in some request.
     pub called_too_often: usize,
@@ -90,18 +91,18 @@ pub struct Candidates {
     pub accesses_per_request: f64,
 }
 
-/// What was seen of one function in one request: calls, and accesses before the first of them.
+/// A function's calls in one request, and the accesses before the first of them.
 #[derive(Clone, Copy)]
 struct Calls {
     count: u32,
     position: u64,
 }
 
-/// Calls by function, then by request. A request runs on one thread, so that this counts over all
-/// threads; what belongs to no request counts nowhere.
+/// Calls by function, then by request. A request runs on one thread, so this counts over all
+/// threads. Calls outside requests are not counted.
 type CallsByFunction = HashMap<FunctionId, HashMap<RequestId, Calls>>;
 
-/// Of `requests` requests, of which `seen` have a call.
+/// Computes the statistics of a function with calls in `seen` of `requests` requests.
 fn called(seen: &HashMap<RequestId, Calls>, requests: usize) -> Called {
     let mut counts: Vec<u32> = seen.values().map(|calls| calls.count).collect();
     counts.resize(requests, 0);
@@ -118,27 +119,27 @@ fn called(seen: &HashMap<RequestId, Calls>, requests: usize) -> Called {
 }
 
 impl Candidates {
-    /// Counts calls over `requests` and applies `rule`. Stubs of imported functions are none, since
-    /// what runs behind them begins elsewhere, and what follows is their caller's.
+    /// Counts calls in `requests` and applies `rule`. Stubs of imported functions are excluded: the
+    /// code behind them begins elsewhere, and what follows belongs to their caller.
     ///
     /// # Errors
-    /// What reading the trace says.
+    /// Fails if the trace cannot be read.
     pub fn of(
         trace: &Trace,
         requests: &[RequestId],
         rule: &CandidateRule,
         progress: &dyn Progress,
     ) -> Result<Candidates, Error> {
-        // Of some calls of such a function others speak, so that the rest is not all of it.
+        // A function with numbered calls is excluded as a whole: its calls are separate functions.
         let is_whole = |of: FunctionId| !trace.has_numbered_calls(of);
         let may_be = |of: FunctionId| !trace.functions()[of.index()].is_import() && is_whole(of);
         Candidates::among((trace, requests), rule, &may_be, progress)
     }
 
-    /// The same for functions whose calls end with a hop back, of which stubs are some.
+    /// Like [`Candidates::of`], for delegated calls; stubs are included.
     ///
     /// # Errors
-    /// What reading the trace says.
+    /// Fails if the trace cannot be read.
     pub fn of_calls(
         trace: &Trace,
         requests: &[RequestId],
@@ -203,8 +204,7 @@ impl Candidates {
         Ok(candidates)
     }
 
-    /// The first candidate of each group stands for it; of those before calls of functions the
-    /// first that goes as a whole, if there is one.
+    /// Returns one function of each group: the first whole function, else the first numbered call.
     pub fn representatives(&self) -> Vec<FunctionId> {
         let mut functions = vec![None; self.groups as usize];
         let is_whole = |one: &&Candidate| !one.is_one_call;
@@ -215,8 +215,8 @@ impl Candidates {
         functions.into_iter().flatten().collect()
     }
 
-    /// A candidate joins the group of the one before it when the two are called in the same
-    /// requests, always in this order, and always within `within` accesses.
+    /// Groups candidates. A candidate joins the group of the one before it if both are called in
+    /// the same requests, always in this order, and within `within` accesses.
     fn group(&mut self, calls: &CallsByFunction, within: u64) {
         let mut group = 0;
         for index in 1..self.chosen.len() {
@@ -248,7 +248,7 @@ impl Candidates {
     }
 }
 
-/// The calls, and the accesses of all these requests.
+/// Returns the calls, and the number of accesses of all these requests.
 fn count_calls(
     trace: &Trace,
     requests: &[RequestId],

@@ -1,9 +1,9 @@
-//! What a recording shows of what carriers cannot carry.
+//! Operations in a recording that the `carrier` backend does not support.
 
 use corehop_plan::carriers::{Effect, ROWS, Row};
 use corehop_traces::{LastingCall, Trace};
 
-/// What the server did of it while it was recorded.
+/// Returns the rows of the table whose operations the server performed while recorded.
 pub fn seen(trace: &Trace) -> impl Iterator<Item = &'static Row> {
     let calls = trace.lasting_calls().iter();
     let is_done = move |row: &&Row| {
@@ -13,7 +13,7 @@ pub fn seen(trace: &Trace) -> impl Iterator<Item = &'static Row> {
     ROWS.iter().filter(is_done)
 }
 
-/// Why carriers refuse it as a whole, for its plan.
+/// Returns why the `carrier` backend refuses the server as a whole, for its plan.
 pub(crate) fn refusal(trace: &Trace) -> Option<String> {
     let refused = seen(trace).find(|row| row.effect == Effect::Refuses);
     refused.map(|row| row.reason.to_owned())

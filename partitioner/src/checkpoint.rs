@@ -1,15 +1,16 @@
-//! What a search has learnt, kept in a file: a search that is stopped goes on where it was.
+//! A file with the costs that a search has computed, so that a stopped search can resume.
 //!
-//! What takes a search its time is simulating sets of occurrences; what it does with their costs is
-//! repeated in a moment. So the costs are kept, of whole sets and of each set partition, not where
-//! the search stood: the same strategy on the same requests comes by there again, and others (more
-//! cores, another strategy) find most of what they need. Costs are of a [`Subject`], all that they
-//! depend on; one file holds several, because a search may be of several resamples or machines.
+//! A search spends its time on simulating sets of occurrences; recomputing everything else is
+//! quick. So the file holds the costs of whole sets and of each set partition, not the position of
+//! the search. The same strategy on the same requests meets the same sets again, and other searches
+//! (more cores, another strategy) find most of the costs that they need. Costs belong to a
+//! [`Subject`], which names all that they depend on. One file holds several subjects, because a
+//! search may cover several resamples or machines.
 //!
-//! The file is written beside and renamed, so that whoever ends the program finds the last whole
-//! one. A log that grows was rejected: a search that is stopped often would meet its costs again
-//! and again. The bytes are postcard's, after a mark, a version and a checksum, without which
-//! nothing is read.
+//! A new file is written next to the old one and renamed, so an interrupted program leaves the last
+//! complete version. Rejected: a log that grows, because a search that is stopped often would
+//! repeat the same costs many times. The format is postcard's, after a magic number, a version and
+//! a checksum; all three must match.
 
 use crate::evaluate::GROUPS;
 use corehop_support::atomic_file::{Output, PRIVATE};
@@ -20,41 +21,41 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What the file begins with.
+/// Magic number at the start of the file.
 const MARK: &[u8; 8] = b"corehopC";
 
-/// Of the layout, and of how costs are counted: other versions' costs are not believed.
+/// Version of the layout and of the cost model; costs of other versions are rejected.
 const VERSION: u32 = 2;
 
-/// Bytes before the contents: mark, version, checksum.
+/// Bytes before the contents: magic number, version, checksum.
 const PREFIX_BYTES: usize = MARK.len() + 8;
 
-/// Time between two writings; more where a writing takes long.
+/// Minimum time between two writes; longer if a write takes long.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// All that costs depend on, besides the trace.
+/// Everything that costs depend on, except the trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
-    /// What is made small, and the machines with everything that their files say.
+    /// The objective, and the machines with all values from their files.
     pub value: String,
     /// Functions at which threads may move.
     pub functions: Vec<FunctionId>,
     /// The requests replayed.
     pub requests: Vec<RequestId>,
-    /// How often they are replayed in a row.
+    /// Number of consecutive replays of the requests.
     pub rounds: usize,
 }
 
-/// Costs by key, of sets and of what each set partition has of them.
+/// Costs by key, of sets and of the part of each set partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Costs {
-    /// Of whole sets, by group of set partitions.
+    /// Costs of whole sets, by group of set partitions.
     pub sets: Vec<(u128, [u64; GROUPS])>,
-    /// By set partition, those of its lines.
+    /// By set partition, the costs on its lines.
     pub set_partitions: Vec<Vec<(u128, u64)>>,
 }
 
-/// What a search is of: names and values, as a refusal says them.
+/// Identity of a search: names and values, as shown in error messages.
 pub type Identity = Vec<(String, String)>;
 
 #[derive(Serialize, Deserialize)]
@@ -73,7 +74,7 @@ pub struct Checkpoint {
 struct State {
     contents: Contents,
     due: Instant,
-    /// Why the last writing failed.
+    /// Error of the last write.
     failed: Option<Error>,
 }
 
@@ -85,13 +86,13 @@ pub enum Error {
     Read {
         /// The checkpoint's path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// It cannot be written, or no file can be where it is to go.
+    /// It cannot be written, or the path cannot be a file.
     #[error("the checkpoint {0}")]
     Output(#[from] corehop_support::atomic_file::Error),
-    /// The file is something else.
+    /// The file is not a checkpoint.
     #[error("{path}: not a checkpoint of a search; name another file")]
     Foreign {
         /// The file's path.
@@ -105,7 +106,7 @@ pub enum Error {
     OtherVersion {
         /// The checkpoint's path.
         path: PathBuf,
-        /// The version it has.
+        /// The version of the file.
         found: u32,
     },
     /// Its checksum or its contents are wrong.
@@ -122,26 +123,26 @@ pub enum Error {
     OtherSearch {
         /// The checkpoint's path.
         path: PathBuf,
-        /// What differs.
+        /// The property that differs.
         what: String,
-        /// What the checkpoint has.
+        /// Its value in the checkpoint.
         theirs: String,
-        /// What this search has.
+        /// Its value in this search.
         ours: String,
     },
 }
 
 impl Checkpoint {
-    /// Opens the checkpoint at `path`, or begins one there.
+    /// Opens the checkpoint at `path`, or creates one.
     ///
     /// # Errors
-    /// When the file is not that of a search of the same `identity`, or cannot be read or written.
+    /// Fails if the file belongs to a search of another `identity`, or cannot be read or written.
     pub fn open(path: &Path, identity: Identity) -> Result<Checkpoint, Error> {
         let mut contents = Contents {
             identity,
             kept: Vec::new(),
         };
-        // Known before it is read: a pipe would have nobody who writes.
+        // Checked before reading: reading a pipe without a writer would block.
         let output = Output::file_at(path, true)?;
         match std::fs::read(path) {
             Ok(bytes) => {
@@ -171,7 +172,7 @@ impl Checkpoint {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is known of `subject`.
+    /// Returns the stored costs of `subject`.
     pub fn costs(&self, subject: &Subject) -> Option<Costs> {
         let state = self.state();
         let mut kept = state.contents.kept.iter();
@@ -179,13 +180,13 @@ impl Checkpoint {
         found.map(|(_, costs)| costs.clone())
     }
 
-    /// Whether it is time to write again.
+    /// Whether the next write is due.
     pub fn is_due(&self) -> bool {
         Instant::now() >= self.state().due
     }
 
-    /// Writes the costs of `subject` in place of those it had. What goes wrong is told by
-    /// [`Checkpoint::finish`]: a search need not end because it cannot be resumed.
+    /// Writes the costs of `subject` in place of its previous ones. [`Checkpoint::finish`] reports
+    /// errors: a search can continue even if it cannot be resumed later.
     pub fn keep(&self, subject: &Subject, costs: Costs) {
         let mut state = self.state();
         let state = &mut *state;
@@ -199,10 +200,10 @@ impl Checkpoint {
         state.due = Instant::now() + INTERVAL.max(20 * begun.elapsed());
     }
 
-    /// Whether all could be kept.
+    /// Reports whether the last write succeeded.
     ///
     /// # Errors
-    /// When the last writing failed.
+    /// Fails if the last write failed.
     pub fn finish(self) -> Result<(), Error> {
         let state = self.state.into_inner();
         let failed = state.unwrap_or_else(PoisonError::into_inner).failed;

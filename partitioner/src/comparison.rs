@@ -1,11 +1,11 @@
-//! A split beside everything on one core: what both count on the same requests.
+//! A comparison of a split with everything on one core, on the same requests.
 
 use crate::backend::Backend;
 use crate::hop_cost::break_even_cycles;
 use crate::objective::Objective;
 use corehop_simulator::{Counters, Machine, Replay};
 
-/// Everything on one core beside the split, on the same requests.
+/// Everything on one core and the split, on the same requests.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// Number of requests counted.
@@ -18,25 +18,26 @@ pub struct Comparison {
     pub hops: u64,
     /// With the split, the cycles of each core.
     pub busy_cycles: Vec<u64>,
-    /// How much this machine counts beside others.
+    /// Weight of this machine relative to others.
     pub weight: f64,
-    /// The same on the other machines, where several are weighed.
+    /// The same on the other machines, if there are several.
     pub others: Vec<Comparison>,
 }
 
 impl Comparison {
-    /// Another split of the same requests, beside the same on one core.
+    /// Compares another split of the same requests with the same baseline.
     pub(crate) fn with(&self, split: &Replay) -> Comparison {
         compare(self.baseline, split)
     }
 
-    /// This machine's, and those of the others.
+    /// Returns this machine's comparison and those of the others.
     pub fn of_machines(&self) -> impl Iterator<Item = &Comparison> {
         [self].into_iter().chain(&self.others)
     }
 
-    /// The objective's value with the split as a share of that on one core, of several machines the
-    /// mean by their weights ([`crate::weights`]); `None` when the value on one core is 0.
+    /// Returns the objective's value with the split as a share of that on one core. With several
+    /// machines, this is the mean by their weights ([`crate::weights`]). `None` if the value on one
+    /// core is 0.
     pub fn ratio(&self, objective: Objective) -> Option<f64> {
         let weight: f64 = self.of_machines().map(|of| of.weight).sum();
         let ratios = self
@@ -45,18 +46,18 @@ impl Comparison {
         ratios.sum::<Option<f64>>().map(|sum| sum / weight)
     }
 
-    /// The same on this machine alone.
+    /// Like [`Comparison::ratio`], on this machine alone.
     pub fn ratio_here(&self, objective: Objective) -> Option<f64> {
         let before = self.before(objective);
         (before > 0).then(|| self.after(objective) as f64 / before as f64)
     }
 
-    /// The objective's value on one core.
+    /// Returns the objective's value on one core.
     pub fn before(&self, objective: Objective) -> u64 {
         objective.of_baseline(&self.baseline, self.busy_cycles.len() as u32)
     }
 
-    /// The objective's value with the split.
+    /// Returns the objective's value with the split.
     pub fn after(&self, objective: Objective) -> u64 {
         objective.of_cores(&self.split, &self.busy_cycles)
     }
@@ -72,7 +73,7 @@ impl Comparison {
     }
 }
 
-/// What a split counts beside one core, on one machine.
+/// Compares a split with one core, on one machine.
 pub(crate) fn compare(baseline: Counters, split: &Replay) -> Comparison {
     Comparison {
         requests: split.requests,

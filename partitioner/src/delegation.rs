@@ -1,12 +1,13 @@
-//! Delegation: which calls of a split should end with a hop back.
+//! Delegation: decides which calls of a split should be delegated, i.e. return to the caller's
+//! core.
 //!
-//! A split moves a thread at the entry of a function and leaves it there; what comes after the call
-//! returns then runs beside the function's own code. Whether to go back instead is decided for each
-//! function. The search does not decide it: with hops back a core's occurrences are no longer
-//! intervals of calls, on which its bounds stand. So it is decided for the split that was found, by
-//! replaying combinations in full on the searched requests: all of them for up to six functions,
-//! and for more one change after the other, as long as one helps. The best combination is then
-//! evaluated like the split itself.
+//! A split moves a thread at the entry of a function and leaves it there. Code after the call's
+//! return then runs on the same core as the function. Whether to return instead is decided for each
+//! function. The search does not decide this: with delegated calls, a core's occurrences are no
+//! longer intervals between calls, which its bounds require. So it is decided for the split found,
+//! by replaying combinations in full on the searched requests. For up to six functions, all
+//! combinations are tried. For more, one change after another is made, as long as one helps. The
+//! best combination is then evaluated like the split itself.
 
 use crate::Error;
 use crate::evaluate::Placement;
@@ -19,26 +20,26 @@ use corehop_traces::{FunctionId, Trace};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
-/// What to do about calls that might end with a hop back.
+/// How to treat calls that could be delegated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Delegate {
-    /// Nothing; not even look.
+    /// Do not search for delegated calls.
     Never,
-    /// Say what it would do, and leave the split as it is.
+    /// Report the effect, and leave the split unchanged.
     #[default]
     Tell,
-    /// Take the best combination where it is better.
+    /// Use the best combination if it is better.
     Take,
 }
 
 impl Delegate {
-    /// Whether to look at all.
+    /// Whether to search for delegated calls.
     #[must_use]
     pub fn is_asked(self) -> bool {
         self != Delegate::Never
     }
 
-    /// The same for a search of which only the verdict is told.
+    /// Returns the setting for a search that only reports its verdict.
     #[must_use]
     pub fn silently(self) -> Delegate {
         match self {
@@ -48,66 +49,69 @@ impl Delegate {
     }
 }
 
-/// A split with some of its calls delegated, on the searched requests.
+/// A split with some delegated calls, on the searched requests.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// The functions to whose callers threads go back, in the order of the split.
+    /// The functions with delegated calls, in the order of the split.
     pub delegated: Vec<FunctionId>,
-    /// What all rounds counted.
+    /// The counters of all rounds.
     pub replay: Replay,
 }
 
-/// What going back would do to a split.
+/// The effect of delegated calls on a split.
 #[derive(Clone, Debug)]
 pub struct Delegation {
-    /// The split as the search found it.
+    /// The split without delegated calls.
     pub as_found: Variant,
-    /// With the call of one function delegated, for each of the split that allows it, in its order.
+    /// With the calls of one function delegated, for each function of the split that allows it, in
+    /// its order.
     pub alone: Vec<Variant>,
-    /// The best of all that were tried; of equals that with the fewest calls delegated.
+    /// The best combination; ties go to the fewest delegated functions.
     pub best: Variant,
-    /// How many combinations were replayed.
+    /// Number of combinations replayed.
     pub tried: usize,
-    /// How often each replay went through the searched requests.
+    /// Number of passes of each replay through the searched requests.
     pub rounds: usize,
-    /// The best beside one core, on the searched requests, cold caches at the start.
+    /// The best combination compared with one core, on the searched requests, with cold caches at
+    /// the start.
     pub searched: Comparison,
-    /// The best beside one core, on the held-out requests; `None` where there are none.
+    /// The best combination compared with one core, on the held-out requests; `None` if there are
+    /// none.
     pub held_out: Option<Comparison>,
 }
 
 impl Delegation {
-    /// Whether some combination is better than the split as it was found.
+    /// Whether some combination is better than the split without delegated calls.
     pub fn pays(&self) -> bool {
         !self.best.delegated.is_empty()
     }
 }
 
-/// Of so many functions all combinations are tried.
+/// Maximum number of functions for which all combinations are tried.
 const MOST_FOR_ALL: usize = 6;
 
-/// Which calls are delegated, by place of the function in the split.
+/// Whether calls are delegated, by index of the function in the split.
 type Combination = Vec<bool>;
 
-/// The split whose calls might be delegated.
+/// A split whose calls might be delegated.
 pub struct FoundSplit<'a> {
-    /// Where it was found.
+    /// The trace on which it was found.
     pub trace: &'a Trace,
-    /// The machine that it is for.
+    /// Its machine.
     pub machine: &'a Machine,
-    /// Which requests were used for what.
+    /// Which requests are for the search and which for the evaluation.
     pub train_test: &'a TrainTestSplit,
     /// Its functions, each with its core.
     pub split: &'a Placement,
-    /// How it compares.
+    /// Its evaluation.
     pub evaluated: &'a Evaluated,
 }
 
-/// Tries which calls of the split had better be delegated, on the searched requests; never those of
-/// functions in `one_way`.
+/// Determines which calls of the split are better delegated, on the searched requests. Calls of
+/// functions in `one_way` are excluded.
 ///
 /// # Errors
-/// What reading or replaying the trace says.
+/// Fails if the trace cannot be read or replayed.
 pub fn delegation(
     found: &FoundSplit<'_>,
     one_way: &[FunctionId],
@@ -180,7 +184,7 @@ pub fn delegation(
     Ok(found)
 }
 
-/// Combinations that were replayed.
+/// Combinations replayed so far.
 struct Tried<'a> {
     known: HashMap<Combination, Replay>,
     replay: &'a (dyn Fn(&Combination) -> Result<Replay, Error> + Sync),
@@ -188,7 +192,7 @@ struct Tried<'a> {
 }
 
 impl Tried<'_> {
-    /// The best combination of calls of so many functions, of which those at the places in `may`
+    /// Returns the best combination for `functions` functions; only those at the indices in `may`
     /// can be delegated.
     fn search(&mut self, functions: usize, may: &[usize]) -> Result<Combination, Error> {
         if may.len() <= MOST_FOR_ALL {
@@ -234,7 +238,7 @@ impl Tried<'_> {
     }
 }
 
-/// The combination that differs in one function.
+/// Returns the combination that differs in one function.
 fn changed(combination: &Combination, place: usize) -> Combination {
     let mut changed = combination.clone();
     changed[place] ^= true;
@@ -246,7 +250,8 @@ mod tests {
     use super::*;
     use corehop_simulator::Counters;
 
-    /// The best combination and how many were tried, where combinations cost so many cycles.
+    /// Returns the best combination and the number tried, with `cycles` as the cost of
+    /// combinations.
     fn best(functions: usize, cycles: impl Fn(&[bool]) -> u64 + Sync) -> (Vec<bool>, usize) {
         let replay = |combination: &Combination| {
             let counters = Counters {
@@ -290,7 +295,7 @@ mod tests {
         let (found, tried) = best(9, wanted);
         assert_eq!(found.iter().filter(|&&goes_back| goes_back).count(), 2);
         assert!(found[7] && found[8]);
-        // None and its nine neighbours, then twice the neighbours that were not met before.
+        // No delegation and its nine neighbours, then twice the neighbours not seen before.
         assert_eq!(tried, 10 + 8 + 7);
     }
 

@@ -1,51 +1,51 @@
-//! Why a search could not be done.
+//! Errors of a search.
 
 use crate::candidates::{CandidateRule, Candidates};
 
-/// What stands between a trace and a plan.
+/// Why a search for a plan failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The trace could not be read.
     #[error(transparent)]
     Trace(#[from] corehop_traces::Error),
-    /// The replay refused.
+    /// The replay failed.
     #[error(transparent)]
     Replay(#[from] corehop_simulator::Error),
-    /// The timed replay refused.
+    /// The timed replay failed.
     #[error(transparent)]
     Timed(#[from] corehop_simulator::timing::Error),
-    /// The trace holds no complete request to search on.
+    /// The trace contains no complete request to search on.
     #[error(
         "the trace holds no complete request: record again, with --request-at naming a \
          function that every request enters"
     )]
     NoRequests,
-    /// The trace tells nothing of arguments.
+    /// The trace contains no arguments of functions.
     #[error(
         "the trace has no arguments of functions: it was imported, or recorded by an older \
          corehop; record it again"
     )]
     NoPointers,
-    /// Fewer requests than were asked for.
+    /// The trace has fewer requests than requested.
     #[error(
         "cannot search on {wanted} requests: the trace has {complete} complete ones: use fewer, \
          or record more"
     )]
     TooFewRequests {
-        /// Requests asked for.
+        /// Number of requests requested.
         wanted: usize,
-        /// Complete requests in the trace.
+        /// Number of complete requests in the trace.
         complete: usize,
     },
-    /// What could be a candidate cannot be patched, whatever the rule.
+    /// No function that satisfies the rule can be patched.
     #[error(
         "none of {functions} candidate functions can be patched: {reason} (the first of them; \
          `corehop candidates` lists all)"
     )]
     NonePatchable {
-        /// How many the rule admits.
+        /// Number of functions that satisfy the rule.
         functions: usize,
-        /// Why the first of them cannot.
+        /// Why the first of them cannot be patched.
         reason: String,
     },
     /// Too few functions at which a thread could change core.
@@ -57,19 +57,19 @@ pub enum Error {
         if *wanted > 2 { "use fewer cores, or " } else { "" }
     )]
     TooFewCandidates {
-        /// Candidates, or groups of them, that the rule leaves.
+        /// Number of candidates, or of groups of them, that satisfy the rule.
         found: usize,
-        /// Functions asked for.
+        /// Number of functions requested.
         wanted: u32,
-        /// The rule's least share of requests.
+        /// The rule's minimum share of requests.
         min_share: f64,
-        /// The rule's most calls in one request.
+        /// The rule's maximum number of calls in one request.
         max_calls: u32,
     },
 }
 
 impl Error {
-    /// Of candidates that are fewer than `wanted`: which of the two it is.
+    /// Returns the applicable error for candidates that are fewer than `wanted`.
     pub(crate) fn too_few(candidates: &Candidates, wanted: u32, rule: &CandidateRule) -> Error {
         match (candidates.groups, candidates.unpatchable.first()) {
             (0, Some(first)) => Error::NonePatchable {

@@ -1,27 +1,27 @@
-//! The cost of a split, as the sum of what each of its cores costs.
+//! The cost of a split, as the sum of the costs of its cores.
 //!
 //! A search compares up to millions of splits; replaying each of them would take hours. But a
-//! split's cost is a sum over its cores: so much for each miss in a core's private caches, and for
-//! each hop to it ([`crate::objective::UnitCosts`]). And what a core misses depends only on which
-//! occurrences run on it, whatever the other cores share among themselves
-//! ([`corehop_simulator::PrivateReplay`] says why; an occurrence is what a thread does from one
-//! call of a candidate to the next). So each set of occurrences is simulated once, and its cost
-//! remembered: most splits are made of sets that others had before them.
+//! split's cost is a sum over its cores: a cost for each miss in a core's private caches, and for
+//! each hop to it ([`crate::objective::UnitCosts`]). And a core's misses depend only on the
+//! occurrences that run on it, whatever the other cores share among themselves
+//! ([`corehop_simulator::PrivateReplay`] explains why; an occurrence is a thread's execution from
+//! one call of a candidate to the next). So each set of occurrences is simulated once, and its cost
+//! is stored. Most splits consist of sets that were already simulated for others.
 //!
-//! A new set is often little work, too. Lines of different set partitions never meet in a cache, so
-//! the misses of a core are a sum over set partitions, and in each only those occurrences count
-//! that reference its lines. Take a split at `a` and `b`, and then one at `a` and `c`, where `c` is
-//! always called soon after `b`: its sets differ by what runs between `b` and `c`. Only the set
-//! partitions of the lines referenced there are simulated; those of all others are remembered.
+//! A new set often needs little work, too. Lines of different set partitions never meet in a cache,
+//! so a core's misses are a sum over set partitions. In each, only the occurrences that access its
+//! lines count. Take a split at `a` and `b`, and one at `a` and `c`, where `c` is always called
+//! soon after `b`. Their sets differ by the code between `b` and `c`. Only the set partitions of
+//! the lines accessed there are simulated; the others are looked up.
 //!
-//! Splits are evaluated many at a time: look up all sets, simulate those that are not known, each
-//! set partition on one host thread, and add up. Threads share nothing while they simulate, so the
-//! result does not depend on their number. After about a tenth of a second of simulation the search
-//! may end, and what was learnt goes to a [`Checkpoint`]. Several machines that are weighed against
-//! each other ([`crate::weights`]) are further terms of the sum.
+//! Splits are evaluated in batches: look up all sets, simulate the unknown ones, each set partition
+//! on one host thread, and sum up. Threads share nothing while they simulate, so the result does
+//! not depend on their number. The search can stop after about every tenth of a second of
+//! simulation, and new costs are saved in a [`Checkpoint`]. Several weighted machines
+//! ([`crate::weights`]) are further terms of the sum.
 //!
-//! Where cores share an L2, what one of them misses depends on its neighbour. Then nothing of this
-//! holds, and every split is replayed in full.
+//! If cores share an L2, a core's misses depend on its neighbour. Then none of this holds, and
+//! every split is replayed in full.
 
 mod calls;
 mod core_set;
@@ -51,9 +51,9 @@ pub use core_set::GROUPS;
 pub use placement::{IndexedPlacement, Placement, cores_of, named};
 pub use term::Term;
 
-/// How often so many searched requests are replayed in a row; all rounds count. Few requests do not
-/// warm the caches: in one round of ten most misses are first references, which every further core
-/// repeats, and ranking by them shies away from splits that win in a long run.
+/// Returns the number of consecutive replays of this many searched requests; all rounds count. Few
+/// requests do not warm the caches: in one round of ten, most misses are first accesses, and every
+/// further core repeats them. Such a ranking would avoid splits that win in a long run.
 pub fn rounds(requests: usize) -> usize {
     match requests {
         0..40 => 2,
@@ -67,36 +67,36 @@ pub struct Evaluator<'a> {
     functions: Vec<FunctionId>,
     calls: Option<CandidateCalls>,
     set_partitions: SetPartitions,
-    /// By group of set partitions, what one core costs on which a set runs, hops in the first
-    /// group, or [`UNKNOWN`]; of a split, in the first group, where each is replayed in full.
+    /// By group of set partitions: the cost of a core that runs this set, or [`UNKNOWN`]; hops are
+    /// in the first group. If each split is replayed in full: its cost, in the first group.
     known: ByKey<[u64; GROUPS]>,
-    /// The same of sets in the checkpoint that nobody asked about so far.
+    /// Costs from the checkpoint for sets not requested so far.
     recalled: ByKey<[u64; GROUPS]>,
     lower_bounds: LowerBounds,
     kept: Option<(&'a Checkpoint, Subject)>,
     sets_at_a_time: usize,
 }
 
-/// What tells the cost.
+/// Source of costs.
 #[derive(Clone, Copy)]
 enum Source<'a> {
-    /// At least one.
+    /// At least one term.
     PrivateReplay(&'a [Term]),
-    /// And how many rounds.
+    /// With the number of rounds.
     InFull(&'a Prepared, &'a Factors<'a>, usize),
 }
 
-/// Most sets simulated at a time: few enough that they fit the host's cache.
+/// Maximum number of sets simulated at a time: few enough to fit the host's cache.
 const SETS_AT_A_TIME: usize = 1 << 10;
 
-/// How long to simulate before the next look at the clock, about.
+/// Approximate simulation time between two checks of the clock.
 const PACE: Duration = Duration::from_millis(100);
 
 impl<'a> Evaluator<'a> {
-    /// For splits at any of `functions`.
+    /// Returns an evaluator for splits at any of `functions`.
     ///
     /// # Panics
-    /// When there is no term.
+    /// If there is no term.
     pub fn new(terms: &'a [Term], functions: &[FunctionId]) -> Self {
         let private_replay = &terms.first().expect("at least one machine").private_replay;
         Evaluator {
@@ -106,8 +106,8 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Where cores of a machine share an L2: every split is replayed in full, `rounds` times in a
-    /// row.
+    /// Returns an evaluator for machines with a shared L2: every split is replayed in full,
+    /// `rounds` times in a row.
     pub fn in_full(
         prepared: &'a Prepared,
         factors: &'a Factors<'a>,
@@ -117,7 +117,7 @@ impl<'a> Evaluator<'a> {
         Evaluator::of(Source::InFull(prepared, factors, rounds), functions)
     }
 
-    /// Of which nothing is known, neither calls nor set partitions.
+    /// Returns an evaluator without known costs, calls or set partitions.
     fn of(source: Source<'a>, functions: &[FunctionId]) -> Self {
         Evaluator {
             source,
@@ -137,7 +137,7 @@ impl<'a> Evaluator<'a> {
         matches!(self.source, Source::InFull(..))
     }
 
-    /// No split costs less: every line must come to some core once.
+    /// Returns a lower bound for all splits: every line must be loaded by some core once.
     pub fn lower_bound(&self) -> u64 {
         match self.source {
             Source::PrivateReplay(terms) => {
@@ -154,12 +154,12 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Number of functions to choose from.
+    /// Returns the number of functions to choose from.
     pub fn functions(&self) -> usize {
         self.functions.len()
     }
 
-    /// By thread, the functions it calls, one after the other; nothing where splits are replayed in
+    /// Returns, by thread, the sequence of functions that it calls; empty if splits are replayed in
     /// full.
     pub fn calls(&self) -> Vec<Vec<u32>> {
         self.calls
@@ -168,17 +168,18 @@ impl<'a> Evaluator<'a> {
             .unwrap_or_default()
     }
 
-    /// Number of distinct sets asked about so far; of splits, where each is replayed in full.
+    /// Returns the number of distinct sets requested so far; of splits, if each is replayed in
+    /// full.
     pub fn sets_known(&self) -> usize {
         self.known.len() - 1
     }
 
-    /// Number of simulations so far of one core and one set partition.
+    /// Returns the number of simulations so far, of one core and one set partition each.
     pub fn simulations(&self) -> usize {
         self.set_partitions.simulations()
     }
 
-    /// Keeps what it learns in `checkpoint`, and knows what was kept there of the same `subject`.
+    /// Saves costs in `checkpoint`, and loads the saved costs of the same `subject`.
     pub fn keep_in(&mut self, checkpoint: &'a Checkpoint, subject: Subject) {
         if let Some(costs) = checkpoint.costs(&subject) {
             let sets = costs.sets.into_iter();
@@ -189,7 +190,7 @@ impl<'a> Evaluator<'a> {
         self.kept = Some((checkpoint, subject));
     }
 
-    /// Writes what is known into the checkpoint, if there is one.
+    /// Writes all known costs to the checkpoint, if there is one.
     pub fn keep(&self) {
         if let Some((checkpoint, subject)) = &self.kept {
             let sets = self.known.iter().chain(&self.recalled);
@@ -201,7 +202,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// What each split costs, summed over cores.
+    /// Returns the cost of each split, summed over cores.
     pub fn evaluate(&mut self, splits: &[IndexedPlacement]) -> Vec<u64> {
         let misses = self.evaluate_until(splits, &|| false).into_iter();
         misses
@@ -209,8 +210,8 @@ impl<'a> Evaluator<'a> {
             .collect()
     }
 
-    /// The same until `is_over`, which is asked several times a second; `None` for splits that
-    /// were not evaluated by then.
+    /// Like [`Evaluator::evaluate`], until `is_over`, which is called several times a second.
+    /// Returns `None` for splits that were not evaluated by then.
     pub fn evaluate_until(
         &mut self,
         splits: &[IndexedPlacement],
@@ -230,13 +231,13 @@ impl<'a> Evaluator<'a> {
         splits.par_iter().map(sum).collect()
     }
 
-    /// What runs on these cores of splits; splits are not to be replayed in full.
+    /// Returns the sets that run on these cores of splits; invalid if splits are replayed in full.
     pub(crate) fn core_sets(&self, cores: &[(&IndexedPlacement, usize)]) -> Vec<CoreSet> {
         let set = |&(split, core): &(&IndexedPlacement, usize)| CoreSet(self.keys(split)[core]);
         cores.par_iter().map(set).collect()
     }
 
-    /// By group, what each of these costs at least.
+    /// Returns, by group, the minimum cost of each of these sets.
     pub(crate) fn lower_bounds_of_sets(&mut self, sets: &[PlacedSet<'_>]) -> Vec<[u64; GROUPS]> {
         if let Source::PrivateReplay(terms) = self.source {
             let unknown = self.lower_bounds.unknown(sets.iter());
@@ -248,8 +249,8 @@ impl<'a> Evaluator<'a> {
             .collect()
     }
 
-    /// What each of these costs on the lines of a group; `None` when it is over before all are
-    /// simulated.
+    /// Returns the cost of each of these sets on the lines of a group; `None` if time is over
+    /// before all are simulated.
     pub(crate) fn evaluate_sets(
         &mut self,
         sets: &[PlacedSet<'_>],
@@ -270,7 +271,8 @@ impl<'a> Evaluator<'a> {
         is_known.then(|| known.iter().sum())
     }
 
-    /// Whether the checkpoint knows what a set costs that is asked about for the first time.
+    /// Loads the cost of a new set from the checkpoint, if it is there; returns whether it is known
+    /// in `groups`.
     fn recall(&mut self, set: Key, groups: &Range<usize>) -> bool {
         if let Some(costs) = self.recalled.remove(&set) {
             self.known.insert(set, costs);
@@ -340,7 +342,7 @@ impl<'a> Evaluator<'a> {
         Split::new(named(split, &self.functions))
     }
 
-    /// What runs on these cores; nothing where splits are replayed in full.
+    /// Returns the intervals on these cores; empty if splits are replayed in full.
     fn intervals(&self, sets: &[PlacedSet<'_>]) -> Vec<Intervals> {
         let of = |&(_, split, core): &PlacedSet<'_>| {
             let calls = self.calls.as_ref();
@@ -349,7 +351,8 @@ impl<'a> Evaluator<'a> {
         sets.iter().filter_map(of).collect()
     }
 
-    /// By core, what runs there; one key for the whole split where each is replayed in full.
+    /// Returns, by core, the key of its set; one key for the whole split if each is replayed in
+    /// full.
     fn keys(&self, split: &IndexedPlacement) -> Vec<Key> {
         match &self.calls {
             Some(calls) => calls.keys(split),

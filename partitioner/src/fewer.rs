@@ -1,10 +1,9 @@
-//! Fewer cores: whether a split over fewer cores would do as well.
+//! Evaluates whether a split over fewer cores is as good.
 //!
-//! More cores need not help. Each core misses on its own first references and costs hops, and what
-//! gains a little on the searched requests can lose on others. So the best splits over fewer cores
-//! are evaluated on the same requests as the split that was asked for. A local search finds them,
-//! because it meets mostly sets that are known by then; whoever takes fewer cores searches for them
-//! in full.
+//! More cores need not help. Each core has its own first accesses and costs hops, and a small gain
+//! on the searched requests can be a loss on others. So the best splits over fewer cores are
+//! evaluated on the same requests as the requested split. A local search finds them, because by
+//! then most of its sets are known. To use fewer cores, the user runs a full search for them.
 
 use crate::comparison::Comparison;
 use crate::evaluate::{self, Evaluator, IndexedPlacement, Placement};
@@ -19,14 +18,14 @@ pub struct Fewer {
     pub cores: u32,
     /// Its functions, each with its core.
     pub split: Placement,
-    /// Beside one core, on the held-out requests.
+    /// Comparison with one core, on the held-out requests.
     pub held_out: Comparison,
 }
 
-/// By how much the objective may be larger where fewer cores do as well.
+/// Maximum ratio of objectives at which fewer cores are as good.
 const AS_GOOD: f64 = 1.01;
 
-/// The fewest cores that do as well as `split`.
+/// Returns the split over the fewest cores that is as good as `split`.
 pub fn as_good<'f>(
     fewer: &'f [Fewer],
     split: &Comparison,
@@ -40,7 +39,7 @@ pub fn as_good<'f>(
     fewer.iter().find(is_as_good)
 }
 
-/// Number of functions that go with so many cores, where `functions` went with `of_cores`.
+/// Returns the number of functions for `cores` cores, if `functions` were for `of_cores`.
 pub fn functions(cores: u32, (functions, of_cores): (u32, u32)) -> u32 {
     match functions == of_cores {
         true => cores,
@@ -48,7 +47,7 @@ pub fn functions(cores: u32, (functions, of_cores): (u32, u32)) -> u32 {
     }
 }
 
-/// For each smaller number of cores from 2 on, its best splits; none where the search is over.
+/// Returns the best splits for each smaller number of cores from 2; stops when the search is over.
 pub(crate) fn rankings(evaluator: &mut Evaluator<'_>, wanted: &Search<'_>) -> Vec<(u32, Ranking)> {
     let mut rankings = Vec::new();
     for cores in 2..wanted.cores {
@@ -66,7 +65,7 @@ pub(crate) fn rankings(evaluator: &mut Evaluator<'_>, wanted: &Search<'_>) -> Ve
     rankings
 }
 
-/// Splits of a ranking, with the functions as the trace numbers them.
+/// Converts splits of a ranking to the trace's function numbers.
 pub(crate) fn named(
     best: &[(u64, IndexedPlacement)],
     functions: &[FunctionId],

@@ -1,15 +1,15 @@
-//! The finalists of a search for throughput, each replayed with clocks.
+//! Timed replays of the finalists of a search for throughput.
 //!
-//! By formulas ([`crate::objective`]) a core is a station whose demand does not depend on who else
-//! is there. A timed replay has what they leave out: connections evict each other's lines in the
-//! order in which cores get to them, and a thread waits for the core that its request ended on. It
-//! takes a hundred times as long, so the formulas order all splits that are replayed in full, and
-//! the best few of these are replayed with clocks. The one with the most throughput is taken.
+//! In the formulas ([`crate::objective`]), a core is a station whose demand does not depend on the
+//! other threads on it. A timed replay models what they omit. Connections evict each other's lines
+//! in the order in which cores serve them, and a thread waits for the core that its request ended
+//! on. It takes a hundred times as long. So the formulas order all fully replayed splits, and only
+//! the best few get a timed replay. The one with the highest throughput is selected.
 //!
-//! Each connection always has a request, the scheduler does as the plan says (`split` of
-//! docs/reference/timed.md), and references cost what the objective has them cost, one after the
-//! other. What is replayed are the requests that do not judge the result, once to warm up and once
-//! counted: those searched alone are so few that most connections would have one or none.
+//! Each connection always has a request. The scheduler follows the plan (`split` of
+//! docs/reference/timed.md). Accesses cost as much as in the objective, one after the other. The
+//! replayed requests are those not used for the evaluation: one pass warms up and one is counted.
+//! The searched requests alone are so few that most connections would have one or none.
 
 use crate::Error;
 use crate::weights::{ONE, Weighted};
@@ -21,68 +21,69 @@ use corehop_simulator::{CoreId, Machine, Split};
 use corehop_traces::{Executions, FunctionId, Trace};
 use rayon::prelude::*;
 
-/// Most splits that are replayed with clocks.
+/// Maximum number of splits with a timed replay.
 pub const MOST_FINALISTS: usize = 8;
 
-/// What a search makes of clocks.
+/// Outcome of the timed replays of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finals {
-    /// Nothing: its objective has none.
+    /// None: the objective needs no timed replay.
     NotAsked,
-    /// Nothing: the requests that do not judge are of fewer connections, and may not be repeated.
+    /// None: the available requests have fewer connections, and may not be repeated.
     TooFewConnections {
-        /// So many.
+        /// Number of available connections.
         available: usize,
     },
-    /// Nothing: a timed replay has no more connections than that.
+    /// None: a timed replay supports fewer connections.
     TooManyConnections {
-        /// The most it has.
+        /// Maximum number of connections.
         most: usize,
     },
     /// The finalists are replayed.
     Replayed {
-        /// Connections of the requests that do not judge.
+        /// Number of connections of the requests not used for the evaluation.
         available: usize,
-        /// Requests counted, of each finalist.
+        /// Number of requests counted for each finalist.
         requests: u64,
-        /// By machine, what they take without a split, on as many cores that any may use.
+        /// By machine: cycles without a split, on the same number of cores, with any thread on any
+        /// core.
         baseline_cycles: Vec<u64>,
     },
 }
 
-/// What a finalist takes.
+/// Result of a finalist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timed {
-    /// By machine, cycles until all requests counted have ended.
+    /// By machine: cycles until all counted requests have ended.
     pub elapsed_cycles: Vec<u64>,
-    /// What the finalists are ordered by: these cycles, or of several machines the mean share of
-    /// what they take without a split, in units of 1 / [`ONE`].
+    /// The sort key of finalists: these cycles; with several machines, the mean share of the cycles
+    /// without a split, in units of 1 / [`ONE`].
     pub value: u64,
 }
 
-/// What finalists are replayed with.
+/// Replays finalists with a clock.
 pub(crate) struct TimedReplay<'a> {
     streams: Streams,
     machines: &'a [Weighted],
     connections: usize,
 }
 
-/// Asks for finals, for so many connections.
+/// Input of a timed replay, for a number of connections.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     pub trace: &'a Trace,
     pub machines: &'a [Weighted],
-    /// All functions at which a split may move threads.
+    /// All functions at which a split may hop.
     pub functions: &'a [FunctionId],
     pub connections: u32,
     pub repeat_connections: bool,
 }
 
 impl<'a> TimedReplay<'a> {
-    /// The replay, or why there is none.
+    /// Returns the replay, or the reason why there is none.
     ///
     /// # Errors
-    /// What reading the trace says.
+    /// Fails if the trace cannot be read.
     pub fn new(
         executions: Executions<'_>,
         wanted: Wanted<'a>,
@@ -106,10 +107,10 @@ impl<'a> TimedReplay<'a> {
         }))
     }
 
-    /// What splits over so many cores are told beside.
+    /// Measures the baseline of splits over `cores` cores.
     ///
     /// # Errors
-    /// What the timed replay says of its setting.
+    /// Fails if the timed replay rejects its setting.
     pub fn finals(&self, cores: u32) -> Result<Finals, Error> {
         Ok(Finals::Replayed {
             available: self.streams.connections(),
@@ -118,7 +119,7 @@ impl<'a> TimedReplay<'a> {
         })
     }
 
-    /// What `split` takes, beside these finals.
+    /// Replays `split` and returns its result relative to `finals`.
     ///
     /// # Errors
     /// As [`TimedReplay::finals`].
@@ -139,7 +140,7 @@ impl<'a> TimedReplay<'a> {
         })
     }
 
-    /// The mean of these as shares of those without a split, by the machines' weights.
+    /// Returns the mean of these as shares of the baseline, by the machines' weights.
     fn share(&self, elapsed: &[u64], baseline: &[u64]) -> u64 {
         let total: f64 = self.machines.iter().map(|of| of.weight).sum();
         let pairs = elapsed.iter().zip(baseline).zip(self.machines);
@@ -149,7 +150,7 @@ impl<'a> TimedReplay<'a> {
         (ONE as f64 * shares.sum::<f64>()).round() as u64
     }
 
-    /// By machine.
+    /// Returns the elapsed cycles by machine.
     fn elapsed_cycles(&self, cores: u32, split: Option<&Split>) -> Result<Vec<u64>, Error> {
         let machines = self.machines.par_iter();
         let on = |of: &Weighted| self.elapsed_on(&of.machine, cores, split);

@@ -1,10 +1,10 @@
 //! Held-out evaluation: full replays, shared L3 included, of requests that the search did not use.
 //!
-//! The ranking leaves the shared L3 out. So its best few splits are replayed in full on the
-//! searched requests, and the best of those is taken; where throughput counts, the one of the best
-//! few that a timed replay puts first ([`crate::finalists`]). When that is not the ranking's first,
-//! the L3 made the difference, and the report says so. The split that is taken is then replayed on
-//! the held-out requests, beside everything on one core.
+//! The ranking omits the shared L3. So its best few splits are replayed in full on the searched
+//! requests, and the best of these is selected. For throughput, it is the best one in a timed
+//! replay ([`crate::finalists`]). If that is not the ranking's first, the L3 made the difference,
+//! and the report notes it. The selected split is then replayed on the held-out requests and
+//! compared with everything on one core.
 
 use crate::Error;
 use crate::comparison::compare;
@@ -27,44 +27,44 @@ pub use crate::comparison::Comparison;
 pub struct Ranked {
     /// Its functions, each with its core.
     pub split: Placement,
-    /// What it was ranked by: a private-cache replay of each core
+    /// The cost in the ranking: a private-cache replay of each core
     /// ([`crate::objective::UnitCosts`]).
     pub ranked_cost: u64,
-    /// The objective's value with all cores together, shared L3 included; in units of
-    /// 1 / [`crate::weights::ONE`] of one core's, where several machines are weighed.
+    /// The objective's value with all cores together, shared L3 included; with several machines, in
+    /// units of 1 / [`crate::weights::ONE`] of one core's.
     pub in_full: u64,
-    /// What a timed replay says of it, if it is one of the finalists.
+    /// The result of its timed replay, if it is one of the finalists.
     pub timed: Option<Timed>,
 }
 
-/// How the split that was taken compares with everything on one core.
+/// Comparison of the selected split with everything on one core.
 #[derive(Clone, Debug)]
 pub struct Evaluated {
-    /// On the requests it was searched on, cold caches at the start.
+    /// On the searched requests, with cold caches at the start.
     pub searched: Comparison,
-    /// On the held-out requests, after the warm-up ones; `None` when every request was searched.
+    /// On the held-out requests, after the warm-up requests; `None` if every request was searched.
     pub held_out: Option<Comparison>,
-    /// Whether the full replays put another split first than the ranking did.
+    /// Whether the best split by full replay differs from the ranking's first.
     pub shared_cache_changed_rank: bool,
-    /// The splits that were replayed in full, in the order of the ranking.
+    /// The fully replayed splits, in the order of the ranking.
     pub ranked: Vec<Ranked>,
-    /// Indices of these: the finalists by their timed replays, then the others by their value in
-    /// full. So the split taken, the runner-up, and so on.
+    /// Indices of these, best first: the finalists by timed replay, then the others by full replay.
+    /// So the first is the selected split, and the second is the runner-up.
     pub order: Vec<usize>,
-    /// What was made of clocks.
+    /// Outcome of the timed replays.
     pub finals: Finals,
-    /// The runner-up beside one core, on the held-out requests; `None` where there are none, or no
-    /// other split.
+    /// Comparison of the runner-up with one core, on the held-out requests; `None` if there are
+    /// none, or no other split.
     pub runner_up_held_out: Option<Comparison>,
 }
 
 impl Evaluated {
-    /// The comparison to believe: on requests that were not searched, where there are any.
+    /// Returns the comparison on requests that were not searched, or the other if there are none.
     pub fn verdict(&self) -> &Comparison {
         self.held_out.as_ref().unwrap_or(&self.searched)
     }
 
-    /// The split that was second best.
+    /// Returns the second-best split.
     pub fn runner_up(&self) -> Option<&Ranked> {
         self.order.get(1).map(|&index| &self.ranked[index])
     }
@@ -76,27 +76,27 @@ pub struct HeldOutEvaluation<'a> {
     pub trace: &'a Trace,
     /// The machines.
     pub machines: &'a [Weighted],
-    /// What is to be small on them.
+    /// The objective, with the factor of each machine.
     pub factors: &'a Factors<'a>,
-    /// Its requests.
+    /// The division of the requests.
     pub train_test: &'a TrainTestSplit,
-    /// The searched ones, for splits at all functions.
+    /// The prepared searched requests, for splits at all functions.
     pub prepared: &'a Prepared,
-    /// What finalists are replayed with, or why they are not.
+    /// The timed replay, or why there is none.
     pub(crate) timed: Result<&'a TimedReplay<'a>, Finals>,
-    /// Is told how far it is.
+    /// Receives progress reports.
     pub progress: &'a dyn Progress,
 }
 
 impl HeldOutEvaluation<'_> {
-    /// Takes the best of `ranked` (misses and functions, best first) by full replay and evaluates
+    /// Selects the best of `ranked` (cost and functions, best first) by full replay, and evaluates
     /// it.
     ///
     /// # Errors
-    /// What reading or replaying the trace says.
+    /// Fails if the trace cannot be read or replayed.
     ///
     /// # Panics
-    /// When `ranked` is empty: a search ends with at least one split.
+    /// If `ranked` is empty: a search ends with at least one split.
     pub fn evaluate(&self, ranked: Vec<(u64, Placement)>) -> Result<(Placement, Evaluated), Error> {
         let (ranked, order, finals) = self.in_full(ranked)?;
         let split = ranked[order[0]].split.clone();
@@ -121,7 +121,7 @@ impl HeldOutEvaluation<'_> {
         Ok((split, evaluated))
     }
 
-    /// The best of each ranking beside one core, on the held-out requests.
+    /// Compares the best split of each ranking with one core, on the held-out requests.
     ///
     /// # Errors
     /// As [`HeldOutEvaluation::evaluate`].
@@ -148,8 +148,8 @@ impl HeldOutEvaluation<'_> {
         Ok(fewer.collect())
     }
 
-    /// Replays splits on the searched requests, and orders their indices by the objective; the best
-    /// few with clocks, where that counts.
+    /// Replays splits on the searched requests, and orders their indices by the objective; for
+    /// throughput, the best few by timed replay.
     fn in_full(
         &self,
         ranked: Vec<(u64, Placement)>,
@@ -181,7 +181,7 @@ impl HeldOutEvaluation<'_> {
         Ok((ranked, order, finals))
     }
 
-    /// Replays the first of the order with clocks, and puts those in the order of that.
+    /// Runs timed replays of the first of the order, and sorts these by the result.
     fn with_clocks(
         &self,
         replay: &TimedReplay<'_>,
@@ -202,13 +202,13 @@ impl HeldOutEvaluation<'_> {
         for (&index, timed) in finalists.iter().zip(timed) {
             ranked[index].timed = Some(timed);
         }
-        // A stable sort: of equals the one that is better by formulas comes first.
+        // A stable sort: ties keep the order of the formulas.
         finalists.sort_by_key(|&index| ranked[index].timed.as_ref().map(|timed| timed.value));
         self.progress.end();
         Ok(finals)
     }
 
-    /// A split beside everything on one core, once through the searched requests.
+    /// Compares a split with one core, in one pass through the searched requests.
     fn on_searched_requests(&self, split: &[(FunctionId, CoreId)]) -> Result<Comparison, Error> {
         let of_machine = |of: &Weighted| {
             let replay = |split: &[(FunctionId, CoreId)]| {
@@ -224,7 +224,7 @@ impl HeldOutEvaluation<'_> {
         Ok(together(replays))
     }
 
-    /// Splits beside everything on one core, on the held-out requests after the warm-up ones.
+    /// Compares splits with one core, on the held-out requests after the warm-up requests.
     fn on_held_out_requests<'s>(
         &self,
         splits: impl Iterator<Item = &'s [(FunctionId, CoreId)]>,
@@ -235,11 +235,11 @@ impl HeldOutEvaluation<'_> {
     }
 }
 
-/// Splits beside everything on one core, on the held-out requests of `train_test` after the warm-up
-/// ones.
+/// Compares splits with one core, on the held-out requests of `train_test` after the warm-up
+/// requests.
 ///
 /// # Errors
-/// What reading or replaying the trace says.
+/// Fails if the trace cannot be read or replayed.
 pub(crate) fn compare_on(
     (trace, machines, train_test): (&Trace, &[Weighted], &TrainTestSplit),
     splits: &[Split],
@@ -268,7 +268,7 @@ fn split_at(placed: &[(FunctionId, CoreId)]) -> Split {
     Split::new(placed.iter().copied())
 }
 
-/// One comparison of those of several machines: weight, everything on one core, and the split.
+/// Combines the comparisons of several machines: weight, everything on one core, and the split.
 pub(crate) fn together<'r>(
     of_machines: impl Iterator<Item = (f64, &'r Replay, &'r Replay)>,
 ) -> Comparison {

@@ -1,14 +1,14 @@
 //! The break-even hop cost: the cycles that a split saves in the caches, divided by its hops.
 //!
-//! The cost of a hop depends on the runtime that makes it, by three orders of magnitude; the misses
-//! that a split saves do not. So beside the cycles at the machine's hop cost stands the hop cost at
-//! which a split neither wins nor loses: it says for which runtimes the split pays.
+//! The cost of a hop depends on the runtime, by three orders of magnitude; the misses that a split
+//! saves do not. So reports contain the cycles at the machine's hop cost and the hop cost at which
+//! a split breaks even. The latter shows for which runtimes the split gains.
 
 use corehop_simulator::{Counters, Machine};
 
-/// Cycles that a split saves a hop, before hops are paid; negative when its accesses take longer
-/// than on one core, `None` when it never hops. `split` counts `hops` hops at the cost of
-/// `machine`'s.
+/// Returns the cycles saved per hop, before the cost of hops. The result is negative if the
+/// accesses of the split take longer than on one core, and `None` if it never hops. `split` counts
+/// `hops` hops at the cost of `machine`.
 pub fn break_even_cycles(
     machine: &Machine,
     baseline: &Counters,
@@ -20,8 +20,8 @@ pub fn break_even_cycles(
     (hops > 0).then(|| saved / hops as f64)
 }
 
-/// The cycles with the split as a share of those on one core, if each hop cost so many; `None` when
-/// one core takes none. The rest is as for [`break_even_cycles`].
+/// Returns the cycles with the split as a share of those on one core, at `hop_cycles` per hop;
+/// `None` if one core needs no cycles. Other parameters are as for [`break_even_cycles`].
 pub fn cycles_ratio(
     machine: &Machine,
     baseline: &Counters,

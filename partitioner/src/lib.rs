@@ -1,16 +1,16 @@
 //! The search: at which function entries should a server's threads change core?
 //!
-//! [`partition`] goes from a trace to a plan in four steps. It divides the requests into searched
+//! [`partition`] converts a trace to a plan in these steps. It divides the requests into searched
 //! and held-out ones ([`requests`]). It finds the functions at which a thread could change core
-//! ([`candidates`]). It ranks splits by what each core's private caches would miss ([`evaluate`],
+//! ([`candidates`]). It ranks splits by the misses of each core's private caches ([`evaluate`],
 //! [`strategy`]). It replays the best few in full, shared L3 included, and evaluates the best of
-//! them on the held-out requests ([`held_out`]); where throughput counts, the best by a timed
-//! replay ([`finalists`]). Then it asks whether threads had better go back when calls return
-//! ([`mod@delegation`]). Single calls of functions are candidates too where the trace has functions
-//! for them. Calls that run on another core than their callers, at home or beside a split, are
-//! looked for in another way ([`delegated`]).
+//! them on the held-out requests ([`held_out`]); for throughput, the best by a timed replay
+//! ([`finalists`]). Finally, it checks which calls are better delegated ([`mod@delegation`]).
+//! Single calls of functions are candidates too if the trace has functions for them. Calls that run
+//! on another core than their callers, with a home core or added to a split, need another search
+//! ([`delegated`]).
 //!
-//! Why a plan does what it does is a question of its own ([`attribution`]).
+//! [`attribution`] explains the effect of a plan.
 
 #![forbid(unsafe_code)]
 
@@ -61,39 +61,39 @@ use std::time::Instant;
 use strategy::{Ranking, Search};
 use weights::{Factors, Weighted};
 
-/// The split found and how it was found.
+/// The split found, and data about the search.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Which requests were used for what.
+    /// Which requests are for the search and which for the evaluation.
     pub train_test: TrainTestSplit,
-    /// The functions the rule admits.
+    /// The functions that satisfy the rule.
     pub candidates: Candidates,
     /// The chosen functions, each with its core.
     pub split: Placement,
-    /// Those of them to whose callers threads go back.
+    /// Those of them with delegated calls.
     pub delegated: Vec<FunctionId>,
-    /// How it compares, on the searched requests and on others.
+    /// Its evaluation, on the searched requests and on others.
     pub evaluated: Evaluated,
-    /// What going back would do, or does; `None` when nobody asked, or the search was stopped.
+    /// The effect of delegated calls; `None` if not requested, or if the search was stopped.
     pub delegation: Option<Delegation>,
-    /// The delegated calls that were added to the split that the ranking is of, if any were asked.
+    /// The delegated calls added to the ranked split, if requested.
     pub added: Option<delegated::Added>,
-    /// The best splits over fewer cores, by ascending number, if they were asked for.
+    /// The best splits over fewer cores, by ascending number of cores, if requested.
     pub fewer: Vec<Fewer>,
-    /// The best splits, as indices of candidate groups, and what is known of all others.
+    /// The best splits, as indices of candidate groups, and bounds for all others.
     pub ranking: Ranking,
     /// Number of distinct sets of occurrences that the splits put on cores.
     pub sets_replayed: usize,
 }
 
 impl Outcome {
-    /// The split as it is to be replayed, hops back included.
+    /// Returns the split for replays, delegated calls included.
     pub(crate) fn replayed(&self) -> Split {
         let split = Split::new(self.split.iter().copied());
         split.delegating(self.delegated.iter().copied())
     }
 
-    /// The requests that the choice of the split depends on, candidates aside; ascending.
+    /// Returns the requests on which the choice of the split depends, candidates aside; ascending.
     pub(crate) fn seen(&self) -> Vec<RequestId> {
         let mut seen: Vec<RequestId> = match self.evaluated.finals {
             Finals::Replayed { .. } => self.train_test.training().collect(),
@@ -103,14 +103,15 @@ impl Outcome {
         seen
     }
 
-    /// The fewest cores that do as well on requests not searched, if that was found out.
+    /// Returns the split over the fewest cores that is as good on requests not searched, if that
+    /// was evaluated.
     pub fn as_good_with_fewer(&self, objective: Objective) -> Option<&Fewer> {
         let held_out = self.evaluated.held_out.as_ref()?;
         fewer::as_good(&self.fewer, held_out, objective)
     }
 }
 
-/// The candidates that this search chooses from.
+/// Returns the candidates of this search.
 fn candidates_of(
     trace: &Trace,
     train_test: &TrainTestSplit,
@@ -129,15 +130,15 @@ fn candidates_of(
     }
 }
 
-/// Searches `trace` for the split with the smallest value on `machines`. Hops back are asked
-/// about only where there is one machine.
+/// Searches `trace` for the split with the smallest value on `machines`. Delegated calls are
+/// evaluated only with one machine.
 ///
 /// # Errors
-/// Too few requests or candidates, or what reading or replaying the trace says.
+/// Fails if there are too few requests or candidates, or if the trace cannot be read or replayed.
 ///
 /// # Panics
-/// When there is no machine, when there are no cores, or fewer functions than cores: callers refuse
-/// that with their own words.
+/// If there is no machine, no core, or fewer functions than cores. Callers reject these with their
+/// own messages.
 pub fn partition(
     trace: &Trace,
     machines: &[Weighted],
@@ -171,7 +172,7 @@ pub fn partition(
     Ok(outcome)
 }
 
-/// The best calls to delegate, beside the best split or instead of it.
+/// Returns the best calls to delegate, added to the best split or instead of it.
 fn with_delegated_calls(
     (trace, machines): (&Trace, &[Weighted]),
     settings: &Settings<'_>,
@@ -231,7 +232,7 @@ fn with_delegated_calls(
     })
 }
 
-/// What this search replays its finalists with, or why it does not.
+/// Returns the timed replay of this search, or why there is none.
 fn timed_replay_of<'a>(
     (trace, machines, train_test): (&'a Trace, &'a [Weighted], &'a TrainTestSplit),
     functions: &'a [FunctionId],
@@ -257,7 +258,7 @@ fn timed_replay_of<'a>(
     })
 }
 
-/// What replays of the searched requests need.
+/// Prepares replays of the searched requests.
 fn prepared(
     trace: &Trace,
     machines: &[Weighted],
@@ -274,7 +275,7 @@ fn prepared(
     Ok(prepared?)
 }
 
-/// The best split, whose threads stay where calls take them.
+/// Returns the best split, without delegated calls.
 fn search_and_evaluate(
     trace: &Trace,
     machines: &[Weighted],

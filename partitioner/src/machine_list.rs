@@ -1,32 +1,31 @@
-//! The machines that a search is for, as text: `NAME`, or `NAME=WEIGHT` for a machine that counts
-//! so much beside others.
+//! The machines of a search, as text: `NAME`, or `NAME=WEIGHT` for a machine with a weight.
 //!
-//! Options and plans name machines in the same way. A plan may be for several; a replay that needs
-//! one machine takes the first.
+//! Options and plans use the same syntax. A plan may be for several machines; a replay that needs
+//! one machine uses the first.
 
 use crate::weights::Weighted;
 use corehop_plan::Plan;
 use corehop_simulator::Machine;
 
-/// Why no machine could be made of a name.
+/// Why a text does not name machines.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A weight is no number above 0.
+    /// A weight is not a number above 0.
     #[error("{named}: a weight is a number above 0")]
     Weight {
-        /// The machine with its weight, as named.
+        /// The machine with its weight, as given.
         named: String,
     },
-    /// The machine's file is missing or wrong.
+    /// The machine's file is missing or invalid.
     #[error(transparent)]
     Machine(#[from] corehop_simulator::Error),
 }
 
-/// Reads machines and weights.
+/// Parses machines and weights.
 ///
 /// # Errors
-/// [`Error::Weight`] for a weight that is no number above 0, else what [`Machine::named_or_path`]
-/// says.
+/// [`Error::Weight`] for a weight that is not a number above 0, or an error of
+/// [`Machine::named_or_path`].
 pub fn weighted(named: &[String]) -> Result<Vec<Weighted>, Error> {
     let machine = |named: &String| {
         let (name, weight) = parts(named);
@@ -42,12 +41,12 @@ pub fn weighted(named: &[String]) -> Result<Vec<Weighted>, Error> {
     named.iter().map(machine).collect()
 }
 
-/// Whether some weight is named.
+/// Whether any machine has a weight.
 pub fn has_weights(named: &[String]) -> bool {
     named.iter().any(|named| parts(named).1.is_some())
 }
 
-/// The machines in one text; without the weights where there is only one.
+/// Returns the machines in one text; without weights if there is only one.
 pub fn together(machines: &[Weighted]) -> String {
     let said = |of: &Weighted| match machines.len() {
         1 => of.machine.name.clone(),
@@ -57,23 +56,23 @@ pub fn together(machines: &[Weighted]) -> String {
     said.join(",")
 }
 
-/// The first machine of such a text, and how many others there are.
+/// Returns the first machine of such a text, and the number of others.
 pub fn first(together: &str) -> (&str, usize) {
     let mut named = together.split(',');
     let first = named.next().unwrap_or_default();
     (parts(first).0, named.count())
 }
 
-/// The machine named, or else the first one that the plan is for.
+/// Returns the machine `named`, or else the first machine of the plan.
 ///
 /// # Errors
-/// What [`Machine::named_or_path`] says.
+/// As [`Machine::named_or_path`].
 pub fn for_plan(plan: &Plan, named: Option<&str>) -> Result<Machine, corehop_simulator::Error> {
     let planned = first(&plan.machine).0;
     Machine::named_or_path(named.unwrap_or(planned))
 }
 
-/// Name and weight; a name may have an equals sign too.
+/// Splits a text into name and weight; a name may contain an equals sign.
 fn parts(named: &str) -> (&str, Option<f64>) {
     let weighted = named.rsplit_once('=');
     let weighted = weighted.and_then(|(name, weight)| Some((name, weight.parse().ok()?)));

@@ -1,17 +1,17 @@
-//! The objective of a search: what the split should make small.
+//! The objective of a search: the quantity to minimize.
 //!
-//! The search ranks by what each core does alone ([`UnitCosts`]): misses of its private caches and
-//! hops to it are sums over cores. The shared L3 belongs to all cores together, and so does waiting
-//! for a busy core. So L3 misses are ranked by what reaches the L3, cycles as if the L3 held every
-//! line, throughput by cycles; of these more splits are replayed in full, and the one with the
-//! smallest value is taken. That is the best of these few.
+//! The search ranks by the costs of each core alone ([`UnitCosts`]): misses of its private caches
+//! and hops to it are sums over cores. The shared L3 concerns all cores together, and so does
+//! waiting for a busy core. So L3 misses are ranked by accesses that reach the L3, cycles as if the
+//! L3 held every line, and throughput by cycles. For these objectives, more splits are replayed in
+//! full, and the one with the smallest value is selected. It is the best of these few only.
 
 use corehop_simulator::queueing::{Network, throughput};
 use corehop_simulator::{CacheLevel, Counters, Machine, Replay, Tally};
 use corehop_traces::Kind;
 use serde::{Serialize, Serializer};
 
-/// What to make small; each but the last is a sum over all cores.
+/// A quantity to minimize; all but the last are sums over cores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Objective {
     /// L2 misses, as in the paper.
@@ -27,20 +27,19 @@ pub enum Objective {
     Data,
     /// Cycles, hops included, at the machine's hop cost.
     Cycles,
-    /// Cycles until all requests are served to so many connections, each of which always has one:
-    /// the inverse of throughput, by mean value analysis of a network of which each core is a
-    /// station.
+    /// Cycles until all requests are served to this many connections, each of which always has one.
+    /// This is the inverse of throughput, by mean value analysis of a network with a station for
+    /// each core.
     Throughput {
         /// Number of connections, at least 1.
         connections: u32,
     },
 }
 
-/// What one core alone adds to a split's value: so much for each of its misses, and for each hop to
-/// it.
+/// Costs of one core in a split's value: for each of its misses, and for each hop to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnitCosts {
-    /// A miss of the L1I, and of the L1D.
+    /// An L1I miss, and an L1D miss.
     pub l1: [u64; 2],
     /// An L2 miss of a fetch, and of a load or store.
     pub l2: [u64; 2],
@@ -49,7 +48,7 @@ pub struct UnitCosts {
 }
 
 impl UnitCosts {
-    /// Of the misses that a core counted.
+    /// Returns the cost of the misses that a core counted.
     pub fn of(&self, tally: &Tally) -> u64 {
         let misses = |level, kinds: &[Kind]| -> u64 {
             let misses = kinds.iter().map(|&kind| tally.misses(level, kind).total());
@@ -62,15 +61,16 @@ impl UnitCosts {
             + self.l2[1] * misses(CacheLevel::L2, data)
     }
 
-    /// A fetch that no private cache serves, and such a load or store.
+    /// Returns the cost of a fetch that misses all private caches, and of such a load or store.
     pub fn of_missed(&self) -> [u64; 2] {
         [self.l1[0] + self.l2[0], self.l1[1] + self.l2[1]]
     }
 }
 
 impl Objective {
-    /// What the ranking charges a core of `machine`. Cycles are those beyond an L1 hit's, which all
-    /// splits have; an L2 miss takes as long as the L3, or memory where there is none.
+    /// Returns the costs of a core of `machine` in the ranking. Cycles exclude L1 hit time, which
+    /// is the same for all splits. An L2 miss takes as long as an L3 hit, or as memory if there is
+    /// no L3.
     pub fn cost(self, machine: &Machine) -> UnitCosts {
         let l2_misses = |l2| UnitCosts {
             l2,
@@ -98,7 +98,7 @@ impl Objective {
         }
     }
 
-    /// What the ranking counts, in words.
+    /// Returns the name of the quantity in the ranking.
     pub fn ranked_by(self) -> &'static str {
         match self {
             Objective::L2 | Objective::L3 => "private L2 misses",
@@ -109,13 +109,13 @@ impl Objective {
         }
     }
 
-    /// The value of a replay.
+    /// Returns the value of a replay.
     pub fn of(self, replay: &Replay) -> u64 {
         let busy_cycles: Vec<u64> = replay.per_core.iter().map(|core| core.cycles).collect();
         self.of_cores(&replay.counters, &busy_cycles)
     }
 
-    /// The value of what was counted on all cores together, which were busy for so many cycles.
+    /// Returns the value of the counters of all cores together, which were busy for these cycles.
     pub fn of_cores(self, counters: &Counters, busy_cycles: &[u64]) -> u64 {
         match self {
             Objective::L2 => counters.l2.misses(),
@@ -128,8 +128,8 @@ impl Objective {
         }
     }
 
-    /// The value of what was counted on one core, beside a split over so many: there, connections
-    /// are served by whichever of them is free.
+    /// Returns the value of the counters on one core, for comparison with a split over `cores`
+    /// cores. On these, any free core serves the connections.
     pub fn of_baseline(self, counters: &Counters, cores: u32) -> u64 {
         match self {
             Objective::Throughput { connections } => {
@@ -140,7 +140,7 @@ impl Objective {
         }
     }
 
-    /// What it counts, in a word.
+    /// Returns its key in options and files.
     pub fn key(self) -> &'static str {
         match self {
             Objective::L2 => "l2",
@@ -153,7 +153,7 @@ impl Objective {
         }
     }
 
-    /// What it counts, in words.
+    /// Returns its name in text.
     pub fn name(self) -> &'static str {
         match self {
             Objective::L2 => "L2 misses",
@@ -166,13 +166,13 @@ impl Objective {
         }
     }
 
-    /// How many of the best splits of the ranking are replayed in full: more where it leaves out
-    /// more than the L3's back-invalidations.
+    /// Returns how many of the ranking's best splits are replayed in full: more if the ranking
+    /// omits more than the L3's back-invalidations.
     pub fn replayed_in_full(self) -> usize {
         if self.is_ranked_as_it_is() { 5 } else { 50 }
     }
 
-    /// Whether the ranking counts all of it but what the L3 takes back.
+    /// Whether the ranking counts everything except the L3's back-invalidations.
     pub fn is_ranked_as_it_is(self) -> bool {
         match self {
             Objective::L2 | Objective::L1 | Objective::Fetch | Objective::Data => true,
@@ -187,13 +187,13 @@ impl Serialize for Objective {
     }
 }
 
-/// Cycles until all requests are served, where cores are busy for so many cycles with them.
+/// Returns the cycles until all requests are served, with these busy cycles of each core.
 fn under_load(busy_cycles: &[u64], connections: u32) -> u64 {
     let demands: Vec<f64> = busy_cycles.iter().map(|&cycles| cycles as f64).collect();
     until_served(&Network::of_stages(&demands, 0.0), connections)
 }
 
-/// Cycles that a round takes, so many connections going round at once; 0 for one of nothing.
+/// Returns the cycles of a round with this many simultaneous connections; 0 if nothing is busy.
 fn until_served(network: &Network, connections: u32) -> u64 {
     match throughput(network, connections) {
         0.0 => 0,

@@ -1,7 +1,7 @@
-//! The plan that a search's outcome makes.
+//! Converts the outcome of a search to a plan.
 //!
-//! A search knows functions by their numbers in the trace. A plan has to outlive the trace, so it
-//! names each by its module's build id and the function's offset there.
+//! A search identifies functions by their numbers in the trace. A plan must outlive the trace, so
+//! it identifies each function by its module's build id and its offset in the module.
 
 use crate::carriers::refusal;
 use crate::request_function::request;
@@ -13,21 +13,21 @@ use corehop_plan::{
 use corehop_simulator::CoreId;
 use corehop_traces::{FunctionId, Trace};
 
-/// What a search found, and what it was asked.
+/// Input and outcome of a search.
 pub struct SearchResult<'a> {
     /// The machines that the search simulated.
     pub machines: &'a [Weighted],
-    /// What people call the trace.
+    /// Name of the trace.
     pub trace_name: &'a str,
-    /// The trace that was searched.
+    /// The searched trace.
     pub trace: &'a Trace,
-    /// What the search was asked.
+    /// The parameters of the search.
     pub settings: &'a Settings<'a>,
-    /// What it found.
+    /// The outcome of the search.
     pub outcome: &'a Outcome,
 }
 
-/// The plan that carries out the split.
+/// Returns the plan of the split found.
 pub fn of(found: &SearchResult<'_>) -> Plan {
     let judged = &found.outcome.evaluated;
     let split = found.outcome.split.iter();
@@ -65,7 +65,7 @@ fn of_split(found: &SearchResult<'_>, (id, CoreId(core)): (FunctionId, CoreId)) 
     }
 }
 
-/// A function of a trace as plans name it.
+/// Converts a function of a trace to the form of plans.
 pub(crate) fn planned(
     trace: &Trace,
     function: FunctionId,
@@ -83,7 +83,7 @@ pub(crate) fn planned(
     }
 }
 
-/// What a plan lets expect that is judged on requests not searched, if there are any.
+/// Returns the expected values for a plan, evaluated on requests not searched, if there are any.
 pub(crate) fn expected(searched: &Comparison, held_out: Option<&Comparison>) -> Option<Expected> {
     held_out.map(|held_out| Expected {
         hops_per_request: held_out.hops as f64 / held_out.requests as f64,

@@ -1,23 +1,23 @@
-//! How a search tells whoever watches how far it is, and is told to stop.
+//! Progress reports of a search, and requests to stop it.
 
 use corehop_simulator::ReplayOptions;
 use corehop_traces::{Tell, Trace};
 
-/// Told of a search's progress, from any thread.
+/// Receives progress reports of a search, from any thread.
 pub trait Progress: Sync {
-    /// A stage begins, of `total` steps if that is known.
+    /// Begins a stage of `total` steps, if known.
     fn begin(&self, stage: &str, total: Option<u64>);
-    /// `steps` more steps are done.
+    /// Reports `steps` more completed steps.
     fn advance(&self, steps: u64);
-    /// The stage is over.
+    /// Ends the stage.
     fn end(&self);
-    /// Whether the search shall end with the best it has; asked several times a second.
+    /// Whether the search should end with its best result so far; called several times a second.
     fn is_stopped(&self) -> bool {
         false
     }
 }
 
-/// Does the work of a stage, of so many steps; `work` is given what to tell of them.
+/// Runs a stage of `total` steps; `work` gets a function to report steps.
 pub fn stage<T>(
     progress: &dyn Progress,
     (name, total): (&str, u64),
@@ -29,7 +29,8 @@ pub fn stage<T>(
     result
 }
 
-/// The same for a pass over what these options choose of a trace, with options that tell of it.
+/// Runs a stage that reads the part of a trace selected by these options; `work` gets options that
+/// report progress.
 pub fn replaying<T>(
     (name, progress): (&str, &dyn Progress),
     (trace, options): (&Trace, &ReplayOptions<'_>),
@@ -40,7 +41,7 @@ pub fn replaying<T>(
     })
 }
 
-/// Nobody watches.
+/// Ignores all reports.
 pub struct Silent;
 
 impl Progress for Silent {

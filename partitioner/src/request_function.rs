@@ -1,12 +1,12 @@
-//! The function that each request of a trace enters.
+//! The function at whose entry the requests of a trace begin.
 
 use corehop_plan::Request;
 use corehop_traces::function_name::{ends_in, is_same, module_and_name};
 use corehop_traces::{Function, FunctionId, Trace};
 use std::path::Path;
 
-/// The function at which the trace's requests begin, looked for as the recording did; `None` where
-/// something else told, or where no one function of the trace bears the name.
+/// Returns the function at which the trace's requests begin, by the recorder's search rules. `None`
+/// if requests were marked in another way, or if the name does not match exactly one function.
 #[must_use]
 pub fn request_function(trace: &Trace) -> Option<FunctionId> {
     let text = trace.header().request_at.as_str();
@@ -15,7 +15,7 @@ pub fn request_function(trace: &Trace) -> Option<FunctionId> {
     let is_named = |module: &str, path: &str| file_name(module) == file_name(path);
     let is_in = |function: &Function, module: Option<&str>| {
         let path = &modules[function.module as usize].path;
-        // The recording may have followed a link to it.
+        // The recording may have resolved a symbolic link.
         let is_known = |module: &&str| modules.iter().any(|known| is_named(module, &known.path));
         module
             .filter(is_known)
@@ -46,7 +46,7 @@ pub fn request_function(trace: &Trace) -> Option<FunctionId> {
     }
 }
 
-/// The same, as a plan names it.
+/// Returns that function in the form of plans.
 pub(crate) fn request(trace: &Trace) -> Option<Request> {
     let function = &trace.functions()[request_function(trace)?.index()];
     let module = &trace.modules()[function.module as usize];

@@ -1,8 +1,8 @@
-//! The train/test split of the requests: which the search may look at, and which evaluate it.
+//! The train/test split of the requests: those for the search and those for the evaluation.
 //!
-//! A split fitted to ten requests does better on those ten than on others. So the trace's complete
+//! A split fitted to ten requests performs better on these than on others. So the trace's complete
 //! requests are divided into three: *searched*, sampled by a seed; *warm-up*, the first half of the
-//! rest; and *held-out*, its second half, which nothing before the final verdict looks at.
+//! rest; and *held-out*, its second half, which is used only for the final verdict.
 
 use crate::Error;
 use crate::evaluate::rounds;
@@ -12,38 +12,38 @@ use rand::SeedableRng;
 use rand::seq::index::sample;
 use rand_chacha::ChaCha8Rng;
 
-/// How many requests to search on.
+/// The requests to search on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Searched {
     /// This many, sampled at random by the seed.
     Sample(usize),
-    /// Every complete request: none is left to evaluate the result.
+    /// Every complete request; none is left for the evaluation.
     All,
 }
 
-/// The trace's complete requests, divided in three, each in replay order.
+/// The trace's complete requests, divided into three parts, each in replay order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrainTestSplit {
     /// The search replays these.
     pub searched: Vec<RequestId>,
-    /// Replayed before the held-out ones, uncounted, so that those find warm caches.
+    /// Replayed before the held-out requests to warm the caches; not counted.
     pub warm_up: Vec<RequestId>,
     /// Counted for the verdict.
     pub held_out: Vec<RequestId>,
-    /// Whether of those searched only the last counts, and the others warm the caches up.
+    /// Whether only the last searched request counts and the others warm the caches.
     pub last_counts: bool,
 }
 
-/// Requests to search on that were named: none are left to evaluate the result.
+/// Explicitly selected requests to search on; none are left for the evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Only<'a> {
-    /// These, at least one, ascending, all complete.
+    /// The requests: at least one, ascending, all complete.
     pub requests: &'a [RequestId],
     /// Whether only the last of them counts.
     pub judge_last: bool,
 }
 
-/// The requests that the recording did not cut short.
+/// Returns the requests that the recording did not cut off.
 pub fn complete(requests: &[Request]) -> Vec<RequestId> {
     let complete = (0..)
         .map(RequestId)
@@ -52,12 +52,12 @@ pub fn complete(requests: &[Request]) -> Vec<RequestId> {
     complete.map(|(index, _)| index).collect()
 }
 
-/// Of a seed's random numbers, those that sample held-out requests; the first stream samples the
-/// searched ones.
+/// The random stream of a seed for held-out requests; the first stream samples the searched
+/// requests.
 const HELD_OUT_STREAM: u64 = 1;
 
 impl TrainTestSplit {
-    /// Of requests that were named.
+    /// Returns the division for explicitly selected requests.
     pub fn only(only: Only<'_>) -> TrainTestSplit {
         TrainTestSplit {
             searched: only.requests.to_vec(),
@@ -67,7 +67,7 @@ impl TrainTestSplit {
         }
     }
 
-    /// Replays the searched requests.
+    /// Returns options to replay the searched requests.
     pub fn searched_options(&self) -> ReplayOptions<'static> {
         ReplayOptions {
             requests: Some(self.searched.clone()),
@@ -79,7 +79,7 @@ impl TrainTestSplit {
         }
     }
 
-    /// How often the searched requests are replayed in a row ([`rounds`]).
+    /// Returns the number of consecutive replays of the searched requests ([`rounds`]).
     pub fn rounds(&self) -> usize {
         match self.last_counts {
             true => 1,
@@ -87,7 +87,7 @@ impl TrainTestSplit {
         }
     }
 
-    /// Replays the held-out requests, after those that warm up.
+    /// Returns options to replay the held-out requests after the warm-up requests.
     pub fn held_out_options(&self) -> ReplayOptions<'static> {
         ReplayOptions {
             requests: Some([&self.warm_up[..], &self.held_out].concat()),
@@ -140,9 +140,10 @@ impl TrainTestSplit {
         })
     }
 
-    /// The same with other held-out requests: a random half of those that are not among `seen`
-    /// either, which is ascending. A split that was found there can be evaluated here too, and
-    /// resamples that are all evaluated on the same requests would hide how much those differ.
+    /// Returns the division with other held-out requests: a random half of those not in `seen`,
+    /// which is ascending. A split found on the requests in `seen` can then be evaluated here too.
+    /// If all resamples used the same held-out requests, the differences between requests would be
+    /// hidden.
     #[must_use]
     pub fn apart_from(mut self, seen: &[RequestId], seed: u64) -> TrainTestSplit {
         self.held_out
@@ -157,7 +158,7 @@ impl TrainTestSplit {
         self
     }
 
-    /// The requests that candidates may be counted over: all but the held-out ones.
+    /// Returns the requests in which candidates may be counted: all except the held-out ones.
     pub fn training(&self) -> impl Iterator<Item = RequestId> {
         self.searched.iter().chain(&self.warm_up).copied()
     }

@@ -1,12 +1,13 @@
-//! Resampling: how much of a result is chance, from the same search on other random requests.
+//! Resampling: measures how much of a result is chance, by repeating the search on other random
+//! requests.
 //!
-//! The search looks at few requests, sampled at random. So it is done again on other samples, and
-//! each split found is evaluated on requests that its search did not see. The first sample's plan
-//! is evaluated on the same requests, none of which its search saw either. The spread of these
-//! verdicts says how far one of them can be trusted: a gain smaller than the spread is no gain. The
-//! held-out requests are sampled anew each time, because verdicts on the same requests would agree
-//! however much requests differ. The further searches need no proof, so they are local searches
-//! unless a strategy was asked for; these mostly end where a proof would.
+//! The search uses few requests, sampled at random. So it is repeated on other samples, and each
+//! split found is evaluated on requests that its search did not use. The first sample's plan is
+//! evaluated on the same requests; its search did not use them either. The spread of these verdicts
+//! shows how reliable one of them is: a gain smaller than the spread is no gain. The held-out
+//! requests are resampled each time, because verdicts on the same requests would agree however much
+//! requests differ. Further searches need no proof, so they are local searches unless a strategy is
+//! given. These mostly find the proven optimum.
 
 use crate::held_out::compare_on;
 use crate::objective::Objective;
@@ -20,17 +21,17 @@ use corehop_traces::Trace;
 /// The verdict of one search, on one sample of the requests.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Resample {
-    /// The seed by which its requests were sampled.
+    /// The seed that sampled its requests.
     pub seed: u64,
-    /// The objective's value on requests not searched, as a share of one core's; `None` when every
-    /// request was searched, one core's is 0, or the search was stopped.
+    /// The objective's value on requests not searched, as a share of one core's; `None` if every
+    /// request was searched, one core's value is 0, or the search was stopped.
     pub ratio: Option<f64>,
-    /// The same of the first sample's plan, on the same requests.
+    /// The same for the first sample's plan, on the same requests.
     pub plan_ratio: Option<f64>,
 }
 
 impl Resample {
-    /// The verdict of the first search.
+    /// Returns the verdict of the first search.
     pub fn of(seed: u64, evaluated: &Evaluated, objective: Objective) -> Resample {
         let held_out = evaluated.held_out.as_ref();
         let ratio = held_out.and_then(|held_out| held_out.ratio(objective));
@@ -42,9 +43,9 @@ impl Resample {
     }
 }
 
-/// Searches again with the `more` seeds that follow that of `settings`, and evaluates both what
-/// that finds and the split of `first`. Where that search was stopped for want of time no other is
-/// made; when someone wants this to end, there are fewer resamples.
+/// Searches again with the `more` seeds after that of `settings`, and evaluates the splits found
+/// and the split of `first`. If the first search ran out of time, no further search is made. If the
+/// user stops the search, there are fewer resamples.
 ///
 /// # Errors
 /// As [`partition`].
@@ -69,7 +70,7 @@ pub fn resample(
         let mut splits = vec![first.replayed()];
         if !first.ranking.stopped {
             let outcome = partition(trace, machines, &settings, progress)?;
-            // The best so far of a search that was ended says nothing about requests.
+            // The best split of a stopped search is no information about requests.
             let whole = Some(outcome).filter(|outcome| !outcome.ranking.stopped);
             splits.extend(whole.map(|outcome| outcome.replayed()));
         }
@@ -95,7 +96,7 @@ pub fn resample(
         .collect()
 }
 
-/// What several resamples say together.
+/// Summary of several resamples.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Verdicts {
     /// The mean ratio of the plan.
@@ -107,7 +108,7 @@ pub struct Verdicts {
 }
 
 impl Verdicts {
-    /// Of all resamples that have a ratio; `None` when none has one of the plan.
+    /// Summarizes all resamples with a ratio; `None` if none has a ratio of the plan.
     pub fn of(resamples: &[Resample]) -> Option<Verdicts> {
         let of_plan: Vec<f64> = resamples
             .iter()
@@ -122,8 +123,8 @@ impl Verdicts {
         })
     }
 
-    /// Whether splitting pays: the plan's mean gain is larger than the ratios lie apart. One
-    /// resample pays when it gains anything.
+    /// Whether the split gains: the plan's mean gain must exceed the spread of the ratios. With one
+    /// resample, any gain suffices.
     pub fn pays(&self) -> bool {
         1.0 - self.mean > self.most - self.least
     }
@@ -162,12 +163,12 @@ mod tests {
 
     #[test]
     fn the_gain_is_the_plans_and_the_noise_that_of_all_splits() {
-        // Other requests choose splits that gain half, and on these the plan gains nothing.
+        // On other requests, the search finds splits that gain half, and the plan gains nothing.
         let verdicts = Verdicts::of(&resamples(&[(0.5, 0.5), (0.5, 1.0), (0.5, 1.0)])).unwrap();
         assert_eq!(verdicts.mean, 2.5 / 3.0);
         assert_eq!((verdicts.least, verdicts.most), (0.5, 1.0));
         assert!(!verdicts.pays());
-        // The plan gains as much everywhere, but chance decides what a search finds.
+        // The plan gains the same everywhere, but the search result depends on chance.
         assert!(!pays(&[(0.875, 0.875), (1.125, 0.875)]));
     }
 

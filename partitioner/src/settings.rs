@@ -1,4 +1,4 @@
-//! What a search is asked.
+//! The parameters of a search.
 
 use crate::Error;
 use crate::candidates::CandidateRule;
@@ -11,46 +11,48 @@ use crate::strategy::Strategy;
 use corehop_traces::{FunctionId, Trace};
 use std::time::Duration;
 
-/// What to search for.
+/// Parameters of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings<'a> {
     /// Number of cores, at least 2.
     pub cores: u32,
-    /// Number of functions to choose, no fewer than cores; cores may have several.
+    /// Number of functions to choose, at least the number of cores; a core may have several.
     pub functions: u32,
     /// Requests to search on.
     pub searched: Searched,
-    /// Requests to search on that were named instead.
+    /// Explicitly selected requests to search on instead.
     pub only: Option<Only<'a>>,
-    /// What makes a function a candidate.
+    /// The rule for candidates.
     pub rule: CandidateRule,
-    /// Decides which requests are searched, and where a local search starts.
+    /// Seed for sampling requests and for the starts of a local search.
     pub seed: u64,
-    /// What a split is to make small.
+    /// The objective to minimize.
     pub objective: Objective,
     /// For [`Objective::Throughput`]: whether connections beyond those of the trace repeat them.
     pub repeat_connections: bool,
-    /// How to go about it; `None` for the cheapest way that proves its result.
+    /// The strategy; `None` for the cheapest one that proves its result.
     pub strategy: Option<Strategy>,
-    /// Calls to delegate, beside the split or instead of one; on so many cores in all.
+    /// Calls to delegate, in addition to the split or instead of one; on this number of cores in
+    /// all.
     pub delegated_calls: Option<Wanted>,
-    /// Whether to look for calls of a split without such that had better end with a hop back.
+    /// Whether to search for calls of the split that are better delegated; only without
+    /// `delegated_calls`.
     pub delegate: Delegate,
-    /// Functions at the end of whose calls no thread can go back.
+    /// Functions whose calls cannot be delegated, because no thread can return at their end.
     pub one_way: &'a [FunctionId],
-    /// Longest time to look for splits; the result then depends on the speed of the host.
+    /// Time limit of the search; the result then depends on the speed of the host.
     pub time_limit: Option<Duration>,
     /// Whether to evaluate the result on requests that were not searched.
     pub evaluate_held_out: bool,
-    /// Whether to find out if fewer cores do as well, where the result is evaluated.
+    /// Whether to check if fewer cores are as good, if the result is evaluated.
     pub compare_fewer: bool,
-    /// Where to keep what is learnt, and to find what was.
+    /// File to load and save costs.
     pub checkpoint: Option<&'a Checkpoint>,
 }
 
 impl Default for Settings<'_> {
-    /// One function on each of two cores, for the fewest L2 misses, from ten requests; nothing is
-    /// asked beyond that split and its held-out evaluation.
+    /// Returns settings for one function on each of two cores, with the fewest L2 misses, from ten
+    /// requests; only that split and its held-out evaluation.
     fn default() -> Self {
         Settings {
             cores: 2,
@@ -74,10 +76,10 @@ impl Default for Settings<'_> {
 }
 
 impl Settings<'_> {
-    /// The requests that this search uses; none are held out where it is not to be evaluated.
+    /// Returns the requests of this search; none are held out if there is no evaluation.
     ///
     /// # Errors
-    /// The trace has too few requests.
+    /// Fails if the trace has too few requests.
     pub fn train_test_split(&self, trace: &Trace) -> Result<TrainTestSplit, Error> {
         if let Some(only) = self.only {
             return Ok(TrainTestSplit::only(only));

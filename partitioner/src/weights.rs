@@ -1,17 +1,17 @@
-//! One objective on several machines: a weighted mean of what each does beside one core.
+//! One objective on several machines: a weighted mean of ratios to one core.
 //!
 //! A plan may have to serve several machines. Misses of a small cache outnumber those of a large
-//! one, and cycles of one machine are not those of another, so values are not added as they are:
-//! each is divided by the machine's own value of everything on one core, and
+//! one, and cycles of different machines are not comparable. So values are not added directly: each
+//! is divided by the machine's own value of everything on one core:
 //!
 //! > value(split) = sum over machines m of w(m) x value(m, split) / value(m, one core),
 //! > divided by the sum of the weights.
 //!
-//! One core is 1, whatever the machine. With the weights and the baselines fixed that is a sum over
-//! machines and cores, so everything that finds the best split of one machine finds it here. For
-//! that every machine gets a whole number as its factor, and values are in units of 1 / [`ONE`]:
-//! the search counts in whole numbers and stays exact. A geometric mean, which is usual for ratios,
-//! is no sum.
+//! One core has the value 1 on every machine. With fixed weights and baselines, this is a sum over
+//! machines and cores, so every search method for one machine also works here. For this, every
+//! machine gets a whole number as its factor, and values are in units of 1 / [`ONE`]: the search
+//! counts in whole numbers and stays exact. A geometric mean, which is usual for ratios, is not a
+//! sum.
 
 use crate::Error;
 use crate::checkpoint::Subject;
@@ -20,12 +20,12 @@ use crate::objective::Objective;
 use corehop_simulator::{Machine, Prepared, PrivateReplay, Replay, Split};
 use corehop_traces::{FunctionId, RequestId};
 
-/// A machine, and how much it counts beside others.
+/// A machine and its weight.
 #[derive(Clone, Debug)]
 pub struct Weighted {
     /// The machine.
     pub machine: Machine,
-    /// Any number above 0; only the ratio to other weights matters.
+    /// A number above 0; only the ratio to other weights matters.
     pub weight: f64,
 }
 
@@ -38,22 +38,22 @@ impl From<Machine> for Weighted {
     }
 }
 
-/// What one core is worth where several machines are weighed.
+/// The value of one core if there are several machines.
 pub const ONE: u64 = 1_000_000_000_000_000;
 
-/// Machines with their factors; 1 where there is only one.
+/// Machines with their factors; 1 if there is only one.
 pub struct Factors<'a> {
-    /// The machines, each with what its value is multiplied by.
+    /// The machines, each with the factor of its value.
     pub machines: Vec<(&'a Machine, u64)>,
-    /// What is made small.
+    /// The objective to minimize.
     pub objective: Objective,
 }
 
 impl<'a> Factors<'a> {
-    /// For `rounds` rounds of what was prepared.
+    /// Returns the factors for `rounds` rounds of the prepared requests.
     ///
     /// # Errors
-    /// What replaying everything on one core says.
+    /// Fails if the replay on one core fails.
     pub fn of(
         machines: &'a [Weighted],
         objective: Objective,
@@ -76,7 +76,7 @@ impl<'a> Factors<'a> {
         })
     }
 
-    /// What a checkpoint keeps of a search at these functions, on these requests.
+    /// Returns the checkpoint subject of a search at these functions, on these requests.
     pub(crate) fn subject(
         &self,
         (functions, requests): (Vec<FunctionId>, Vec<RequestId>),
@@ -90,12 +90,12 @@ impl<'a> Factors<'a> {
         }
     }
 
-    /// What one core of each machine adds; `None` where cores of one share an L2.
+    /// Returns the term of each machine; `None` if cores of one share an L2.
     pub fn terms(&self, prepared: &Prepared, rounds: usize) -> Option<Vec<Term>> {
         self.terms_with(|machine| PrivateReplay::new(prepared, machine, rounds))
     }
 
-    /// The same where a core of a machine replays so.
+    /// Like [`Factors::terms`], with another private replay of a core.
     pub(crate) fn terms_with(
         &self,
         private_replay: impl Fn(&Machine) -> Option<PrivateReplay>,
@@ -110,10 +110,10 @@ impl<'a> Factors<'a> {
         self.machines.iter().map(term).collect()
     }
 
-    /// The value of a split, in units of 1 / [`ONE`] where there are several machines.
+    /// Returns the value of a split, in units of 1 / [`ONE`] if there are several machines.
     ///
     /// # Errors
-    /// What replaying it says.
+    /// Fails if the replay fails.
     pub fn replayed(
         &self,
         prepared: &Prepared,

@@ -1,4 +1,4 @@
-//! Checkpoints: what is kept is found again, of the same search only, and damage is told.
+//! Checkpoints: saved costs are found again, only for the same search, and damage is reported.
 
 use corehop_partitioner::checkpoint::{Checkpoint, Costs, Error, Subject};
 use corehop_partitioner::evaluate::GROUPS;
@@ -95,7 +95,7 @@ fn a_folder_that_cannot_be_written_is_told_before_the_search() {
     assert!(matches!(said, Error::Output(_)), "{said}");
 }
 
-/// It is read when the search goes on, which nobody could wait for where no file is.
+/// A resumed search reads the checkpoint; reading something other than a file could block.
 #[test]
 fn only_a_file_can_be_a_checkpoint() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,8 +1,9 @@
 //! The whole search on a trace whose best split is known: two phases that each fill an L2.
 //!
-//! Every request enters `parse`, references one half of the data, enters `execute`, references the
-//! other. On one core each half evicts the other; on two, both stay. Between the two functions that
-//! begin the phases lie others that the rule must leave out, each for its own reason.
+//! Every request enters `parse`, accesses one half of the data, enters `execute`, and accesses the
+//! other half. On one core, each half evicts the other; on two, both stay. Between the two
+//! functions that begin the phases are others that the rule must exclude, each for a different
+//! reason.
 
 use corehop_partitioner::candidates::CandidateRule;
 use corehop_partitioner::progress::Silent;
@@ -15,7 +16,7 @@ use corehop_traces::{
 use std::path::Path;
 
 const REQUESTS: u64 = 30;
-/// Lines of data a phase references: with the lines of code, just within an L2 of 4096 lines.
+/// Data lines accessed by a phase: with the lines of code, just within an L2 of 4096 lines.
 const PHASE_LINES: u64 = 3000;
 
 /// `parse` and `execute` begin the phases; the others must not be chosen.
@@ -116,7 +117,8 @@ fn the_split_is_where_the_phases_begin_and_removes_every_miss() {
         (FunctionId(4), "something jumps into it")
     );
     let candidates = &outcome.candidates;
-    // The last of thirty is not complete; ten are searched, nine warm up, and ten are held out.
+    // The last of thirty requests is incomplete; ten are searched, nine warm up, and ten are held
+    // out.
     assert_eq!(candidates.requests, 19);
     assert_eq!(
         (candidates.called_too_often, candidates.called_too_rarely),
@@ -126,7 +128,7 @@ fn the_split_is_where_the_phases_begin_and_removes_every_miss() {
     let held_out = outcome.evaluated.held_out.unwrap();
     assert_eq!(held_out.requests, 10);
     assert_eq!(held_out.split.l2.misses(), 0);
-    // The sets that hold more lines than ways miss on every access to them, ten times over.
+    // Cache sets with more lines than ways miss on every access, in each of the ten requests.
     assert!(
         held_out.baseline.l2.misses() > 10 * PHASE_LINES,
         "{:?}",

@@ -1,9 +1,9 @@
-//! The search's shortcuts against the obvious way: replaying each split access by access.
+//! Compares the search's shortcuts with the naive way: replaying each split access by access.
 //!
-//! Programs of a few functions and lines, on machines of a few lines a level with every policy, so
-//! that all kinds of eviction are frequent. Each is written as a trace and searched; what the
-//! search says of a split is held against the plain replay, which the simulator's tests in turn
-//! hold against an oracle that shares nothing with it.
+//! Programs have a few functions and lines. Machines have a few lines per level, with every policy,
+//! so all kinds of eviction are frequent. Each program is written as a trace and searched. The
+//! search's cost of a split is compared with the plain replay, which the simulator's tests compare
+//! with an oracle that shares no code with it.
 
 use crate::random::{equal, machines};
 use crate::searched::{Aim, FUNCTIONS, ROUNDS, l2, large, programs, with_evaluator};
@@ -21,7 +21,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-/// What falls apart into a sum over cores.
+/// Objectives that are sums over cores.
 fn objectives() -> impl Strategy<Value = Objective> {
     prop_oneof![
         3 => Just(Objective::L2),
@@ -32,7 +32,7 @@ fn objectives() -> impl Strategy<Value = Objective> {
     ]
 }
 
-/// One machine, or two.
+/// One or two machines.
 fn some_machines() -> impl Strategy<Value = Vec<Machine>> {
     prop_oneof![vec(machines(), 1), vec(machines(), 2)]
 }
@@ -196,7 +196,7 @@ proptest! {
                 evaluator.keep_in(checkpoint(), subject());
                 let resumed = ranking(evaluator, (cores, cores), Some(strategy));
                 equal(format!("{resumed:?}"), format!("{whole:?}"))?;
-                // Whatever else the checkpoint knows, only what was asked about counts.
+                // Only requested sets count, whatever else the checkpoint contains.
                 equal(evaluator.sets_known(), sets)?;
                 evaluator.keep();
                 Ok(())

@@ -1,8 +1,8 @@
-//! The search for delegated calls against the obvious way: replaying every set of them from the
+//! Compares the search for delegated calls with the naive way: replaying every set of them from the
 //! trace, one after the other.
 //!
-//! Programs of a few functions that call each other and themselves, on machines of a few lines a
-//! level with every policy and sometimes an L3, so that all kinds of eviction are frequent.
+//! Programs have a few functions that call each other and themselves. Machines have a few lines per
+//! level, with every policy and sometimes an L3, so all kinds of eviction are frequent.
 
 use crate::definitions;
 use crate::random::{equal, machines};
@@ -25,12 +25,12 @@ const CODE: u64 = 0x40_0000;
 const DATA: u64 = 0x1000_0000;
 const STACK: u64 = 0x7000_0000;
 const FUNCTIONS: u64 = 5;
-/// Requests recorded: the last is not complete, and the others are enough to be replayed once.
+/// Recorded requests: the last is incomplete, and the others are enough for a single round.
 const REQUESTS: u32 = 41;
-/// Calls open at a time.
+/// Maximum call depth.
 const DEEPEST: usize = 3;
 
-/// What a program does next.
+/// Next step of a program.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Call(u64),
@@ -50,7 +50,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     vec(step, 1..40)
 }
 
-/// A program's code blocks, of each function.
+/// The code blocks of each function of a program.
 struct Blocks {
     entry: u32,
     calling: u32,
@@ -58,7 +58,7 @@ struct Blocks {
     returning: u32,
 }
 
-/// Every request makes these steps; calls that are open at its end return.
+/// Records requests that all make these steps; calls still open at the end of a request return.
 fn record(steps: &[Step], path: &Path) -> Trace {
     let (mut writer, module) =
         definitions::begin(path, &Default::default(), "serve", CODE).unwrap();
@@ -148,7 +148,7 @@ fn settings(most: u32, elsewhere: u32, strategy: Option<How>) -> Settings<'stati
     }
 }
 
-/// What the best set of at most so many calls costs, each on any of so many other cores.
+/// Returns the cost of the best set of up to `most` calls, each on any of `elsewhere` other cores.
 fn brute_force(
     trace: &Trace,
     (machine, objective): (&Machine, Objective),

@@ -1,5 +1,5 @@
-//! A server whose best split is known to need hops back: a function that works on an L2 full of
-//! data calls another that does the same, and then goes on with its own.
+//! A server whose best split needs delegated calls: a function that works on an L2 full of data
+//! calls another one that does the same, and then continues with its own data.
 
 use crate::definitions;
 use crate::searching::found;
@@ -11,11 +11,11 @@ use std::path::Path;
 
 const CODE: u64 = 0x40_0000;
 const REQUESTS: u64 = 30;
-/// Lines of data that each works on: with the lines of code, just within an L2 of 4096 lines.
+/// Data lines of each function: with the lines of code, just within an L2 of 4096 lines.
 const LINES: u64 = 3000;
 const RETURN_ADDRESS_AT: u64 = 0x7000_0000;
 
-/// A code block of no function, of two instructions.
+/// Writes a code block of no function, with two instructions.
 fn block(writer: &mut Writer, offset: u64) -> u32 {
     let block = CodeBlock::new(CODE + offset, [4, 4]);
     writer.code_block(&block, None).unwrap()
@@ -101,12 +101,12 @@ fn asked_to_tell_it_tells_and_leaves_the_split_as_it_was() {
     );
     assert_eq!(found.best.delegated, [FunctionId(1)]);
     assert_eq!(found.best.replay, found.alone[1].replay);
-    // On the second core `serve` and `lookup` take each other's lines, in every request.
+    // On the second core, `serve` and `lookup` evict each other's lines in every request.
     let held_out = outcome.evaluated.held_out.unwrap();
     assert!(held_out.split.l2.misses() >= held_out.requests * 2 * LINES);
     assert_eq!(held_out.hops, held_out.requests * 2);
     let better = found.held_out.unwrap();
-    // What is left is the return address, stored on one core and loaded on the other.
+    // The only remaining miss is the return address, stored on one core and loaded on the other.
     assert_eq!(better.split.l2.misses(), better.requests);
     assert_eq!(better.hops, better.requests * 2);
     assert_eq!(better.baseline, held_out.baseline);

@@ -1,4 +1,4 @@
-//! All tests of the crate, as one program, which is built sooner than one for each file.
+//! All tests of the crate in one program, which builds faster than one per file.
 
 mod a_checkpoint_spares_repeated_work;
 mod a_server_of_two_phases_is_split_between_them;

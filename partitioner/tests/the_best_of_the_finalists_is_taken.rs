@@ -1,8 +1,8 @@
-//! A search for throughput takes the finalist that serves most in a timed replay.
+//! A search for throughput selects the finalist with the highest throughput in a timed replay.
 //!
-//! Small servers whose splits are so few that all of them are finalists. Each is searched, and its
-//! splits are then simulated one by one, from a trace that holds nothing but the requests that do
-//! not judge: none may serve more than the split taken.
+//! Small servers have so few splits that all of them are finalists. Each server is searched, and
+//! its splits are then simulated one by one, from a trace of only the requests not used for the
+//! evaluation. No split may have a higher throughput than the selected one.
 
 use crate::definitions;
 use crate::searching::found;
@@ -41,7 +41,8 @@ l3 = {{ size_bytes = 4096, ways = 4, latency_cycles = 41 }}
     Machine::from_toml(&text, Path::new("tiny.toml")).unwrap()
 }
 
-/// Requests of three threads that enter every function once, at length by `seed`.
+/// Records requests of three threads that enter every function once; `seed` determines their
+/// lengths.
 fn server(folder: &Path, seed: u32) -> Trace {
     let path = folder.join(format!("server-{seed}.trace"));
     let options = WriterOptions::default();
@@ -84,7 +85,7 @@ fn settings(connections: u32) -> Settings<'static> {
     }
 }
 
-/// What `connections` take for their requests of the trace, from the second time on.
+/// Returns the cycles of `connections` for their requests of the trace, from the second pass on.
 fn elapsed(trace: &Trace, machine: &Machine, connections: usize, split: Option<&Split>) -> u64 {
     let splits: Vec<&Split> = split.into_iter().collect();
     let streams = Streams::new(trace, &splits).unwrap();
@@ -113,7 +114,7 @@ fn elapsed(trace: &Trace, machine: &Machine, connections: usize, split: Option<&
     outcome.elapsed_cycles
 }
 
-/// The requests that do not judge, as a trace of their own.
+/// Returns the requests not used for the evaluation, as a trace.
 fn unjudged(trace: &Trace, outcome: &Outcome, folder: &Path) -> Trace {
     let mut training: Vec<RequestId> = outcome.train_test.training().collect();
     training.sort_unstable();
@@ -122,7 +123,7 @@ fn unjudged(trace: &Trace, outcome: &Outcome, folder: &Path) -> Trace {
     Trace::open(&path).unwrap()
 }
 
-/// Every split of two functions over two cores that a search numbers so.
+/// Returns every split of two functions over two cores, in canonical numbering.
 fn all_splits() -> BTreeSet<Vec<(FunctionId, CoreId)>> {
     let pairs = (0..FUNCTIONS).flat_map(|a| (a + 1..FUNCTIONS).map(move |b| (a, b)));
     let on = |function, core| (FunctionId(function), CoreId(core));

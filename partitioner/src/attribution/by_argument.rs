@@ -1,12 +1,12 @@
-//! What is known, for programs, of a plan's functions that go by an argument: how many of their
-//! calls the replay could place, and how many objects they are about.
+//! JSON about a plan's functions that use an argument: the number of calls with a known argument,
+//! and the number of distinct objects.
 
 use corehop_plan::Argument;
 use corehop_simulator::{ByArgument, Split};
 use corehop_traces::{FunctionId, Trace};
 use serde_json::{Value, json};
 
-/// An object of keys for each function; none where the plan has none.
+/// Returns one JSON object for each function by argument; empty if the plan has none.
 #[must_use]
 pub fn by_argument(split: &Split, trace: &Trace) -> Vec<Value> {
     let functions = split.objects().map(|objects| objects.functions());
@@ -21,8 +21,8 @@ pub fn by_argument(split: &Split, trace: &Trace) -> Vec<Value> {
     functions.map(value).collect()
 }
 
-/// The keys of one function that goes, or could go, by an argument: which it is, how many of its
-/// calls there were, of how many the argument is known, and how many objects they are about.
+/// Returns the keys of one function that uses, or could use, an argument: its identity, its number
+/// of calls, the calls with a known argument, and the number of distinct objects.
 #[must_use]
 pub fn called(
     trace: &Trace,

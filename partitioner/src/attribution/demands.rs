@@ -1,42 +1,43 @@
-//! What a request takes with so many connections at once, and what throughput follows from that.
+//! The cycles of a request with a given number of simultaneous connections, and the resulting
+//! throughput.
 //!
-//! Connections that share a core evict each other's lines, and stores of one take lines from the
-//! others, with a split and without. So what a request takes is asked of a replay with as many of
-//! the trace's connections: the first ones, whose requests are replayed as they were interleaved.
-//! A connection is a thread that serves requests. Without a split each stays on a core, and cores
-//! are given out in turn; with it all use the split's cores. Where there are more connections than
-//! the trace has, all of the trace's stand for them.
+//! Connections that share a core evict each other's lines, and stores of one invalidate lines of
+//! the others, with and without a split. So a request's cycles come from a replay of that many
+//! connections: the first ones of the trace, with their requests interleaved as recorded. A
+//! connection is a thread that serves requests. Without a split, each connection stays on one core,
+//! and cores are assigned round robin. With a split, all connections use the split's cores. If more
+//! connections are requested than the trace has, all connections of the trace are replayed.
 //!
-//! Then each core of the split is a station that serves one request at a time, and without a split
-//! all cores are one station, since any that is free serves whoever waits.
+//! Then each core of the split is a station that serves one request at a time. Without a split, all
+//! cores together are one station, because any free core serves the next waiting request.
 
 use corehop_simulator::queueing::{Network, asymptotic, throughput};
 use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Setting, Split, replay_all};
 use corehop_traces::{RequestId, ThreadId, Trace};
 
-/// What is replayed.
+/// The subject of the replay.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
-    /// The requests, and others.
+    /// The trace with the requests to replay.
     pub trace: &'a Trace,
-    /// The machine that is simulated.
+    /// The simulated machine.
     pub machine: &'a Machine,
-    /// Where the plan has threads run.
+    /// The cores on which the plan runs threads.
     pub split: &'a Split,
-    /// How many cores there are, with the split and without.
+    /// Number of cores, with and without the split.
     pub cores: u32,
-    /// The requests to replay; those that warm up come first.
+    /// The requests to replay, warm-up requests first.
     pub requests: &'a [RequestId],
-    /// How many of them warm the caches, fewer than all.
+    /// Number of warm-up requests; less than the number of requests.
     pub warm_up: usize,
 }
 
-/// Cycles of a request.
+/// Mean cycles of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demands {
-    /// How many of the trace's connections were replayed at once.
+    /// Number of connections of the trace that were replayed at once.
     pub connections: u32,
-    /// How many cores there are without the split.
+    /// Number of cores without the split.
     pub cores: u32,
     /// Without the split.
     pub baseline: f64,
@@ -44,21 +45,21 @@ pub struct Demands {
     pub split: Vec<f64>,
 }
 
-/// Requests in a million cycles.
+/// Requests per million cycles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Throughput {
-    /// How many connections there are.
+    /// Number of connections.
     pub connections: u32,
     /// Without a split.
     pub before: f64,
-    /// With the split, where times vary as exponential ones do.
+    /// With the split, if service times are exponentially distributed.
     pub after: f64,
-    /// With the split, where no request waits before some core is always busy.
+    /// Upper bound with the split: no request waits until some core is always busy.
     pub at_most: f64,
 }
 
 impl Subject<'_> {
-    /// The threads that serve the requests that are counted, in the order in which they begin to.
+    /// Returns the threads that serve the counted requests, in order of their first request.
     pub fn connections(&self) -> Vec<ThreadId> {
         let mut threads = Vec::new();
         for &request in &self.requests[self.warm_up..] {
@@ -70,10 +71,10 @@ impl Subject<'_> {
         threads
     }
 
-    /// Replays so many of the trace's connections, all of them where there are no more.
+    /// Replays the given number of the trace's connections, or all if there are fewer.
     ///
     /// # Errors
-    /// What replaying the trace says.
+    /// Fails if the trace cannot be replayed.
     pub fn demands(&self, connections: u32) -> Result<Demands, Error> {
         let all = self.connections();
         let some = &all[..all.len().min(connections as usize)];
@@ -106,7 +107,7 @@ impl Subject<'_> {
 }
 
 impl Demands {
-    /// What these replays counted, of so many connections on so many cores.
+    /// Computes the demands from two replays of this many connections on this many cores.
     pub fn of((connections, cores): (u32, u32), before: &Replay, after: &Replay) -> Demands {
         let a_request = |cycles: u64, of: &Replay| cycles as f64 / of.requests.max(1) as f64;
         let split = after.per_core.iter();
@@ -118,8 +119,8 @@ impl Demands {
         }
     }
 
-    /// What so many connections get, each of which has its next request so many cycles after the
-    /// last answer.
+    /// Predicts the throughput of this many connections. Each sends its next request `think_time`
+    /// cycles after the last answer.
     pub fn throughput(&self, connections: u32, think_time: f64) -> Throughput {
         let before = Network::of_equal_cores(self.baseline, self.cores, think_time);
         let after = Network::of_stages(&self.split, think_time);

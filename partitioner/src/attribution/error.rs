@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-/// What stands between a plan and its explanation.
+/// Why a plan cannot be explained.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The plan does not fit the trace or the machine.
     #[error("{}: {source}", plan.display())]
     Plan {
-        /// Where the plan was read from.
+        /// Path of the plan.
         plan: PathBuf,
-        /// What the simulator says of it.
+        /// The simulator's error.
         source: corehop_simulator::Error,
     },
     /// The trace could not be replayed on one core.

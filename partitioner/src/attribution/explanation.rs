@@ -1,4 +1,4 @@
-//! What is known of a plan, and the figures that follow from it.
+//! The data of an explanation, and the figures derived from it.
 
 use crate::alternatives::{Alternatives, PlannedFunction};
 use crate::attribution::demands::{Demands, Throughput};
@@ -9,13 +9,13 @@ use corehop_simulator::{ByArgument, Counters, Machine, Replay, Split};
 use corehop_traces::{FunctionId, RequestId, Trace};
 use std::collections::HashMap;
 
-/// All that is known of a plan.
+/// Everything an explanation contains.
 pub struct Explanation<'a> {
-    /// The requests that were replayed, and others.
+    /// The trace with the replayed requests.
     pub trace: &'a Trace,
-    /// What people call the trace.
+    /// Name of the trace.
     pub trace_name: &'a str,
-    /// The machine that was simulated.
+    /// The simulated machine.
     pub machine: &'a Machine,
     /// The plan that is explained.
     pub plan: &'a Plan,
@@ -23,20 +23,20 @@ pub struct Explanation<'a> {
     pub split: Split,
     /// The planned functions that have a core, by core.
     pub placed: Vec<PlannedFunction>,
-    /// What was replayed; those that warm up come first.
+    /// The replayed requests, warm-up requests first.
     pub requests: Vec<RequestId>,
-    /// How many of the requests warm the caches.
+    /// Number of warm-up requests.
     pub warm_up: usize,
     /// Everything on one core.
     pub before: (Replay, Detail),
     /// With the plan.
     pub after: (Replay, Detail),
-    /// What user code and the kernel did on one core, and with the plan; `None` where no kernel was
-    /// recorded.
+    /// Counters of user code and of the kernel, on one core and with the plan; `None` if no kernel
+    /// was recorded.
     pub modes: Option<(Modes, Modes)>,
-    /// The plan's neighbours; empty unless they were asked for.
+    /// The plan's neighbours; empty unless requested.
     pub alternatives: Vec<Alternatives>,
-    /// What a request takes with some of the trace's connections, few first, and with all of them.
+    /// Cycles of a request with some of the trace's connections, in ascending number, and with all.
     pub demands: Vec<Demands>,
     /// Cycles between an answer and the connection's next request.
     pub think_time_cycles: u64,
@@ -52,16 +52,16 @@ pub struct Mover {
     pub after: Counters,
 }
 
-/// Numbers of connections that throughput is told for.
+/// Numbers of connections for which throughput is reported.
 pub const CONNECTIONS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
 impl Explanation<'_> {
-    /// How many complete requests are left out, because the plan was searched on them.
+    /// Returns the number of complete requests left out because the plan was searched on them.
     pub fn left_out(&self) -> usize {
         complete(self.trace.requests()).len() - self.requests.len()
     }
 
-    /// What connections get from the plan's cores.
+    /// Returns the throughput on the plan's cores for each of [`CONNECTIONS`].
     pub fn throughputs(&self) -> Vec<Throughput> {
         let think_time = self.think_time_cycles as f64;
         let of = |&connections: &u32| {
@@ -71,20 +71,21 @@ impl Explanation<'_> {
         CONNECTIONS.iter().map(of).collect()
     }
 
-    /// What a request takes with so many connections, as far as the trace has as many.
+    /// Returns the demands of the largest replayed number of connections up to `connections`.
     pub fn demands(&self, connections: u32) -> &Demands {
         let few = |demands: &&Demands| demands.connections <= connections;
         let most = self.demands.iter().rev().find(few);
         most.expect("one connection was replayed")
     }
 
-    /// How many connections the trace has, as far as their requests are counted.
+    /// Returns the number of connections in the trace whose requests are counted.
     pub fn connections(&self) -> u32 {
         self.demands.last().map_or(0, |all| all.connections)
     }
 
-    /// Of the splits that differ from the plan in one function, the one with the fewest L2 misses:
-    /// that function, the one in its place, and the replay. `None` where there is no other to take.
+    /// Returns the split with the fewest L2 misses among those that differ from the plan in one
+    /// function: the removed function, its replacement, and the replay. `None` if there is no
+    /// alternative.
     pub fn runner_up(&self) -> Option<(FunctionId, FunctionId, &Replay)> {
         let exchanged = self.alternatives.iter().filter_map(|of| {
             let (other, replay) = of.exchanged.as_ref()?;
@@ -93,7 +94,7 @@ impl Explanation<'_> {
         exchanged.min_by_key(|(.., replay)| replay.counters.l2.misses())
     }
 
-    /// The plan's functions that go by an argument, whose calls go to all of its cores.
+    /// Returns the plan's functions by argument, whose calls may run on any of its cores.
     pub fn by_argument(&self) -> impl Iterator<Item = &ByArgument> {
         self.split
             .objects()
@@ -101,12 +102,12 @@ impl Explanation<'_> {
             .flat_map(|objects| objects.functions())
     }
 
-    /// The name of a function of the trace.
+    /// Returns the name of a function of the trace.
     pub fn name(&self, function: FunctionId) -> &str {
         &self.trace.functions()[function.index()].name
     }
 
-    /// Functions by how much the plan changes their L2 misses, the largest change first.
+    /// Returns functions by how much the plan changes their L2 misses, largest change first.
     pub fn movers(&self) -> Vec<Mover> {
         let mut by_owner = HashMap::<String, [Counters; 2]>::new();
         for (side, (_, detail)) in [&self.before, &self.after].into_iter().enumerate() {

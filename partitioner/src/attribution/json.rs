@@ -1,5 +1,5 @@
-//! An explanation for programs, as `docs/reference/search.md` lists its keys. Counts are totals
-//! over the counted requests.
+//! An explanation as JSON; `docs/reference/search.md` lists the keys. Counts are totals over the
+//! counted requests.
 
 use crate::attribution::by_argument::by_argument;
 use crate::attribution::explanation::Explanation;
@@ -11,7 +11,8 @@ use corehop_traces::FunctionId;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
-/// One object; of each core's code and of the movers, the first `top`.
+/// Returns the explanation as one object, with the first `top` functions of each core and the first
+/// `top` movers.
 pub fn render(explained: &Explanation<'_>, top: usize) -> Value {
     let ((before, _), (after, detail)) = (&explained.before, &explained.after);
     let machine = explained.machine;
@@ -96,7 +97,7 @@ fn of_core(explained: &Explanation<'_>, core: usize, used: &CoreUse, top: usize)
         .chain(by_argument)
         .chain(at_calls.map(|(function, _)| *function))
         .collect();
-    // Several calls of one function may go here.
+    // Several numbered calls of one function may run on this core.
     let mut named = HashSet::new();
     entered.retain(|of| named.insert(*of));
     let entered: Vec<&str> = entered.iter().map(|&of| explained.name(of)).collect();

@@ -1,12 +1,12 @@
 //! Why a plan has more or fewer cache misses than one core.
 //!
-//! A replay says how much a plan changes. An explanation says where: what each core runs and holds,
-//! which lines cores take from each other, which functions miss less or more than on one core, and
-//! what each hop is worth beside its alternatives. All figures are of one set of requests, by
-//! default those that judged the plan: the requests that it was not searched on, of which the first
-//! half warms the caches.
+//! A replay reports how much a plan changes. An explanation reports where: the code and lines of
+//! each core, the lines that cores take from each other, the functions that miss less or more than
+//! on one core, and the value of each hop compared with its alternatives. All figures refer to one
+//! set of requests: by default the requests on which the plan was evaluated. These are the ones it
+//! was not searched on; the first half of them warms the caches.
 //!
-//! [`Question::answer`] makes the replays, and [`json::render`] gives the figures to programs.
+//! [`Question::answer`] runs the replays, and [`json::render`] returns the figures as JSON.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,8 @@
-//! The question that an explanation answers: which plan, of which trace, on which machine.
+//! The input of an explanation: which plan, of which trace, on which machine.
 //!
-//! The answer takes two replays in detail, one on one core and one with the plan, which run side by
-//! side. A trace of several connections takes two more for each number of them that is told. The
-//! plan's neighbours take a replay each, so they are left out unless asked for.
+//! The answer needs two detailed replays, one on one core and one with the plan; they run in
+//! parallel. A trace of several connections needs two more replays for each reported number of
+//! connections. Each neighbour of the plan needs one replay, so neighbours are optional.
 
 use crate::alternatives::{PlannedFunction, alternatives};
 use crate::attribution::demands::{Demands, Subject};
@@ -19,33 +19,33 @@ use std::path::Path;
 
 /// What to explain.
 pub struct Question<'a> {
-    /// The requests that are replayed.
+    /// The trace with the requests to replay.
     pub trace: &'a Trace,
-    /// What people call the trace.
+    /// Name of the trace.
     pub trace_name: &'a str,
-    /// The machine that is simulated.
+    /// The simulated machine.
     pub machine: &'a Machine,
     /// The plan to explain.
     pub plan: &'a Plan,
-    /// Where the plan was read from.
+    /// Path of the plan.
     pub plan_path: &'a Path,
-    /// How many of all complete requests warm the caches. Where `None`, the requests that the plan
-    /// was searched on are left out, and the others are divided as the search divided them: what is
-    /// counted are the held-out requests, so that the figures are those of the search. Half of all
-    /// warm the caches where the plan names no held-out requests, or not this trace's.
+    /// Number of warm-up requests among all complete requests. If `None`, the requests that the
+    /// plan was searched on are left out, and the rest is divided as in the search. So the held-out
+    /// requests are counted, and the figures match the search. If the plan records no held-out
+    /// requests, or those of another trace, the first half of all requests warms the caches.
     pub warm_up: Option<usize>,
-    /// Whether to replay the plan's neighbours, which takes longer than all else.
+    /// Whether to replay the plan's neighbours; this takes longer than everything else.
     pub neighbours: bool,
     /// Cycles between an answer and the connection's next request.
     pub think_time_cycles: u64,
 }
 
 impl<'a> Question<'a> {
-    /// Replays what it takes.
+    /// Runs all replays of the explanation.
     ///
     /// # Errors
-    /// [`Error::Plan`] when the plan does not fit the trace or the machine, else what reading or
-    /// replaying the trace says.
+    /// [`Error::Plan`] if the plan does not fit the trace or the machine; another error if the
+    /// trace cannot be read or replayed.
     pub fn answer(&self, progress: &dyn Progress) -> Result<Explanation<'a>, Error> {
         let (trace, machine) = (self.trace, self.machine);
         let about_plan = |source: corehop_simulator::Error| Error::Plan {
@@ -84,7 +84,7 @@ impl<'a> Question<'a> {
             warm_up,
         };
         let demands = demands(&subject, (&before.0, &after.0), progress)?;
-        // The neighbours of objects' places, or of one call, are other plans altogether.
+        // Plans by object or by numbered call have other neighbours, which are not replayed.
         let alternatives = match self.neighbours && split.is_by_function() {
             false => Vec::new(),
             true => {
@@ -115,7 +115,7 @@ impl<'a> Question<'a> {
 }
 
 impl Question<'_> {
-    /// The requests to replay, and how many of them warm the caches.
+    /// Returns the requests to replay and the number of warm-up requests.
     fn counted(&self, complete: &[RequestId]) -> (Vec<RequestId>, usize) {
         let halves = || (complete.to_vec(), complete.len() / 2);
         match (self.warm_up, self.plan.expected) {
@@ -136,7 +136,7 @@ impl Question<'_> {
         }
     }
 
-    /// What user code and the kernel do on one core, and with the plan.
+    /// Counts user code and the kernel separately, on one core and with the plan.
     fn modes(
         &self,
         split: &Split,
@@ -148,8 +148,8 @@ impl Question<'_> {
     }
 }
 
-/// With each number of the trace's connections that is told, and with all of them. What one core
-/// serves one connection in is known.
+/// Returns the demands for each reported number of connections, and for all of the trace's
+/// connections. For a single connection, the existing replays suffice.
 fn demands(
     subject: &Subject<'_>,
     (before, after): (&Replay, &Replay),
@@ -168,7 +168,7 @@ fn demands(
     })
 }
 
-/// The functions of a split, by core.
+/// Returns the functions of a split, by core.
 fn placed(split: &Split) -> Vec<PlannedFunction> {
     let place = |function| {
         Some(PlannedFunction {
@@ -182,8 +182,8 @@ fn placed(split: &Split) -> Vec<PlannedFunction> {
     placed
 }
 
-/// One candidate of each group that no planned function belongs to: hopping at another of a planned
-/// function's group is the same split.
+/// Returns one candidate of each group without a planned function. Hopping at another function of a
+/// planned function's group gives the same split.
 pub fn others(candidates: &Candidates, placed: &[PlannedFunction]) -> Vec<FunctionId> {
     let planned = |function| placed.iter().any(|placed| placed.function == function);
     let mut taken = vec![false; candidates.groups as usize];

@@ -1,9 +1,9 @@
-//! What is to be said of every figure, where a trace is not taken as it was recorded.
+//! Remarks on all figures of a trace that is not replayed exactly as recorded.
 
 use corehop_traces::{Index, Trace};
 use serde_json::Value;
 
-/// The same, in sentences for people; none of a trace that is taken as it was recorded.
+/// Returns the remarks as sentences; empty if the trace is replayed as recorded.
 #[must_use]
 pub fn remarks(trace: &Trace) -> Vec<String> {
     let index = match trace.index() {
@@ -16,7 +16,7 @@ pub fn remarks(trace: &Trace) -> Vec<String> {
     index.into_iter().chain(synthetic).collect()
 }
 
-/// The same, in keys of the object that tells programs the figures.
+/// Adds the remarks to a JSON object of figures.
 pub fn mark(object: &mut Value, trace: &Trace) {
     if trace.index() == Index::Physical {
         object["index"] = "physical".into();
@@ -27,7 +27,7 @@ pub fn mark(object: &mut Value, trace: &Trace) {
     }
 }
 
-/// The options of the command line by which a trace was taken so, each behind a space.
+/// Returns the command-line options that select this form of the trace, each preceded by a space.
 #[must_use]
 pub fn options(trace: &Trace) -> &'static str {
     match trace.index() {
@@ -36,7 +36,7 @@ pub fn options(trace: &Trace) -> &'static str {
     }
 }
 
-/// The modules that were made up.
+/// Returns the paths of synthetic modules.
 fn modelled(trace: &Trace) -> Vec<&str> {
     let modules = trace.modules().iter();
     modules

@@ -1,5 +1,5 @@
-//! What a search by argument chooses from: each candidate on each number of cores, its objects
-//! after each number of calls, as a split of the trace.
+//! The choices of a search by argument, as splits of the trace: each candidate, on each number of
+//! cores, with each number of calls before an object gets a core.
 
 use super::object::{Object, ObjectArgument, objects_of};
 use crate::Error;
@@ -8,10 +8,10 @@ use corehop_simulator::{Split, calls_of};
 use corehop_traces::{EnteredCall, FunctionId, Trace};
 use std::collections::HashMap;
 
-/// Objects get their cores after one of these numbers of calls.
+/// An object gets its core after one of these numbers of calls.
 pub const AFTER: [u32; 5] = [0, 1, 4, 16, 64];
 
-/// A candidate on so many cores, its objects after so many calls.
+/// A candidate, its number of cores, and the number of calls before an object gets a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Choice {
     pub place: usize,
@@ -19,7 +19,7 @@ pub struct Choice {
     pub cores: u32,
 }
 
-/// What a choice is taken by: the least is the best.
+/// Sort key of choices: the smallest is the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
     value: u64,
@@ -29,7 +29,7 @@ pub struct Rank {
 }
 
 impl Choice {
-    /// Of one by which something has this value, with so many hops.
+    /// Returns the rank of this choice for a value of the objective and a number of hops.
     pub fn rank(self, value: u64, hops: u64) -> Rank {
         Rank {
             value,
@@ -40,7 +40,7 @@ impl Choice {
     }
 }
 
-/// All that is chosen from.
+/// All choices of a search.
 pub struct Choices<'c> {
     trace: &'c Trace,
     candidates: &'c [ObjectArgument],
@@ -76,7 +76,7 @@ impl<'c> Choices<'c> {
         all
     }
 
-    /// The known calls about the object that has most.
+    /// Returns the largest number of known calls of one object.
     fn most_calls(&self, place: usize) -> u64 {
         let one = &self.candidates[place];
         let mut calls: HashMap<Object, u64> = HashMap::new();

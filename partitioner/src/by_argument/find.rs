@@ -1,5 +1,5 @@
-//! Finds the arguments that are objects, in three passes over a trace: which functions are called
-//! as often as they may be, whose known arguments change, and which lines their calls reference.
+//! Finds arguments that are objects, in three passes over a trace: functions called often enough
+//! but not too often, arguments whose known values change, and lines that their calls access.
 
 use super::lifetimes;
 use super::lines;
@@ -10,38 +10,38 @@ use corehop_plan::Argument;
 use corehop_traces::{ARGUMENTS, Arguments, EnteredCall, FunctionId, Tell, ThreadId, Trace};
 use std::collections::{HashMap, HashSet};
 
-/// Functions called more often in a request, on average, are left out: each call may be a hop.
+/// Functions with more calls per request on average are excluded: each call may be a hop.
 pub const MOST_CALLS: u64 = 64;
 
-/// Arguments of which fewer calls are known are left out.
+/// Arguments known in a smaller share of calls are excluded.
 const LEAST_KNOWN: f64 = 0.5;
 
-/// Of so many functions lines are counted: those whose objects change most often.
+/// Lines are counted for this many functions: those whose objects change most often.
 const MOST_FUNCTIONS: usize = 128;
 
-/// All such arguments of a trace: those with the most lines again first.
+/// All object arguments of a trace, those with the most reused lines first.
 #[derive(Clone, Debug)]
 pub struct ObjectArguments {
-    /// Complete requests, over which is counted.
+    /// Number of complete requests, over which everything is counted.
     pub requests: u64,
-    /// Functions called in too few of them.
+    /// Number of functions called in too few requests.
     pub called_too_rarely: usize,
-    /// Functions called more than [`MOST_CALLS`] times in a request.
+    /// Number of functions called more than [`MOST_CALLS`] times per request.
     pub called_too_often: usize,
-    /// The others that cannot be patched.
+    /// Number of other functions that cannot be patched.
     pub unpatchable: usize,
-    /// Functions none of whose arguments is an object, as far as is known.
+    /// Number of functions without a known object argument.
     pub without_objects: usize,
-    /// Arguments whose objects each request mostly creates.
+    /// Arguments whose objects are mostly created by the same request.
     pub renewed: Vec<ObjectArgument>,
-    /// The arguments.
+    /// The object arguments.
     pub all: Vec<ObjectArgument>,
 }
 
-/// Finds them. A function is called at least once in `min_share` of the requests.
+/// Finds object arguments of functions that are called in at least `min_share` of the requests.
 ///
 /// # Errors
-/// What reading the trace says; [`Error::NoRequests`]; [`Error::NoPointers`].
+/// [`Error::NoRequests`], [`Error::NoPointers`], or an error of reading the trace.
 pub fn object_arguments(
     trace: &Trace,
     min_share: f64,
@@ -104,7 +104,7 @@ pub fn object_arguments(
 }
 
 impl ObjectArguments {
-    /// The functions called as often as they may be, by index.
+    /// Returns the functions with an acceptable number of calls, by index.
     fn choose(
         &mut self,
         trace: &Trace,
@@ -113,7 +113,7 @@ impl ObjectArguments {
     ) -> Result<Vec<bool>, Error> {
         let count = trace.functions().len();
         let (mut calls, mut requests) = (vec![0_u64; count], vec![0_u64; count]);
-        // A request runs on one thread.
+        // Each request runs on one thread.
         let mut latest = vec![vec![None; count]; trace.threads().len()];
         let mut executions = trace.executions().telling(tell);
         while let Some(execution) = executions.next()? {
@@ -144,7 +144,7 @@ impl ObjectArguments {
     }
 }
 
-/// What was seen of one argument.
+/// Counts for one argument.
 #[derive(Default)]
 struct Seen {
     known: u64,
@@ -153,7 +153,7 @@ struct Seen {
     latest: HashMap<ThreadId, Object>,
 }
 
-/// Counts calls and objects of these functions' arguments.
+/// Counts calls and objects of the arguments of these functions.
 fn changing(
     trace: &Trace,
     functions: Vec<bool>,

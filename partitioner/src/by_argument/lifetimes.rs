@@ -1,12 +1,12 @@
-//! Which arguments point to objects that outlive a request.
+//! Determines which arguments point to objects that outlive a request.
 //!
-//! A core keeps an object's lines for its next call, so the object must still be there in the next
-//! request. Its address does not show that: a string that each request creates often has the
-//! address of the one before it. Loads do. Of an object that outlives requests a call loads bytes
-//! that nobody has stored in this request; of one that was just created, only bytes that this
-//! request has stored. So the loads of each call from the 16 bytes that its argument points into
-//! are compared with the stores of its request there. A call that loads none of them shows nothing.
-//! Rejected: to know the allocator's functions, of which each program may have its own.
+//! A core caches an object's lines for its next call, so the object must still exist in the next
+//! request. Its address does not show this: a string created by each request often has the address
+//! of the previous one. Loads show it. From an object that outlives requests, a call loads bytes
+//! that were not stored in this request. From an object that was just created, it loads only bytes
+//! that this request has stored. So the loads of each call from the 16 bytes that contain its
+//! argument's address are compared with its request's stores there. A call without such loads shows
+//! nothing. Rejected: recognizing the allocator's functions, because each program may have its own.
 
 use super::object::{Object, ObjectArgument, calls_of, objects_of};
 use crate::error::Error;
@@ -17,11 +17,12 @@ use std::collections::HashMap;
 
 const GRANULE_BYTES: u64 = 16;
 
-/// Most accesses are to no object, which the lowest bits of their granule mostly say.
+/// Size of a filter by the lowest bits of a granule. Most accesses are to no object, and the filter
+/// detects most of them.
 const HINTS: usize = 1 << 16;
 
-/// Counts for these arguments, which are of `functions`, the calls by which their object is
-/// lasting, and those by which it was made in their request.
+/// Counts, for these arguments of `functions`, the calls whose object is older than the request,
+/// and those whose object was created by it.
 pub fn count(
     trace: &Trace,
     functions: &[FunctionId],
@@ -52,18 +53,18 @@ struct Stored {
     bytes: u16,
 }
 
-/// What a call has loaded of an object.
+/// What a call has loaded from an object.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Loaded {
     #[default]
     Nothing,
-    /// Only what its request has stored.
+    /// Only bytes that its request has stored.
     Renewed,
-    /// What was there before its request.
+    /// Bytes from before its request.
     Lasting,
 }
 
-/// A call that a thread is in.
+/// A call in progress on a thread.
 struct Call {
     objects: [Option<Object>; ARGUMENTS],
     loaded: [Loaded; ARGUMENTS],
@@ -71,15 +72,15 @@ struct Call {
 
 struct Lifetimes<'c> {
     trace: &'c Trace,
-    /// By function of the trace, its place among those counted.
+    /// By function of the trace, its index among the counted functions.
     place_of: Vec<Option<usize>>,
-    /// Those still to come.
+    /// The calls not yet processed.
     calls: &'c [EnteredCall],
     hints: Vec<bool>,
     stored: HashMap<Object, Stored>,
-    /// By thread and function: the call that the thread is in.
+    /// By thread and function: the call in progress.
     current: Vec<Vec<Option<Call>>>,
-    /// By function and argument: calls by which the object is lasting, and was renewed.
+    /// By function and argument: calls with an object older than the request, and with a new one.
     counts: Vec<[[u64; 2]; ARGUMENTS]>,
 }
 
@@ -117,7 +118,7 @@ impl<'c> Lifetimes<'c> {
             .entry
             .and_then(|entry| self.place_of[entry.index()]);
         if let Some(place) = entered {
-            // Calls come in the order of the trace, as their executions do.
+            // Calls have the order of the trace, like their executions.
             let (call, rest) = self.calls.split_first().expect("each entry is a call");
             self.calls = rest;
             let begun = request.map(|_| Call {
@@ -174,7 +175,7 @@ impl<'c> Lifetimes<'c> {
         }
     }
 
-    /// The thread begins a call of a function, or leaves the one that it is in.
+    /// Ends the thread's call of a function, if there is one, and begins the next, if given.
     fn change(&mut self, thread: usize, place: usize, begun: Option<Call>) {
         let ended = std::mem::replace(&mut self.current[thread][place], begun);
         let loaded = ended.into_iter().flat_map(|call| call.loaded);
@@ -187,7 +188,7 @@ impl<'c> Lifetimes<'c> {
         }
     }
 
-    /// The thread serves no request.
+    /// Ends all calls of a thread that serves no request.
     fn leave(&mut self, thread: usize) {
         for place in 0..self.counts.len() {
             self.change(thread, place, None);

@@ -1,22 +1,22 @@
-//! The lines of data of calls, and which of them an object's next call references again.
+//! Counts the data lines of calls, and the lines that an object's next call accesses again.
 //!
-//! Each line keeps, for each function, the last call that referenced it. A line that a call finds
-//! last referenced by the call of its object before is one that hopping to the object would have
-//! found in its core's caches, and that other objects' calls have had the time to evict elsewhere.
+//! For each line and function, the last call that accessed it is kept. If that is the object's
+//! previous call, the line would still be in the cache of the object's core. Elsewhere, calls of
+//! other objects have had time to evict it.
 
 use super::object::{Object, ObjectArgument, calls_of, objects_of};
 use crate::error::Error;
 use corehop_traces::{ARGUMENTS, EnteredCall, Execution, FunctionId, Kind, Tell, Trace};
 use std::collections::HashMap;
 
-/// What a function's calls have done.
+/// Counts of one function's calls.
 struct Function {
     id: FunctionId,
-    /// Calls so far, of which each has a number, from 1.
+    /// Number of calls so far; calls are numbered from 1.
     calls: u32,
-    /// By line: the call that referenced it last, 0 for none.
+    /// By line: the last call that accessed it, 0 for none.
     latest: Vec<u32>,
-    /// By object of each argument, the number of its last call.
+    /// By object of each argument: the number of its last call.
     calls_of_objects: [HashMap<Object, u32>; ARGUMENTS],
     accesses: u64,
     lines: u64,
@@ -24,15 +24,15 @@ struct Function {
     lines_again: [u64; ARGUMENTS],
 }
 
-/// A call that a thread is in.
+/// A call in progress on a thread.
 #[derive(Clone, Copy)]
 struct Call {
     number: u32,
-    /// By argument: the call of the same object before, if others came in between.
+    /// By argument: the previous call of the same object, if calls of others came in between.
     before: [Option<u32>; ARGUMENTS],
 }
 
-/// Counts accesses and lines for these arguments, which are of `functions`.
+/// Counts accesses and lines for these arguments of `functions`.
 pub fn count(
     trace: &Trace,
     functions: &[FunctionId],
@@ -59,13 +59,13 @@ pub fn count(
 
 struct Counting<'c> {
     trace: &'c Trace,
-    /// By function of the trace, its place among those counted.
+    /// By function of the trace, its index among the counted functions.
     place_of: Vec<Option<usize>>,
     functions: Vec<Function>,
-    /// Those still to come.
+    /// The calls not yet processed.
     calls: &'c [EnteredCall],
     ids_of_lines: HashMap<u64, u32>,
-    /// By thread and function: the call that the thread is in.
+    /// By thread and function: the call in progress.
     current: Vec<Vec<Option<Call>>>,
 }
 
@@ -104,7 +104,7 @@ impl<'c> Counting<'c> {
             .entry
             .and_then(|entry| self.place_of[entry.index()])
         {
-            // Calls come in the order of the trace, as their executions do.
+            // Calls have the order of the trace, like their executions.
             let (call, rest) = self.calls.split_first().expect("each entry is a call");
             self.calls = rest;
             let function = &mut self.functions[place];

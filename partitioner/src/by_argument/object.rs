@@ -1,13 +1,13 @@
-//! An argument that is an object, and what is counted of it.
+//! An argument that is an object, with its counts.
 
 use crate::error::Error;
 use corehop_plan::Argument;
 use corehop_traces::{ARGUMENTS, Arguments, EnteredCall, FunctionId, Trace};
 
-/// An object: the process, and the 16 bytes that the argument points into.
+/// An object: the process, and the 16-byte granule that contains the argument's address.
 pub(super) type Object = (u32, u64);
 
-/// An argument that is an object, and what calls by it do; counted over complete requests.
+/// An argument that is an object, with counts over complete requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectArgument {
     /// The function.
@@ -16,34 +16,34 @@ pub struct ObjectArgument {
     pub argument: Argument,
     /// Calls of the function.
     pub calls: u64,
-    /// Those whose argument is known.
+    /// Calls with a known value of the argument.
     pub known: u64,
-    /// How many objects these name.
+    /// Number of distinct objects in these calls.
     pub objects: u64,
-    /// Those that name another object than the thread's known call before, which there is.
+    /// Calls with another object than the thread's previous known call, if there is one.
     pub changes: u64,
-    /// Calls that load bytes of the object which were there before their request.
+    /// Calls that load bytes of the object from before their request.
     pub lasting: u64,
-    /// Calls that load only bytes of it which their request has stored.
+    /// Calls that load only bytes of the object that their request has stored.
     pub renewed: u64,
     /// Loads and stores of all calls.
     pub accesses: u64,
-    /// Distinct lines of data of each call, all together.
+    /// Distinct data lines of each call, summed over calls.
     pub lines: u64,
-    /// Distinct lines of the calls that name an object again, after others.
+    /// Distinct lines of calls that reuse an object after calls of other objects.
     pub lines_returned_to: u64,
-    /// Those of these that the object's call before has referenced too, and no call since.
+    /// Those of these lines whose last access was in the object's previous call.
     pub lines_again: u64,
 }
 
 impl ObjectArgument {
-    /// Whether each request mostly creates its objects, so that none is there for the next.
+    /// Whether the objects are mostly created by each request and do not outlive it.
     pub(super) fn is_renewed(&self) -> bool {
         self.renewed > self.lasting
     }
 }
 
-/// By function of the trace, its place among these; and the calls of these, in order.
+/// Returns, by function of the trace, its index in `functions`; and their calls, in order.
 pub(super) fn calls_of(
     trace: &Trace,
     functions: &[FunctionId],
@@ -56,7 +56,7 @@ pub(super) fn calls_of(
     Ok((place_of, Arguments::of(trace, wanted)?))
 }
 
-/// The object of each argument that is known.
+/// Returns the object of each known argument.
 pub(super) fn objects_of(trace: &Trace, call: &EnteredCall) -> [Option<Object>; ARGUMENTS] {
     let process = trace.threads()[call.thread.index()].process_id;
     let object = |argument: Option<u64>| argument.map(|address| (process, address >> 4));

@@ -1,4 +1,4 @@
-//! The plan that a search by argument makes.
+//! The plan from a search by argument.
 
 use super::search::Found;
 use crate::carriers::refusal;
@@ -7,8 +7,8 @@ use crate::request_function::request;
 use corehop_plan::{Destination, Mode, Plan, VERSION_BY_ARGUMENT};
 use corehop_traces::Trace;
 
-/// The plan that carries out what was found on `machine` in `trace`, which people call
-/// `trace_name`, by a search with this seed.
+/// Returns the plan for a result of a search with this seed, on `machine` in the trace called
+/// `trace_name`.
 pub fn plan_of(
     found: &Found,
     trace: &Trace,

@@ -1,13 +1,12 @@
 //! The search by argument: which function, by which argument, on how many cores, and after how many
-//! calls an object has one of them.
+//! calls an object gets a core.
 //!
-//! Candidates are few: the arguments that are objects ([`object_arguments`]), those first whose
-//! objects' lines are referenced again most. So nothing needs bounds. Each is replayed in full
-//! on the searched requests, once for each number of cores and each of [`super::AFTER`] calls that
-//! any of its objects exceeds. The one with the smallest value, L2 misses or whatever is to be
-//! small, is taken; of equals the one with fewer cores, then with fewer hops, then the one that is
-//! first among the candidates, then the one after fewer calls. The verdict is of requests that were
-//! not searched, after others have warmed the caches.
+//! Candidates are few: the arguments that are objects ([`object_arguments`]), those with the most
+//! reused lines first. So the search needs no bounds. Each candidate is replayed in full on the
+//! searched requests, for each number of cores and each number of calls in [`super::AFTER`] that
+//! any of its objects exceeds. The search selects the smallest value of the objective. Ties go to
+//! fewer cores, then fewer hops, then the earlier candidate, then fewer calls. The verdict comes
+//! from requests that were not searched, after other requests have warmed the caches.
 
 use super::choices::Choices;
 use super::find::object_arguments;
@@ -25,50 +24,50 @@ use corehop_simulator::{Prepared, ReplayOptions, Split};
 use corehop_traces::{FunctionId, Trace};
 use rayon::prelude::*;
 
-/// So many candidates are tried.
+/// Maximum number of candidates tried.
 pub const MOST_TRIED: usize = 24;
 
-/// What is searched.
+/// Parameters of the search.
 #[derive(Clone, Copy, Debug)]
 pub struct Sought {
-    /// The most cores; from 2 on all numbers are tried.
+    /// Maximum number of cores; all numbers from 2 are tried.
     pub cores: u32,
     /// Requests to search on.
     pub searched: Searched,
-    /// Draws them.
+    /// Seed for sampling them.
     pub seed: u64,
-    /// Functions are called in at least this share of the requests.
+    /// Minimum share of requests in which a function is called.
     pub min_share: f64,
 }
 
-/// What was found.
+/// Result of the search.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The function and its argument.
     pub argument: ObjectArgument,
-    /// On so many cores.
+    /// Number of cores.
     pub cores: u32,
-    /// The calls after which an object has one of them.
+    /// Number of calls after which an object gets a core.
     pub after: u32,
-    /// Arguments that were tried.
+    /// Number of arguments tried.
     pub tried: usize,
-    /// Replays that were compared.
+    /// Number of replays compared.
     pub replays: usize,
-    /// Which requests were searched, and which judge.
+    /// Which requests are for the search and which for the evaluation.
     pub train_test: TrainTestSplit,
-    /// On the requests searched, cold caches at the start.
+    /// On the searched requests, with cold caches at the start.
     pub searched: Comparison,
-    /// On requests not searched; `None` where all were.
+    /// On requests not searched; `None` if all were searched.
     pub held_out: Option<Comparison>,
 }
 
 impl Found {
-    /// The comparison to believe: on requests that were not searched, where there are any.
+    /// Returns the comparison on requests that were not searched, or the other if there are none.
     pub fn verdict(&self) -> &Comparison {
         self.held_out.as_ref().unwrap_or(&self.searched)
     }
 
-    /// What the function goes by.
+    /// Returns the argument and the number of calls, for a plan.
     pub fn by(&self) -> By {
         By {
             argument: self.argument.argument,
@@ -77,11 +76,11 @@ impl Found {
     }
 }
 
-/// Searches for what makes each of these objectives small, in their order; finds none at all where
-/// no function's argument is known to be one of several objects.
+/// Searches the best choice for each of these objectives, in their order. Returns nothing if no
+/// function has an argument known to be one of several objects.
 ///
 /// # Errors
-/// As [`object_arguments`], and what replaying says.
+/// As [`object_arguments`], or an error of the replay.
 pub fn search(
     trace: &Trace,
     machine: &Weighted,
@@ -135,7 +134,7 @@ pub fn search(
     found.collect()
 }
 
-/// A split beside one core: on the requests searched, which are prepared, and on those held out.
+/// Compares a split with one core, on the prepared searched requests and on the held-out ones.
 pub(crate) fn judge(
     trace: &Trace,
     split: Split,

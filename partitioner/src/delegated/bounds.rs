@@ -1,28 +1,29 @@
-//! What a set of delegated calls misses at least, without simulating it.
+//! Lower bounds of the misses of a set of delegated calls, without simulation.
 //!
-//! Around a home core, with one other, a set of calls says of every occurrence on which of the two
-//! it runs. What each of the two misses at least, whatever its caches replace, takes no caches to
-//! count ([`corehop_simulator::LowerBound`]), and is counted for 32 sets at a time. It holds for a
-//! full replay too: that an inclusive L3 takes lines from a core leaves it with fewer.
+//! With a home core and one other core, a set of calls determines on which of the two each
+//! occurrence runs. The unavoidable misses of each core, under any replacement policy, are counted
+//! without simulating caches ([`corehop_simulator::LowerBound`]), for 32 sets at a time. The bound
+//! also holds for a full replay: an inclusive L3 only removes lines from a core's caches.
 //!
-//! No set at all costs less than what all its cores together have no room for.
+//! In addition, no set costs less than the misses that the capacity of all cores together cannot
+//! avoid.
 
 use crate::evaluate::{IndexedPlacement, Term};
 use corehop_simulator::{CoreId, LANES, LowerBound};
 use rayon::prelude::*;
 
-/// Lower bounds of sets.
+/// Lower bounds of sets of delegated calls.
 pub(super) struct Bounds<'a> {
     terms: &'a [Term],
     of_cores: Vec<LowerBound>,
     of_all_cores: Vec<LowerBound>,
 }
 
-/// Sets that are counted together: each has a lane for either core.
+/// Sets counted together: each uses one lane for either core.
 pub(super) const SETS_AT_A_TIME: usize = LANES / 2;
 
 impl<'a> Bounds<'a> {
-    /// With these terms, of delegated calls, on so many cores in all.
+    /// Returns the bounds for these terms of delegated calls, on `cores` cores in all.
     pub fn new(terms: &'a [Term], cores: u32) -> Bounds<'a> {
         let of = |cores| {
             let of_term = |term: &Term| LowerBound::of_together(&term.private_replay, cores);
@@ -35,7 +36,7 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// Whatever calls are delegated, all cores together hold no more lines than they have room for.
+    /// Returns a bound for any set: all cores together hold no more lines than their capacity.
     pub fn least(&self) -> u64 {
         let runs = vec![1; self.occurrences()];
         self.of_lanes(&self.of_all_cores, &runs)[0]
@@ -45,7 +46,7 @@ impl<'a> Bounds<'a> {
         self.terms[0].private_replay.occurrences().len()
     }
 
-    /// What each set costs at least; `cores` says where its occurrences run.
+    /// Returns the minimum cost of each set; `cores` returns the cores of its occurrences.
     pub fn of(
         &self,
         sets: &[IndexedPlacement],
@@ -65,7 +66,8 @@ impl<'a> Bounds<'a> {
         chunks.flat_map_iter(of_chunk).collect()
     }
 
-    /// By lane of the lower half, what it and that of the upper half cost at least.
+    /// Returns, by lane of the lower half, the minimum cost of that lane and its upper-half
+    /// partner.
     fn of_lanes(&self, bounds: &[LowerBound], runs: &[u64]) -> [u64; SETS_AT_A_TIME] {
         let mut sums = [0; SETS_AT_A_TIME];
         for (term, bounds) in self.terms.iter().zip(bounds) {

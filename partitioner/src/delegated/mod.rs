@@ -1,14 +1,14 @@
-//! Delegated calls: which functions to run on another core than their callers.
+//! Delegated calls: functions that run on another core than their callers.
 //!
-//! A call that is delegated takes its thread to another core and back. Around a *home* core, that
-//! is Curto's execution delegation: everything runs at home but some calls. Added to a split, it
-//! takes calls out of the phases that the split tells apart.
+//! A delegated call moves its thread to another core and back. With a *home* core, this is Curto's
+//! execution delegation: everything runs on the home core except some calls. Added to a split, it
+//! removes calls from the phases of the split.
 //!
-//! The bounds that the search for splits stands on do not hold here, since what runs on a core is
-//! no interval between calls. But there are far fewer sets of a few calls than splits, so each set
-//! that is tried is replayed in full, shared L3 included ([`search`] says which are tried).
-//! Recursion and calls within calls are what the runtime makes of them, since replays have its
-//! rules. A function may be called several times in a request.
+//! The bounds of the search for splits do not hold here, because an occurrence on a core is no
+//! interval between calls. But there are far fewer sets of a few calls than splits, so each set
+//! tried is replayed in full, shared L3 included ([`search`] describes which are tried). Replays
+//! follow the runtime's rules for recursion and for calls within calls. A function may be called
+//! several times in a request.
 
 mod bounds;
 mod search;
@@ -31,38 +31,38 @@ use search::CallSearch;
 use sets::Sets;
 use std::time::{Duration, Instant};
 
-/// Most calls in a request of a function that is delegated, unless asked otherwise.
+/// Default maximum number of calls per request of a delegated function.
 pub const MAX_CALLS: u32 = 10;
 
-/// Which calls to look for.
+/// Parameters of the search for delegated calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// Most functions whose calls are delegated, at least 1.
+    /// Maximum number of functions with delegated calls, at least 1.
     pub functions: u32,
-    /// What makes a function's calls candidates; groups do not count.
+    /// The rule for candidates; its groups are ignored.
     pub rule: CandidateRule,
-    /// Whether they are added to the best split of functions that move threads for good; else all
-    /// else runs on core 0, at home.
+    /// Whether the calls are added to the best split of functions that move threads permanently. If
+    /// false, everything else runs on core 0, the home core.
     pub with_split: bool,
 }
 
-/// Calls that were added to a split.
+/// Delegated calls added to a split.
 #[derive(Clone, Debug)]
 pub struct Added {
-    /// The functions that might be delegated.
+    /// The candidates for delegation.
     pub candidates: Candidates,
-    /// The best sets of them, with cores, and what is known of all others.
+    /// The best sets of them, with cores, and bounds for all others.
     pub ranking: Ranking,
-    /// How the split alone compares.
+    /// The evaluation of the split without the calls.
     pub alone: Evaluated,
 }
 
-/// Functions whose calls can be delegated, in order of their mean position in a request; each is a
-/// group of its own, since calls that begin together end apart. At the end of calls of `one_way` no
-/// thread can go back.
+/// Returns functions whose calls can be delegated, by mean position in a request. Each is a group
+/// of its own, because calls that begin together may end apart. Calls of `one_way` are excluded: no
+/// thread can return at their end.
 ///
 /// # Errors
-/// What reading the trace says.
+/// Fails if the trace cannot be read.
 pub fn candidates(
     trace: &Trace,
     requests: &[RequestId],
@@ -92,35 +92,35 @@ pub fn candidates(
     Ok(candidates)
 }
 
-/// A search for calls, beside the functions of `base` or instead of any.
+/// A search for calls, in addition to the functions of `base` or instead of any.
 pub(crate) struct CallsWanted<'a> {
     pub trace: &'a Trace,
     pub machines: &'a [Weighted],
     pub train_test: &'a TrainTestSplit,
     pub base: &'a Placement,
     pub wanted: &'a Wanted,
-    /// Number of cores in all.
+    /// Total number of cores.
     pub cores: u32,
     pub objective: Objective,
     pub strategy: Option<Strategy>,
-    /// Functions at the end of whose calls no thread can go back.
+    /// Functions whose calls cannot be delegated, because no thread can return at their end.
     pub one_way: &'a [FunctionId],
     pub time_limit: Option<Duration>,
     pub progress: &'a dyn Progress,
 }
 
-/// What it finds.
+/// Result of the search.
 pub(crate) struct Found {
     /// The functions whose calls are delegated, each with its core.
     pub calls: Placement,
     pub candidates: Candidates,
     pub ranking: Ranking,
-    /// How they compare, with the functions of the base.
+    /// The evaluation of the calls, with the functions of the base.
     pub evaluated: Evaluated,
 }
 
 impl CallsWanted<'_> {
-    /// Searches for the calls that make the value smallest.
+    /// Searches for the calls that minimize the objective.
     pub fn find(&self) -> Result<Found, Error> {
         let candidates = self.candidates()?;
         let functions = candidates.representatives();
@@ -158,7 +158,7 @@ impl CallsWanted<'_> {
         })
     }
 
-    /// The candidates but for the functions of the base; without any there must be one.
+    /// Returns the candidates that are not in the base; fails if there are none.
     fn candidates(&self) -> Result<Candidates, Error> {
         let training: Vec<RequestId> = self.train_test.training().collect();
         let rule = &self.wanted.rule;
@@ -176,7 +176,7 @@ impl CallsWanted<'_> {
     }
 }
 
-/// Sets of calls beside the functions of a split, on the requests searched.
+/// Searches sets of calls, in addition to the functions of a split, on the searched requests.
 struct SetSearch<'a> {
     prepared: &'a Prepared,
     factors: &'a Factors<'a>,
@@ -213,7 +213,8 @@ impl SetSearch<'_> {
             |set: &IndexedPlacement| -> Vec<CoreId> { self.prepared.cores(&self.split(set)) };
         let lower_bounds =
             |sets: &[IndexedPlacement]| bounds.as_ref().map_or(Vec::new(), |of| of.of(sets, cores));
-        // Each round has every occurrence where the first has it, but after switching functions.
+        // Each round has every occurrence on the same core as the first, except after switching
+        // functions.
         let is_around_home = !with_split;
         let is_bounded = bounds.is_some() && is_around_home && asked.cores == 2;
         let where_calls_run = |set: &IndexedPlacement| -> Key {
@@ -240,7 +241,7 @@ impl SetSearch<'_> {
     }
 }
 
-/// Judges the best sets, as splits are judged.
+/// Evaluates the best sets in the same way as splits.
 struct Judge<'a> {
     trace: &'a Trace,
     machines: &'a [Weighted],
@@ -278,7 +279,7 @@ impl Judge<'_> {
         })
     }
 
-    /// Once through the searched requests.
+    /// Compares a split with one core, in one pass through the searched requests.
     fn on_searched_requests(&self, split: &Split) -> Result<Comparison, Error> {
         let of_machine = |of: &Weighted| {
             let one_core = self.prepared.replay(&of.machine, &Split::default())?;

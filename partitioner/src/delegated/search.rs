@@ -1,17 +1,17 @@
-//! How sets of calls are looked through: all of them, those that a lower bound leaves, or the
-//! neighbours of the best.
+//! The search over sets of calls: all sets, those that a lower bound leaves, or the neighbours of
+//! the best.
 //!
-//! Every set that is tried is replayed in full, so nothing stands between the order found and the
-//! objective. What differs is what is known of the sets that were not tried:
+//! Every set tried is replayed in full, so the sets are ordered exactly by the objective. The
+//! strategies differ in what is known of the other sets:
 //!
-//! - *exhaustive*: there are none. Sets whose calls run alike, as those of a function and of what
-//!   only it calls, are replayed once.
-//! - *bound*: none of them costs less than its lower bound. Sets are tried in ascending order of
-//!   those, and once the next one's is no lower than the best, the best is proven. A search that
-//!   is ended before has that next lower bound as the one of all.
-//! - *local*: no set at all costs less than what all cores together have no room for. The best sets
-//!   of each size are extended by every function, and the best of all exchanges one function at a
-//!   time as long as that helps.
+//! - *exhaustive*: there are no others. Sets whose calls run on the same cores, e.g. those of a
+//!   function and of its only callee, are replayed once.
+//! - *bound*: no set costs less than its lower bound. Sets are tried by ascending lower bound. When
+//!   the next one's bound is not below the best cost, the best is proven optimal. If the search
+//!   stops earlier, that next lower bound holds for all other sets.
+//! - *local*: no set costs less than the misses that the capacity of all cores together cannot
+//!   avoid. The best sets of each size are extended by every function. Then the best of all
+//!   exchanges one function at a time, as long as this helps.
 
 use super::sets::Sets;
 use crate::Error;
@@ -22,49 +22,49 @@ use rayon::prelude::*;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Instant;
 
-/// More sets than this have their lower bounds not counted.
+/// Maximum number of sets for which lower bounds are counted.
 pub(super) const MOST_BOUNDED: u128 = 200_000;
 
 /// Sets of one size that a local search extends.
 const BEAM: usize = 8;
 
-/// Sets whose lower bounds are counted together.
+/// Number of sets whose lower bounds are counted together.
 const BOUNDED_AT_A_TIME: usize = 32 * super::bounds::SETS_AT_A_TIME;
 
-/// Sets that are tried together; the search may end between.
+/// Number of sets that are tried together; the search can stop between such batches.
 const AT_A_TIME: usize = 32;
 
-/// The best that are kept: the one to take, and its runner-up.
+/// Number of sets kept: the best and the runner-up.
 const KEPT: usize = 2;
 
-/// What a set costs, by full replay.
+/// A function that returns the cost of a set, by full replay.
 pub(super) type Value<'a> = &'a (dyn Fn(&IndexedPlacement) -> Result<u64, Error> + Sync);
 
-/// Where a set's calls run.
+/// A function that returns a key of the cores on which the calls of a set run.
 pub(super) type WhereCallsRun<'a> = &'a (dyn Fn(&IndexedPlacement) -> Key + Sync);
 
-/// What sets cost at least.
+/// A function that returns the minimum cost of each set.
 pub(super) type LowerBounds<'a> = &'a (dyn Fn(&[IndexedPlacement]) -> Vec<u64> + Sync);
 
-/// What to look through, and with what.
+/// Input of the search.
 pub(super) struct CallSearch<'a> {
     pub sets: Sets,
     /// `None` for the cheapest that proves its result.
     pub strategy: Option<Strategy>,
     pub value: Value<'a>,
-    /// `None` where a set's cores are not known to miss anything by themselves.
+    /// `None` if no lower bounds of single sets are available.
     pub lower_bounds: Option<LowerBounds<'a>>,
-    /// Sets of which this is the same cost the same; `None` where it is not known to say so.
+    /// Sets with the same key cost the same; `None` if keys are not available.
     pub where_calls_run: Option<WhereCallsRun<'a>>,
-    /// No set costs less.
+    /// Lower bound of the cost of any set.
     pub least: u64,
-    /// When to stop at the latest.
+    /// Deadline.
     pub until: Option<Instant>,
     pub progress: &'a dyn Progress,
 }
 
 impl CallSearch<'_> {
-    /// Looks for the set that costs least; of equals the smaller one, then the first.
+    /// Searches for the set with the smallest cost; ties go to the smaller set, then to the first.
     pub fn run(&self) -> Result<Ranking, Error> {
         let (strategy, why) = self.choose();
         let total = (strategy == Strategy::Exhaustive).then(|| self.sets.count() as u64);
@@ -97,7 +97,8 @@ impl CallSearch<'_> {
         })
     }
 
-    /// The strategy, and why it is taken. Of one function there are few sets, and all are tried.
+    /// Returns the strategy and the reason for it. With one function there are few sets, and all
+    /// are tried.
     fn choose(&self) -> (Strategy, String) {
         let count = self.sets.count();
         let is_bounded = self.lower_bounds.is_some() && count <= MOST_BOUNDED;
@@ -122,21 +123,21 @@ impl CallSearch<'_> {
     }
 }
 
-/// A search under way.
+/// State of a search.
 struct Run<'a> {
     search: &'a CallSearch<'a>,
     /// Value, number of functions, set.
     best: BTreeSet<(u64, usize, IndexedPlacement)>,
     tried: HashSet<IndexedPlacement>,
-    /// By where their calls run, what sets cost.
+    /// Costs of sets, by the cores on which their calls run.
     known: HashMap<Key, u64>,
     replayed: u64,
     stopped: bool,
 }
 
 impl Run<'_> {
-    /// Tries sets until the search is over, the first of all in any case; the values of those that
-    /// were not tried before.
+    /// Tries sets until the search ends, but at least the first set of all. Returns the values of
+    /// those that were not tried before.
     fn offer(
         &mut self,
         sets: impl IntoIterator<Item = IndexedPlacement>,
@@ -168,7 +169,8 @@ impl Run<'_> {
         }
     }
 
-    /// What these sets cost; those whose calls run as another's did are not replayed.
+    /// Returns the costs of these sets. Sets whose calls run on the same cores as another's are not
+    /// replayed.
     fn values(&mut self, sets: &[IndexedPlacement]) -> Result<Vec<u64>, Error> {
         let keys: Vec<Option<Key>> = match self.search.where_calls_run {
             Some(of) => sets.par_iter().map(|set| Some(of(set))).collect(),
@@ -199,7 +201,8 @@ impl Run<'_> {
         Ok(values.into_iter().zip(keys).map(of).collect())
     }
 
-    /// Of sets that cost the same only the first stays: calls within other calls change nothing.
+    /// Keeps a set if it is among the best. Of sets with the same cost, only the first stays: calls
+    /// within other delegated calls change nothing.
     fn keep(&mut self, offered: (u64, usize, IndexedPlacement)) {
         let alike = self.best.iter().find(|kept| kept.0 == offered.0).cloned();
         match alike {
@@ -217,7 +220,7 @@ impl Run<'_> {
         self.best.first().map_or(0, |best| best.0)
     }
 
-    /// The value that another set must be below to be kept.
+    /// Returns the value that another set must be below to be kept.
     fn worst_kept(&self) -> u64 {
         let worst = self.best.last().filter(|_| self.best.len() == KEPT);
         worst.map_or(u64::MAX, |worst| worst.0)
@@ -236,7 +239,7 @@ impl Run<'_> {
         let Some(lower_bounds) = self.search.lower_bounds else {
             return self.local();
         };
-        // A good set first, so that fewer have to be tried.
+        // Start with a good set, so that fewer must be tried.
         self.local()?;
         let mut met = HashSet::new();
         if self.stopped {
@@ -270,7 +273,7 @@ impl Run<'_> {
         Ok(self.best())
     }
 
-    /// The sets that are not yet known to cost what another does, which is in `met` or tried.
+    /// Returns the sets whose calls do not run on the same cores as a set in `met` or a tried one.
     fn that_run_otherwise(
         &self,
         sets: Vec<IndexedPlacement>,
@@ -309,7 +312,7 @@ impl Run<'_> {
                 break;
             }
         }
-        // Of one function these are all sets.
+        // With one function, these are all sets.
         let are_all = !self.stopped && self.tried.len() as u128 == sets.count();
         Ok(match are_all {
             true => self.best(),

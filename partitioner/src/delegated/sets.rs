@@ -1,29 +1,29 @@
-//! Which sets of calls there are to delegate: so many functions at most, each with a core.
+//! Enumerates sets of calls to delegate: a limited number of functions, each with a core.
 //!
-//! A set is written as functions, ascending, each with its core. Around a home core the others are
-//! alike: they are numbered by their first functions, so that no set comes twice. Where a split has
-//! its own functions on the cores already, every core is another one.
+//! A set is a list of functions in ascending order, each with its core. With a home core, the other
+//! cores are interchangeable: they are numbered by their first functions, so that each set occurs
+//! once. If a split already has functions on the cores, every core is distinct.
 
 use crate::evaluate::IndexedPlacement;
 use crate::strategy::combinations;
 
-/// Which sets there are.
+/// The space of sets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sets {
-    /// Functions to choose from.
+    /// Number of functions to choose from.
     pub candidates: u32,
-    /// Most functions of a set.
+    /// Maximum number of functions of a set.
     pub most: u32,
-    /// Whether the empty set is one.
+    /// Whether the empty set is included.
     pub may_be_none: bool,
-    /// The cores that calls may go to, first and last.
+    /// The first and the last core for calls.
     pub cores: (u32, u32),
-    /// Whether those cores are alike.
+    /// Whether those cores are interchangeable.
     pub alike: bool,
 }
 
 impl Sets {
-    /// Number of sets, saturating.
+    /// Returns the number of sets, saturating.
     pub fn count(&self) -> u128 {
         let of_size = |size: u32| {
             let placements = self.placements(size);
@@ -35,13 +35,13 @@ impl Sets {
             .fold(0, u128::saturating_add)
     }
 
-    /// On how many ways so many functions can be on the cores.
+    /// Returns the number of ways to place `size` functions on the cores.
     fn placements(&self, size: u32) -> u128 {
         let cores = u128::from(self.cores.1 - self.cores.0 + 1);
         if !self.alike {
             return cores.saturating_pow(size);
         }
-        // By number of cores used, the placements of the functions so far.
+        // By number of cores used: the number of placements of the functions so far.
         let mut used = vec![0u128; cores as usize + 1];
         used[0] = 1;
         for _ in 0..size {
@@ -54,7 +54,7 @@ impl Sets {
         used.into_iter().fold(0, u128::saturating_add)
     }
 
-    /// The cores that a set's next function may be on.
+    /// Returns the cores available to a set's next function.
     fn cores_after(&self, set: &IndexedPlacement) -> std::ops::RangeInclusive<u32> {
         let (first, last) = self.cores;
         let next = set.iter().map(|&(_, core)| core + 1).max();
@@ -64,7 +64,7 @@ impl Sets {
         }
     }
 
-    /// All sets, those of fewer functions first, then in lexicographic order.
+    /// Returns all sets, those with fewer functions first, then in lexicographic order.
     pub fn all(&self) -> impl Iterator<Item = IndexedPlacement> + '_ {
         let none = self.may_be_none.then(IndexedPlacement::new);
         let most = self.most.min(self.candidates);
@@ -72,8 +72,8 @@ impl Sets {
             .chain((1..=most).flat_map(|size| OfSize::new(self, size)))
     }
 
-    /// The sets with one more function, or with one of this set's functions on another core or
-    /// exchanged for another function; each in its one form.
+    /// Returns the sets with one more function, one function on another core, or one function
+    /// exchanged; each in its canonical form.
     pub fn neighbours(&self, set: &IndexedPlacement) -> Vec<IndexedPlacement> {
         let mut neighbours = Vec::new();
         if set.len() < self.most.min(self.candidates) as usize {
@@ -93,7 +93,7 @@ impl Sets {
         neighbours
     }
 
-    /// The sets with one more function.
+    /// Returns the sets with one more function.
     pub fn extensions(&self, set: &IndexedPlacement) -> Vec<IndexedPlacement> {
         let mut extensions = Vec::new();
         if set.len() < self.most.min(self.candidates) as usize {

@@ -1,4 +1,4 @@
-//! What runs on which core of a split: intervals of each thread's occurrences, from call to call.
+//! Maps a split to its cores: intervals of each thread's occurrences, from call to call.
 
 use super::keys::{Key, Prefixes, random};
 use super::placement::{IndexedPlacement, cores_of};
@@ -7,16 +7,16 @@ use corehop_traces::FunctionId;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// What runs on one core.
+/// The occurrences on one core.
 #[derive(Clone, Default)]
 pub(super) struct Intervals {
-    /// Its occurrences.
+    /// Intervals of occurrences.
     pub runs: Vec<(u32, u32)>,
-    /// How often a thread hops there.
+    /// Number of hops to this core.
     pub hops: u64,
 }
 
-/// The calls at which threads may move.
+/// The calls at which threads may change core.
 pub(super) struct CandidateCalls {
     threads: Vec<Thread>,
     /// Number of functions.
@@ -24,15 +24,15 @@ pub(super) struct CandidateCalls {
     prefixes: Prefixes,
 }
 
-/// One thread's occurrences, and the calls that begin them.
+/// One thread's occurrences, and the calls at their beginnings.
 struct Thread {
     occurrences: Range<u32>,
-    /// Function and occurrence.
+    /// Function and occurrence of each call.
     calls: Vec<(u32, u32)>,
 }
 
 impl CandidateCalls {
-    /// Of these functions.
+    /// Returns the calls of these functions.
     pub fn of(private_replay: &PrivateReplay, functions: &[FunctionId]) -> CandidateCalls {
         let index_of: HashMap<FunctionId, u32> = functions.iter().copied().zip(0..).collect();
         let mut threads: Vec<Thread> = Vec::new();
@@ -58,14 +58,14 @@ impl CandidateCalls {
         }
     }
 
-    /// By thread, the functions it calls, one after the other.
+    /// Returns, by thread, the sequence of functions that it calls.
     pub fn by_thread(&self) -> Vec<Vec<u32>> {
         let of = |thread: &Thread| thread.calls.iter().map(|&(function, _)| function).collect();
         self.threads.iter().map(of).collect()
     }
 
-    /// By core, the key of the occurrences that run there, and of those that a thread which begins
-    /// with one hops for.
+    /// Returns, by core, the key of its occurrences, and of hops before a thread's first
+    /// occurrence.
     pub fn keys(&self, split: &IndexedPlacement) -> Vec<Key> {
         let mut keys = vec![0; cores_of(split)];
         self.place(split, |core, occurrences, hops_at_once| {
@@ -77,7 +77,7 @@ impl CandidateCalls {
         keys
     }
 
-    /// By core, what runs there.
+    /// Returns, by core, the intervals that run there.
     pub fn intervals(&self, split: &IndexedPlacement) -> Vec<Intervals> {
         let mut intervals = vec![Intervals::default(); cores_of(split)];
         let starts: HashSet<u32> = self.threads.iter().map(|t| t.occurrences.start).collect();
@@ -89,8 +89,8 @@ impl CandidateCalls {
         intervals
     }
 
-    /// Tells where each occurrence runs, in intervals, and whether a thread hops before its first
-    /// one. Every interval but a thread's first begins with a hop.
+    /// Passes to `tell` the core of each interval of occurrences, and whether the thread hops
+    /// before its first one. Every other interval begins with a hop.
     fn place(&self, split: &IndexedPlacement, mut tell: impl FnMut(usize, (u32, u32), bool)) {
         let mut core_of = vec![u32::MAX; self.functions];
         for &(function, core) in split {

@@ -1,9 +1,9 @@
-//! Keys of sets of occurrences: the exclusive or of random 128-bit numbers, one an occurrence
+//! Keys of sets of occurrences: the exclusive or of random 128-bit numbers, one per occurrence
 //! (Zobrist hashing).
 //!
-//! The key of an interval is the exclusive or of two prefixes, so a split's sets cost one step a
-//! call. The probability that two of a million sets have one key is below 10^-26. To use the sets
-//! themselves as keys took most of the time of a search.
+//! The key of an interval is the exclusive or of two prefixes, so the sets of a split cost one step
+//! per call. The probability that two of a million sets share a key is below 10^-26. Rejected: the
+//! sets themselves as keys, which took most of a search's time.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -11,14 +11,14 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// A set of occurrences.
 pub(crate) type Key = u128;
 
-/// What is known of sets.
+/// A map by set.
 pub(super) type ByKey<T> = HashMap<Key, T, BuildHasherDefault<KeyHasher>>;
 
-/// The keys of the sets of the first so many occurrences.
+/// The keys of all prefixes of the occurrences.
 pub(super) struct Prefixes(Vec<Key>);
 
 impl Prefixes {
-    /// Of the occurrences that count.
+    /// Computes the prefixes from the occurrences that count.
     pub fn of(counts: impl Iterator<Item = bool>) -> Prefixes {
         let mut key = 0;
         let following = (0..).zip(counts).map(|(occurrence, counts)| {
@@ -36,13 +36,13 @@ impl Prefixes {
     }
 }
 
-/// The key of a set of one: of what is numbered `index`.
+/// Returns the key of the set with the single element `index`.
 pub(crate) fn random(index: u64) -> Key {
     u128::from(mixed(2 * index)) << 64 | u128::from(mixed(2 * index + 1))
 }
 
-/// The `index`th number of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", 2014).
+/// Returns number `index` of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
+/// number generators", 2014).
 fn mixed(index: u64) -> u64 {
     let mixed = (index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -50,7 +50,7 @@ fn mixed(index: u64) -> u64 {
     mixed ^ mixed >> 31
 }
 
-/// Keys are random already.
+/// A hasher that uses keys as they are: they are already random.
 #[derive(Default)]
 pub(super) struct KeyHasher(u64);
 

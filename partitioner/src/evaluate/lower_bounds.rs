@@ -1,10 +1,10 @@
-//! Lower bounds on what sets of occurrences cost, known without simulating them.
+//! Lower bounds on the costs of sets of occurrences, without simulation.
 //!
-//! Some misses are ones that no cache of that size avoids ([`LowerBound`]). Counting them takes a
-//! hundredth of a simulation, so a search can ask for far more sets than it can simulate, and
-//! simulates only those worth it. A fetch that no private cache serves costs a miss of the L1 and
-//! one of the L2, and so does such a load or store. Misses for want of room are counted without
-//! their kinds, so they cost what the cheapest kind does, of those that cost anything.
+//! No cache of the given size can avoid some misses ([`LowerBound`]). Counting them takes a
+//! hundredth of a simulation. So a search can request bounds of far more sets than it can simulate,
+//! and simulates only promising ones. A fetch that misses all private caches costs an L1 miss and
+//! an L2 miss, and so does such a load or store. Capacity misses are counted without their kinds,
+//! so each costs as much as the cheapest kind that is not free.
 
 use super::calls::Intervals;
 use super::core_set::{GROUPS, PlacedSet};
@@ -15,21 +15,21 @@ use corehop_simulator::{LANES, LowerBound, PrivateReplay};
 use rayon::prelude::*;
 use std::collections::HashSet;
 
-/// What is known of that.
+/// The known lower bounds.
 #[derive(Default)]
 pub(super) struct LowerBounds {
-    /// Of each term, once it was asked for.
+    /// By term, created at the first request.
     bounds: Vec<LowerBound>,
     known: ByKey<[u64; GROUPS]>,
 }
 
 impl LowerBounds {
-    /// By group, what a set misses at least; nothing where nothing was learnt.
+    /// Returns, by group, the minimum cost of a set; zeros if it is unknown.
     pub fn of(&self, set: Key) -> [u64; GROUPS] {
         self.known.get(&set).copied().unwrap_or_default()
     }
 
-    /// Those of `sets` of which nothing is known, each once.
+    /// Returns the distinct members of `sets` without known bounds.
     pub fn unknown<'s>(&self, sets: impl Iterator<Item = &'s PlacedSet<'s>>) -> Vec<PlacedSet<'s>> {
         let mut met = HashSet::new();
         let is_new =
@@ -37,7 +37,7 @@ impl LowerBounds {
         sets.filter(is_new).copied().collect()
     }
 
-    /// Counts what `sets` cost, which run so.
+    /// Counts the bounds of `sets`, which run in these `intervals`.
     pub fn learn(&mut self, terms: &[Term], sets: &[PlacedSet<'_>], intervals: &[Intervals]) {
         if self.bounds.is_empty() {
             let of_term = |term: &Term| LowerBound::new(&term.private_replay);
@@ -71,7 +71,7 @@ impl LowerBounds {
     }
 }
 
-/// By occurrence, on which of these cores it runs.
+/// Returns, by occurrence, a bit mask of the cores on which it runs.
 fn runs(private_replay: &PrivateReplay, cores: &[Intervals]) -> Vec<u64> {
     let mut runs = vec![0; private_replay.occurrences().len()];
     for (core, intervals) in cores.iter().enumerate() {

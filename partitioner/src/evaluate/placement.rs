@@ -1,16 +1,16 @@
-//! A split as the search names it: functions, each with its core.
+//! A split in the form of the search: functions, each with its core.
 
 use corehop_simulator::CoreId;
 use corehop_traces::FunctionId;
 
-/// A split under evaluation: functions, as indices of those searched, ascending, each with its
-/// core. Cores are numbered by their first functions, so that each split has one form.
+/// A split under evaluation: indices of searched functions, ascending, each with a core. Cores are
+/// numbered by their first functions, so each split has one canonical form.
 pub type IndexedPlacement = Vec<(u32, u32)>;
 
-/// A split with its functions as the trace numbers them, each with its core.
+/// A split with the trace's function numbers, each with its core.
 pub type Placement = Vec<(FunctionId, CoreId)>;
 
-/// The same split by the numbers of `functions`, which are those searched.
+/// Converts a split to function numbers; `functions` are the searched functions.
 pub fn named(split: &IndexedPlacement, functions: &[FunctionId]) -> Placement {
     let name = |&(index, core): &(u32, u32)| {
         let function = functions[index as usize];
@@ -19,7 +19,7 @@ pub fn named(split: &IndexedPlacement, functions: &[FunctionId]) -> Placement {
     split.iter().map(name).collect()
 }
 
-/// Number of cores that a split uses, at least 1.
+/// Returns the number of cores that a split uses, at least 1.
 pub fn cores_of(split: &[(u32, u32)]) -> usize {
     split
         .iter()

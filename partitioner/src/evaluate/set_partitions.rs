@@ -1,8 +1,8 @@
-//! What sets of occurrences cost on the lines of each set partition.
+//! Costs of sets of occurrences on the lines of each set partition.
 //!
-//! Sets that differ share most set partitions: only occurrences that reference lines of a set
-//! partition matter there. So each set partition remembers by its own keys, and each is simulated
-//! on one host thread, on one machine after the other.
+//! Different sets agree on most set partitions: only occurrences that access lines of a set
+//! partition matter there. So each set partition has its own keys and costs. Each is simulated on
+//! one host thread, on one machine after the other.
 
 use super::calls::Intervals;
 use super::core_set::{GROUPS, UNKNOWN};
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// All set partitions of a machine, none where no core is alone.
+/// All set partitions of a machine; empty if cores share an L2.
 #[derive(Default)]
 pub(super) struct SetPartitions(Vec<SetPartition>);
 
@@ -23,7 +23,7 @@ struct SetPartition {
 }
 
 impl SetPartitions {
-    /// Of which nothing is known.
+    /// Returns set partitions without known costs.
     pub fn of(private_replay: &PrivateReplay) -> SetPartitions {
         let set_partition = |set_partition| SetPartition {
             prefixes: Prefixes::of(private_replay.referenced(set_partition).iter().copied()),
@@ -36,7 +36,7 @@ impl SetPartitions {
         )
     }
 
-    /// Number of simulations so far.
+    /// Returns the number of simulations so far.
     pub fn simulations(&self) -> usize {
         self.0
             .iter()
@@ -44,7 +44,7 @@ impl SetPartitions {
             .sum()
     }
 
-    /// What is known, by set partition.
+    /// Returns the known costs, by set partition.
     pub fn known(&self) -> Vec<Vec<(Key, u64)>> {
         let of_set_partition = |set_partition: &SetPartition| {
             let known = set_partition.known.iter();
@@ -53,13 +53,13 @@ impl SetPartitions {
         self.0.iter().map(of_set_partition).collect()
     }
 
-    /// Adds what was known before.
+    /// Adds known costs.
     pub fn learn(&mut self, known: Vec<Vec<(Key, u64)>>) {
         let set_partitions = self.0.iter_mut().zip(known);
         set_partitions.for_each(|(set_partition, known)| set_partition.known.extend(known));
     }
 
-    /// What a core costs on which each of `sets` runs, by group; unknown in other groups.
+    /// Returns, by group, the cost of a core for each of `sets`; unknown in the other groups.
     pub fn simulate(
         &mut self,
         terms: &[Term],

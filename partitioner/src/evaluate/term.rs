@@ -6,18 +6,18 @@
 use crate::objective::UnitCosts;
 use corehop_simulator::PrivateReplay;
 
-/// What one core adds to a split's cost on one machine.
+/// The part of one machine in a split's cost.
 pub struct Term {
-    /// The core.
+    /// The replay of one core.
     pub private_replay: PrivateReplay,
-    /// What its misses and hops cost.
+    /// The costs of misses and hops.
     pub cost: UnitCosts,
-    /// What that is multiplied by.
+    /// The factor of this machine.
     pub factor: u64,
 }
 
 impl Term {
-    /// Of L2 misses alone.
+    /// Returns a term that counts only L2 misses.
     pub fn l2(private_replay: PrivateReplay) -> Term {
         let cost = UnitCosts {
             l2: [1, 1],
@@ -38,13 +38,13 @@ impl Term {
                 .of(&self.private_replay.tally(set_partition, runs))
     }
 
-    /// What hops to a core cost on all machines.
+    /// Returns the cost of hops to a core on all machines.
     pub(super) fn cost_of_hops(terms: &[Term], hops: u64) -> u64 {
         let of_hop = terms.iter().map(|term| term.factor * term.cost.hop);
         of_hop.sum::<u64>() * hops
     }
 
-    /// Every line of a set partition must come to some core once.
+    /// Returns a lower bound: every line of a set partition must be loaded by some core once.
     pub(super) fn lower_bound(&self, set_partition: usize) -> u64 {
         let cost = self.cost.of_missed().into_iter().min().unwrap_or(0);
         self.factor * cost * self.private_replay.lines(set_partition)

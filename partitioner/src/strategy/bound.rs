@@ -1,31 +1,30 @@
-//! Branch and bound over partial splits: proven, for any number of cores.
+//! Branch and bound over partial splits: proves the optimum, for any number of cores.
 //!
-//! Every split is a path in a layered graph ([`super::graph`]), and the path's length is what the
-//! split misses. To simulate every core of every path takes too long, so the search is lazy (lazy
-//! shortest paths: Dellin and Srinivasa, "A unifying formalism for shortest path problems with
-//! expensive edge evaluations", 2016):
+//! Every split is a path in a layered graph ([`super::graph`]), and the path's length is the number
+//! of misses of the split. Simulating every core of every path takes too long, so the search is
+//! lazy (lazy shortest paths: Dellin and Srinivasa, "A unifying formalism for shortest path
+//! problems with expensive edge evaluations", 2016):
 //!
-//! 1. Each core first costs a lower bound of its misses, which takes no simulation
-//!    ([`crate::evaluate`]).
-//! 2. All cores on paths no longer than a limit are simulated, a group of set partitions at a time.
-//!    Each then costs what it misses.
-//! 3. The limit rises in steps to the misses of the worst split that is to be kept. When no path
-//!    within it has a core that was not simulated, the shortest paths are the best splits.
+//! 1. Each core first costs a lower bound of its misses, without simulation ([`crate::evaluate`]).
+//! 2. All cores on paths no longer than a limit are simulated, one group of set partitions at a
+//!    time. Each then costs its misses.
+//! 3. The limit rises in steps to the misses of the worst split to be kept. When no path within it
+//!    has a core that was not simulated, the shortest paths are the best splits.
 //!
-//! **The lower bound of a search that ends early.** No core costs more at any time than it misses.
-//! So no split is shorter than the shortest path at that time, with the costs known then:
+//! **The lower bound of a search that ends early.** The cost of a core never exceeds its misses. So
+//! no split is shorter than the shortest path with the current costs:
 //!
 //! > misses(s) = sum over cores c of misses(s, c) >= sum over c of cost(s, c)
 //! >           >= min over t of sum over c of cost(t, c).
 //!
-//! That lower bound never falls, and each core simulated that is on a short path raises it.
+//! This lower bound never falls, and each simulated core on a short path raises it.
 //!
-//! When all requests call the candidates in one order, the open lists begin with the last chosen
-//! function or run around to the first: at most n x n states a layer and number of cores, and all
-//! cores' sets are intervals between two functions, n x n of them, however many splits there are.
-//! Where orders differ, the number of states multiplies with the differences. Beyond
-//! [`super::run::MOST_STATES`] every split is tried if that is feasible; else a local search ends
-//! it.
+//! If all requests call the candidates in one order, the open lists begin with the last chosen
+//! function or wrap around to the first. Then there are at most n x n states per layer and number
+//! of cores. All sets of cores are intervals between two functions, n x n of them, however many
+//! splits there are. If orders differ, the number of states multiplies with the differences. Beyond
+//! [`super::run::MOST_STATES`], every split is tried if that is feasible; otherwise a local search
+//! completes the search.
 
 use super::exhaustive::Exhaustive;
 use super::graph::Graph;
@@ -35,7 +34,7 @@ use super::run::{EXHAUSTIVE_INSTEAD, Explore, Run};
 
 pub(super) struct Bound;
 
-/// Steps in which the limit rises.
+/// Number of steps in which the limit rises.
 const STEPS: u64 = 8;
 
 impl Explore for Bound {
@@ -64,7 +63,7 @@ impl Explore for Bound {
     }
 }
 
-/// Simulates what is on short paths until the best splits are known; gives the lower bound.
+/// Simulates sets on short paths until the best splits are known; returns the lower bound.
 fn deepen(graph: &mut Graph, run: &mut Run<'_, '_>) -> u64 {
     let mut limit = graph.lower_bound().min(best(run));
     let step = (best(run) - limit) / STEPS + 1;

@@ -1,15 +1,16 @@
-//! Every split, one after the other: the best of them is the best there is.
+//! Evaluates every split, so the best of them is optimal.
 //!
-//! What neighbours in that order share is evaluated once, because the evaluator remembers every
-//! core's set; a split whose sets are known costs a step a call and a look-up a core. To build the
-//! splits as a tree, core by core, would save those steps too, but they are not what takes time.
+//! Parts shared with neighbours in that order are evaluated once, because the evaluator stores the
+//! cost of every core's set. A split whose sets are known costs one step per call and one look-up
+//! per core. Building the splits as a tree, core by core, would save these steps too, but they take
+//! little of the time.
 
 use super::run::{Explore, Run};
 
 pub(super) struct Exhaustive;
 
-/// Splits evaluated in one batch: enough to keep every host core busy, few enough that progress
-/// shows and memory stays small. Batches begin small, since the sets of the first are all new.
+/// Splits evaluated in one batch: enough to occupy every host core, few enough that progress is
+/// visible and memory use stays small. Batches begin small, because all sets of the first are new.
 const BATCHES: [usize; 2] = [1 << 6, 1 << 12];
 
 impl Explore for Exhaustive {

@@ -1,11 +1,10 @@
-//! Partial splits as a graph, in which every path from the first to the last layer is a split.
+//! Partial splits as a graph: every path from the first to the last layer is a split.
 //!
-//! Layer n has the partial splits of which n functions are decided; those with the same future
+//! Layer n contains the partial splits with n decided functions; those with the same future
 //! ([`super::partial`]) are merged. A step decides one more function, in or out. Its cost is the
 //! misses of the cores that it settles. So a split's misses are the length of its path, and the
-//! best split is a shortest path. Where smaller numbers stand for some costs, the length of the
-//! shortest path is a lower bound. The graph is built once, so it hardly matters how often lengths
-//! are looked up.
+//! best split is a shortest path. If some costs are replaced by lower bounds, the length of the
+//! shortest path is a lower bound. The graph is built once, so frequent length queries cost little.
 
 use super::outlook::Outlook;
 use super::partial::{Child, State, expand, merge};
@@ -21,9 +20,9 @@ pub(super) struct Graph {
     steps: Vec<Vec<Step>>,
     /// By number of decided functions, the number of partial splits.
     states: Vec<usize>,
-    /// What steps settle, as indices of sets.
+    /// The sets settled by steps, as indices.
     settled: Vec<u32>,
-    /// What runs on settled cores, each once.
+    /// The distinct sets on settled cores.
     sets: Vec<Settled>,
     index_of: HashMap<CoreSet, u32>,
 }
@@ -35,32 +34,33 @@ struct Step {
     settled: Range<u32>,
 }
 
-/// A set of occurrences that some step settles.
+/// A set of occurrences settled by some step.
 struct Settled {
     set: CoreSet,
-    /// A split with a core on which just these run, and the core.
+    /// A split, and its core that runs exactly this set.
     split: IndexedPlacement,
     core: usize,
-    /// What it is known to miss.
+    /// Its known minimum cost.
     cost: u64,
-    /// Of that, what it misses at least, by group; of the first groups it was simulated instead.
+    /// By group, the lower bound of its cost; replaced by the simulated cost in the first
+    /// `simulated` groups.
     lower_bound: [u64; GROUPS],
     simulated: usize,
 }
 
-/// By number of decided functions, the length of a path, by partial split.
+/// By number of decided functions and by partial split: the length of a path.
 type Lengths = Vec<Vec<u64>>;
 
-/// No path.
+/// Length that stands for no path.
 const NONE: u64 = u64::MAX;
 
-/// Partial splits of a layer before those are left out whose cores miss too much when simulated.
+/// Maximum number of partial splits in a layer before it is pruned by simulation.
 const CROWD: usize = 1 << 16;
 
 impl Graph {
-    /// Of splits that miss no more than `most`; `Err` with a lower bound when there are too many
-    /// partial splits. A search that is over goes on while they are few: that takes a moment, and
-    /// without it there is no lower bound to speak of.
+    /// Builds the graph of splits that miss no more than `most`; returns `Err` with a lower bound
+    /// if there are too many partial splits. A search that is over continues while they are few:
+    /// this takes little time, and without it the lower bound would be useless.
     pub fn new(outlook: &Outlook, most: u64, run: &mut Run<'_, '_>) -> Result<Graph, u64> {
         let mut graph = Graph {
             states: vec![1],
@@ -86,7 +86,7 @@ impl Graph {
         Ok(graph)
     }
 
-    /// Adds a layer of those children that miss no more than `most`.
+    /// Adds a layer of the children that miss no more than `most`.
     fn add(&mut self, mut children: Vec<Child>, most: u64, run: &mut Run<'_, '_>) -> Vec<State> {
         let first = self.settled.len() as u32;
         self.settle(&children, run);
@@ -116,7 +116,7 @@ impl Graph {
         states
     }
 
-    /// Appends what runs on the cores that these children settled.
+    /// Appends the sets of the cores that these children settled.
     fn settle(&mut self, children: &[Child], run: &mut Run<'_, '_>) {
         let cores: Vec<(&IndexedPlacement, usize)> =
             children.iter().flat_map(Child::settled_cores).collect();
@@ -143,8 +143,8 @@ impl Graph {
         }
     }
 
-    /// Simulates all cores, and leaves out the last layer's states that miss more than `most`;
-    /// whether the search was not over before.
+    /// Simulates all cores, and removes the last layer's states that miss more than `most`. Returns
+    /// whether it completed before the search was over.
     fn prune(&mut self, states: &mut Vec<State>, most: u64, run: &mut Run<'_, '_>) -> bool {
         while let Some(open) = self.open(NONE) {
             if !self.simulate(&open, run) {
@@ -173,8 +173,8 @@ impl Graph {
         true
     }
 
-    /// Sets on paths no longer than `limit` that are not simulated, of those the ones that were
-    /// least; `None` when all are.
+    /// Returns the sets on paths no longer than `limit` with the fewest simulated groups; `None` if
+    /// all are simulated.
     pub fn open(&self, limit: u64) -> Option<Vec<usize>> {
         let mut open = self.sets_within(limit);
         open.retain(|&set| self.sets[set].simulated < GROUPS);
@@ -183,8 +183,8 @@ impl Graph {
         Some(open)
     }
 
-    /// Simulates the next group of set partitions of sets of which as many were; whether the search
-    /// was not over before.
+    /// Simulates the next group of set partitions of sets with the same number of simulated groups.
+    /// Returns whether it completed before the search was over.
     pub fn simulate(&mut self, open: &[usize], run: &mut Run<'_, '_>) -> bool {
         let search = *run.search;
         let group = self.sets[open[0]].simulated;
@@ -205,12 +205,12 @@ impl Graph {
         true
     }
 
-    /// The length of the shortest path.
+    /// Returns the length of the shortest path.
     pub fn lower_bound(&self) -> u64 {
         self.to_end()[0][0]
     }
 
-    /// The sets of a step.
+    /// Returns the sets of a step.
     fn of(&self, step: &Step) -> &[u32] {
         &self.settled[step.settled.start as usize..step.settled.end as usize]
     }
@@ -222,7 +222,7 @@ impl Graph {
             .sum()
     }
 
-    /// The shortest paths from the start.
+    /// Returns the lengths of the shortest paths from the start.
     fn to_state(&self) -> Lengths {
         let mut lengths: Lengths = vec![vec![0]];
         for (steps, &states) in self.steps.iter().zip(&self.states[1..]) {
@@ -238,7 +238,7 @@ impl Graph {
         lengths
     }
 
-    /// The shortest paths to the end.
+    /// Returns the lengths of the shortest paths to the end.
     fn to_end(&self) -> Lengths {
         let mut lengths: Lengths = vec![vec![0; self.states[self.steps.len()]]];
         for (steps, &states) in self.steps.iter().zip(&self.states).rev() {
@@ -255,7 +255,7 @@ impl Graph {
         lengths
     }
 
-    /// Sets that paths no longer than `limit` settle, each once, ascending.
+    /// Returns the distinct sets settled on paths no longer than `limit`, ascending.
     fn sets_within(&self, limit: u64) -> Vec<usize> {
         let (to_state, to_end) = (self.to_state(), self.to_end());
         let mut is_within = vec![false; self.sets.len()];
@@ -276,7 +276,7 @@ impl Graph {
             .collect()
     }
 
-    /// The `keep` shortest paths no longer than `limit`, as splits, shortest first.
+    /// Returns the `keep` shortest paths no longer than `limit`, as splits, shortest first.
     pub fn shortest(&self, limit: u64, keep: usize) -> Vec<(u64, IndexedPlacement)> {
         let to_end = self.to_end();
         let mut paths = vec![vec![(0, IndexedPlacement::new())]];

@@ -1,11 +1,11 @@
 //! Local search: one change at a time, from a greedy start and from random ones.
 //!
-//! The greedy start is the best single function, then the function that helps most beside it, until
-//! there is one a core; where cores have several, then each on the core where it helps most.
-//! From each start the best of all changes is taken, another function or another core for one of
-//! them, for as long as it helps. It proves nothing; on recorded servers it mostly ends where
-//! branch and bound ends, which starts from it. Simulated annealing was rejected: it evaluates far
-//! more splits, of which each costs simulations, for a result that is no better here.
+//! The greedy start is the best single function, then the function that helps most in addition,
+//! until each core has one. If cores have several, each further function is put on the core where
+//! it helps most. From each start, the best change (another function, or another core for a
+//! function) is made as long as one helps. This proves nothing. On recorded servers it mostly ends
+//! at the optimum of branch and bound, which starts from it. Rejected: simulated annealing. It
+//! evaluates far more splits, each of which costs simulations, and its results are no better here.
 
 use super::run::{Explore, Run};
 use super::space::canonical;
@@ -15,7 +15,7 @@ use rand_chacha::ChaCha8Rng;
 
 pub(super) struct Local;
 
-/// Random splits it starts from, besides the greedy one.
+/// Number of random starts in addition to the greedy one.
 const RESTARTS: usize = 3;
 
 impl Explore for Local {
@@ -36,7 +36,7 @@ impl Explore for Local {
     }
 }
 
-/// Takes the best change after the other from `start` on, for as long as it helps.
+/// Makes the best change repeatedly from `start`, as long as it helps.
 pub(super) fn descend(start: IndexedPlacement, run: &mut Run<'_, '_>) {
     let Some(mut current) = run.offer(vec![start]) else {
         return;
@@ -50,7 +50,7 @@ pub(super) fn descend(start: IndexedPlacement, run: &mut Run<'_, '_>) {
     }
 }
 
-/// One function after the other, each where it helps most.
+/// Adds one function after the other, each where it helps most.
 pub(super) fn greedy(run: &mut Run<'_, '_>) -> IndexedPlacement {
     let search = *run.search;
     let mut greedy = IndexedPlacement::new();
@@ -69,7 +69,7 @@ pub(super) fn greedy(run: &mut Run<'_, '_>) -> IndexedPlacement {
         });
         let longer: Vec<IndexedPlacement> = longer.collect();
         let misses = run.evaluator.evaluate_until(&longer, &|| search.is_over());
-        // Of those that time was too short for, the first: some split there must be.
+        // If time is over before any evaluation, use the first: there must be some split.
         let misses = misses.into_iter().map(|misses| misses.unwrap_or(u64::MAX));
         let best = misses.zip(longer).min();
         greedy = best.expect("more functions than cores").1;

@@ -1,11 +1,11 @@
-//! Strategies: which splits to evaluate to find the best one, and how near the optimum it is.
+//! Strategies: which splits to evaluate to find the best one, and how close it is to the optimum.
 //!
-//! Every strategy offers splits to one list of the best and ends with a *lower bound*: a cost, as
-//! of L2 misses, that no split, looked at or not, goes below. When the lower bound is the best
-//! split's own cost, that split is proven optimal (among splits that hop at these functions, one a
-//! core, ranked by what each core costs alone); else the two say how far from the best possible it
-//! can be. Ties go to the split that comes first in lexicographic order, so the result depends on
-//! the seed alone.
+//! Every strategy offers splits to one list of the best and returns a *lower bound*: a cost, e.g.
+//! of L2 misses, that no split is below. If the lower bound equals the best split's cost, that
+//! split is proven optimal. This holds among splits that hop at these functions, one per core,
+//! ranked by the cost of each core alone. Otherwise, the two show the maximum distance to the
+//! optimum. Ties go to the first split in lexicographic order, so the result depends only on the
+//! seed.
 
 mod bound;
 mod exhaustive;
@@ -27,17 +27,17 @@ use run::{Explore, Run};
 use space::Space;
 use std::collections::BTreeSet;
 
-/// More splits than this are not all tried, unless asked for: branch and bound needs fewer
-/// simulations.
+/// Maximum number of splits for which exhaustive search is the default; branch and bound needs
+/// fewer simulations.
 pub const EXHAUSTIVE_SPLITS: u128 = 10_000;
 
-/// As many as are all tried, where cores share an L2 and each split is replayed in full.
+/// The same maximum if cores share an L2 and each split is replayed in full.
 pub const EXHAUSTIVE_REPLAYS: u128 = 2_000;
 
 /// Searches the splits of the evaluator's functions.
 ///
 /// # Panics
-/// When there are fewer candidates than functions, fewer functions than cores, or no core.
+/// If there are fewer candidates than functions, fewer functions than cores, or no core.
 pub fn search(evaluator: &mut Evaluator<'_>, search: &Search<'_>) -> Ranking {
     let space = Space {
         candidates: evaluator.functions() as u32,
@@ -82,14 +82,14 @@ pub fn search(evaluator: &mut Evaluator<'_>, search: &Search<'_>) -> Ranking {
     }
 }
 
-/// The strategy, and why it is taken.
+/// Returns the strategy and the reason for it.
 fn choose(evaluator: &Evaluator<'_>, search: &Search<'_>, splits: u128) -> (Strategy, String) {
     let (alone, most) = match evaluator.is_in_full() {
         false => ("", EXHAUSTIVE_SPLITS),
         true => ("each split is replayed in full: ", EXHAUSTIVE_REPLAYS),
     };
     let many = format!("{alone}{splits} splits are too many to try them all");
-    // What runs on a core of several functions is not settled before all of them are decided.
+    // The set of a core with several functions is settled only when all of them are decided.
     let is_shared = search.functions > search.cores;
     let is_bounded = !is_shared && !evaluator.is_in_full();
     let why_not = match is_shared {

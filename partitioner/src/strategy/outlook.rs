@@ -1,36 +1,36 @@
-//! What a function's core can see of the rest of a split: the functions that may be called next.
+//! How a function's core depends on the rest of a split: the functions that may be called next.
 //!
-//! After each call of a function its core keeps the thread until a chosen function is called. So
-//! which occurrences run there depends, for each call, on the *first chosen function of a list*:
-//! the functions in the order of their first calls from there on, up to the function's own next
-//! call. Servers handle few kinds of requests, so most of a function's lists are equal, and the few
-//! that differ are kept. The first of the chosen functions also has what threads do before they
-//! call any: a list each, from the thread's beginning.
+//! After each call of a function, its core keeps the thread until a chosen function is called. So
+//! the occurrences on it depend, for each call, on the *first chosen function of a list*: the
+//! functions in the order of their first calls from there on, up to the function's own next call.
+//! Servers handle few kinds of requests, so most of a function's lists are equal, and the distinct
+//! ones are kept. The first of the chosen functions also gets the threads' execution before any
+//! chosen call: one list per thread, from its beginning.
 
 use std::collections::HashSet;
 
-/// Functions in the order in which they may end a stay.
+/// Functions in the order in which they may end the thread's stay on a core.
 pub(super) struct List {
-    /// By function, where it stands, [`ABSENT`] if it does not.
+    /// By function: its position in the list, or [`ABSENT`].
     places: Vec<u16>,
-    /// By number of decided functions, counted from 0, where the first of the others stands.
+    /// By number of decided functions, from 0: the first position of an undecided function.
     undecided: Vec<u16>,
 }
 
-/// The place of none.
+/// Position of functions that are not in the list.
 pub(super) const ABSENT: u16 = u16::MAX;
 
 /// All lists.
 pub(super) struct Outlook {
     pub lists: Vec<List>,
-    /// By function, the lists of its calls, as indices.
+    /// By function: the lists of its calls, as indices.
     pub of_functions: Vec<Vec<usize>>,
     /// The lists of the threads' beginnings.
     pub of_beginnings: Vec<usize>,
 }
 
 impl Outlook {
-    /// Of threads that make these calls to `functions` functions.
+    /// Builds the lists of threads that make these calls to `functions` functions.
     pub fn new(calls: &[Vec<u32>], functions: usize) -> Outlook {
         let mut outlook = Outlook {
             lists: Vec::new(),
@@ -78,20 +78,20 @@ impl Outlook {
 }
 
 impl List {
-    /// Where `function` stands, or [`ABSENT`].
+    /// Returns the position of `function`, or [`ABSENT`].
     pub fn place(&self, function: u32) -> u16 {
         self.places[function as usize]
     }
 
-    /// Whether it is settled which function ends the stay when those below `decided` are decided
-    /// and the first chosen of them stands at `first`.
+    /// Whether the function that ends the stay is settled: functions below `decided` are decided,
+    /// and the first chosen one is at position `first`.
     pub fn is_settled(&self, first: u16, decided: u32) -> bool {
         let undecided = self.undecided[decided as usize];
         undecided == ABSENT || first < undecided
     }
 }
 
-/// Functions in the order of their first call, until `function` is called.
+/// Returns functions in the order of their first call, until `function` is called.
 fn following(calls: &[u32], function: Option<u32>) -> Vec<u32> {
     let mut list: Vec<u32> = Vec::new();
     for &called in calls.iter().take_while(|&&called| Some(called) != function) {

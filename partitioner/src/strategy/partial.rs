@@ -2,12 +2,12 @@
 //! future are merged.
 //!
 //! Functions are decided one after the other, in or out, in the order of their positions. A core's
-//! misses are *settled* as soon as every list of its function ([`super::outlook`]) has its first
-//! chosen function before its first undecided one: no later decision changes what runs there. What
-//! is not settled depends on earlier decisions only through the first chosen functions of the lists
-//! still open. Partial splits that agree in those, and in their number of functions, have the same
-//! completions at the same further cost. So they are one state, and what lies ahead of it is looked
-//! at once (Bellman's principle).
+//! misses are *settled* when every list of its function ([`super::outlook`]) has its first chosen
+//! function before its first undecided one: no later decision changes the set of that core. The
+//! unsettled rest depends on earlier decisions only through the first chosen functions of the lists
+//! still open. Partial splits with the same ones, and the same number of functions, have the same
+//! completions at the same further cost. So they form one state, whose future is explored once
+//! (Bellman's principle).
 
 use super::outlook::{ABSENT, Outlook};
 use crate::evaluate::IndexedPlacement;
@@ -18,17 +18,17 @@ use std::collections::hash_map::Entry;
 pub(super) struct State {
     /// One of them.
     pub split: IndexedPlacement,
-    /// What the settled cores of any of them miss at least.
+    /// Minimum misses of the settled cores of any of them.
     pub lower_bound: u64,
     /// Chosen functions whose cores are not settled, ascending; the same for all.
     open: Vec<u32>,
-    /// By list, where the first chosen function stands, as far as it still matters.
+    /// By list: the position of the first chosen function, as long as it matters.
     firsts: Vec<u16>,
 }
 
 /// A state, and the functions whose cores have just been settled.
 pub(super) struct Child {
-    /// Index of the state that it comes from.
+    /// Index of its parent state.
     pub parent: usize,
     /// Whether the function decided last is in.
     pub is_in: bool,
@@ -36,12 +36,12 @@ pub(super) struct Child {
     pub settled: Vec<u32>,
 }
 
-/// Whether a split of so many functions can be completed: how many are chosen, and how many are
-/// not decided yet.
+/// Whether a partial split with this many chosen and this many undecided functions can be
+/// completed.
 pub(super) type Fits<'f> = &'f dyn Fn(u32, u32) -> bool;
 
 impl State {
-    /// Nothing is decided.
+    /// Returns the state in which nothing is decided.
     pub fn empty(outlook: &Outlook) -> State {
         State {
             split: IndexedPlacement::new(),
@@ -53,7 +53,7 @@ impl State {
 }
 
 impl Child {
-    /// The functions just settled, each with a split that it is settled in and its core there.
+    /// Returns the functions just settled, as a split and the index of the core in it.
     pub fn settled_cores(&self) -> impl Iterator<Item = (&IndexedPlacement, usize)> {
         let split = &self.state.split;
         let core = move |of: &u32| (split, split.partition_point(|(function, _)| function < of));
@@ -61,7 +61,7 @@ impl Child {
     }
 }
 
-/// Every state with `function` out, and in, as far as splits of the right size can follow.
+/// Returns every state with `function` out, and in, as long as splits of the right size can follow.
 pub(super) fn expand(
     outlook: &Outlook,
     states: &[State],
@@ -87,7 +87,7 @@ pub(super) fn expand(
     children
 }
 
-/// The state with one more function decided, and the functions which that settles.
+/// Returns the state with one more decided function, and the functions that this settles.
 fn decided(outlook: &Outlook, state: &State, function: u32, is_in: bool) -> (State, Vec<u32>) {
     let mut split = state.split.clone();
     let mut firsts = state.firsts.clone();
@@ -109,7 +109,7 @@ fn decided(outlook: &Outlook, state: &State, function: u32, is_in: bool) -> (Sta
     let is_settled =
         |&of: &u32| lists(of).all(|&list| outlook.lists[list].is_settled(firsts[list], decided));
     let (settled, open): (Vec<u32>, Vec<u32>) = open.into_iter().partition(is_settled);
-    // Lists that no longer matter are made equal, so that states that differ in them only merge.
+    // Lists that no longer matter are made equal, so that states that differ only in them merge.
     let mut matters = vec![false; firsts.len()];
     for of in open
         .iter()
@@ -138,7 +138,7 @@ fn decided(outlook: &Outlook, state: &State, function: u32, is_in: bool) -> (Sta
     (state, settled)
 }
 
-/// One state for all with the same future; and for each given its place among them.
+/// Merges states with the same future; also returns the merged index of each state.
 pub(super) fn merge(states: impl Iterator<Item = State>) -> (Vec<State>, Vec<usize>) {
     let mut merged: Vec<State> = Vec::new();
     let mut index_of: HashMap<(usize, Vec<u32>, Vec<u16>), usize> = HashMap::new();

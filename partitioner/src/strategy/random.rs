@@ -1,9 +1,9 @@
-//! Splits drawn at random, evenly and independently, and how good the best of them is sure to be.
+//! Random splits, sampled uniformly and independently, with a bound on the rank of the best.
 //!
-//! If a share p of all splits were better than the best of k samples, the chance that none of the k
-//! hit one of those was (1 - p)^k. So with 99 % confidence p is at most 1 - 0.01^(1/k): of a
-//! thousand samples the best is among the best 0.46 % (the distribution-free tolerance limit of
-//! Wilks, 1941). It bounds the rank, not the misses.
+//! Suppose that a share p of all splits is better than the best of k samples. The probability that
+//! none of the k hit one of those is (1 - p)^k. So p is at most 1 - 0.01^(1/k) with 99 %
+//! confidence: the best of a thousand samples is among the best 0.46 % (the distribution-free
+//! tolerance limit of Wilks, 1941). This bounds the rank, not the misses.
 
 use super::run::{Explore, Run};
 use rand::SeedableRng;
@@ -11,10 +11,10 @@ use rand_chacha::ChaCha8Rng;
 
 pub(super) struct Random;
 
-/// Splits drawn in one batch.
+/// Number of splits sampled in one batch.
 const BATCH: usize = 250;
 
-/// Batches; one alone where each split is replayed in full.
+/// Number of batches; only one if each split is replayed in full.
 const BATCHES: usize = 40;
 
 impl Explore for Random {
@@ -37,8 +37,8 @@ impl Explore for Random {
     }
 }
 
-/// The share of all splits that is better than the best of so many samples, at most, with 99 %
-/// confidence.
+/// Returns the maximum share of all splits that is better than the best of `samples` samples, with
+/// 99 % confidence.
 pub(super) fn better_share(samples: u64) -> f64 {
     1.0 - 0.01_f64.powf(1.0 / samples as f64)
 }

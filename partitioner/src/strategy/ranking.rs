@@ -1,8 +1,8 @@
-//! What a search ends with: the best splits, and what is known of all others.
+//! Result of a search: the best splits, and bounds for all others.
 
 use crate::evaluate::IndexedPlacement;
 
-/// A way to go about a search.
+/// Strategy of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
@@ -13,29 +13,29 @@ pub enum Strategy {
     /// Greedy start and random restarts, one exchange at a time.
     #[serde(rename = "local-search")]
     Local,
-    /// Splits drawn at random.
+    /// Random splits.
     Random,
 }
 
-/// Splits with their L2 misses, best first.
+/// Splits with their costs, best first.
 #[derive(Clone, Debug)]
 pub struct Ranking {
     /// The best few, best first.
     pub best: Vec<(u64, IndexedPlacement)>,
     /// Number of splits evaluated.
     pub evaluated: u64,
-    /// How they were chosen.
+    /// The strategy that selected them.
     pub strategy: Strategy,
-    /// Why that strategy was taken.
+    /// Why that strategy was selected.
     pub why: String,
-    /// No split at all misses less.
+    /// Lower bound of the misses of any split.
     pub lower_bound: u64,
     /// Whether the search was stopped before its end.
     pub stopped: bool,
-    /// Whether every split was replayed in full, as where cores share an L2: then it is ranked by
-    /// the objective itself.
+    /// Whether every split was replayed in full, e.g. because cores share an L2. Then splits are
+    /// ranked by the objective itself.
     pub in_full: bool,
-    /// For splits drawn at random: with 99 % confidence at most this share of all is better.
+    /// For random splits: with 99 % confidence, at most this share of all splits is better.
     pub better_share: Option<f64>,
 }
 
@@ -47,8 +47,8 @@ impl Ranking {
             .is_some_and(|best| best.0 <= self.lower_bound)
     }
 
-    /// By what share of the best possible the first split can miss more than that, at most; `None`
-    /// when nothing is known of the best possible.
+    /// Returns the maximum relative excess of the first split's misses over the optimum; `None` if
+    /// the optimum has no known bound.
     pub fn gap(&self) -> Option<f64> {
         let best = self.best.first()?.0;
         let known = best <= self.lower_bound || self.lower_bound > 0;

@@ -1,4 +1,4 @@
-//! A search under way: strategies offer splits to it, and it keeps the best.
+//! State of a search: strategies offer splits to it, and it keeps the best.
 
 use super::ranking::Strategy;
 use super::space::Space;
@@ -7,45 +7,45 @@ use crate::progress::Progress;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-/// More splits than this are not all tried where branch and bound does not get through.
+/// Maximum number of splits to try exhaustively if branch and bound does not complete.
 pub(super) const EXHAUSTIVE_INSTEAD: u128 = 2_000_000;
 
-/// Partial splits that branch and bound keeps at a time.
+/// Maximum number of partial splits in a layer of branch and bound.
 pub(super) const MOST_STATES: usize = 1 << 18;
 
-/// What to search, and when to stop.
+/// Input of a search, and when to stop.
 #[derive(Clone, Copy)]
 pub struct Search<'a> {
-    /// Number of cores of a split; each has a function at least.
+    /// Number of cores of a split; each has at least one function.
     pub cores: u32,
     /// Number of functions of a split.
     pub functions: u32,
     /// `None`: the cheapest strategy that proves its result.
     pub strategy: Option<Strategy>,
-    /// Where random choices start.
+    /// Seed of random choices.
     pub seed: u64,
     /// How many of the best splits to keep.
     pub keep: usize,
-    /// When to stop at the latest; the result then depends on the speed of the host.
+    /// Deadline; the result then depends on the speed of the host.
     pub until: Option<Instant>,
-    /// Is told how far the search is, and can stop it.
+    /// Receives progress reports, and can stop the search.
     pub progress: &'a dyn Progress,
 }
 
 impl Search<'_> {
-    /// Whether time is up, or someone wants the search to end.
+    /// Whether the deadline is over, or the user stopped the search.
     pub fn is_over(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() >= until) || self.progress.is_stopped()
     }
 }
 
-/// What every strategy does.
+/// Interface of strategies.
 pub(super) trait Explore {
-    /// Offers splits to `run` until it knows enough or is stopped; gives the lower bound.
+    /// Offers splits to `run` until it knows enough or is stopped; returns the lower bound.
     fn explore(&self, run: &mut Run<'_, '_>) -> u64;
 }
 
-/// A search under way.
+/// State of a search.
 pub(super) struct Run<'r, 'e> {
     pub(super) evaluator: &'r mut Evaluator<'e>,
     pub(super) space: Space,
@@ -56,8 +56,8 @@ pub(super) struct Run<'r, 'e> {
 }
 
 impl Run<'_, '_> {
-    /// Evaluates `splits`, remembers the best, and gives the best of these. A search that is over
-    /// before all are evaluated is stopped; the first of all is evaluated in any case.
+    /// Evaluates `splits`, stores the best, and returns the best of these. If the search is over
+    /// before all are evaluated, it stops; the first split of all is evaluated in any case.
     pub(super) fn offer(
         &mut self,
         splits: Vec<IndexedPlacement>,
@@ -85,13 +85,13 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Misses of the last split kept, when no more are kept than wanted.
+    /// Returns the misses of the last split kept, if the list is full.
     pub(super) fn worst_kept(&self) -> Option<u64> {
         let full = self.best.len() == self.search.keep;
         self.best.last().filter(|_| full).map(|worst| worst.0)
     }
 
-    /// Whether to end the search here; a search that has nothing to show goes on.
+    /// Whether to end the search here; a search without a result continues.
     pub(super) fn is_over(&mut self) -> bool {
         self.stopped |= self.search.is_over() && !self.best.is_empty();
         self.stopped

@@ -1,9 +1,9 @@
 //! All splits of a search: k functions on n cores, with at least one function on each core.
 //!
-//! A split in its one form is a choice of functions and a partition of them into exactly as many
-//! blocks as there are cores. It is written as a restricted growth string: the first function is on
-//! core 0, and each other one on a core that an earlier one has, or on the next. With a core for
-//! each function there is one such string, 0 1 2 and so on.
+//! The canonical form of a split is a choice of functions and a partition of them into exactly as
+//! many blocks as there are cores. It is written as a restricted growth string: the first function
+//! is on core 0, and each other one is on a core of an earlier one, or on the next. With one core
+//! per function, there is one such string: 0 1 2 and so on.
 
 use crate::evaluate::{IndexedPlacement, cores_of};
 use rand::Rng;
@@ -11,45 +11,45 @@ use rand::RngExt;
 use rand::seq::index::sample;
 use std::collections::BTreeSet;
 
-/// Which splits there are.
+/// The space of splits.
 #[derive(Clone, Copy)]
 pub(super) struct Space {
-    /// Functions to choose from.
+    /// Number of functions to choose from.
     pub candidates: u32,
-    /// Functions chosen.
+    /// Number of functions to choose.
     pub functions: u32,
-    /// Cores, no more than functions chosen.
+    /// Number of cores, at most that of functions to choose.
     pub cores: u32,
 }
 
 impl Space {
-    /// Number of splits, saturating.
+    /// Returns the number of splits, saturating.
     pub fn count(&self) -> u128 {
         let partitions = partitions(self.functions, self.cores);
         combinations(self.candidates.into(), self.functions.into()).saturating_mul(partitions)
     }
 
-    /// Whether a split can be completed of which so many functions are chosen and so many not
-    /// decided yet; with a core for each function.
+    /// Returns a predicate: whether a split with this many chosen and this many undecided functions
+    /// can be completed, with one core per function.
     pub fn fits(&self) -> impl Fn(u32, u32) -> bool + use<> {
         let cores = self.cores;
         move |chosen, left| chosen <= cores && chosen + left >= cores
     }
 
-    /// The first split in the order of [`Space::successor`].
+    /// Returns the first split in the order of [`Space::successor`].
     pub fn first(&self) -> IndexedPlacement {
         self.placed(0..self.functions)
     }
 
-    /// These functions, the first ones together.
+    /// Returns these functions as a split, with the first ones together on core 0.
     fn placed(&self, functions: impl Iterator<Item = u32>) -> IndexedPlacement {
         let alone = self.functions - self.cores;
         let core = |place: u32| place.saturating_sub(alone);
         functions.zip((0..).map(core)).collect()
     }
 
-    /// The next split: the same functions on other cores, else the next functions in lexicographic
-    /// order.
+    /// Returns the next split: the same functions on other cores, or else the next functions in
+    /// lexicographic order.
     pub fn successor(&self, split: &IndexedPlacement) -> Option<IndexedPlacement> {
         self.other_cores(split)
             .or_else(|| self.other_functions(split))
@@ -85,13 +85,13 @@ impl Space {
         Some(self.placed(kept.chain(split[place].0 + 1..).take(split.len())))
     }
 
-    /// A split drawn evenly from all.
+    /// Returns a split sampled uniformly from all.
     pub fn drawn(&self, random: &mut impl Rng) -> IndexedPlacement {
         let functions = sample(random, self.candidates as usize, self.functions as usize);
         let mut functions: Vec<u32> = functions.iter().map(|function| function as u32).collect();
         functions.sort_unstable();
-        // The last of m functions in n blocks is alone in one of S(m - 1, n - 1) of S(m, n) cases,
-        // and else in any of the n blocks of the others; so is the last of those.
+        // The last of m functions in n blocks is alone in S(m - 1, n - 1) of S(m, n) cases.
+        // Otherwise, it is in any of the n blocks of the others; so is the last of those.
         let mut blocks = self.cores;
         let mut placed = IndexedPlacement::new();
         for count in (1..=self.functions).rev() {
@@ -107,7 +107,7 @@ impl Space {
         canonical(placed)
     }
 
-    /// Every split that differs from `split` in one function, or in one function's core.
+    /// Returns every split that differs from `split` in one function, or in one function's core.
     pub fn neighbours(&self, split: &IndexedPlacement) -> Vec<IndexedPlacement> {
         let mut neighbours = BTreeSet::new();
         let is_chosen = |function: u32| split.iter().any(|&(chosen, _)| chosen == function);
@@ -127,7 +127,8 @@ impl Space {
     }
 }
 
-/// The one form of a split: functions ascending, cores numbered by their first functions.
+/// Returns the canonical form of a split: functions ascending, cores numbered by their first
+/// functions.
 pub(super) fn canonical(mut split: IndexedPlacement) -> IndexedPlacement {
     split.sort_unstable();
     let mut cores: Vec<u32> = Vec::new();
@@ -142,14 +143,14 @@ pub(super) fn canonical(mut split: IndexedPlacement) -> IndexedPlacement {
     split
 }
 
-/// Number of ways to choose `chosen` of `all`, saturating.
+/// Returns the number of ways to choose `chosen` of `all`, saturating.
 pub fn combinations(all: u64, chosen: u64) -> u128 {
     (0..u128::from(chosen)).fold(1, |product: u128, i| {
         product.saturating_mul(u128::from(all).saturating_sub(i)) / (i + 1)
     })
 }
 
-/// Number of ways to put `count` functions into `blocks` blocks, none of them empty: the Stirling
+/// Returns the number of ways to put `count` functions into `blocks` non-empty blocks: the Stirling
 /// number of the second kind, saturating.
 fn partitions(count: u32, blocks: u32) -> u128 {
     let mut numbers = vec![0u128; blocks as usize + 1];
@@ -164,7 +165,8 @@ fn partitions(count: u32, blocks: u32) -> u128 {
     numbers[blocks as usize]
 }
 
-/// The share of the ways to put `count` functions into `blocks` blocks in which the last is alone.
+/// Returns the share of the partitions of `count` functions into `blocks` blocks in which the last
+/// is alone.
 fn share_alone(count: u32, blocks: u32) -> f64 {
     match blocks {
         0 => 0.0,
@@ -247,8 +249,8 @@ mod tests {
             candidates: 5,
         };
         assert_eq!(space.neighbours(&vec![(1, 0), (3, 1)]).len(), 6);
-        // Of 1 and 2 on core 0 and 4 on core 1: three functions to exchange for the other three,
-        // and 1 or 2 to move.
+        // Of functions 1 and 2 on core 0 and 4 on core 1: each of the three can be exchanged for
+        // the other three, and 1 or 2 can move.
         let split = vec![(1, 0), (2, 0), (4, 1)];
         let space = Space {
             functions: 3,

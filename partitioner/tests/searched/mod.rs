@@ -1,7 +1,7 @@
-//! Random programs as an evaluator sees them, and what a plain replay says of their splits.
+//! Random programs as an evaluator sees them, and the costs of their splits in a plain replay.
 //!
-//! Programs of a few functions and lines, written as a trace; the plain replay goes through it
-//! access by access and knows nothing of terms, set partitions or sums over cores.
+//! Programs have a few functions and lines and are written as a trace. The plain replay processes
+//! it access by access, without terms, set partitions or sums over cores.
 
 use crate::entered::{Step, record};
 use crate::searching::alone;
@@ -15,13 +15,13 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
 pub const FUNCTIONS: u32 = 6;
-/// How often programs are replayed in a row.
+/// Number of consecutive replays of a program.
 pub const ROUNDS: usize = 2;
 const THREADS: u32 = 3;
 
-/// Calls in any order, or round after round in nearly the same one, as servers make them.
+/// Calls in any order, or in rounds of nearly the same order, as in servers.
 pub fn programs() -> impl Strategy<Value = Vec<Step>> {
-    // Here and there, or a few lines again and again.
+    // Spread out, or a few lines repeatedly.
     let data = || {
         let few =
             (1u64..7).prop_flat_map(|lines| vec((0..lines, prop::bool::weighted(0.3)), 0..24));
@@ -41,7 +41,7 @@ pub fn programs() -> impl Strategy<Value = Vec<Step>> {
     prop_oneof![any_order, ordered]
 }
 
-/// A random machine of 8 cores, without the L3, which the ranking leaves out.
+/// Returns a random machine with 8 cores and without the L3, which the ranking omits.
 pub fn large(machine: Machine, is_alone: bool) -> Machine {
     let machine = Machine {
         cores: 8,
@@ -69,8 +69,9 @@ pub fn replayed(trace: &Trace, machine: &Machine, split: &IndexedPlacement) -> R
     replayer.finish()
 }
 
-/// An objective's value, but of cycles those of which the ranking knows: without what every access
-/// costs in any case, and all that no private cache serves from memory, as there is no L3.
+/// Returns an objective's value. For cycles, it is the part that the ranking counts: without the
+/// cost common to all accesses, and with memory latency for every private-cache miss, as there is
+/// no L3.
 pub fn value(objective: Objective, machine: &Machine, replay: &Replay, is_alone: bool) -> u64 {
     let counters = &replay.counters;
     if objective != Objective::Cycles || !is_alone {
@@ -83,15 +84,16 @@ pub fn value(objective: Objective, machine: &Machine, replay: &Replay, is_alone:
         - counters.l1d.accesses() * u64::from(l1d.latency_cycles)
 }
 
-/// What is made small, and where.
+/// The objective and the machines.
 pub struct Aim<'a>(pub Objective, pub &'a [Machine]);
 
-/// L2 misses of one machine.
+/// Returns the objective of L2 misses on one machine.
 pub fn l2(machine: &Machine) -> Aim<'_> {
     Aim(Objective::L2, std::slice::from_ref(machine))
 }
 
-/// Hands an evaluator of the program to `test`, with what a plain replay of any split costs.
+/// Passes to `test` an evaluator of the program, and a function for the plain replay's cost of any
+/// split.
 pub fn with_evaluator(
     steps: &[Step],
     Aim(objective, machines): &Aim<'_>,

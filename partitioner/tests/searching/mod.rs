@@ -1,5 +1,5 @@
-//! What tests of searches share: the search that is asked for, who ends it early, and all the
-//! splits that there are.
+//! Shared parts of search tests: the search parameters, a limit that ends it early, and all
+//! existing splits.
 
 #![allow(dead_code)] // each test file is a crate of its own and uses a part of this
 
@@ -14,7 +14,7 @@ use proptest::test_runner::Config;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// So many cases, of which none is kept in a file.
+/// Returns a configuration with `count` cases that stores no failures in a file.
 pub fn cases(count: u32) -> Config {
     Config {
         failure_persistence: None,
@@ -35,12 +35,12 @@ pub fn wanted((functions, cores): (u32, u32), strategy: Option<Strategy>) -> Sea
     }
 }
 
-/// What a whole search finds.
+/// Runs a whole search and returns its outcome.
 pub fn found(trace: &Trace, machines: &[Weighted], settings: &Settings<'_>) -> Outcome {
     partition(trace, machines, settings, &Silent).unwrap()
 }
 
-/// Of eight cores, of which none shares a cache of its own.
+/// Returns the machine with eight cores whose private caches are not shared.
 pub fn alone(machine: Machine) -> Machine {
     let mut machine = Machine {
         cores: 8,
@@ -51,7 +51,7 @@ pub fn alone(machine: Machine) -> Machine {
     machine
 }
 
-/// Wants the search to end after it was asked so often.
+/// Stops the search after this many checks.
 pub struct Patience(pub AtomicI64);
 
 impl Progress for Patience {
@@ -63,9 +63,9 @@ impl Progress for Patience {
     }
 }
 
-/// Every split at `chosen` of so many functions over `cores` cores, each once: functions by
-/// counting in binary, cores by counting to their base, those that number cores by their first
-/// functions kept.
+/// Returns every split of `chosen` of `functions` functions over `cores` cores, once. It enumerates
+/// functions in binary and cores in base `cores`, and keeps splits whose cores are numbered by
+/// their first functions.
 pub fn all_splits(functions: u32, chosen: u32, cores: u32) -> Vec<IndexedPlacement> {
     let named = |mask: u32| (0..functions).filter(move |f| mask >> f & 1 == 1);
     let masks = (0..1u32 << functions).filter(|mask| mask.count_ones() == chosen);
