@@ -1,36 +1,38 @@
-//! What carriers cannot carry, as far as it is known before a program runs.
+//! Operations that the `carrier` backend does not support, as far as they are known before a
+//! program runs.
 //!
-//! The runtime acts on each of these when the program does it (`runtime/interpose/`): it ends all
-//! hops, leaves them to `affinity`, or keeps the calling thread at home for good. What the runtime
-//! finds out by itself at the start (the processor, libc's restartable sequences) is not here. Nor
-//! is what keeps a thread at home only beside others, since no call says whether there are any.
-//! Tests of the patcher hold each row to the runtime.
+//! The runtime reacts when the program performs one of them (`runtime/interpose/`): it ends all
+//! hops, leaves them to `affinity`, or keeps the calling thread on its own host thread permanently.
+//! Properties that the runtime detects at the start (the processor, libc's restartable sequences)
+//! are not listed here. Some operations keep a thread on its host thread only if there are other
+//! threads. These are not listed either, because no call shows whether there are any. Tests of the
+//! patcher compare each row with the runtime.
 
 use Effect::{Refuses, StaysHome};
 
 /// The consequence for the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Carriers refuse the program as a whole.
+    /// The backend refuses the program as a whole.
     Refuses,
-    /// The thread that does it, or that it is done to, stays at home for good.
+    /// The thread that performs it, or that it affects, stays on its own host thread permanently.
     StaysHome,
 }
 
-/// Whether a call with these arguments means it.
+/// Whether a call with these arguments performs the operation.
 type Means = fn([u64; 2]) -> bool;
 
-/// One thing that a program may do.
+/// One unsupported operation.
 #[derive(Debug)]
 pub struct Row {
-    /// What it does, as the end of a sentence.
+    /// Description, as the end of a sentence.
     pub reason: &'static str,
     /// The consequence.
     pub effect: Effect,
-    /// The system calls by which it does so: their numbers on x86-64, and which arguments mean it.
+    /// The system calls that perform it: their x86-64 numbers, and which arguments matter.
     calls: &'static [(i32, Means)],
-    /// Functions that do so, perhaps by what they are given: a program that imports one may. Only
-    /// of what concerns the whole program.
+    /// Functions that perform it, perhaps depending on their arguments: a program that imports one
+    /// may do so. Only for operations that affect the whole program.
     pub functions: &'static [&'static str],
 }
 
@@ -46,12 +48,12 @@ const SETFSUID: i32 = 122;
 const PR_SET_SECCOMP: u64 = 22;
 const PR_SET_TSC: u64 = 26;
 const PR_TSC_SIGSEGV: u64 = 2;
-/// The greatest operation of seccomp that sets something.
+/// The largest seccomp operation that sets something.
 const SECCOMP_SET_MODE_FILTER: u64 = 1;
 /// `IORING_SETUP_SINGLE_ISSUER` and `IORING_SETUP_DEFER_TASKRUN`.
 const TIES: u64 = 1 << 12 | 1 << 13;
 
-/// All of them, those that concern the whole program first.
+/// All operations, those that affect the whole program first.
 pub static ROWS: &[Row] = &[
     Row {
         reason: "it installs a seccomp filter",
@@ -103,15 +105,16 @@ pub static ROWS: &[Row] = &[
 ];
 
 impl Row {
-    /// Whether this system call does it. The arguments are those that say what the call does, as
-    /// traces have them of calls that last; of a futex, that it is one of priority inheritance.
+    /// Whether this system call performs it. The arguments are those that determine the effect, as
+    /// in traces of calls with lasting effects; for a futex, they show that it uses priority
+    /// inheritance.
     #[must_use]
     pub fn is_done_by(&self, number: i32, arguments: [u64; 2]) -> bool {
         let is_it = |&(of, means): &(i32, Means)| of == number && means(arguments);
         self.calls.iter().any(is_it)
     }
 
-    /// What is said of it where it was seen, and where it may be.
+    /// Returns the message about the operation, observed or possible.
     #[must_use]
     pub fn said(&self, is_seen: bool) -> String {
         let what = match self.effect {
@@ -138,7 +141,7 @@ mod tests {
         let filter = ["it installs a seccomp filter"];
         assert_eq!(reasons(PRCTL, [PR_SET_SECCOMP, 2]), filter);
         assert_eq!(reasons(SECCOMP, [1, 0]), filter);
-        // It asks what there is.
+        // This operation only queries support.
         assert!(reasons(SECCOMP, [2, 0]).is_empty());
         let counter = ["it forbids itself the time-stamp counter"];
         assert_eq!(reasons(PRCTL, [PR_SET_TSC, PR_TSC_SIGSEGV]), counter);

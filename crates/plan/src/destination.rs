@@ -1,60 +1,60 @@
-//! Where entering a function of a plan takes a thread: to a core that the plan names, at each call
-//! or at one call of a request, or to that of the object which an argument points to.
+//! Destinations of a planned function: a core named by the plan, at each call or at one call of a
+//! request, or the core of the object that an argument points to.
 //!
-//! A function that works on one of many objects has no core of its own: each object has one, which
-//! the runtime gives it when it first comes (docs/reference/objects.md). The plan says which
-//! argument is the object.
+//! A function that works on one of many objects has no fixed core. Each object has one, which the
+//! runtime assigns when the object first occurs (docs/reference/objects.md). The plan names the
+//! argument that is the object.
 
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 
-/// The most calls after which an object may get its core: as many as the runtime can count.
+/// Maximum number of calls before an object gets its core: the limit of the runtime's counter.
 pub const MOST_AFTER: u32 = 3000;
 
-/// The last call of a request that a plan may name: as far as the runtime can number them.
+/// The last call of a request that a plan may name: the limit of the runtime's numbering.
 pub const LAST_CALL: u32 = 200;
 
-/// Where a planned function takes a thread.
+/// Destination of a thread that enters a planned function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Keys", into = "Keys")]
 pub enum Destination {
-    /// To this plan core, from 0.
+    /// This plan core, from 0.
     Core(u32),
-    /// To the core of the object that an argument points to.
+    /// The core of the object that an argument points to.
     By(By),
-    /// To a plan core, at one call of each request.
+    /// A plan core, at one call of each request.
     At(KthCall),
 }
 
-/// One of the calls of a function in each request, and where it takes the thread. Those that a plan
-/// does not list move nobody.
+/// One call of a function in each request, and its destination. Calls not in the plan move no
+/// thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KthCall {
     /// A plan core, from 0.
     pub core: u32,
-    /// Which call of the thread since it has begun the request: from 1, at most [`LAST_CALL`].
+    /// Number of the call in the thread's request: from 1, at most [`LAST_CALL`].
     pub call: u32,
 }
 
-/// Which object a function goes by, and from when on.
+/// The object that determines a function's core, and the call from which it does so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct By {
-    /// What points to it.
+    /// The argument that points to it.
     pub argument: Argument,
-    /// So many calls about an object leave it without a core, and their threads where they are; at
-    /// most [`MOST_AFTER`].
+    /// Number of calls before an object gets a core, at most [`MOST_AFTER`]. These calls move no
+    /// thread.
     pub after: u32,
 }
 
 impl From<Argument> for By {
-    /// From an object's first call on.
+    /// Returns a destination that applies from an object's first call.
     fn from(argument: Argument) -> By {
         By { argument, after: 0 }
     }
 }
 
 impl Destination {
-    /// The plan core that every call goes to; `None` where an object or the call decides.
+    /// Returns the plan core of every call; `None` if it depends on an object or on the call.
     pub fn core(self) -> Option<u32> {
         match self {
             Destination::Core(core) => Some(core),
@@ -85,7 +85,7 @@ impl Display for By {
     }
 }
 
-/// The same as files have it: with `core` and perhaps `call`, or with `by` and perhaps `after`.
+/// A destination in file format: `core` and optionally `call`, or `by` and optionally `after`.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Keys {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,7 +98,7 @@ pub(crate) struct Keys {
     pub call: Option<u32>,
 }
 
-/// Keys that say no destination.
+/// Keys that form no valid destination.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 pub(crate) enum NoDestination {
     #[error("has `core` and `by`: keep one")]
@@ -159,20 +159,20 @@ impl From<Destination> for Keys {
     }
 }
 
-/// One of the first six integer arguments of a function, from 1: those that the System V ABI for
-/// x86-64 (section 3.2.3, *Parameter Passing*) passes in the registers rdi, rsi, rdx, rcx, r8, r9.
-/// In a C++ member function the object it is called on is argument 1.
+/// One of the first six integer arguments of a function, from 1. The System V ABI for x86-64
+/// (section 3.2.3, *Parameter Passing*) passes them in the registers rdi, rsi, rdx, rcx, r8, r9. In
+/// a C++ member function, argument 1 is the object itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Argument(u8);
 
-/// A text that names no argument.
+/// A text that is not an argument.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is not a register argument: write \"argument 1\" to \"argument 6\"")]
 pub struct NoArgument(String);
 
 impl Argument {
-    /// All of them, in order.
+    /// All arguments, in order.
     pub const ALL: [Argument; 6] = [
         Argument(1),
         Argument(2),
@@ -182,7 +182,7 @@ impl Argument {
         Argument(6),
     ];
 
-    /// From 1.
+    /// Returns the number of the argument, from 1.
     pub fn number(self) -> u8 {
         self.0
     }

@@ -1,9 +1,9 @@
-//! What can be wrong with a plan.
+//! Errors of a plan.
 
 use crate::contradiction::Contradiction;
 use std::path::PathBuf;
 
-/// Why a plan could not be read.
+/// Why a plan cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file could not be opened or read.
@@ -11,10 +11,10 @@ pub enum Error {
     Read {
         /// The plan's path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The file is not a plan; `place` has line and column.
+    /// The file is not a plan; `place` contains line and column.
     #[error("{path}: not a valid plan: {place}")]
     Syntax {
         /// The plan's path.
@@ -27,9 +27,9 @@ pub enum Error {
     Invalid {
         /// The plan's path.
         path: PathBuf,
-        /// Where the entry begins that breaks the rule, if one does: a function may have several.
+        /// The line at which the invalid entry begins, if the rule concerns one.
         line: Option<usize>,
-        /// Which rule is broken, by which entry, and what to do.
+        /// The violated rule, the entry that violates it, and the remedy.
         problem: Contradiction,
     },
 }

@@ -1,15 +1,15 @@
-//! Escapes for characters that act on the program that displays them.
+//! Escapes for characters that affect the program that displays them.
 //!
-//! Names, paths and commands come from files, and anybody may have written these. Some characters
-//! move a terminal's cursor, end its line, or reverse the order of letters, so that a reader sees
-//! text that is not there. This module escapes them: in one form for people, and in one each for
-//! JSON and TOML, which read back as the original text.
+//! Names, paths and commands come from files of any author. Some characters move a terminal's
+//! cursor, end its line, or reverse the order of letters, so that a reader sees text that is not
+//! there. This module escapes them: in one form for readers, and in one each for JSON and TOML,
+//! which parse to the original text.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Whether a character acts: control characters (C0, DELETE and C1), the separators of lines and
-/// paragraphs, and what turns the direction of text (Unicode's `Bidi_Control`).
+/// Whether a character affects the display: control characters (C0, DELETE and C1), the line and
+/// paragraph separators, and characters that change the text direction (Unicode's `Bidi_Control`).
 pub fn acts(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -32,24 +32,25 @@ fn replaced(text: &str, escape: impl Fn(&mut String, char)) -> Cow<'_, str> {
     inert.into()
 }
 
-/// On one line, for people: what acts is shown as Rust writes it, `\n` or `\u{1b}`.
+/// Returns the text on one line, for readers; such characters are escaped as in Rust, `\n` or
+/// `\u{1b}`.
 pub fn inert(text: &str) -> Cow<'_, str> {
     replaced(text, |inert, character| {
         inert.extend(character.escape_default());
     })
 }
 
-/// Of JSON on one line, the same JSON: strings may hold some of these characters as they are.
+/// Returns the same JSON on one line; JSON strings may contain some of these characters unescaped.
 pub fn inert_json(json: &str) -> Cow<'_, str> {
     replaced(json, four_digits)
 }
 
-/// None of them has more digits.
+/// Escapes a character with four digits; none of these characters needs more.
 fn four_digits(inert: &mut String, character: char) {
     write!(inert, "\\u{:04x}", u32::from(character)).expect("writing to a string");
 }
 
-/// The text as a TOML string on one line, where it holds such characters.
+/// Returns the text as a TOML string on one line, if it contains such characters.
 pub(crate) fn inert_toml(text: &str) -> Option<String> {
     text.contains(acts).then(|| {
         let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
@@ -61,7 +62,7 @@ pub(crate) fn inert_toml(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// One of each kind, and what none of this is about.
+    /// One character of each kind, and characters that need no escape.
     const TEXT: &str = "\0\t\n\r\u{8}\u{1b}[2J\u{7f}\u{85}\u{9b}\u{61c}\u{200f}\u{2028}\u{202e}\
                         \u{2069} naïve λ 漢 \u{200d}\\\"'";
 

@@ -1,9 +1,9 @@
 //! The corehop plan: the functions at whose entry a thread migrates, and the target core of each.
 //!
-//! The target is a fixed core or that of the object an argument points to. A plan is a TOML file
-//! that people can read and edit. The search writes it; replay, patch and the demo read it. It
-//! names every function by module, build id, offset and symbol, so that a plan for another build is
-//! refused rather than misapplied.
+//! The target is a fixed core, or the core of the object that an argument points to. A plan is a
+//! TOML file that people can read and edit. The search writes it; replay, patch and the demo read
+//! it. It identifies every function by module, build id, offset and symbol, so that a plan for
+//! another build is rejected, not misapplied.
 
 #![forbid(unsafe_code)]
 

@@ -1,18 +1,19 @@
-//! What a plan says: the functions that move a thread, and what the search expected of that.
+//! The data of a plan: the functions that move a thread, and the results expected by the search.
 
 use crate::destination::{Argument, Destination, Keys};
 use serde::{Deserialize, Serialize};
 
-/// Version of a plan all of whose functions name a core.
+/// Version of a plan in which all functions name a core.
 pub const VERSION: u32 = 1;
-/// Version of a plan that may have functions which go by an argument, or at one call of a request:
-/// an older corehop refuses it.
+/// Version of a plan that may contain functions by argument, or at one call of a request; an older
+/// corehop rejects it.
 pub const VERSION_BY_ARGUMENT: u32 = 2;
 
-/// The longest reason why carriers refuse a program.
+/// Maximum length of `carriers_refuse`, in bytes.
 pub const MOST_REASON_BYTES: usize = 200;
 
-/// A split of a server over cores, with what patching needs and what the search expected of it.
+/// A split of a server over cores, with the data for patching and the results expected by the
+/// search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -20,34 +21,34 @@ pub struct Plan {
     pub version: u32,
     /// Name of the simulated machine the plan was searched on.
     pub machine: String,
-    /// The trace it was searched on, as the user named it.
+    /// Name of the trace it was searched on, as given by the user.
     pub trace: String,
-    /// Number of cores the plan uses; every core that a function names is below it, and objects
-    /// are given all of them.
+    /// Number of cores of the plan; the cores of functions are below it, and objects may get any of
+    /// them.
     pub cores: u32,
     /// Seed that chose the searched requests.
     pub seed: u64,
-    /// Why carriers refuse the program as a whole, if the recording shows it: `auto` then never
-    /// begins.
+    /// Why the `carrier` backend refuses the program as a whole, if the recording shows it: `auto`
+    /// then does not start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carriers_refuse: Option<String>,
-    /// The function whose entries are counted as requests while the program runs, if it is known.
+    /// The function whose entries are counted as requests at run time, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Request>,
-    /// How the search judged its plan; absent in a plan written by hand.
+    /// The evaluation by the search; absent in a plan written by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<Expected>,
-    /// The functions that move a thread; several entries of one are of different calls.
+    /// The functions that move a thread; several entries of one function are for different calls.
     #[serde(default, rename = "function")]
     pub functions: Vec<PlannedFunction>,
 }
 
-/// A function that is entered once a request. It moves nobody unless it is among the plan's
-/// functions too.
+/// A function that is entered once per request. It moves no thread unless it is also one of the
+/// plan's functions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Path of the file that holds it.
+    /// Path of the file that contains it.
     pub module: String,
     /// GNU build id of that file, lower-case hexadecimal.
     pub build_id: String,
@@ -57,15 +58,15 @@ pub struct Request {
     pub symbol: String,
 }
 
-/// What the search found on the requests it used and on those it kept aside.
+/// Results of the search on the searched and on the held-out requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {
     /// Hops per request on the held-out requests.
     pub hops_per_request: f64,
-    /// The requests the search used.
+    /// On the searched requests.
     pub searched: Comparison,
-    /// Requests the search did not use.
+    /// On the held-out requests.
     pub held_out: Comparison,
 }
 
@@ -85,11 +86,11 @@ pub struct Comparison {
     pub split_data_misses: u64,
 }
 
-/// One function whose entry moves the thread; or one of its calls, of which several may be listed.
+/// A function whose entry moves the thread, or one of its calls; several calls may be listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct PlannedFunction {
-    /// Path of the file that holds it.
+    /// Path of the file that contains it.
     pub module: String,
     /// GNU build id of that file, lower-case hexadecimal.
     pub build_id: String,
@@ -97,13 +98,13 @@ pub struct PlannedFunction {
     pub offset: u64,
     /// Linker symbol.
     pub symbol: String,
-    /// Where the thread moves.
+    /// The destination of the thread.
     pub to: Destination,
     /// When the thread moves.
     pub mode: Mode,
 }
 
-/// The same as the file has it: see [`Keys`].
+/// A planned function in file format: see [`Keys`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -182,7 +183,7 @@ pub enum Mode {
     Enter,
     /// For the call: on entry, and back to the core it came from when the call returns.
     Call,
-    /// Never: the entry is only counted. It is what the patcher makes of a plan's [`Request`]; no
-    /// function of a plan has it.
+    /// Never: the entry is only counted. The patcher uses it for a plan's [`Request`]; no function
+    /// of a plan has it.
     Count,
 }

@@ -1,7 +1,7 @@
-//! Reads a plan and refuses one that contradicts itself.
+//! Reads a plan and rejects one that contradicts itself.
 //!
-//! It checks everything that later stages rely on, once: replay and patch may then index cores and
-//! compare build ids without another check.
+//! It checks once everything that later stages rely on. Replay and patch can then index cores and
+//! compare build ids without further checks.
 
 use crate::contradiction::Contradiction;
 use crate::destination::{By, Destination, KthCall, LAST_CALL, MOST_AFTER};
@@ -14,7 +14,7 @@ use std::path::Path;
 /// Reads and checks the plan at `path`.
 ///
 /// # Errors
-/// [`Error::Read`] when the file cannot be read, else what [`parse`] says.
+/// [`Error::Read`] if the file cannot be read, or an error of [`parse`].
 pub fn read(path: &Path) -> Result<Plan, Error> {
     let text = std::fs::read_to_string(path).map_err(|source| Error::Read {
         path: path.into(),
@@ -23,10 +23,10 @@ pub fn read(path: &Path) -> Result<Plan, Error> {
     parse(&text, path)
 }
 
-/// Checks the plan in `text`; `path` only names it in errors.
+/// Parses and checks the plan in `text`; `path` is only for error messages.
 ///
 /// # Errors
-/// [`Error::Syntax`] for text that is not a plan, [`Error::Invalid`] for one that breaks a rule.
+/// [`Error::Syntax`] for text that is not a plan, [`Error::Invalid`] for one that violates a rule.
 pub fn parse(text: &str, path: &Path) -> Result<Plan, Error> {
     let invalid = |problem, line| Error::Invalid {
         path: path.into(),
@@ -50,7 +50,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Plan, Error> {
     Ok(plan)
 }
 
-/// The line, from 1, at which the entry of this function begins.
+/// Returns the line, from 1, at which the entry of this function begins.
 fn line_of(text: &str, entry: usize) -> Option<usize> {
     #[derive(serde::Deserialize)]
     struct FunctionsOnly {
@@ -61,7 +61,7 @@ fn line_of(text: &str, entry: usize) -> Option<usize> {
     Some(1 + before.matches('\n').count())
 }
 
-/// Reads the version alone, so that a newer plan is named as such and not as a syntax error.
+/// Reads only the version, so that a newer plan is reported as such and not as a syntax error.
 fn version_of(text: &str) -> Result<u64, toml::de::Error> {
     #[derive(serde::Deserialize)]
     struct VersionOnly {
@@ -70,7 +70,8 @@ fn version_of(text: &str) -> Result<u64, toml::de::Error> {
     toml::from_str::<VersionOnly>(text).map(|plan| plan.version)
 }
 
-/// The rules a plan keeps beyond its types; with which function's entry breaks one, if one does.
+/// Checks the rules of a plan beyond its types; an error has the index of the invalid entry, if
+/// there is one.
 pub(crate) fn check(plan: &Plan) -> Result<(), (Contradiction, Option<usize>)> {
     check_whole(plan).map_err(|problem| (problem, None))?;
     let mut seen = HashMap::new();
@@ -114,7 +115,7 @@ fn check_function(plan: &Plan, function: &PlannedFunction) -> Result<(), Contrad
     check_place(&name, &function.module, &function.build_id, function.offset)
 }
 
-/// By function, the entries that came before.
+/// By function: its earlier entries.
 type Seen<'p> = HashMap<(String, u64), Vec<&'p PlannedFunction>>;
 
 /// Whether an entry is compatible with earlier ones of the same function: each is for another call,
@@ -144,7 +145,7 @@ fn check_beside<'p>(
     Ok(())
 }
 
-/// Whether a function of the plan can go there.
+/// Whether a function of the plan can have this destination.
 fn check_destination(name: &str, to: Destination, plan: &Plan) -> Result<(), Contradiction> {
     let name = || name.to_owned();
     let core = match to {
@@ -179,7 +180,7 @@ fn check_destination(name: &str, to: Destination, plan: &Plan) -> Result<(), Con
     }
 }
 
-/// Whether this can be where a function is.
+/// Whether this is a valid location of a function.
 fn check_place(name: &str, module: &str, build_id: &str, offset: u64) -> Result<(), Contradiction> {
     if build_id.is_empty() || !build_id.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Err(Contradiction::BuildId {

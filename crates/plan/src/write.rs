@@ -1,4 +1,5 @@
-//! Writes a plan as a person would: with a comment that explains it, and offsets in hexadecimal.
+//! Writes a plan in the form that a person would write: with an explanatory comment, and with
+//! hexadecimal offsets.
 
 use crate::destination::Destination;
 use crate::inert::inert_toml;
@@ -8,10 +9,10 @@ use corehop_support::atomic_file::{Output, PUBLIC};
 use std::path::Path;
 use toml_edit::{DocumentMut, Item, Table, Value};
 
-/// The plan as TOML text. Reading it back gives an equal plan.
+/// Returns the plan as TOML text. Reading it gives an equal plan.
 ///
 /// # Panics
-/// When the plan breaks a rule that [`crate::parse`] checks: that is a mistake of the caller.
+/// If the plan violates a rule that [`crate::parse`] checks: this is an error of the caller.
 pub fn render(plan: &Plan) -> String {
     if let Err((problem, _)) = check(plan) {
         panic!("a plan that breaks its own rules: {problem}");
@@ -93,7 +94,7 @@ fn make_hexadecimal(table: &mut Table) {
     table.insert("offset", toml_edit::value(hexadecimal));
 }
 
-/// Has names not act on whoever reads the file.
+/// Escapes names that would affect the display of the file.
 fn make_inert(table: &mut Table) {
     for (_, item) in table.iter_mut() {
         let Some(text) = item.as_str().and_then(inert_toml) else {
@@ -107,7 +108,7 @@ fn as_table(value: &Value) -> Option<Table> {
     value.as_inline_table().cloned().map(|t| t.into_table())
 }
 
-/// Turns inline tables, and the inline tables in them, into `[headed]` ones.
+/// Converts inline tables, recursively, to `[headed]` ones.
 fn make_tables(item: &mut Item) {
     if let Some(inline) = item.as_inline_table().cloned() {
         *item = Item::Table(inline.into_table());
@@ -119,10 +120,10 @@ fn make_tables(item: &mut Item) {
     }
 }
 
-/// Writes the plan to `path` and replaces a file there.
+/// Writes the plan to `path`, replacing an existing file.
 ///
 /// # Errors
-/// When it cannot be written; an existing file then stays unchanged.
+/// Fails if the file cannot be written; an existing file then stays unchanged.
 pub fn write(plan: &Plan, path: &Path) -> Result<(), corehop_support::atomic_file::Error> {
     Output::at(path, true)?.write(render(plan).as_bytes(), PUBLIC)
 }

@@ -1,4 +1,4 @@
-//! A plan survives writing and reading, and a broken one is refused with the rule it breaks.
+//! A plan survives writing and reading, and an invalid one is rejected with the violated rule.
 
 use corehop_plan::{
     Argument, By, Comparison, Destination, Expected, KthCall, Mode, Plan, PlannedFunction, Request,
@@ -51,7 +51,7 @@ fn function(offset: u64, core: u32) -> PlannedFunction {
     }
 }
 
-/// The example, its second function by the first argument.
+/// Returns the example, with its second function by the first argument.
 fn by_argument() -> Plan {
     let mut plan = Plan {
         version: 2,
@@ -70,7 +70,7 @@ fn a_person_can_read_it() {
     insta::assert_snapshot!(render(&example()));
 }
 
-/// A symbol may hold what clears a terminal, ends its line or turns the text around.
+/// A symbol may contain characters that clear a terminal, end its line or reverse the text.
 #[test]
 fn no_name_acts_on_who_reads_the_file() {
     let hostile = "\u{1b}[2J\"\r\n[[function]]\u{8}\u{9b}\u{202e}'\\\u{2028}";
@@ -236,7 +236,7 @@ fn a_function_may_go_at_one_call_of_a_request() {
     assert!(said.contains(expected), "{said}");
 }
 
-/// The example at calls 1 and 64 of its first function, of which each is on another core.
+/// Returns the example at calls 1 and 64 of its first function, each on another core.
 fn at_two_calls() -> Plan {
     let mut plan = by_argument();
     plan.functions[1] = plan.functions[0].clone();
@@ -253,12 +253,12 @@ fn a_function_may_go_at_several_calls_of_a_request() {
     assert!(text.contains("core = 0\ncall = 1\nmode"), "{text}");
     assert!(text.contains("core = 1\ncall = 64\nmode"), "{text}");
     assert_eq!(parse(&text, Path::new("p.toml")).unwrap(), plan);
-    // The second entry, as an editor shows it.
+    // The line of the second entry, counted as in an editor.
     let lines = text.lines().zip(1..).filter(|(l, _)| *l == "[[function]]");
     let line = lines.last().unwrap().1;
     let wrong = |from: &str, to: &str, rule: &str| {
         let text = text.replace(from, to);
-        // One line less may be before it.
+        // The replacement may remove one line before it.
         let line = line - usize::from(to.is_empty() && from == "call = 1\n");
         let said = refusal(&text);
         let expected =
