@@ -1,33 +1,34 @@
-//! Which requests to record when only some are: drawn before the server starts.
+//! Samples the requests to record, if only some are recorded, before the server starts.
 //!
-//! The numbers are drawn without replacement, each as likely as any other, and follow from the seed
-//! alone. The plugin looks them up as marks come, so nothing has to be decided while it runs.
+//! The numbers are sampled uniformly without replacement and depend only on the seed. The plugin
+//! looks them up at each mark, so it makes no decisions at run time.
 
 use rand::SeedableRng;
 use rand::seq::index;
 use rand_chacha::ChaCha8Rng;
 
-/// The most requests that can be chosen: their list takes 8 bytes each of shared memory.
+/// Maximum number of sampled requests: their list takes 8 bytes each of shared memory.
 const MOST: u64 = 1 << 24;
 
-/// More requests are to be chosen than there are, or than can be listed.
+/// The sample is larger than the population or the list.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot draw {requests} requests from {of}")]
 pub struct TooMany {
-    /// How many to choose.
+    /// Number of requests to sample.
     pub requests: u64,
-    /// How many to choose from.
+    /// Number of requests to sample from.
     pub of: u64,
 }
 
 impl TooMany {
-    /// What the user can do about it.
+    /// Returns what the user can do.
     pub fn remedy(&self) -> String {
         format!("lower --requests, at most {MOST}, or raise --of")
     }
 }
 
-/// The numbers of the requests to record, ascending, from 1; none where the first are recorded.
+/// Returns the numbers of the requests to record, ascending, from 1; empty if the first ones are
+/// recorded.
 pub fn numbers(requests: Option<u64>, of: Option<u64>, seed: u64) -> Result<Vec<u64>, TooMany> {
     let (Some(requests), Some(of)) = (requests, of) else {
         return Ok(Vec::new());

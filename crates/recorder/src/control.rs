@@ -1,8 +1,8 @@
-//! The control socket: it lies beside the trace, for `corehop control` from another terminal.
+//! The control socket, next to the trace, for `corehop control` from another terminal.
 //!
-//! One connection is one question of one line, answered by one line of JSON. The recorder looks for
-//! questions between two rounds of its own work and never waits long for one: a client that says
-//! nothing must not hold up a server. A signal or a file could order but not answer.
+//! Each connection carries one request line and one response line of JSON. The recorder polls for
+//! requests between rounds of its own work and never waits long for one: a silent client must not
+//! block a server. Rejected: a signal or a file, which cannot carry a response.
 
 use crate::reading::Reading;
 use rustix::fs::{Mode, OFlags};
@@ -15,53 +15,53 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long the recorder waits for a client to say what it wants: the server may wait as long.
+/// How long the recorder waits for a client's request: the server may wait for as long.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How long a client waits: the recorder may be reading a new library's functions.
+/// How long a client waits: the recorder may be reading the functions of a new library.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(120);
 const MOST_LINE_BYTES: u64 = 4096;
-/// Clients that may wait to be heard.
+/// Maximum number of waiting clients.
 const BACKLOG: i32 = 128;
 
 /// Why a recorder's socket cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Another recorder is at work on the trace.
+    /// Another recorder is recording the trace.
     #[error("{trace} is being recorded by another corehop")]
     Recorded {
         /// The trace.
         trace: PathBuf,
     },
-    /// Another recorder may be at work on it.
+    /// Another recorder may be recording it.
     #[error("{socket}: cannot check whether {trace} is being recorded: {source}")]
     Unknown {
         /// The socket.
         socket: PathBuf,
         /// The trace.
         trace: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// Something else has the socket's name.
+    /// Another file has the socket's name.
     #[error("{path} exists already, but the recording needs this name for its control socket")]
     InTheWay {
-        /// The name.
+        /// The path.
         path: PathBuf,
         /// Whether it is a folder.
         is_folder: bool,
     },
-    /// No recorder answers.
+    /// No recorder responds.
     #[error("no recording of {trace} is running: {reason}")]
     NoRecorder {
         /// The trace.
         trace: PathBuf,
-        /// What the system said, or what is wrong with the answer.
+        /// The system's error, or the problem with the response.
         reason: String,
     },
 }
 
 impl Error {
-    /// What the user can do about it.
+    /// Returns what the user can do.
     pub fn remedy(&self) -> &'static str {
         match self {
             Error::Recorded { .. } | Error::Unknown { .. } => "name another file with -o",
@@ -74,7 +74,7 @@ impl Error {
     }
 }
 
-/// No socket could be made.
+/// The socket could not be created.
 #[derive(Debug, thiserror::Error)]
 #[error("`corehop control` will not work: {path}: {source}")]
 pub struct NoSocket {
@@ -82,34 +82,34 @@ pub struct NoSocket {
     source: std::io::Error,
 }
 
-/// What a client asks for.
+/// A client's request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// Record requests from the next on.
+    /// Record requests, beginning with the next one.
     Start,
-    /// Record no request from the next on; those begun are recorded to their end.
+    /// Record no further requests; those in progress are recorded to their end.
     Stop,
-    /// Keep these words in the trace.
+    /// Store this note in the trace.
     Mark(String),
-    /// Only say how things stand.
+    /// Only report the state.
     Status,
 }
 
-/// The socket, which goes when this is dropped.
+/// The socket; removed when dropped.
 pub(crate) struct ControlSocket {
     listener: UnixListener,
     path: PathBuf,
 }
 
-/// The socket of the recording to `trace`.
+/// Returns the socket's path for the recording to `trace`.
 fn path_of(trace: &Path) -> PathBuf {
     let mut path = trace.as_os_str().to_owned();
     path.push(".control");
     path.into()
 }
 
-/// A socket's path may have no more than 107 bytes, so its folder is named by a descriptor.
+/// Returns a short path through a descriptor of the folder: socket paths have at most 107 bytes.
 fn short(path: &Path) -> std::io::Result<(OwnedFd, PathBuf)> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = rustix::fs::open(
@@ -127,8 +127,8 @@ fn connect(trace: &Path) -> std::io::Result<UnixStream> {
     UnixStream::connect(short)
 }
 
-/// Fails when a recorder is at work on `trace`, or when that cannot be told. A socket at which
-/// nobody listens is what a recorder that was killed has left.
+/// Fails if another recorder is recording `trace`, or if this cannot be determined. A socket
+/// without a listener is a remnant of a killed recorder.
 pub(crate) fn refuse_second(trace: &Path) -> Result<(), Error> {
     let path = path_of(trace);
     if !is_socket(&path) {
@@ -148,7 +148,7 @@ pub(crate) fn refuse_second(trace: &Path) -> Result<(), Error> {
     }
 }
 
-/// Fails when something is in the way of the socket that is not to be lost.
+/// Fails if the socket's path is occupied by a file that must not be lost.
 pub(crate) fn check(trace: &Path, force: bool) -> Result<(), Error> {
     let path = path_of(trace);
     let Ok(there) = path.symlink_metadata() else {
@@ -168,7 +168,7 @@ fn is_socket(path: &Path) -> bool {
     there.is_ok_and(|there| there.file_type().is_socket())
 }
 
-/// A socket that this user alone may connect to: it has its mode before it has its name.
+/// Creates a socket for this user only: its mode is set before it gets its name.
 fn listen(path: &Path) -> std::io::Result<UnixListener> {
     let (_folder, short) = short(path)?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -180,8 +180,8 @@ fn listen(path: &Path) -> std::io::Result<UnixListener> {
 }
 
 impl ControlSocket {
-    /// Listens beside `trace`; with `force` in place of what has the socket's name. Where no socket
-    /// can be made a recording does without.
+    /// Listens next to `trace`; with `force`, replaces a file with the socket's name. If no socket
+    /// can be created, the recording continues without it.
     pub(crate) fn open(trace: &Path, force: bool) -> Result<ControlSocket, NoSocket> {
         let path = path_of(trace);
         if refuse_second(trace)
@@ -196,7 +196,7 @@ impl ControlSocket {
         }
     }
 
-    /// The next question that waits, and whom to answer.
+    /// Returns the next pending request, and the stream for the response.
     pub(crate) fn next(&self) -> Option<(Order, UnixStream)> {
         let (stream, _) = self.listener.accept().ok()?;
         stream.set_nonblocking(false).ok()?;
@@ -216,14 +216,14 @@ impl Drop for ControlSocket {
     }
 }
 
-/// Answers; a client that has gone needs none.
+/// Sends the response; errors of disconnected clients are ignored.
 pub(crate) fn answer(mut stream: UnixStream, reading: &Reading) {
     if let Ok(line) = serde_json::to_string(reading) {
         let _ = writeln!(stream, "{line}");
     }
 }
 
-/// Asks the recorder of `trace`, as its client.
+/// Sends a client's request to the recorder of `trace`.
 pub fn ask(trace: &Path, order: &Order) -> Result<Reading, Error> {
     let unheard = |reason: &dyn std::fmt::Display| Error::NoRecorder {
         trace: trace.into(),

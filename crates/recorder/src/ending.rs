@@ -1,6 +1,6 @@
-//! What becomes of a recording that is over: the trace gets its name, or it is said why there is
-//! none. Whatever ended it, what came before is worth keeping: it took the user's time. Only a
-//! trace without any request is not kept: no later stage can begin with it.
+//! The end of a recording: renames the trace, or reports why there is none. Whatever ended the
+//! recording, the data before is kept: recording it took the user's time. Only a trace without any
+//! request is removed: no later stage can use it.
 
 use crate::error::Error;
 use crate::events::{Event, Observer};
@@ -11,7 +11,7 @@ use crate::transcript::Transcript;
 use corehop_traces::{EndReason, partial_path};
 use corehop_wire::ring::Memory;
 
-/// Gives the trace its name, or says why there is none.
+/// Renames the finished trace, or reports why there is none.
 pub fn finish_trace(
     options: &Options,
     qemu_version: &str,
@@ -54,7 +54,7 @@ pub fn finish_trace(
     }
 }
 
-/// The trace could not be written, for this reason.
+/// Returns the error for a failed write of the trace.
 pub fn unwritten(source: corehop_traces::Error, options: &Options) -> Error {
     Error::Write {
         source,

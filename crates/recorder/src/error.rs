@@ -1,4 +1,4 @@
-//! Why a recording failed, and what the user can do about it.
+//! Why a recording failed, and what the user can do.
 
 use crate::binaries::{marker, program};
 use crate::choice::TooMany;
@@ -15,61 +15,61 @@ const RAISE_FILE_LIMIT: &str = "raise the limit on file sizes (`ulimit -f`), whi
 
 pub(crate) const MIB: u64 = 1 << 20;
 
-/// Why a recording could not begin, or did not end as it should.
+/// Why a recording could not begin, or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// QEMU or the plugin is missing.
     #[error(transparent)]
     Tools(#[from] tools::Error),
-    /// There is no machine to record.
+    /// The guest for a recording of a whole machine is unavailable.
     #[error(transparent)]
     Guest(#[from] system::Error),
-    /// One of these, of a server on a machine, whose console ended so.
+    /// An error of a server in a guest, with the guest's console.
     #[error("{error}")]
     InGuest {
-        /// Which.
+        /// The error.
         error: Box<Error>,
         /// The console's last lines.
         last_lines: Vec<String>,
     },
-    /// The load on the machine failed.
+    /// The load on the guest failed.
     #[error("the load failed: {status}")]
     LoadFailed {
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
     },
-    /// The machine ended before its server or load.
+    /// The guest ended before its server or load.
     #[error("the guest ended before its server or load did")]
     GuestFailed,
     /// The server's program cannot be recorded.
     #[error(transparent)]
     Program(#[from] program::Error),
-    /// It is not known where a request begins.
+    /// The place where requests begin is unknown.
     #[error(transparent)]
     Marker(#[from] marker::Error),
-    /// So many requests cannot be chosen.
+    /// The requests cannot be sampled.
     #[error(transparent)]
     Choice(#[from] TooMany),
-    /// The trace cannot be written to where it is to go.
+    /// The trace cannot be written at its path.
     #[error(transparent)]
     TraceFile(#[from] trace_file::Error),
-    /// The library to load first is not there.
+    /// The library to preload does not exist.
     #[error("--preload {path}: {source}")]
     Preload {
         /// The library.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The memory to share with the server could not be made.
+    /// The memory shared with the server could not be created.
     #[error(transparent)]
     SharedMemory(#[from] corehop_wire::ring::Error),
-    /// What the server prints cannot be kept.
+    /// The server's output cannot be written to the log.
     #[error("{path}: {source}")]
     Log {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// QEMU could not be started.
@@ -77,18 +77,18 @@ pub enum Error {
     Start {
         /// The program.
         qemu: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// QEMU ended without having loaded the plugin.
+    /// QEMU ended without loading the plugin.
     #[error("QEMU did not load the plugin")]
     PluginNotLoaded,
     /// The server ended, and nothing was recorded.
     #[error("the server ended ({status}) before any request")]
     ServerEndedEarly {
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
-        /// Where requests were to begin.
+        /// The request marker.
         request_at: String,
         /// The version of QEMU.
         qemu: String,
@@ -96,43 +96,44 @@ pub enum Error {
     /// The recording was interrupted, and nothing was recorded.
     #[error("interrupted before any request")]
     InterruptedEarly {
-        /// Where requests were to begin.
+        /// The request marker.
         request_at: String,
     },
-    /// The recording was interrupted, and the trace is whole.
+    /// The recording was interrupted; the trace is complete up to then.
     #[error("interrupted; the trace contains what was recorded before")]
     Interrupted,
-    /// The server failed, and the trace is whole.
+    /// The server failed; the trace is complete up to then.
     #[error("the server failed: {status}")]
     ServerFailed {
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
         /// The version of QEMU.
         qemu: String,
     },
-    /// Server and recorder took too much memory; the trace is whole, if anything was recorded.
+    /// Server and recorder exceeded the memory limit; the trace is complete up to then, if anything
+    /// was recorded.
     #[error(
         "server and recorder took {} MiB of memory, more than --memory-limit {limit}",
         .bytes / MIB
     )]
     MemoryLimit {
-        /// What they took.
+        /// Their resident memory.
         bytes: u64,
-        /// What they were to take at most.
+        /// The limit.
         limit: Size,
     },
-    /// The trace could not be written to its end.
+    /// The trace could not be completed.
     #[error("{source}")]
     Write {
-        /// Why.
+        /// The error.
         source: corehop_traces::Error,
-        /// The file with what was recorded until then.
+        /// The file with the data recorded until then.
         partial: PathBuf,
     },
 }
 
 impl Error {
-    /// Whether the server, its load or the machine that they run on failed.
+    /// Whether the server, its load or the guest failed.
     pub fn is_of_server(&self) -> bool {
         matches!(
             self,
@@ -146,8 +147,8 @@ impl Error {
         )
     }
 
-    /// What the user can do about it; `None` where the message says so itself, or where it is the
-    /// error of another crate, for which the caller knows.
+    /// Returns what the user can do; `None` if the message includes it, or if the error is of
+    /// another crate whose remedies the caller knows.
     pub fn remedy(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Error::Tools(error) => error.remedy().into(),
@@ -219,7 +220,7 @@ impl Error {
     }
 }
 
-/// Whether a server that has ended so under this version of QEMU may have met a fault of QEMU's.
+/// Whether a server with this exit status may have failed because of a bug in this version of QEMU.
 fn may_be_qemus_fault(status: ExitStatus, qemu: &str) -> bool {
     let of_a_crash = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGABRT];
     let is_old = qemu.starts_with(['6', '7', '8']);
@@ -238,12 +239,12 @@ fn newer_qemu(qemu: &str) -> String {
     )
 }
 
-/// What ended a recording too early: the recording itself, or whoever drove the server.
+/// Why a recording ended early: the recording itself, or the server's driver.
 #[derive(Debug)]
 pub enum Stopped<E> {
     /// The recording failed.
     Recording(Error),
-    /// The driver failed, and the recording with it.
+    /// The driver failed, and ended the recording.
     Driver(E),
 }
 

@@ -1,7 +1,7 @@
-//! What a recording tells whoever watches it.
+//! Events of a recording, for an observer.
 //!
-//! The observer is called from the recorder's threads while the server waits for them, so it must
-//! return soon.
+//! The observer is called on the recorder's threads while the server waits for them, so it must
+//! return quickly.
 
 use crate::control::NoSocket;
 use crate::error::Error;
@@ -12,60 +12,60 @@ use corehop_traces::{EndReason, MAX_OBJECTS, Summary};
 use corehop_wire::ring::RequestMarker;
 use std::sync::Arc;
 
-/// Hears of each event.
+/// Receives each event.
 pub type Observer = Arc<dyn Fn(Event<'_>) + Send + Sync>;
 
-/// Something that happened, in the order of a recording.
+/// An event, in the order of a recording.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// This QEMU will run the server.
+    /// The QEMU that will run the server was found.
     QemuFound(&'a Qemu),
-    /// The functions of the server are being read, which may take seconds.
+    /// Reading the server's functions began; it may take seconds.
     ReadingFunctions,
-    /// They have been read, or could not be.
+    /// Reading the functions ended or failed.
     FunctionsRead,
-    /// The machine that is to be recorded is being made, which takes longer for a new kernel.
+    /// Creation of the guest began; it takes longer for a new kernel.
     MakingGuest,
-    /// Requests begin here.
+    /// The request marker was resolved.
     MarkerFound(&'a RequestMarker),
-    /// The server was started, and the recorder reads what it does.
+    /// The server was started, and recording began.
     Recording,
-    /// How far the recording has come, several times a second.
+    /// Progress of the recording, several times a second.
     Progress(&'a Reading),
-    /// No request has begun for a while: what was seen instead, and what to try.
+    /// No request has begun for a while: observations so far, and advice.
     Waiting(&'a Waiting),
-    /// The recording is over, and the trace is being finished.
+    /// Recording ended, and the trace is being completed.
     Over,
-    /// The trace has its name.
+    /// The trace is complete under its final name.
     Written {
-        /// What is in it.
+        /// Summary of the trace.
         summary: &'a Summary,
-        /// What ended the recording.
+        /// Why the recording ended.
         reason: &'a EndReason,
     },
-    /// Something that the user should know, though the recording goes on.
+    /// A warning; the recording continues.
     Warning(Warning<'a>),
 }
 
-/// Something went wrong that does not end a recording.
+/// A problem that does not end a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum Warning<'a> {
     /// The control socket could not be made.
     #[error(transparent)]
     NoControlSocket(NoSocket),
-    /// The functions of a module are not known.
+    /// The functions of a module could not be read.
     #[error("{0}; its functions will be missing in the trace")]
     NoFunctions(corehop_symbolizer::Error),
-    /// More shared objects than a trace can number.
+    /// The server maps more shared objects than a trace can number.
     #[error(
         "recording: the server maps more than {MAX_OBJECTS} files; pages of the rest count as \
          private to each process"
     )]
     TooManyObjects,
-    /// The plugin met something that it cannot record.
+    /// The plugin encountered something that it cannot record.
     #[error("recording: {0}")]
     Plugin(String),
-    /// The trace cannot be written, and the server is left to run.
+    /// The trace cannot be written; the server continues.
     #[error("recording has stopped, and the server continues: {0}")]
     ServerGoesOn(&'a Error),
 }

@@ -1,12 +1,12 @@
-//! The recorder: runs a server under QEMU with the plugin and writes what it references as a trace.
+//! The recorder: runs a server under QEMU with the plugin, and writes its accesses as a trace.
 //!
-//! The plugin writes into memory that this process shares. This process, on another core, builds
-//! the trace's columns, compresses and writes. Reading order: `recording` has the steps, `session`
-//! is the loop, `transcript` turns words into a trace, `binaries` knows the server's files, and
-//! `system` makes the machine that is recorded with its operating system.
+//! The plugin writes into memory shared with this process. This process runs on another core,
+//! builds the trace's columns, compresses them and writes them. Reading order: `recording` contains
+//! the steps, `session` the loop, `transcript` converts words to a trace, `binaries` handles the
+//! server's files, and `system` creates the guest for recording a whole machine.
 //!
-//! The crate prints nothing and reads no command line. [`Options`] say what to record, an
-//! [`Observer`] hears of what happens, and an [`Error`] says why a recording failed.
+//! The crate prints nothing and reads no command line. [`Options`] are the parameters, an
+//! [`Observer`] receives events, and an [`Error`] describes why a recording failed.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

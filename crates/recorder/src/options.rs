@@ -1,58 +1,58 @@
-//! What to record, and how.
+//! The parameters of a recording.
 
 use crate::plugin::CarriedPlugins;
 use corehop_support::quantity::size::Size;
 use std::path::PathBuf;
 
-/// What else is on the machine that is recorded.
+/// The parameters of a guest.
 #[derive(Clone, Debug)]
 pub struct SystemOptions {
-    /// What puts the server under load, a command for a shell.
+    /// Shell command that generates the load.
     pub load: Option<String>,
-    /// Files and whole folders that the machine has at the same paths.
+    /// Files and whole folders that the guest gets at the same paths.
     pub copied: Vec<PathBuf>,
-    /// A folder that is the machine's root, but for what is put there for the commands.
+    /// A folder used as the guest's root; files for the commands are added.
     pub rootfs: Option<PathBuf>,
-    /// The machine's processors, 1 to 16.
+    /// Number of the guest's processors, 1 to 16.
     pub cpus: u32,
-    /// The machine's memory, in MiB.
+    /// The guest's memory, in MiB.
     pub memory_mib: u64,
 }
 
-/// What to record, and how.
+/// The parameters of a recording.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where to write the trace.
+    /// Path of the trace.
     pub output: PathBuf,
-    /// Where a request begins, as the user names it (docs/guide/requests.md).
+    /// The request marker in the user's form (docs/guide/requests.md).
     pub request_at: String,
-    /// How many requests to record; without it, all until the server ends.
+    /// Number of requests to record; if `None`, all until the server ends.
     pub requests: Option<u64>,
-    /// Choose them by chance among so many.
+    /// Sample them at random from this many.
     pub of: Option<u64>,
-    /// What the choice follows from.
+    /// Seed of the sample.
     pub seed: u64,
-    /// Record nothing until somebody starts it.
+    /// Record nothing until a client starts the recording.
     pub paused: bool,
-    /// The resident memory that server and recorder may take together.
+    /// Limit of the resident memory of server and recorder together.
     pub memory_limit: Size,
     /// Compression level of zstd.
     pub compression_level: i32,
-    /// Leave out what follows from other accesses while recording; the trace has it all the same.
+    /// Omit accesses that follow from others while recording; the trace contains them anyway.
     pub elision: bool,
-    /// A library that the server is to load first.
+    /// A library that the server loads first.
     pub preload: Option<PathBuf>,
-    /// Let the server run on when enough requests are recorded.
+    /// Let the server continue when enough requests are recorded.
     pub keep_running: bool,
-    /// Replace the trace where it exists.
+    /// Replace an existing trace.
     pub force: bool,
-    /// Where the server's messages go, if not where this process's own go. The server then ends
-    /// with this process.
+    /// Log file for the server's output, if it does not go to this process's own output. The server
+    /// then ends with this process.
     pub log: Option<PathBuf>,
     /// The server and its arguments; at least the server.
     pub command: Vec<String>,
-    /// Record a whole machine, on which the server runs.
+    /// Record a whole machine that runs the server.
     pub system: Option<SystemOptions>,
-    /// The plugins that this program carries.
+    /// The plugins embedded in this program.
     pub plugins: CarriedPlugins,
 }

@@ -1,7 +1,7 @@
-//! QEMU's plugin: which library a QEMU takes, and where it is.
+//! QEMU's plugin: selects and locates the library for a QEMU.
 //!
-//! QEMU takes a plugin for its own plugin API alone, so there are two libraries, and QEMU's version
-//! says which. Release builds carry both.
+//! QEMU accepts only plugins for its own plugin API, so there are two libraries, selected by QEMU's
+//! version. Release builds embed both.
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
@@ -16,7 +16,7 @@ pub(crate) enum Api {
     V4,
 }
 
-/// The plugins that a program carries, for either plugin API; empty where it carries none.
+/// The plugins embedded in a program, for both plugin APIs; empty if not embedded.
 #[derive(Clone, Copy)]
 pub struct CarriedPlugins {
     /// For API 1.
@@ -35,32 +35,32 @@ impl std::fmt::Debug for CarriedPlugins {
 /// Why there is no plugin.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The plugin that the environment names is not there.
+    /// The plugin in the environment variable does not exist.
     #[error("COREHOP_QEMU_PLUGIN: {path} is not a file")]
     Named {
         /// The file.
         path: PathBuf,
-        /// What the user can do about it.
+        /// What the user can do.
         remedy: &'static str,
     },
-    /// There is no plugin beside the program.
+    /// There is no plugin next to the program.
     #[error("the QEMU plugin {path} does not exist")]
     Missing {
         /// The file.
         path: PathBuf,
-        /// What the user can do about it.
+        /// What the user can do.
         remedy: &'static str,
     },
-    /// The plugin that is carried could not be unpacked.
+    /// The embedded plugin could not be unpacked.
     #[error("cannot unpack the QEMU plugin: {source}")]
     Unpack {
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
 
 impl Error {
-    /// What the user can do about it.
+    /// Returns what the user can do.
     pub fn remedy(&self) -> &'static str {
         match self {
             Error::Named { remedy, .. } | Error::Missing { remedy, .. } => remedy,
@@ -70,7 +70,7 @@ impl Error {
 }
 
 impl Api {
-    /// That of this version of QEMU.
+    /// Returns the plugin API of this version of QEMU: API 1 for 6 to 8, API 4 from 9.2.
     pub(crate) fn of(version: &str) -> Option<Api> {
         let mut numbers = version.split('.').map_while(|number| number.parse().ok());
         match (numbers.next()?, numbers.next().unwrap_or(0)) {
@@ -80,7 +80,7 @@ impl Api {
         }
     }
 
-    /// The name of the library.
+    /// Returns the file name of the library.
     fn file(self) -> &'static str {
         match self {
             Api::V1 => "libcorehop_qemu_plugin.so",
@@ -88,7 +88,7 @@ impl Api {
         }
     }
 
-    /// What to do where there is none beside this program.
+    /// Returns what to do if there is no library next to this program.
     fn remedy(self, program: &Path) -> &'static str {
         match (self, is_in_checkout(program)) {
             (Api::V1, true) => {
@@ -102,8 +102,8 @@ impl Api {
         }
     }
 
-    /// `$COREHOP_QEMU_PLUGIN`, or the plugin that is carried, or where none is, the one beside this
-    /// program.
+    /// Returns the path of `$COREHOP_QEMU_PLUGIN`, or of the embedded plugin, or else of the one
+    /// next to this program.
     pub(crate) fn plugin(self, carried: &CarriedPlugins) -> Result<PathBuf, Error> {
         let carried = match self {
             Api::V1 => carried.v1,
@@ -138,19 +138,19 @@ impl Api {
     }
 }
 
-/// Whether a program lies where a checkout is built, which has the plugin's source.
+/// Whether a program is in the build folder of a checkout, which contains the plugin's source.
 fn is_in_checkout(program: &Path) -> bool {
     let mut folders = program.ancestors().skip(1);
     folders.any(|folder| folder.join("qemu-plugin/Cargo.toml").is_file())
 }
 
-/// A file without a name that holds the carried plugin, as long as this process runs: QEMU opens it
-/// by the path given, and nothing is left of it on any disk.
+/// Writes the embedded plugin to an unnamed file that exists as long as this process runs. QEMU
+/// opens it by the returned path, and nothing remains on disk.
 fn unpacked(carried: &[u8]) -> std::io::Result<PathBuf> {
     let mut file = File::from(memfd_create("corehop-qemu-plugin", MemfdFlags::CLOEXEC)?);
     file.write_all(carried)?;
     let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
-    // Open until this process ends.
+    // Keep it open until this process ends.
     std::mem::forget(file);
     Ok(path.into())
 }

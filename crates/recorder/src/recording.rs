@@ -1,7 +1,7 @@
-//! The steps of a recording, from what the user asked for to the end of the server.
+//! The steps of a recording, from the user's options to the end of the server.
 //!
-//! What can be found out before the server starts is found out first ([`Prepared::new`]): a
-//! recording takes the user's time, and a mistake had better show before it.
+//! Everything that can be checked before the server starts is checked first ([`Prepared::new`]): a
+//! recording takes the user's time, so errors should appear before it.
 
 use crate::binaries::marker;
 use crate::binaries::program::{self, Program};
@@ -32,7 +32,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A recording that is ready to begin. Nothing was started, and no file was written.
+/// A recording that is ready to begin. No process was started, and no file was written.
 pub struct Prepared {
     options: Options,
     observer: Observer,
@@ -42,12 +42,12 @@ pub struct Prepared {
     memory: Memory,
     /// The memory's file, which QEMU opens.
     file: OwnedFd,
-    /// The machine, where one is recorded.
+    /// The guest, if a whole machine is recorded.
     guest: Option<Guest>,
 }
 
 impl Prepared {
-    /// Finds all that the recording needs, and checks that the trace can be written.
+    /// Finds everything that the recording needs, and checks that the trace can be written.
     pub fn new(options: Options, observer: Observer) -> Result<Prepared, Error> {
         check_output(&options)?;
         let tools = match options.system {
@@ -83,14 +83,15 @@ impl Prepared {
     }
 
     /// Starts the server and records it until the recording is over, while `driver` drives the
-    /// server. `interrupts` counts the signals that have asked to end; a second one hurries.
+    /// server. `interrupts` returns the number of interrupt signals; the second one ends it faster.
     pub fn record<E: Send>(
         self,
         driver: Option<Driver<'_, E>>,
         interrupts: &dyn Fn() -> usize,
     ) -> Result<(), Stopped<E>> {
         let (options, observer) = (&self.options, &self.observer);
-        // From here on what fails removes the trace that was begun: the next recording refuses to.
+        // From here on, errors remove the new trace: otherwise, the next recording would refuse to
+        // replace it.
         let writer = self.create_trace().map_err(Stopped::Recording)?;
         let control_socket = ControlSocket::open(&options.output, options.force);
         let control_socket = control_socket
@@ -132,20 +133,20 @@ impl Prepared {
             }
         };
         drop(control_socket);
-        // Read before QEMU says how it was ended.
+        // Read before QEMU reports how it ended.
         let finished = finished.map_err(|error| self.of_guest(error));
         if let (Err(error), false) = (&finished, is_written) {
             observer(Event::Warning(Warning::ServerGoesOn(error)));
         }
         finish_server(&mut server, runs_on, interrupts);
-        // Of two that failed the server was first: the load failed for want of it.
+        // If both failed, the server was first: the load failed because of it.
         if is_interrupted && interrupts() == 0 {
             driven.map_err(Stopped::Driver)?;
         }
         finished.map_err(Stopped::Recording)
     }
 
-    /// The error, with what the guest has said if it is of one.
+    /// Adds the guest's output to an error of the guest.
     fn of_guest(&self, error: Error) -> Error {
         match &self.guest {
             Some(guest) if error.is_of_server() => Error::InGuest {
@@ -156,7 +157,7 @@ impl Prepared {
         }
     }
 
-    /// What ended a recording, where QEMU's end says nothing of it.
+    /// Returns why a recording ended, if QEMU's exit does not show it.
     fn in_guest(&self, over: Over) -> Over {
         let (Some(guest), Over::Server(_)) = (&self.guest, &over) else {
             return over;
@@ -208,10 +209,10 @@ impl Prepared {
         Server::start(&mut command, mark.as_bytes()).map_err(not_started)
     }
 
-    /// The server as it is to be started.
+    /// Returns the command that starts the server under QEMU.
     fn under_qemu(&self, shared: &Path) -> Command {
         let mut command = self.tools.command(shared, self.options.elision, None);
-        // Of the server's environment alone: QEMU itself is to load no more than it needs.
+        // Only in the server's environment: QEMU itself should load no more than it needs.
         if let Some(library) = &self.preload {
             let mut variable = OsString::from("LD_PRELOAD=");
             variable.push(library);
@@ -223,8 +224,8 @@ impl Prepared {
         command
     }
 
-    /// Sends the server's messages to the log, if there is one. Who asked for one watches the
-    /// recording and has more to do after it, so the server is not to outlive this process.
+    /// Redirects the server's output to the log, if there is one. A user of the log watches the
+    /// recording and continues after it, so the server must not outlive this process.
     fn log(&self, command: &mut Command) -> Result<(), Error> {
         let Some(path) = &self.options.log else {
             return Ok(());
@@ -248,7 +249,7 @@ fn check_output(options: &Options) -> Result<(), Error> {
     Ok(())
 }
 
-/// The library to load first, as a path that holds wherever the server changes its folder to.
+/// Returns the library to preload, as a path that stays valid if the server changes its folder.
 fn preload(options: &Options) -> Result<Option<PathBuf>, Error> {
     let Some(path) = &options.preload else {
         return Ok(None);
@@ -277,7 +278,7 @@ fn share_memory(
     Ok((memory, file))
 }
 
-/// Ends the server, unless it may run on: then waits until it has ended by itself.
+/// Ends the server; if it may continue, waits until it has ended.
 fn finish_server(server: &mut Server, runs_on: bool, interrupts: &dyn Fn() -> usize) {
     if runs_on {
         while server.ended().is_none() && interrupts() == 0 {

@@ -1,8 +1,8 @@
-//! What recording needs of the machine: a QEMU that takes plugins, and the plugin.
+//! The tools of a recording: a QEMU with plugin support, and the plugin.
 //!
-//! Both are checked before the server is started, because QEMU's own complaints come late and say
-//! nothing of what to install. QEMU takes a plugin for its own plugin API alone, so there are two
-//! libraries, and QEMU's version says which.
+//! Both are checked before the server is started, because QEMU's own errors come late and do not
+//! mention what to install. QEMU accepts only plugins for its own plugin API, so there are two
+//! libraries, selected by QEMU's version.
 
 mod release;
 
@@ -12,12 +12,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A QEMU that takes plugins.
+/// A QEMU with plugin support.
 #[derive(Clone, Debug)]
 pub struct Qemu {
-    /// The program, as it is to be run.
+    /// The program's path.
     pub path: PathBuf,
-    /// What it calls its version, such as `7.2.22 (Debian ...)`.
+    /// Its version string, e.g. `7.2.22 (Debian ...)`.
     pub version: String,
     api: Api,
 }
@@ -39,17 +39,17 @@ pub enum Error {
     Run {
         /// The program.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The program is another one.
+    /// The program is not QEMU.
     #[error("{path} is not {program}: it printed {said:?}")]
     NotQemu {
         /// The program.
         path: PathBuf,
-        /// What it should be.
+        /// The expected program.
         program: &'static str,
-        /// The first line that it printed of its version.
+        /// The first line of its version output.
         said: String,
     },
     /// There is no plugin for this version.
@@ -60,7 +60,7 @@ pub enum Error {
         /// Its version.
         version: String,
     },
-    /// It takes no plugin.
+    /// It does not support plugins.
     #[error("{path} (version {version}) was built without plugins")]
     WithoutPlugins {
         /// The program.
@@ -68,7 +68,7 @@ pub enum Error {
         /// Its version.
         version: String,
     },
-    /// One of these, of the QEMU that emulates whole machines.
+    /// One of these errors, for the QEMU that emulates whole machines.
     #[error(transparent)]
     OfSystem(Box<Error>),
     /// There is no plugin for it.
@@ -77,7 +77,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the user can do about it.
+    /// Returns what the user can do.
     pub fn remedy(&self) -> &'static str {
         match self {
             Error::Run { .. }
@@ -93,7 +93,7 @@ impl Error {
     }
 }
 
-/// Finds both. `$COREHOP_QEMU` and `$COREHOP_QEMU_PLUGIN` come first.
+/// Finds both. `$COREHOP_QEMU` and `$COREHOP_QEMU_PLUGIN` have priority.
 pub fn find(carried: &CarriedPlugins) -> Result<Tools, Error> {
     let qemu = qemu()?;
     Ok(Tools {
@@ -111,12 +111,12 @@ pub fn find_system(carried: &CarriedPlugins) -> Result<Tools, Error> {
     })
 }
 
-/// Where `make qemu` puts the QEMU that it builds, whether it is there or not.
+/// Returns the path of the QEMU built by `make qemu`, which may not exist.
 pub fn built_qemu() -> PathBuf {
     cache().join("qemu/qemu-x86_64")
 }
 
-/// Where what is made for this user stays.
+/// Returns the user's cache folder.
 pub fn cache() -> PathBuf {
     let named = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let cache = named("XDG_CACHE_HOME").map(PathBuf::from);
@@ -128,9 +128,9 @@ pub fn cache() -> PathBuf {
 }
 
 impl Tools {
-    /// A run of QEMU with the plugin, which finds the shared memory at `memory`, and at `guest`
-    /// what describes a whole machine; what is to run under it is missing yet. Unless `elision`, it
-    /// sees each access by itself.
+    /// Returns a QEMU command with the plugin, without the program to run. The plugin finds the
+    /// shared memory at `memory`, and the description of a whole machine at `guest`. Without
+    /// `elision`, it reports each access.
     pub fn command(&self, memory: &Path, elision: bool, guest: Option<&Path>) -> Command {
         let mut plugin = escaped(&self.plugin);
         plugin.push(",");
@@ -141,7 +141,7 @@ impl Tools {
         }
         match elision {
             false => plugin.push(",elision=off"),
-            // How the plugin sees moves of 16 and 32 bytes.
+            // The plugin gets accesses of 16 and 32 bytes in pieces.
             true if self.qemu.version.starts_with("7.") => plugin.push(",elision=pieces"),
             true => {}
         }
@@ -151,21 +151,21 @@ impl Tools {
     }
 }
 
-/// The plugin's argument that names the shared memory.
+/// Returns the plugin argument for the shared memory.
 pub fn memory_argument(memory: &Path) -> OsString {
     let mut argument = OsString::from("memory=");
     argument.push(escaped(memory));
     argument
 }
 
-/// A path as part of a QEMU option, where a comma is doubled.
+/// Escapes a path for a QEMU option, by doubling commas.
 fn escaped(path: &Path) -> OsString {
     let bytes = path.as_os_str().to_string_lossy().replace(',', ",,");
     bytes.into()
 }
 
-/// The first QEMU that takes plugins: the one that `$COREHOP_QEMU` names, or without that the one
-/// on PATH, or the one that `make qemu` has built.
+/// Returns the first QEMU with plugin support: `$COREHOP_QEMU`; if unset, the one in PATH or the
+/// one built by `make qemu`.
 pub fn qemu() -> Result<Qemu, Error> {
     if let Some(named) = std::env::var_os("COREHOP_QEMU") {
         return qemu_at(named.into());
@@ -177,14 +177,14 @@ pub fn qemu() -> Result<Qemu, Error> {
     }
 }
 
-/// The same of the QEMU that emulates whole machines, which `$COREHOP_QEMU_SYSTEM` names.
+/// Returns the QEMU that emulates whole machines; `$COREHOP_QEMU_SYSTEM` overrides it.
 pub fn system_qemu() -> Result<Qemu, Error> {
     let named = std::env::var_os("COREHOP_QEMU_SYSTEM");
     let path = named.unwrap_or_else(|| Mode::System.program().into());
     found(path.into(), Mode::System).map_err(|error| Error::OfSystem(Box::new(error)))
 }
 
-/// The QEMU of this name, if it takes plugins.
+/// Returns the QEMU at this path, if it supports plugins.
 pub fn qemu_at(path: PathBuf) -> Result<Qemu, Error> {
     found(path, Mode::User)
 }
@@ -217,7 +217,7 @@ impl Mode {
         }
     }
 
-    /// How such a QEMU begins to say its version.
+    /// Returns the text before the version number in its output.
     fn introduction(self) -> &'static str {
         match self {
             Mode::User => "qemu-x86_64 version ",
@@ -226,7 +226,7 @@ impl Mode {
     }
 }
 
-/// QEMU 6 to 8 have plugin API 1, and 9.2 was the first with API 4.
+/// Runs QEMU with one argument and returns its output.
 fn said_by(qemu: &Path, argument: &str) -> Result<String, Error> {
     let output = Command::new(qemu)
         .arg(argument)
@@ -253,14 +253,14 @@ fn version(qemu: &Path, mode: Mode) -> Result<String, Error> {
 }
 
 impl Qemu {
-    /// `$COREHOP_QEMU_PLUGIN`, or the plugin for this QEMU that is carried, or where none is, the
-    /// one beside this program.
+    /// Returns the path of `$COREHOP_QEMU_PLUGIN`, or of the embedded plugin for this QEMU, or else
+    /// of the one next to this program.
     pub fn plugin(&self, carried: &CarriedPlugins) -> Result<PathBuf, Error> {
         Ok(self.api.plugin(carried)?)
     }
 }
 
-/// The plugin where there is no QEMU to say which: that for Debian 12's.
+/// Returns the plugin for Debian 12's QEMU, for use without a QEMU.
 pub fn usual_plugin(carried: &CarriedPlugins) -> Result<PathBuf, Error> {
     Ok(Api::V1.plugin(carried)?)
 }

@@ -1,8 +1,8 @@
-//! The file of a trace that is to be written, by a recording or an import.
+//! The file of a trace written by a recording or an import.
 //!
-//! It is written as `TRACE.partial`, because what a killed recording leaves is worth keeping, and
-//! so that name can be foreseen. Whatever has it already stays, unless --force says that it may go:
-//! it may be just what was kept, and `TRACE.control` tells whether someone still writes it.
+//! It is written as `TRACE.partial`, because the remnant of a killed recording is worth keeping
+//! under a predictable name. An existing file of that name stays unless --force is given: it may be
+//! such a remnant. `TRACE.control` shows whether it is still being written.
 
 use crate::control;
 use corehop_support::atomic_file::Output;
@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 /// Why a trace cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The name is taken, or no file can have it.
+    /// The path is occupied or not possible for a file.
     #[error(transparent)]
     Output(#[from] corehop_support::atomic_file::Error),
-    /// Another recorder may be at work on it, or something is in the way of its socket.
+    /// Another recorder may be recording it, or its socket's path is occupied.
     #[error(transparent)]
     Control(#[from] control::Error),
     /// A folder has the name of the unfinished trace.
@@ -25,19 +25,19 @@ pub enum Error {
         /// The name.
         partial: PathBuf,
     },
-    /// An unfinished trace is there.
+    /// An unfinished trace exists.
     #[error("{partial} exists already")]
     Exists {
         /// Its name.
         partial: PathBuf,
     },
-    /// The file could not be made.
+    /// The file could not be created.
     #[error(transparent)]
     Begin(#[from] corehop_traces::Error),
 }
 
 impl Error {
-    /// What the user can do about it; `None` where the error is another crate's.
+    /// Returns what the user can do; `None` for errors of other crates.
     pub fn remedy(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Error::Output(_) | Error::Begin(_) => return None,
@@ -53,7 +53,7 @@ impl Error {
     }
 }
 
-/// Finds out whether a trace can be written to `path`.
+/// Checks whether a trace can be written to `path`.
 pub fn check(path: &Path, force: bool) -> Result<(), Error> {
     Output::file_at(path, force)?;
     control::refuse_second(path)?;
@@ -70,7 +70,7 @@ pub fn check(path: &Path, force: bool) -> Result<(), Error> {
     }
 }
 
-/// Begins the trace; with `force`, in place of one that was left unfinished.
+/// Creates the trace; with `force`, replaces an unfinished one.
 pub fn begin(
     path: &Path,
     force: bool,
@@ -84,7 +84,7 @@ pub fn begin(
     Ok(Writer::create(path, header, options)?)
 }
 
-/// Removes what is not finished of a trace; of a link, the link.
+/// Removes an unfinished trace; for a link, only the link.
 pub fn abandon(path: &Path) {
     let _ = std::fs::remove_file(partial_path(path));
 }

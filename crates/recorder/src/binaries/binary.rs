@@ -1,4 +1,4 @@
-//! What recording reads of an ELF file: where it may be mapped, which build it is.
+//! Properties of an ELF file for recording: its segments and its build.
 
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{LittleEndian, Object};
@@ -10,12 +10,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// The facts of one x86-64 ELF file.
+/// Properties of one x86-64 ELF file.
 #[derive(Clone, Debug)]
 pub struct Binary {
-    /// GNU build id in lower-case hexadecimal; empty when the file has none.
+    /// GNU build id in lower-case hexadecimal; empty if the file has none.
     pub build_id: String,
-    /// The program that loads it; none for a static program and most libraries.
+    /// The program's loader; none for a static program and most libraries.
     pub loader: Option<PathBuf>,
     segments: Vec<Segment>,
 }
@@ -29,18 +29,18 @@ struct Segment {
     executable: bool,
 }
 
-/// Why a file is not a server that can be recorded.
+/// Why a file is not a recordable program.
 #[derive(Debug)]
 pub enum Unfit {
     /// It could not be read.
     Unreadable(std::io::Error),
-    /// It is something else.
+    /// It is not an x86-64 ELF file.
     Foreign,
 }
 
 impl Binary {
-    /// Reads the file at `path`. A server names files, and may name a device or a pipe: only a
-    /// regular file of up to 4 GiB is read.
+    /// Reads the file at `path`. A server names files and may name a device or a pipe, so only
+    /// regular files of up to 4 GiB are read.
     pub fn read(path: &Path) -> Result<Binary, Unfit> {
         let bytes = read_regular(path).map_err(Unfit::Unreadable)?;
         Binary::parse(&bytes).ok_or(Unfit::Foreign)
@@ -77,7 +77,7 @@ impl Binary {
         })
     }
 
-    /// Offset in the file of the code at a virtual address.
+    /// Returns the file offset of the code at a virtual address.
     pub fn file_offset(&self, address: u64) -> Option<u64> {
         self.code().find_map(|segment| {
             let within = address.checked_sub(segment.address)?;
@@ -85,8 +85,8 @@ impl Binary {
         })
     }
 
-    /// What is added to virtual addresses when this file's bytes from `file_offset` on, for
-    /// `size_bytes`, are mapped at guest address `start` and hold code.
+    /// Returns the load bias if this file's bytes from `file_offset`, `size_bytes` long, are mapped
+    /// at guest address `start` and contain code.
     pub fn load_bias(&self, start: u64, file_offset: u64, size_bytes: u64) -> Option<u64> {
         let mapped = file_offset..file_offset.saturating_add(size_bytes);
         self.code().find_map(|segment| {
@@ -97,7 +97,7 @@ impl Binary {
         })
     }
 
-    /// Virtual addresses from the first byte of code to behind the last.
+    /// Returns the virtual address range of all code, end exclusive.
     pub fn code_range(&self) -> Option<(u64, u64)> {
         let start = self.code().map(|segment| segment.address).min()?;
         let end = self
@@ -106,7 +106,7 @@ impl Binary {
         Some((start, end.max()?))
     }
 
-    /// Offset in the file and length in bytes of each segment of code.
+    /// Returns the file offset and length in bytes of each code segment.
     pub fn code_in_file(&self) -> impl Iterator<Item = (u64, u64)> {
         self.code()
             .map(|segment| (segment.file_offset, segment.file_bytes))
@@ -117,11 +117,11 @@ impl Binary {
     }
 }
 
-/// Largest file that is read; a program with all its debug information is smaller.
+/// Largest file that is read; programs with full debug information are smaller.
 const MOST_BYTES: u64 = 4 << 30;
 
 fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
-    // A pipe without a writer would hold up whoever opens it.
+    // Opening a pipe without a writer would block.
     let nonblocking = OFlags::NONBLOCK.bits() as i32;
     let mut options = OpenOptions::new();
     let file = options.read(true).custom_flags(nonblocking).open(path)?;

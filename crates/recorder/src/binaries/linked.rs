@@ -1,10 +1,10 @@
-//! Which libraries a program is loaded with, as its own loader lists them.
+//! The libraries that a program is loaded with, listed by its own loader.
 //!
-//! `corehop run` and `optimize` put hooks in place before main(), so they reach these libraries,
-//! and not what a server loads later. Only the loader knows which files it would take: that depends
-//! on caches, run paths and the environment. So it is asked, as ldd does; it lists them and runs
-//! nothing of the program. Rejected: to take what is mapped before main() for linked, since the
-//! plugin sees a file when its code is first executed, which for a library may be long after.
+//! `corehop run` and `optimize` install hooks before main(), so they reach these libraries, but not
+//! files that a server loads later. Only the loader can resolve the files: that depends on caches,
+//! run paths and the environment. So it is run as ldd does; it lists them and runs no code of the
+//! program. Rejected: treating files mapped before main() as linked, because the plugin sees a file
+//! when its code is first executed, which may be much later for a library.
 
 use super::binary::Binary;
 use std::ffi::OsStr;
@@ -13,14 +13,15 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The libraries' files, links followed; none for a static program, when the loader fails, or when
-/// others than this user and root may write it: a server may execute files of another user's.
+/// Returns the libraries' files, with links resolved. Empty for a static program, if the loader
+/// fails, or if users other than this one and root can write it: a server may execute files of
+/// another user.
 pub fn libraries_of(program: &Path) -> Vec<PathBuf> {
     let listed = listed_by_loader(program).into_iter();
     listed.filter_map(|file| file.canonicalize().ok()).collect()
 }
 
-/// The same by the names that the loader has for them.
+/// Returns the same files by the loader's names.
 pub fn listed_by_loader(program: &Path) -> Vec<PathBuf> {
     let Some(loader) = Binary::read(program).ok().and_then(|binary| binary.loader) else {
         return Vec::new();
@@ -37,7 +38,7 @@ pub fn listed_by_loader(program: &Path) -> Vec<PathBuf> {
     lines.filter_map(file_in).collect()
 }
 
-/// Whether nobody but root and this user can have written a file.
+/// Whether only root and this user can write a file.
 fn is_trusted(path: &Path) -> bool {
     let user = rustix::process::geteuid().as_raw();
     path.metadata().is_ok_and(|file| {
@@ -46,7 +47,7 @@ fn is_trusted(path: &Path) -> bool {
     })
 }
 
-/// The file in a line such as `libz.so.1 => /lib/libz.so.1 (0x7f2a1c000000)`.
+/// Returns the file in a line such as `libz.so.1 => /lib/libz.so.1 (0x7f2a1c000000)`.
 fn file_in(line: &[u8]) -> Option<PathBuf> {
     let line = OsStr::from_bytes(line).to_str()?.trim();
     let (before, _) = line.rsplit_once(" (0x")?;

@@ -1,11 +1,11 @@
-//! Where a request begins: from what the user typed to a place in a file, unless the server's own
-//! system calls or a no-op in its code are to say it.
+//! Resolves the user's request marker to a place in a file, unless the server's system calls or a
+//! no-op in its code mark requests.
 //!
-//! A name is looked for as the linker's symbol first, then as the whole demangled name, then as its
-//! last parts (`dispatch_command`, `Protocol::end_statement`). The first kind that matches counts,
-//! and a name that several functions bear is refused, because requests would be miscounted. So is
-//! the name of an indirect function: at its address is what chooses an implementation, which only
-//! the loader calls.
+//! A name is searched as the linker symbol first, then as the whole demangled name, then as its
+//! last parts (`dispatch_command`, `Protocol::end_statement`). The first kind with a match counts.
+//! A name that matches several functions is rejected, because requests would be miscounted. So is
+//! the name of an indirect function: the code at its address selects an implementation, and only
+//! the loader calls it.
 
 use super::binary::Binary;
 use super::program::Program;
@@ -15,13 +15,13 @@ use corehop_wire::ring::RequestMarker;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// Why a place where requests begin was not found.
+/// Why the place where requests begin was not found.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The functions of the module are not known.
+    /// The functions of the module could not be read.
     #[error(transparent)]
     Symbols(#[from] symbols::Error),
-    /// The module is no program and no library.
+    /// The module is not a program or library.
     #[error("--request-at: {path} is not an x86-64 ELF file")]
     NotElf {
         /// The file.
@@ -35,7 +35,7 @@ pub enum Error {
         /// The virtual address.
         offset: u64,
     },
-    /// There is no such module.
+    /// The module does not exist.
     #[error("--request-at: there is no module {module:?}")]
     NoModule {
         /// Its name.
@@ -48,7 +48,7 @@ pub enum Error {
         path: PathBuf,
         /// The name.
         name: String,
-        /// Names that differ little.
+        /// Similar names.
         close: Vec<String>,
     },
     /// Several functions have the name.
@@ -58,10 +58,10 @@ pub enum Error {
         path: PathBuf,
         /// The name.
         name: String,
-        /// The functions, each as it can be named instead.
+        /// The functions, each in an unambiguous form.
         choices: Vec<String>,
     },
-    /// Only the loader calls the code there.
+    /// Only the loader calls this code.
     #[error(
         "--request-at: {name:?} of {path} is an indirect function (ifunc): only the loader calls \
          the code there, to choose an implementation"
@@ -69,15 +69,15 @@ pub enum Error {
     Indirect {
         /// The module.
         path: PathBuf,
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The implementations, each as it can be named instead.
+        /// The implementations, each in an unambiguous form.
         choices: Vec<String>,
     },
 }
 
 impl Error {
-    /// What the user can do about it; `None` where the symbolizer's error says so.
+    /// Returns what the user can do; `None` if the symbolizer's error includes it.
     pub fn remedy(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Error::Symbols(_) => return None,
@@ -106,8 +106,8 @@ impl Error {
     }
 }
 
-/// Finds `text` (`NAME`, `MODULE:NAME`, `MODULE+0xOFFSET`, `syscalls`, `magic` or `magic:ID`) for
-/// the server `program`.
+/// Resolves `text` (`NAME`, `MODULE:NAME`, `MODULE+0xOFFSET`, `syscalls`, `magic` or `magic:ID`)
+/// for the server `program`.
 pub fn resolve(text: &str, program: &Program) -> Result<RequestMarker, Error> {
     match text {
         "syscalls" => return Ok(RequestMarker::SystemCalls),
@@ -136,11 +136,11 @@ pub fn resolve(text: &str, program: &Program) -> Result<RequestMarker, Error> {
     at_offset(file, offset)
 }
 
-/// A module's file.
+/// The file of a module.
 struct File {
-    /// As it is mapped.
+    /// Its path when mapped.
     path: PathBuf,
-    /// As people know it.
+    /// Its path in messages.
     shown: PathBuf,
 }
 
@@ -154,14 +154,14 @@ impl File {
     }
 }
 
-/// Refuses the entry of what chooses an implementation, which no request enters.
+/// Rejects the entry of an indirect function, which no request enters.
 fn check_called(
     name: &str,
     file: &File,
     offset: u64,
     functions: impl FnOnce() -> Result<Vec<Symbol>, symbols::Error>,
 ) -> Result<(), Error> {
-    // What is no ELF file is refused where the offset is looked up.
+    // A file that is not ELF is rejected when the offset is looked up.
     let Ok(Some(entries)) = corehop_patcher::implementations(&file.path, offset) else {
         return Ok(());
     };
@@ -180,7 +180,7 @@ fn check_called(
     })
 }
 
-/// A function as it can be named, and its name.
+/// Returns a line with the unambiguous form of a function and its name.
 fn line_of(path: &Path, offset: u64, name: &str) -> String {
     let module = path.file_name().unwrap_or_default().to_string_lossy();
     format!("{module}+{offset:#x}  {name}")
@@ -202,7 +202,7 @@ fn at_offset(file: File, offset: u64) -> Result<RequestMarker, Error> {
     Ok(RequestMarker::At { path, file_offset })
 }
 
-/// The file that `module` names: the program itself, a path, a library where the loader looks, or
+/// Returns the file for `module`: the program itself, a path, a library in the loader's folders, or
 /// a program in PATH, which the first one may execute.
 fn module_path(module: &str, program: &Program) -> Result<PathBuf, Error> {
     let named = |path: &Path| path.file_name().is_some_and(|name| name == module);
@@ -240,13 +240,13 @@ fn module_path(module: &str, program: &Program) -> Result<PathBuf, Error> {
 
 #[derive(Debug)]
 enum Problem<'a> {
-    /// The closest names.
+    /// The most similar names.
     Unknown(Vec<&'a str>),
     Ambiguous(Vec<&'a Symbol>),
 }
 
 impl Problem<'_> {
-    /// The error, of a function `name` of the file at `path`.
+    /// Converts this to the error for a function `name` of the file at `path`.
     fn of(self, name: &str, path: &Path) -> Error {
         let (name, file) = (name.to_owned(), path.to_owned());
         match self {
@@ -285,7 +285,7 @@ fn offset_of<'a>(name: &str, functions: &'a [Symbol]) -> Result<u64, Problem<'a>
     Err(Problem::Unknown(closest(name, functions)))
 }
 
-/// The three names that differ least, as long as they are close at all or begin the same.
+/// Returns the three most similar names, if they are similar at all or have the same beginning.
 fn closest<'a>(name: &str, functions: &'a [Symbol]) -> Vec<&'a str> {
     const FAR: usize = 4;
     let last = |name: &'a str| {

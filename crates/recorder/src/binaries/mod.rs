@@ -1,4 +1,4 @@
-//! The files of a server: its program, the libraries it is loaded with, and where requests begin.
+//! The files of a server: its program, its libraries, and the place where requests begin.
 
 pub mod binary;
 pub mod linked;

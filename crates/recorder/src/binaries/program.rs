@@ -1,4 +1,4 @@
-//! The command to record: found and checked before anything is started.
+//! Finds and checks the command to record before anything is started.
 
 use super::binary::{Binary, Unfit};
 use corehop_support::processes::{NotInPath, is_executable, started};
@@ -12,29 +12,29 @@ pub enum Error {
     /// It is not in PATH.
     #[error(transparent)]
     NotInPath(#[from] NotInPath),
-    /// There is no such file, or no such interpreter of it.
+    /// The file, or its interpreter, does not exist.
     #[error("cannot start {path}: {source}")]
     Absent {
         /// The program.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// It is no file that may be executed.
+    /// It is not an executable file.
     #[error("{path} is not an executable file")]
     NotExecutable {
         /// The program.
         path: PathBuf,
     },
-    /// It may not be read.
+    /// It cannot be read.
     #[error("cannot read {path}: {source}")]
     Unreadable {
         /// The program.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// It is for another machine, or no program at all.
+    /// It is for another architecture, or not a program.
     #[error("{path} is not an x86-64 ELF program")]
     Foreign {
         /// The file.
@@ -43,7 +43,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the user can do about it.
+    /// Returns what the user can do.
     pub fn remedy(&self) -> Cow<'static, str> {
         match self {
             Error::NotInPath(error) => error.remedy().into(),
@@ -56,19 +56,19 @@ impl Error {
     }
 }
 
-/// The server's program; of a script, its interpreter.
+/// The server's program; for a script, its interpreter.
 pub struct Program {
-    /// As it is started: the name it was given by, looked up in PATH.
+    /// The path used to start it: the given name, looked up in PATH.
     pub path: PathBuf,
-    /// Its first arguments, of a script: what its first line and its name say.
+    /// Its first arguments; for a script, the interpreter's argument and the script.
     pub arguments: Vec<OsString>,
-    /// The file itself, behind any links.
+    /// The file itself, with links resolved.
     pub resolved: PathBuf,
 }
 
 impl Program {
-    /// The file as people know it: where it was named by a link with another name, as Debian's
-    /// redis-server is one to redis-check-rdb, the link.
+    /// Returns the path for messages. If a link with another name was given, this is the link:
+    /// Debian's redis-server links to redis-check-rdb.
     pub fn shown(&self) -> PathBuf {
         let Some(name) = self.path.file_name() else {
             return self.resolved.clone();
@@ -85,7 +85,7 @@ impl Program {
     }
 }
 
-/// Finds the program `name` the way a shell does.
+/// Finds the program `name` as a shell does.
 pub fn find(name: &str) -> Result<Program, Error> {
     let named = corehop_support::processes::find(name.as_ref())?;
     let absent = |source| Error::Absent {

@@ -1,24 +1,24 @@
 //! The memory and processor time of a server, from /proc.
 //!
-//! A server may fork, and its workers may be in sessions of their own. So its processes are found
-//! as the children of its threads, and so on. The kernel counts one that has ended with the process
-//! that waited for it.
+//! A server may fork, and its workers may be in their own sessions. So its processes are found as
+//! the children of its threads, recursively. The kernel adds the time of an ended process to the
+//! parent that waited for it.
 
 use procfs::process::{Process, Status};
 use std::time::Duration;
 
-/// What the processes of a server take together.
+/// Resources of all processes of a server together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// Resident memory. What forked processes share with their parent counts for each, unless it is
-    /// a file's.
+    /// Resident memory. Memory that forked processes share with their parent counts for each of
+    /// them, unless it belongs to a file.
     pub resident_bytes: u64,
-    /// Processor time since their start, of those that have ended too.
+    /// Processor time since their start, including ended processes.
     pub cpu: Duration,
 }
 
-/// What these processes take, and all that they have started; nothing once they have ended. What
-/// all of them have of a file counts for the first.
+/// Returns the resources of these processes and their descendants; zero once they have ended. File
+/// pages count only for the first process.
 pub fn of(processes: &[u32]) -> Taken {
     let mut taken = Taken::default();
     for (place, process) in with_descendants(processes).into_iter().enumerate() {
@@ -31,7 +31,7 @@ pub fn of(processes: &[u32]) -> Taken {
     taken
 }
 
-/// A process's resident memory; 0 once it has ended.
+/// Returns a process's resident memory; 0 once it has ended.
 pub fn resident_bytes(process: u32) -> u64 {
     status_bytes(process, |status| status.vmrss)
 }
@@ -45,7 +45,7 @@ fn status_bytes(process: u32, kibibytes: impl Fn(&Status) -> Option<u64>) -> u64
     status.as_ref().and_then(kibibytes).unwrap_or(0) * 1024
 }
 
-/// Time of a process and of those that it has waited for.
+/// Returns the time of a process and of the children that it has waited for.
 fn cpu(process: u32) -> Duration {
     let Some(stat) = open(process).and_then(|process| process.stat().ok()) else {
         return Duration::ZERO;
@@ -55,7 +55,7 @@ fn cpu(process: u32) -> Duration {
     Duration::from_millis(ticks * 1000 / procfs::ticks_per_second())
 }
 
-/// These processes and their descendants, each once.
+/// Returns these processes and their descendants, each once.
 fn with_descendants(processes: &[u32]) -> Vec<u32> {
     let mut found: Vec<u32> = Vec::new();
     let mut waiting: Vec<u32> = processes.iter().rev().copied().collect();
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_server_takes_what_its_processes_take_and_those_they_have_waited_for() {
-        // The first child works and ends; the second, in a session of its own, works and stays.
+        // The first child works and ends; the second, in its own session, works and stays.
         let work = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
         let script =
             format!("sh -c '{work}'; setsid sh -c '{work}; echo done; exec sleep 1000' & wait");
@@ -101,7 +101,7 @@ mod tests {
         };
         let processes = with_descendants(&[shell.id()]);
         assert_eq!(processes.len(), 2);
-        // One that is named as well counts once.
+        // A process that is also listed counts once.
         assert_eq!(with_descendants(&processes), processes);
         assert!(whole.cpu > alone.cpu && alone.cpu > Duration::ZERO);
         assert!(whole.resident_bytes > alone.resident_bytes && alone.resident_bytes > 0);

@@ -1,32 +1,33 @@
-//! What recording makes of a request: the server's processor time for one, instrumented and not.
+//! The cost of recording: the server's processor time per request, with and without
+//! instrumentation.
 //!
-//! A recording that takes every request has nothing to compare with, and says what one takes. Where
-//! some are left alone, long enough for the instrumentation to go, the ratio of both is the
-//! slowdown, as QEMU goes without corehop. Rejected: seconds by the clock, which are the load's as
-//! much as the server's.
+//! If every request is recorded, there is no comparison, and only the time of one is reported. If
+//! some are not recorded, for long enough that the instrumentation is removed, the ratio of both is
+//! the slowdown over QEMU without corehop. Rejected: wall-clock time, which depends on the load as
+//! much as on the server.
 
 use std::time::Duration;
 
-/// After the instrumentation has gone, so long passes uncounted: code is translated anew.
+/// Time that is not counted after the instrumentation is removed, while code is translated again.
 const SETTLING: Duration = Duration::from_secs(1);
-/// Fewer requests than this, or less time in clock ticks of 10 ms, say nothing.
+/// Minimum number of requests, and minimum time (in clock ticks of 10 ms), for a result.
 const LEAST_REQUESTS: u64 = 20;
 const LEAST_CPU: Duration = Duration::from_millis(200);
 
-/// How things stand at one moment.
+/// The state at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moment {
-    /// Since the server was started.
+    /// Time since the server was started.
     pub at: Duration,
     /// The server's processor time.
     pub cpu: Duration,
-    /// Requests that the server has begun.
+    /// Number of requests that the server has begun.
     pub requests: u64,
-    /// Whether what the server runs is instrumented, as far as can be told.
+    /// Whether the server's code is instrumented, as far as known.
     pub instrumented: bool,
 }
 
-/// Requests and what they took.
+/// A number of requests and their time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     requests: u64,
@@ -40,19 +41,19 @@ impl Sum {
     }
 }
 
-/// Both kinds of requests so far.
+/// Sums of both kinds of requests.
 #[derive(Debug, Default)]
 pub struct Costs {
     last: Option<Moment>,
     instrumented: Sum,
     bare: Sum,
-    /// Until then what is not instrumented is not counted.
+    /// Time before which uninstrumented requests are not counted.
     settled: Duration,
 }
 
 impl Costs {
-    /// Adds what happened since the moment before. A stretch with some instrumentation at either
-    /// end counts as instrumented, and nothing counts before the first request.
+    /// Adds the interval since the previous moment. An interval with instrumentation at either end
+    /// counts as instrumented. Intervals before the first request do not count.
     pub fn add(&mut self, now: Moment) {
         let Some(last) = self.last.replace(now) else {
             return;
@@ -72,12 +73,12 @@ impl Costs {
         sum.cpu += now.cpu.saturating_sub(last.cpu);
     }
 
-    /// Processor time of a request while the server is instrumented, in seconds.
+    /// Returns the processor time of an instrumented request, in seconds.
     pub fn instrumented_seconds(&self) -> Option<f64> {
         self.instrumented.seconds_a_request()
     }
 
-    /// Processor time of a request while it is not, in seconds.
+    /// Returns the processor time of an uninstrumented request, in seconds.
     pub fn bare_seconds(&self) -> Option<f64> {
         self.bare.seconds_a_request()
     }
@@ -99,17 +100,18 @@ mod tests {
             costs.add(now);
             (costs.instrumented_seconds(), costs.bare_seconds())
         };
-        // Starting, the first request, and too few to tell.
+        // The start, the first request, and too few requests for a result.
         pass(0, 5000, false);
         pass(1, 300, true);
         assert_eq!(pass(19, 400, true), (None, None));
         assert_eq!(pass(1, 400, true), (Some(0.04), None));
-        // It goes within the first of these, and all is translated until the third.
+        // Instrumentation is removed within the first of these, and translation ends with the
+        // third.
         assert_eq!(pass(20, 800, false), (Some(0.04), None));
         assert_eq!(pass(5, 900, false), (Some(0.04), None));
         assert_eq!(pass(10, 900, false), (Some(0.04), None));
         assert_eq!(pass(40, 400, false), (Some(0.04), Some(0.01)));
-        // It comes back within this one.
+        // Instrumentation returns within this one.
         assert_eq!(pass(10, 400, true), (Some(0.04), Some(0.01)));
         assert_eq!(pass(10, 1000, true), (Some(0.05), Some(0.01)));
     }

@@ -1,10 +1,10 @@
-//! A recording beside which somebody drives the server: waits until it is ready, fills it, puts it
-//! under load.
+//! A recording with a driver of the server: the driver waits until the server is ready, fills it,
+//! and generates the load.
 //!
-//! The recorder must drain the shared memory all the while, or the server's threads wait for it. So
-//! the driver is a thread of its own, which the recording's end ends, and whose failure ends the
-//! recording. Rejected: a recorder that is a process of its own, steered through its socket; what
-//! fails there would have to be read back from its messages.
+//! The recorder must always drain the shared memory, or the server's threads wait for it. So the
+//! driver runs on its own thread. The end of the recording ends the driver, and a failure of the
+//! driver ends the recording. Rejected: a recorder in a separate process, controlled through its
+//! socket, because its errors would have to be parsed from messages.
 
 use super::family::Family;
 use super::{Over, Session};
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Drives the server until the recording is over.
 pub type Driver<'a, E> = &'a (dyn Fn(&Recorded<'_>) -> Result<(), E> + Sync);
 
-/// What a driver sees of the recording.
+/// The driver's view of the recording.
 pub struct Recorded<'a> {
     memory: &'a Memory,
     family: Family,
@@ -25,7 +25,7 @@ pub struct Recorded<'a> {
 }
 
 impl<'a> Recorded<'a> {
-    /// A recording of this family that goes on.
+    /// Returns the view of a running recording of this family.
     pub(crate) fn new(memory: &'a Memory, family: Family) -> Recorded<'a> {
         Recorded {
             memory,
@@ -35,12 +35,12 @@ impl<'a> Recorded<'a> {
         }
     }
 
-    /// The numbers of the server's processes.
+    /// Returns the process ids of the server.
     pub fn processes(&self) -> Vec<u32> {
         self.family.members()
     }
 
-    /// Whether nothing is recorded any more.
+    /// Whether recording has ended.
     pub fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }
@@ -50,18 +50,18 @@ impl<'a> Recorded<'a> {
         self.is_given_up.load(Ordering::Relaxed)
     }
 
-    /// Records from the next request on, of a recording that began paused.
+    /// Starts recording with the next request, if the recording began paused.
     pub fn start(&self) {
         self.memory.set_paused(false);
     }
 
-    /// Requests that the server has begun.
+    /// Returns the number of requests that the server has begun.
     pub fn requests(&self) -> u64 {
         self.memory.requests().seen
     }
 }
 
-/// A driver that has not ended well yet; one that panics is dropped so.
+/// Marks the driver as failed when dropped before a regular end, also after a panic.
 struct GivesUp<'a>(&'a AtomicBool);
 
 impl Drop for GivesUp<'_> {
@@ -70,7 +70,7 @@ impl Drop for GivesUp<'_> {
     }
 }
 
-/// Records until it is over, driven or by itself; the second is what the driver says.
+/// Records until it is over, with or without a driver; the second result is the driver's.
 pub fn run<E: Send>(
     recorded: &Recorded<'_>,
     driver: Option<Driver<'_, E>>,

@@ -1,10 +1,10 @@
-//! The processes of a server, wherever they have gone.
+//! Finds all processes of a server.
 //!
-//! A server may fork itself into the background, into a session of its own, and have another parent
-//! then. But whatever belongs to a recording runs under QEMU with a plugin that was told of this
-//! recorder's memory, and its command line says so as long as it runs. Rejected: to be the one that
-//! orphans go to (PR_SET_CHILD_SUBREAPER), which holds for all that this process starts, load
-//! generators too; and control groups, which a user may not have.
+//! A server may fork itself into the background, into its own session, and then have another
+//! parent. But every process of a recording runs under QEMU with a plugin that has this recorder's
+//! memory as an argument, and this stays on its command line. Rejected: becoming the subreaper
+//! (PR_SET_CHILD_SUBREAPER), which affects all children of this process, load generators too; and
+//! control groups, which may be unavailable to a user.
 
 use rustix::process::{Pid, Signal, getpgid, kill_process};
 use std::path::Path;
@@ -12,30 +12,30 @@ use std::path::Path;
 /// Finds the processes of one recording.
 #[derive(Clone)]
 pub struct Family {
-    /// An argument of the plugin's that no other recording has.
+    /// The plugin argument that identifies the recording.
     mark: Vec<u8>,
 }
 
 impl Family {
-    /// Those whose plugin has the argument `mark`, escaped as on a command line.
+    /// Returns the family whose plugin has the argument `mark`, escaped as on a command line.
     pub fn of(mark: &[u8]) -> Family {
         Family { mark: mark.into() }
     }
 
-    /// All that run now.
+    /// Returns all running processes.
     pub fn members(&self) -> Vec<u32> {
         let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         numbers.filter(|&process: &u32| self.has(process)).collect()
     }
 
-    /// Whether none runs any more. Two looks, since in the midst of one a process may have begun
-    /// another where the look had been and ended before the look came to it.
+    /// Whether no process is running. This checks twice: during one check, a process may start
+    /// another at a place already checked, and end before it is reached.
     pub fn is_gone(&self) -> bool {
         self.members().is_empty() && self.members().is_empty()
     }
 
-    /// Asks all that are not in the group to end.
+    /// Terminates all processes outside the group.
     pub fn ask_to_end_outside(&self, group: u32) {
         for pid in self.members().into_iter().filter_map(pid) {
             if getpgid(Some(pid)).ok() != self::pid(group) {
@@ -44,7 +44,7 @@ impl Family {
         }
     }
 
-    /// Kills all.
+    /// Kills all processes.
     pub fn kill(&self) {
         for pid in self.members().into_iter().filter_map(pid) {
             let _ = kill_process(pid, Signal::KILL);
@@ -71,7 +71,7 @@ fn is_marked(line: &[u8], mark: &[u8]) -> bool {
     parts(plugin).any(|part| part == mark)
 }
 
-/// The parts of an option between its single commas; two in a row stand for one.
+/// Splits an option at its single commas; a doubled comma is a literal comma.
 fn parts(option: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(option);
     std::iter::from_fn(move || {

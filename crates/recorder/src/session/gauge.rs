@@ -1,9 +1,9 @@
-//! The progress of a recording and its cost, for those who watch it.
+//! Progress and cost of a recording, for its observers.
 //!
-//! The gauge reads what is kept anyway: the counters that server and recorder share, the size of
-//! the file, and the process accounting of both. Two things slow a server down: its
-//! instrumentation, which `cost` measures where some requests have none, and the time for which its
-//! threads wait when the recorder falls behind.
+//! The gauge reads existing data: the counters shared by server and recorder, the file size, and
+//! the process accounting of both. Two things slow a server down: its instrumentation, which `cost`
+//! measures if some requests are not recorded, and the waiting of its threads when the recorder
+//! lags behind.
 
 use super::accounting;
 use super::cost::{Costs, Moment};
@@ -14,19 +14,19 @@ use corehop_wire::ring::{Memory, Requests};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Where a recording is watched.
+/// State of the gauge.
 pub struct Gauge {
     started: Instant,
     partial: PathBuf,
-    /// Requests to record, where that is limited.
+    /// Number of requests to record, if limited.
     asked: Option<u64>,
     costs: Costs,
-    /// Loads and stores when it was read last.
+    /// Loads and stores at the last reading.
     data_accesses: u64,
 }
 
 impl Gauge {
-    /// Watches the recording to `output`.
+    /// Returns a gauge for the recording to `output`.
     pub fn new(output: &Path, asked: Option<u64>) -> Gauge {
         Gauge {
             started: Instant::now(),
@@ -37,7 +37,7 @@ impl Gauge {
         }
     }
 
-    /// Reads everything once, of a server of these processes and what they have started.
+    /// Reads all values, for a server with these processes and their descendants.
     pub fn read(&mut self, memory: &Memory, server: &[u32], progress: &Progress) -> Reading {
         let Requests {
             seen,

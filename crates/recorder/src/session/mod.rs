@@ -1,7 +1,8 @@
 //! One recording, from the first word to the last: drains, writes, and decides when it is over.
 //!
-//! A recording ends when enough requests have, when the server does, or when the user, the memory
-//! limit or a full disk say so. In each case what was published is written and the trace is whole.
+//! A recording ends when enough requests have ended, when the server ends, when the user stops it,
+//! at the memory limit, or when the disk is full. In each case, all published data is written, and
+//! the trace is complete.
 
 mod accounting;
 mod cost;
@@ -24,61 +25,62 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 use waiting::Watch;
 
-/// The last of the requests asked for has no next one to end it when its client has gone. So a
+/// The last requested request has no successor to mark its end if its client has disconnected. So a
 /// recording also ends when all have begun and the server has been idle for this long.
 const IDLE: Duration = Duration::from_secs(2);
-/// Fewer words in [`IDLE`] than this are timers and the like: one busy thread writes 20 M, an idle
-/// redis-server, which clears tables ten times a second, 2 to 4 M.
+/// Maximum number of words in [`IDLE`] of an idle server, from timers and the like. One busy thread
+/// writes 20 M; an idle redis-server, which clears tables ten times a second, 2 to 4 M.
 const IDLE_WORDS: u64 = 8_000_000;
 const FEW_WORDS: u64 = 100_000;
-/// How long the recorder looks away when little has come in.
+/// Sleep time of the recorder when few words have arrived.
 const PAUSE: Duration = Duration::from_millis(2);
-/// The same while nothing comes in, for the sake of whatever else the machine does.
+/// Maximum sleep time while no words arrive, to leave the machine to other programs.
 const LONGEST_PAUSE: Duration = Duration::from_millis(10);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// What a killed recorder loses is what came since, and what its writing thread was compressing.
+/// A killed recorder loses the data since the last flush, and the data that its writing thread was
+/// compressing.
 const FLUSH_EVERY: Duration = Duration::from_millis(70);
 
 /// Why a recording is over.
 #[derive(Debug)]
 pub enum Over {
-    /// As many requests as were asked for have ended.
+    /// The requested number of requests have ended.
     Requests,
-    /// The server ended by itself.
+    /// The server ended.
     Server(ExitStatus),
-    /// The load in the guest ended so before the server.
+    /// The load in the guest ended with this status before the server.
     Load(ExitStatus),
-    /// The guest ended before server or load.
+    /// The guest ended before its server or load.
     Machine,
-    /// The user interrupted it.
+    /// The user interrupted the recording.
     Interrupted,
-    /// The server took more memory than it may: this many bytes.
+    /// The server and recorder exceeded the memory limit, with this many bytes.
     Memory(u64),
 }
 
-/// What a session needs to watch.
+/// The environment of a session.
 pub struct Session<'a> {
-    /// Shared with the plugin.
+    /// Memory shared with the plugin.
     pub memory: &'a Memory,
     /// The server.
     pub server: &'a mut Server,
-    /// Largest resident size in bytes that server and recorder may have together.
+    /// Limit of the resident memory of server and recorder together, in bytes.
     pub memory_limit_bytes: u64,
-    /// How far the recording has come.
+    /// Progress of the recording.
     pub gauge: &'a mut Gauge,
-    /// Where `corehop control` asks.
+    /// Socket for requests of `corehop control`.
     pub control_socket: Option<&'a ControlSocket>,
-    /// Whether the user, or whoever drives the server, wants no more.
+    /// Whether the user or the driver wants to end the recording.
     pub must_end: &'a dyn Fn() -> bool,
-    /// The guest, where one is recorded.
+    /// The guest, if a whole machine is recorded.
     pub guest: Option<&'a Guest>,
-    /// Hears how far the recording has come.
+    /// Receives progress events.
     pub observer: &'a Observer,
 }
 
 impl Session<'_> {
-    /// Records until it is over, or the trace cannot be written; afterwards nothing is recorded any
-    /// more.
+    /// Records until the recording is over, or the trace cannot be written; afterwards nothing more
+    /// is recorded.
     pub fn run(&mut self, transcript: &mut Transcript) -> Result<Over, Error> {
         (self.observer)(Event::Recording);
         let mut drain = Drain::new(self.memory);
@@ -86,7 +88,7 @@ impl Session<'_> {
         self.memory.stop();
         (self.observer)(Event::Over);
         let over = over?;
-        // Threads stop at their next stamp at the latest, so this comes to an end.
+        // Threads stop at their next stamp at the latest, so this loop ends.
         while drain.pass(transcript)? > 0 {}
         Ok(over)
     }
@@ -102,7 +104,7 @@ impl Session<'_> {
         let mut watch = Watch::start();
         let mut pause = PAUSE;
         loop {
-            // Asked before draining: what a server that has ended wrote is all there.
+            // Checked before draining: all words of an ended server are then available.
             let status = self.server.ended();
             let words = drain.pass(transcript)?;
             if self.memory.is_stopped() {
@@ -119,7 +121,7 @@ impl Session<'_> {
                 0 => LONGEST_PAUSE.min(2 * pause),
                 _ => PAUSE,
             };
-            // Passes that find little cost more than they bring, and the memory holds far more.
+            // Passes with few words cost more than they gain, and the memory holds far more.
             if words < FEW_WORDS {
                 std::thread::sleep(pause);
             }
@@ -155,7 +157,7 @@ impl Session<'_> {
             .read(self.memory, &processes, &transcript.progress())
     }
 
-    /// Does what other terminals ask.
+    /// Handles the requests of other terminals.
     fn obey(&mut self, transcript: &mut Transcript) -> Result<(), Error> {
         while let Some((order, client)) = self.control_socket.and_then(ControlSocket::next) {
             match order {

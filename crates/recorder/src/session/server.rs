@@ -1,19 +1,19 @@
-//! A server under QEMU: the process that was started, and all that came of it.
+//! A server under QEMU: the started process and all its descendants.
 //!
-//! It has ended when the last of these has. A server that goes into the background leaves the
-//! process that was started, and goes on.
+//! The server has ended when the last of these has. A server that moves into the background leaves
+//! the started process and continues.
 
 use super::family::Family;
 use corehop_support::processes::{GRACE, Process};
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// To look at all processes of the machine takes milliseconds.
+/// Interval between checks for the end: scanning all processes of the machine takes milliseconds.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 const LOOK_WHILE_ENDING_EVERY: Duration = Duration::from_millis(20);
-/// Processes of another user cannot be killed.
+/// Time limit for killing: processes of another user cannot be killed.
 const KILLED_WITHIN: Duration = Duration::from_secs(5);
-/// So often it is looked for processes that have left the first one.
+/// Interval between searches for processes that have left the first one.
 const COUNT_EVERY: Duration = Duration::from_secs(1);
 
 /// A running server. Dropping it kills it.
@@ -22,13 +22,13 @@ pub struct Server {
     family: Family,
     is_gone: bool,
     next_look: Instant,
-    /// The processes when they were counted last, and when they are to be again.
+    /// The processes at the last scan, and the time of the next scan.
     members: Vec<u32>,
     next_count: Instant,
 }
 
 impl Server {
-    /// Starts the command, whose plugin has the argument `mark`.
+    /// Starts the command; its plugin has the argument `mark`.
     pub fn start(command: &mut Command, mark: &[u8]) -> std::io::Result<Server> {
         let now = Instant::now();
         Ok(Server {
@@ -41,17 +41,17 @@ impl Server {
         })
     }
 
-    /// The number of the process that was started, which is that of its group.
+    /// Returns the id of the started process, which is also its group's.
     fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// What finds all of its processes.
+    /// Returns the family that finds all its processes.
     pub fn family(&self) -> &Family {
         &self.family
     }
 
-    /// How the process that was started has ended, once all of the server has.
+    /// Returns the exit status of the started process, once the whole server has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.ended_by_a_look_every(LOOK_EVERY)
     }
@@ -69,7 +69,7 @@ impl Server {
         self.is_gone.then_some(status)
     }
 
-    /// The process that was started and those that have left it, as of a second ago at most.
+    /// Returns the started process and those that have left it, at most one second old.
     pub fn processes(&mut self) -> Vec<u32> {
         let now = Instant::now();
         if now >= self.next_count {
@@ -83,8 +83,8 @@ impl Server {
             .collect()
     }
 
-    /// Asks all of it to end and waits until it has, killing it after a while, or at once when
-    /// `hurry` says so.
+    /// Terminates the server and waits until it has ended; kills it after a while, or at once if
+    /// `hurry` returns true.
     pub fn end(&mut self, hurry: impl Fn() -> bool) {
         self.process.ask_to_end();
         let group = self.id();
@@ -102,7 +102,7 @@ impl Server {
         self.kill();
     }
 
-    /// Kills what is left, and what that may begin meanwhile.
+    /// Kills the remaining processes, and those that start in the meantime.
     fn kill(&mut self) {
         self.process.kill();
         let deadline = Instant::now() + KILLED_WITHIN;

@@ -1,5 +1,4 @@
-//! What a recording that waits for its first request has seen of the server instead, and what to
-//! try.
+//! Observations of a recording that waits for its first request, and advice.
 
 use crate::system::Stage;
 use corehop_support::format::system_call;
@@ -7,20 +6,20 @@ use corehop_wire::ring::{Memory, RequestMarker};
 use std::fmt::{Display, Formatter, Result, Write};
 use std::time::{Duration, Instant};
 
-/// So long a recording waits before it says so.
+/// Time after which a recording reports that it waits.
 const WAITS: Duration = Duration::from_secs(10);
 
-/// So many kinds of system calls are told.
+/// Maximum number of kinds of system calls reported.
 const MOST_KINDS: usize = 8;
 
-/// When a recording is to say that it waits: once, and on a guest once for each stage.
+/// Decides when a recording reports that it waits: once, and in a guest once for each stage.
 pub struct Watch {
     since: Instant,
     told: Option<Option<Stage>>,
 }
 
 impl Watch {
-    /// Of a recording that begins to wait.
+    /// Returns the watch of a recording that begins to wait.
     pub fn start() -> Watch {
         Watch {
             since: Instant::now(),
@@ -28,10 +27,10 @@ impl Watch {
         }
     }
 
-    /// What to say now, of a recording as [`Waiting::of`] takes it.
+    /// Returns the report that is due now, if any; `memory` and `stage` are as for [`Waiting::of`].
     pub fn look(&mut self, memory: &Memory, stage: Option<Stage>) -> Option<Waiting> {
         let Some(waiting) = Waiting::of(memory, stage) else {
-            // What waits for nothing now may later.
+            // A recording that does not wait now may do so later.
             self.since = Instant::now();
             return None;
         };
@@ -46,20 +45,20 @@ impl Watch {
     }
 }
 
-/// What was seen so far.
+/// Observations so far.
 #[derive(Debug)]
 pub struct Waiting {
     marker: Option<RequestMarker>,
     connections: u64,
     /// Numbers and counts, most first.
     calls: Vec<(u32, u32)>,
-    /// How far the guest has come, where one is recorded: there no calls are counted.
+    /// The stage of the guest, if there is one: system calls are not counted there.
     stage: Option<Stage>,
 }
 
 impl Waiting {
-    /// Of a recording whose server shares this memory, on a guest that has come so far if on any;
-    /// `None` where a request has begun, or none is waited for.
+    /// Returns the observations of a server with this shared memory, in a guest at `stage`, if any;
+    /// `None` if a request has begun, or if none is expected.
     fn of(memory: &Memory, stage: Option<Stage>) -> Option<Waiting> {
         (memory.requests().seen == 0 && !memory.is_paused()).then(|| Waiting {
             marker: memory.marker(),
@@ -92,7 +91,7 @@ impl Waiting {
     }
 }
 
-/// What was seen on a guest, and what to try.
+/// Returns the observation in a guest, and advice.
 fn on_guest(stage: Stage) -> &'static str {
     match stage {
         Stage::Starting => "the guest still starts",

@@ -1,10 +1,10 @@
-//! Where in a kernel structure a member is, as the kernel describes its own types.
+//! Finds the offset of a member in a kernel structure, from the kernel's description of its types.
 //!
-//! BTF is a header, types one after another and a table of names (the kernel's
-//! Documentation/bpf/btf.rst). Only named structures and what is unnamed within them are looked at.
+//! BTF has a header, a sequence of types and a table of names (the kernel's
+//! Documentation/bpf/btf.rst). Only named structures and their unnamed members are searched.
 
-/// Offset in bytes of a member of a structure, also within its unnamed structures and unions;
-/// `None` where there is none, or the bytes are no BTF.
+/// Returns the offset in bytes of a member of a structure, also within its unnamed structures and
+/// unions; `None` if it does not exist, or if the bytes are not BTF.
 pub fn member_offset(btf: &[u8], structure: &str, member: &str) -> Option<u64> {
     let btf = Btf::of(btf)?;
     let is_meant = |&&at: &&usize| {
@@ -15,11 +15,11 @@ pub fn member_offset(btf: &[u8], structure: &str, member: &str) -> Option<u64> {
     bits.is_multiple_of(8).then_some(bits / 8)
 }
 
-/// The types, each by its number from 1, and their names.
+/// The types, numbered from 1, and their names.
 struct Btf<'a> {
     types: &'a [u8],
     names: &'a [u8],
-    /// Where each type begins.
+    /// Offset of each type.
     places: Vec<usize>,
 }
 
@@ -54,7 +54,7 @@ impl<'a> Btf<'a> {
         number(self.types, at + 4)
     }
 
-    /// Whether the name that stands at this place of the types is the expected one.
+    /// Whether the name at this offset of the types is the expected one.
     fn is_named(&self, at: usize, expected: &str) -> bool {
         let Some(name) = number(self.types, at) else {
             return false;
@@ -63,14 +63,14 @@ impl<'a> Btf<'a> {
         name.split(|&byte| byte == 0).next() == Some(expected.as_bytes())
     }
 
-    /// Offset in bits of a member of the structure or union at a place.
+    /// Returns the offset in bits of a member of the structure or union at an offset.
     fn bit_of(&self, at: usize, member: &str, nested: u32) -> Option<u64> {
         let info = self.info(at)?;
         let members = at + TYPE_BYTES;
         (0..info as usize & 0xffff).find_map(|number_of_it| {
             let this = members + number_of_it * MEMBER_BYTES;
             let bits = number(self.types, this + 8)?;
-            // With bit fields the highest byte is a size.
+            // With bit fields, the highest byte is a size.
             let bits = match info >> 31 {
                 1 => u64::from(bits & 0xff_ffff),
                 _ => u64::from(bits),
@@ -91,14 +91,14 @@ impl<'a> Btf<'a> {
     }
 }
 
-/// Unnamed members within each other that are followed.
+/// Maximum nesting of unnamed members.
 const MOST_NESTED: u32 = 8;
 const TYPE_BYTES: usize = 12;
 const MEMBER_BYTES: usize = 12;
 const STRUCTURE: u32 = 4;
 const UNION: u32 = 5;
 
-/// What comes behind a type of this kind.
+/// Returns the size of the data that follows a type of this kind.
 fn bytes_behind(kind: u32, count: usize) -> Option<usize> {
     Some(match kind {
         // Integers, variables and tags of declarations.
@@ -124,8 +124,9 @@ fn number(bytes: &[u8], place: usize) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// An integer, a structure `task` of `state` at 0 and `pid` at 20, one of bit fields, and
-    /// `hot`, whose `pid` is 4 bytes into an unnamed structure that is 8 bytes into it, in a union.
+    /// Returns BTF of an integer, a structure `task` with `state` at 0 and `pid` at 20, a structure
+    /// with bit fields, and `hot`. The `pid` of `hot` is 4 bytes into an unnamed structure, which
+    /// is 8 bytes into it, in a union.
     fn btf() -> Vec<u8> {
         let names = b"\0int\0task\0state\0pid\0flags\0hot\0";
         let types: [u32; 4 + 9 + 6 + 6 + 6 + 6] = [

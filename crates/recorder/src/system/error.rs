@@ -1,21 +1,21 @@
-//! Why there is no guest, and what the user can do about it.
+//! Why a guest is unavailable, and what the user can do.
 
 use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why there is no guest.
+/// Why a guest is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A part of the guest is not there.
+    /// A part of the guest does not exist.
     #[error("there is no {part} for the guest")]
     Missing {
-        /// Which.
+        /// The part.
         part: &'static str,
-        /// What the user can do about it.
+        /// What the user can do.
         remedy: &'static str,
     },
-    /// A variable names a part that is not there.
+    /// A variable names a part that does not exist.
     #[error("{variable}: {path} is not a file")]
     Named {
         /// The variable.
@@ -23,31 +23,31 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// An option that only user mode has.
+    /// An option that only user mode supports.
     #[error("{option} cannot be combined with --system")]
     Unsupported {
         /// The option.
         option: &'static str,
-        /// What the user can do about it.
+        /// What the user can do.
         remedy: &'static str,
     },
-    /// A file for the guest could not be read or written.
+    /// A file of the guest could not be read or written.
     #[error("the guest: {path}: {source}")]
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// More than the guest's memory takes.
+    /// The files exceed the guest's memory.
     #[error("the guest: its files have {files_mib} MiB, too many for {memory_mib} MiB of memory")]
     TooLarge {
-        /// What they have.
+        /// Size of the files.
         files_mib: u64,
-        /// What the guest has.
+        /// The guest's memory.
         memory_mib: u64,
     },
-    /// The kernel was started to learn about it, and did not do what it should.
+    /// A kernel was started to obtain its symbols, and failed.
     #[error("the guest: cannot find the task list of {kernel}: {reason}")]
     Kernel {
         /// The kernel.
@@ -58,7 +58,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the user can do about it.
+    /// Returns what the user can do.
     pub fn remedy(&self) -> Cow<'static, str> {
         match self {
             Error::Missing { remedy, .. } | Error::Unsupported { remedy, .. } => (*remedy).into(),
@@ -75,7 +75,7 @@ impl Error {
         }
     }
 
-    /// The error of a file, from what the system said.
+    /// Converts the system's error for a file.
     pub(super) fn of_file(path: &Path) -> impl FnOnce(io::Error) -> Error + use<'_> {
         move |source| Error::File {
             path: path.into(),

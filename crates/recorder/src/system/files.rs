@@ -1,10 +1,10 @@
-//! Which files the guest has: what the commands name, and what these are loaded with.
+//! Selects the files of the guest: the files that the commands name, and what these need to load.
 //!
-//! A word of a command that is the path of a file is taken, alone or behind `=`; so is a program in
-//! PATH of that name, with the libraries that its loader lists and a script's interpreter. Links
-//! are taken as they are, and what they lead to. A folder is made, and stays empty: what else a
-//! server needs is named by `--copy`, at the path that it has, or is in the folder of `--rootfs`.
-//! Rejected: to watch what a server opens, which would have to run it once outside of the guest.
+//! A word of a command is copied if it is the path of a file, alone or after `=`. So is a program
+//! in PATH with that name, with the libraries that its loader lists and a script's interpreter.
+//! Links are copied with their targets. A folder is created empty: other files that a server needs
+//! are given with `--copy`, at their own paths, or are in the folder of `--rootfs`. Rejected:
+//! observing which files a server opens, because that requires a run outside the guest.
 
 use super::error::Error;
 use crate::binaries::binary::Binary;
@@ -16,12 +16,12 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// A file of the guest.
+/// An entry of the guest's file system.
 pub enum Entry {
-    /// As this one, but for its contents.
+    /// A folder like this one, but empty.
     Folder(PathBuf),
     Link(PathBuf),
-    /// With the contents of this one.
+    /// A file with the contents of this one.
     File(PathBuf),
 }
 
@@ -30,13 +30,13 @@ pub struct Files {
     entries: BTreeMap<PathBuf, Entry>,
 }
 
-/// Code of a file: its offset and its length in bytes, and the file outside of the guest.
+/// Code of a file: its offset, its length in bytes, and the host's path.
 pub type Code = (u64, u64, PathBuf);
 
-/// Links of a path beyond which the system gives up as well.
+/// Maximum number of links in a path, as in the kernel.
 const MOST_LINKS: usize = 40;
 
-/// What programs read without being told to.
+/// Files that programs read by default.
 const IN_ANY_CASE: [&str; 5] = [
     "/etc/passwd",
     "/etc/group",
@@ -45,11 +45,11 @@ const IN_ANY_CASE: [&str; 5] = [
     "/etc/ld.so.cache",
 ];
 
-/// These are the kernel's in the guest.
+/// The kernel's own folders in the guest.
 const OF_THE_KERNEL: [&str; 3] = ["/dev", "/proc", "/sys"];
 
 impl Files {
-    /// The folder that commands run in, who there is, and where libraries are.
+    /// Returns the working folder, the user database and the library folders.
     pub fn new() -> Files {
         let mut files = Files::none();
         if let Ok(folder) = std::env::current_dir() {
@@ -61,20 +61,20 @@ impl Files {
         files
     }
 
-    /// No files.
+    /// Returns an empty set.
     pub fn none() -> Files {
         Files {
             entries: BTreeMap::new(),
         }
     }
 
-    /// All in order, folders before what is in them.
+    /// Returns all entries in order, folders before their contents.
     pub fn entries(&self) -> impl Iterator<Item = (&Path, &Entry)> {
         let entries = self.entries.iter();
         entries.map(|(path, entry)| (path.as_path(), entry))
     }
 
-    /// The code of all programs and libraries.
+    /// Returns the code of all programs and libraries.
     pub fn code(&self) -> Vec<Code> {
         let files = self.entries.values().filter_map(|entry| match entry {
             Entry::File(path) => Some(path),
@@ -91,7 +91,7 @@ impl Files {
         code.collect()
     }
 
-    /// Takes the server, and what its arguments name.
+    /// Adds the server, and the files in its arguments.
     pub fn take_command(&mut self, program: &Program, command: &[String]) -> Result<(), Error> {
         self.take(&program.path)?;
         for argument in &program.arguments {
@@ -103,7 +103,7 @@ impl Files {
         Ok(())
     }
 
-    /// Takes what the words of a command for a shell name.
+    /// Adds the files in the words of a shell command.
     pub fn take_shell_command(&mut self, command: &str) -> Result<(), Error> {
         if let Some(shell) = installed("sh".as_ref()) {
             self.take(&shell)?;
@@ -136,7 +136,7 @@ impl Files {
         }
     }
 
-    /// Takes one file, and what it is loaded with or interpreted by.
+    /// Adds one file, with its libraries or its interpreter.
     pub fn take(&mut self, path: &Path) -> Result<(), Error> {
         let path = &std::path::absolute(path).map_err(Error::of_file(path))?;
         if OF_THE_KERNEL.iter().any(|folder| path.starts_with(folder)) {
@@ -159,9 +159,9 @@ impl Files {
         Ok(())
     }
 
-    /// Takes a file as [`Files::take`] does, and of a folder all that is in it.
+    /// Adds a file like [`Files::take`], or a folder with all its contents.
     pub fn take_whole(&mut self, path: &Path) -> Result<(), Error> {
-        // Links are no folders here, so this comes to an end.
+        // Links do not count as folders here, so this loop ends.
         let mut left = vec![path.canonicalize().map_err(Error::of_file(path))?];
         self.take(path)?;
         while let Some(path) = left.pop() {
@@ -173,7 +173,7 @@ impl Files {
         Ok(())
     }
 
-    /// Takes all that is in a folder, which is the guest's root.
+    /// Adds the contents of a folder as the guest's root.
     pub fn take_root(&mut self, folder: &Path) -> Result<(), Error> {
         let mut folders = vec![folder.to_owned()];
         while let Some(from) = folders.pop() {
@@ -197,8 +197,8 @@ impl Files {
         Ok(())
     }
 
-    /// Copies a file, or a folder without its contents, and all links and folders on the way.
-    /// Whether it is new.
+    /// Copies a file, or a folder without its contents, and all links and folders in its path.
+    /// Returns whether it is new.
     fn copy(&mut self, path: &Path) -> io::Result<bool> {
         let mut place = PathBuf::from("/");
         let mut rest: VecDeque<OsString> = parts_of(path);
@@ -228,7 +228,7 @@ impl Files {
                 match metadata.is_dir() {
                     true => Entry::Folder(next.clone()),
                     false if metadata.is_file() => Entry::File(next.clone()),
-                    // A socket or a pipe is made by whoever uses it.
+                    // Sockets and pipes are created by their users.
                     false => return Ok(false),
                 }
             };
@@ -238,7 +238,7 @@ impl Files {
     }
 }
 
-/// What is in a folder.
+/// Returns the contents of a folder.
 fn listed(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = std::fs::read_dir(folder).and_then(|entries| {
         let paths = entries.map(|entry| Ok(entry?.path()));
@@ -247,7 +247,7 @@ fn listed(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     entries.map_err(Error::of_file(folder))
 }
 
-/// The names in a path, the root left out.
+/// Returns the names in a path, without the root.
 fn parts_of(path: &Path) -> VecDeque<OsString> {
     let parts = path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_owned()),

@@ -1,24 +1,24 @@
-//! The guest's first process: a script that starts server and load, and says how they end.
+//! The guest's first process: a script that starts server and load, and reports how they end.
 //!
-//! What it says goes to the second serial line, a line each: `started`, `ready`, `server STATUS`,
-//! `load STATUS`; what server and load print goes to the first, with the kernel's own messages.
-//! Whichever ends first ends the guest, a load that went well after it has asked the server to end.
+//! It writes reports to the second serial line, one per line: `started`, `ready`, `server STATUS`,
+//! `load STATUS`. The first line gets the output of server and load, and the kernel's messages.
+//! Whichever ends first ends the guest; after a successful load, the server is terminated first.
 
 use crate::binaries::program::Program;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// What a guest is to run.
+/// The commands of a guest.
 pub struct Init<'a> {
     pub program: &'a Program,
     pub arguments: &'a [String],
     /// A command for a shell.
     pub load: Option<&'a str>,
-    /// A library that the server is to load first.
+    /// A library that the server loads first.
     pub preload: Option<&'a Path>,
 }
 
-/// Mounts what programs expect, and names what the script uses.
+/// Mounts the usual file systems, and defines the script's names.
 const BEGIN: &str = r#"#!/busybox sh
 b=/busybox
 $b mount -t proc proc /proc
@@ -33,7 +33,7 @@ $b stty -F /dev/ttyS1 raw
 report() { echo "$@" >/dev/ttyS1; }
 "#;
 
-/// Sockets that take connections, and those for datagrams, make a server ready.
+/// A server is ready when it has sockets that accept connections, or datagram sockets.
 const SERVE: &str = r#"$b --install -s /usr/bin 2>/dev/null
 $b ip link set lo up
 sockets() {
@@ -44,7 +44,8 @@ sockets() {
 before=$(sockets)
 "#;
 
-/// For 30 seconds. Looking takes the machine longer than waiting, hence more seldom after a while.
+/// Waits up to 30 seconds. A check costs the guest more than a sleep, so checks become less
+/// frequent.
 const WAIT: &str = r#"tries=0
 while [ "$(sockets)" = "$before" ] && [ $tries -lt 76 ]; do
     [ $tries -lt 20 ] && $b sleep 0.1 || $b sleep 0.5
@@ -67,7 +68,7 @@ $b poweroff -f
 "#;
 
 impl Init<'_> {
-    /// The script.
+    /// Returns the script.
     pub fn script(&self) -> String {
         let mut script = String::from(BEGIN);
         script.push_str(SERVE);
@@ -114,7 +115,7 @@ impl Init<'_> {
     }
 }
 
-/// A guest that says what its kernel knows of itself, and ends.
+/// Returns the script of a guest that reports matching kernel symbols and ends.
 pub fn asking(pattern: &str) -> String {
     let pattern = quoted(pattern);
     format!(
@@ -122,7 +123,7 @@ pub fn asking(pattern: &str) -> String {
     )
 }
 
-/// What server and load have from this process, as far as a shell can pass it on.
+/// Returns the environment of this process for server and load, as far as a shell can pass it on.
 fn variables() -> impl Iterator<Item = (String, String)> {
     let is_name = |name: &str| {
         let mut letters = name.bytes();
@@ -147,7 +148,7 @@ fn variables() -> impl Iterator<Item = (String, String)> {
     all.into_iter()
 }
 
-/// A word that a shell takes as it is.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

@@ -1,9 +1,9 @@
-//! The guest's root file system, as the archive that a kernel unpacks into memory.
+//! The guest's root file system, as an archive that the kernel unpacks into memory.
 //!
-//! The archive is of cpio's "newc" kind (the kernel's Documentation/driver-api/early-userspace/
-//! buffer-format.rst). It is made anew each time: to copy the files is all there is to it. Files
-//! keep their modes and owners, but what belongs to whoever records is root's: root starts all
-//! there.
+//! The archive has cpio's "newc" format (the kernel's
+//! Documentation/driver-api/early-userspace/buffer-format.rst). It is created for each recording:
+//! this is just copying files. Files keep their modes and owners, except that the recording user's
+//! files belong to root, because root starts everything in the guest.
 
 use super::error::Error;
 use super::files::{Entry, Files};
@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Folders that a guest has in any case.
+/// Folders that every guest has.
 const FOLDERS: [&str; 10] = [
     "dev",
     "proc",
@@ -27,7 +27,7 @@ const FOLDERS: [&str; 10] = [
     "usr/lib64",
     "usr/sbin",
 ];
-/// Names that Debian has for some of them.
+/// Debian's links for some of them.
 const NAMES: [(&str, &str); 4] = [
     ("bin", "usr/bin"),
     ("lib", "usr/lib"),
@@ -39,7 +39,7 @@ const FOLDER: u32 = 0o040_000;
 const LINK: u32 = 0o120_777;
 const FILE: u32 = 0o100_000;
 
-/// Who may do what with a file: its kind and permissions, and whose it is.
+/// Type, permissions and owner of a file.
 #[derive(Clone, Copy)]
 struct Access {
     mode: u32,
@@ -54,7 +54,7 @@ impl Access {
         }
     }
 
-    /// That of a file outside.
+    /// Returns those of a file on the host.
     fn of(kind: u32, metadata: &Metadata) -> Access {
         let mode = kind | metadata.mode() & 0o7777;
         match metadata.uid() == rustix::process::geteuid().as_raw() {
@@ -67,7 +67,7 @@ impl Access {
     }
 }
 
-/// Writes the archive; its size in bytes.
+/// Writes the archive; returns its size in bytes.
 pub fn write(to: &File, parts: &Parts, files: &Files, script: &str) -> Result<u64, Error> {
     let mut archive = Archive {
         out: BufWriter::new(to),
@@ -133,8 +133,8 @@ impl Archive<'_> {
     fn entry(&mut self, name: &[u8], access: Access, contents: &[u8]) -> io::Result<()> {
         let size = u32::try_from(contents.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
         self.entries += 1;
-        // Number, mode, user, group, links, time, size, two devices of two numbers, length of the
-        // name, checksum.
+        // Inode number, mode, user, group, links, time, size, two devices of two numbers, name
+        // length, checksum.
         let links = 1;
         let length = name.len() as u32 + 1;
         let [user, group] = access.owner;

@@ -1,9 +1,9 @@
-//! What the plugin and the trace must know of a kernel: where its functions are, and where it keeps
-//! which task runs.
+//! Data about a kernel for the plugin and the trace: the addresses of its functions, and the
+//! location of the current task.
 //!
-//! Debian's kernels are shipped without a table of symbols, but tell it when they run: so a kernel
-//! that is new here is started once, alone. Its description of its own types is read out of its
-//! memory then. What was found stays in the user's cache, by the kernel's contents.
+//! Debian's kernels are shipped without a symbol table, but report their symbols at run time. So a
+//! kernel not seen before is started once, alone. The description of its types is then read from
+//! its memory. The results are cached for the user, by the kernel's contents.
 
 use super::error::Error;
 use super::machine::Machine;
@@ -19,37 +19,37 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is known of a kernel.
+/// The data about a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
     /// Its functions and a few other symbols, by ascending address.
     symbols: Vec<(u64, String)>,
-    /// Where in a task the numbers of its process and of its thread are.
+    /// Offsets in a task of the ids of its process and of its thread.
     process: u64,
     thread: u64,
-    /// Where in each processor's own memory the address of its task is.
+    /// Offset in per-CPU memory of the current task's address.
     current: u64,
 }
 
-/// Functions, and what else is needed.
+/// Functions, and other required symbols.
 const PATTERN: &str = " [tTwW] | \
                        (current_task|pcpu_hot|__per_cpu_offset|__start_BTF|__stop_BTF)$";
 
-/// Where the kernel keeps the task that runs: a variable, or from Linux 6.2 to 6.15 a member of a
-/// structure of what is used together.
+/// Location of the current task: a variable, or in Linux 6.2 to 6.15 a member of a structure of
+/// data used together.
 const CURRENT: (&str, (&str, &str)) = ("current_task", ("pcpu_hot", "current_task"));
 
-/// Where the kernel's image is mapped, from physical address 0 on.
+/// Mapping of the kernel's image, from physical address 0.
 const IMAGE: u64 = 0xffff_ffff_8000_0000;
 
-/// The least code of the kernel's: below are offsets into each processor's own memory.
+/// Lowest address of kernel code: symbols below are offsets into per-CPU memory.
 const LEAST_CODE: u64 = 1 << 63;
 
-/// A kernel alone needs little.
+/// Memory of a guest that only runs the kernel.
 const MEMORY_MIB: u64 = 256;
 
 impl Kernel {
-    /// That of these parts, which this QEMU can start.
+    /// Returns the data of the kernel in these parts; this QEMU can start it.
     pub fn of(parts: &Parts, qemu: &Qemu) -> Result<Kernel, Error> {
         let image = std::fs::read(&parts.kernel).map_err(Error::of_file(&parts.kernel))?;
         let mut hasher = DefaultHasher::new();
@@ -61,7 +61,7 @@ impl Kernel {
             return Ok(kernel);
         }
         let kernel = ask(parts, qemu)?;
-        // Without a cache it is asked again the next time.
+        // Without a cache, the kernel is queried again the next time.
         let _ = path.parent().map(std::fs::create_dir_all);
         if let Ok(output) = Output::file_at(&path, true) {
             let _ = output.write(kernel.text().as_bytes(), PUBLIC);
@@ -69,7 +69,7 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// Its functions, each up to the next.
+    /// Returns its functions, each up to the next.
     pub fn functions(&self) -> impl Iterator<Item = Symbol> {
         let ends = self.symbols.iter().skip(1).map(|(address, _)| *address);
         let functions = self.symbols.iter().zip(ends.chain([u64::MAX]));
@@ -83,7 +83,7 @@ impl Kernel {
         })
     }
 
-    /// What the plugin is told, of a guest with this memory and code.
+    /// Returns the description for the plugin, for a guest with this memory and code.
     pub fn description(&self, cpus: u32, ram: PathBuf, code: &[files::Code]) -> String {
         let at = |name| self.address_of(name).unwrap_or_default();
         let mut text = format!("ram {}\n", ram.display());
@@ -108,7 +108,7 @@ impl Kernel {
         found.map(|(address, _)| *address)
     }
 
-    /// As it is cached: three numbers, then an address and a name a line.
+    /// Returns the cached form: three numbers, then one address and name per line.
     fn text(&self) -> String {
         let mut text = format!("{:x} {:x} {:x}\n", self.process, self.thread, self.current);
         for (address, name) in &self.symbols {
@@ -140,8 +140,8 @@ fn hexadecimal(text: &str) -> Option<u64> {
     u64::from_str_radix(text, 16).ok()
 }
 
-/// The symbols in lines of /proc/kallsyms, by ascending address; of several at one address the
-/// first that is not a local one.
+/// Parses lines of /proc/kallsyms, by ascending address; of several symbols at one address, the
+/// first that is not local is kept.
 fn symbols_in(said: &str) -> Vec<(u64, String)> {
     let lines = said.lines().filter_map(|line| {
         let mut fields = line.split_whitespace();
@@ -158,7 +158,7 @@ fn symbols_in(said: &str) -> Vec<(u64, String)> {
     symbols.collect()
 }
 
-/// Starts the kernel alone, and has it say what it knows.
+/// Starts the kernel alone, and reads its data.
 fn ask(parts: &Parts, qemu: &Qemu) -> Result<Kernel, Error> {
     let unknown = |reason: &str| Error::Kernel {
         kernel: parts.kernel.clone(),
@@ -209,7 +209,7 @@ fn ask(parts: &Parts, qemu: &Qemu) -> Result<Kernel, Error> {
     Ok(kernel)
 }
 
-/// Lets the machine run until it ends.
+/// Runs the guest until it ends.
 fn run(machine: &Machine, qemu: &Path) -> std::io::Result<()> {
     let mut command = Command::new(qemu);
     machine.complete(&mut command)?;
@@ -217,7 +217,7 @@ fn run(machine: &Machine, qemu: &Path) -> std::io::Result<()> {
     command.status().map(drop)
 }
 
-/// What stands in the machine's memory between two addresses of the kernel's image.
+/// Reads the guest's memory between two addresses of the kernel's image.
 fn types_in(machine: &Machine, start: u64, end: u64) -> Option<Vec<u8>> {
     let length = end
         .checked_sub(start)
@@ -259,7 +259,7 @@ mod tests {
             Kernel::parse("5ac 5a8 1fb80\nffffffff81000000 _text\n"),
             None
         );
-        // As an earlier version kept it.
+        // The format of an earlier version.
         assert_eq!(Kernel::parse("5ac 5a8\nffffffff81000040 do_exit\n"), None);
     }
 }

@@ -1,14 +1,14 @@
-//! The machine that the guest runs on: QEMU's options, and the files that it reads and writes.
+//! The guest's machine: QEMU's options, and the files that it reads and writes.
 //!
-//! One processor unless more are asked for, which one thread of QEMU's runs in turn. The time of
-//! one is counted in instructions, one a nanosecond, and does not pass while nothing is to be done:
-//! so timers interrupt as often between instructions as on a machine that runs a thousand million a
-//! second, however slow the recording is, and two recordings of one command differ by the clock's
-//! time and by what kernel and server draw at random alone. With several, the time is the clock's:
-//! QEMU 7.2 lets the first processor use up all that is counted before another has any, and the
-//! kernel waits for the second for ever. The memory is a file without a name, which the plugin maps
-//! as well, and all that QEMU is given to read or write is one: so nothing is left of a recorder
-//! that was killed.
+//! There is one processor by default; all processors share one QEMU thread. With one processor,
+//! time is counted in instructions, one per nanosecond, and does not pass while idle. So timers
+//! interrupt as often between instructions as on a machine with 10^9 instructions per second,
+//! however slow the recording is. Two recordings of the same command differ only by the wall-clock
+//! time and by random numbers of kernel and server. With several processors, time is the wall
+//! clock: QEMU 7.2 lets the first processor use up all counted time before another gets any, and
+//! the kernel waits forever for the second. The memory is an unnamed file, which the plugin maps as
+//! well. All other files that QEMU reads or writes are also unnamed, so a killed recorder leaves
+//! nothing behind.
 
 use super::error::Error;
 use super::parts::Parts;
@@ -19,7 +19,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A machine that is ready to start.
+/// A guest machine that is ready to start.
 pub struct Machine {
     kernel: PathBuf,
     cpus: u32,
@@ -27,30 +27,30 @@ pub struct Machine {
     memory: File,
     /// Its root file system.
     pub initramfs: File,
-    /// What it prints.
+    /// Its console output.
     pub console: File,
-    /// What its first process reports.
+    /// The reports of its first process.
     pub report: File,
-    /// What the plugin is told of it.
+    /// Its description for the plugin.
     pub description: File,
-    /// What QEMU itself prints, and the plugin.
+    /// Output of QEMU itself and of the plugin.
     pub complaints: File,
 }
 
-/// Without address randomisation things are where they were in the recording before, and the
-/// kernel where its image says. One that panics ends.
+/// Without address randomisation, addresses are the same in each recording, and the kernel is at
+/// its image's addresses. A panic ends the guest.
 const KERNEL_OPTIONS: &str = "console=ttyS0 quiet nokaslr norandmaps panic=-1 rdinit=/init";
 
-/// Has timers interrupt by the HPET. To find out how fast the local APIC's run, the kernel reads
-/// the clock for a tenth of a second, in a loop: more than half of what starting takes where each
-/// read ends a translated block, as it does when time is counted in instructions.
+/// Use the HPET for timer interrupts. To calibrate the local APIC timer, the kernel reads the clock
+/// in a loop for a tenth of a second. This is more than half of the start time if each read ends a
+/// translated block, as with time counted in instructions.
 const WITHOUT_APIC_TIMER: &str = " noapictimer";
 
-/// The processor, as far as QEMU 7.2 emulates it: no AVX.
+/// The processor, within QEMU 7.2's emulation: no AVX.
 const PROCESSOR: &str = "qemu64,+ssse3,+sse4.1,+sse4.2,+popcnt";
 
 impl Machine {
-    /// One that has nothing yet.
+    /// Creates a machine with empty files.
     pub fn new(parts: &Parts, cpus: u32, memory_mib: u64) -> Result<Machine, Error> {
         let memory = memfd_create("corehop-guest", MemfdFlags::CLOEXEC).map(File::from);
         let sized = memory.map_err(io::Error::from).and_then(|memory| {
@@ -72,12 +72,12 @@ impl Machine {
         })
     }
 
-    /// The file that is its memory.
+    /// Returns the file of its memory.
     pub fn memory(&self) -> &File {
         &self.memory
     }
 
-    /// By what its time goes.
+    /// Returns the options for its clock.
     fn clock(&self) -> &'static [&'static str] {
         match self.cpus {
             1 => &["-icount", "shift=0,sleep=off"],
@@ -93,7 +93,7 @@ impl Machine {
         format!("{KERNEL_OPTIONS}{timer}")
     }
 
-    /// Adds the machine to a run of QEMU.
+    /// Adds the machine to a QEMU command.
     pub fn complete(&self, command: &mut Command) -> io::Result<()> {
         let size = self.memory_mib;
         let ram = path_of(&self.memory);
@@ -126,7 +126,7 @@ impl Machine {
     }
 }
 
-/// A file without a name, as other processes open it.
+/// Returns the path of an unnamed file for other processes.
 pub fn path_of(file: &File) -> PathBuf {
     let descriptor = file.as_raw_fd();
     format!("/proc/{}/fd/{descriptor}", std::process::id()).into()

@@ -1,12 +1,12 @@
-//! The guest of `record --system`: a kernel, the server's files and the load's, and little else.
+//! The guest of `record --system`: a kernel, the files of server and load, and little else.
 //!
 //! A whole machine is recorded by starting one: Debian's cloud kernel, which boots in seconds, with
-//! a root file system in memory that is made of the files that server and load need (`files`,
-//! `initramfs`). That kernel has neither network cards nor disks without modules, so all goes in at
-//! the start, and server and load talk over loopback. `init` is the script that starts them and
-//! reports; `kernel` finds out, once for each kernel, where it keeps what the plugin must know.
-//! Rejected: an image of a distribution, which takes a minute to start and root to make; and KVM,
-//! under which no plugin sees anything.
+//! a root file system in memory that contains the files needed by server and load (`files`,
+//! `initramfs`). Without modules, that kernel supports neither network cards nor disks. So
+//! everything is loaded at the start, and server and load communicate over loopback. `init` is the
+//! script that starts them and reports. `kernel` determines, once for each kernel, where the data
+//! for the plugin is. Rejected: an image of a distribution, which takes a minute to start and root
+//! to create; and KVM, under which plugins do not work.
 
 mod btf;
 mod error;
@@ -41,7 +41,7 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Makes all that the guest starts with.
+    /// Creates all files of the guest.
     pub fn new(
         options: &Options,
         system: &SystemOptions,
@@ -74,7 +74,8 @@ impl Guest {
         let memory_mib = system.memory_mib;
         let machine = Machine::new(&parts, system.cpus, memory_mib)?;
         let bytes = initramfs::write(&machine.initramfs, &parts, &files, &init.script())?;
-        // The archive and what is unpacked of it are in memory at once, beside the kernel.
+        // The archive and its unpacked files are in memory at the same time, in addition to the
+        // kernel.
         if bytes.saturating_mul(2) > memory_mib * MIB * 3 / 4 {
             return Err(Error::TooLarge {
                 files_mib: bytes / MIB,
@@ -91,12 +92,12 @@ impl Guest {
         })
     }
 
-    /// What is known of its kernel.
+    /// Returns the data about its kernel.
     pub fn kernel(&self) -> &Arc<Kernel> {
         &self.kernel
     }
 
-    /// QEMU with this guest, where the plugin finds the shared memory at `shared`.
+    /// Returns the QEMU command for this guest; the plugin finds the shared memory at `shared`.
     pub fn command(&self, tools: &Tools, shared: &Path) -> std::io::Result<Command> {
         let described = path_of(&self.machine.description);
         let mut command = tools.command(shared, false, Some(&described));
@@ -104,17 +105,17 @@ impl Guest {
         Ok(command)
     }
 
-    /// How far the guest has come.
+    /// Returns the guest's stage.
     pub fn stage(&self) -> Stage {
         report::stage(&self.machine.report)
     }
 
-    /// How the guest has ended, which runs no more.
+    /// Returns how the guest has ended; it must not be running.
     pub fn outcome(&self) -> Outcome {
         report::outcome(&self.machine.report)
     }
 
-    /// The last lines of its console, and what QEMU has said.
+    /// Returns the last lines of its console and of QEMU's output.
     pub fn last_lines(&self) -> Vec<String> {
         let mut lines = report::last_lines(&self.machine.console);
         lines.extend(report::last_lines(&self.machine.complaints));
@@ -130,7 +131,7 @@ impl std::fmt::Debug for Guest {
 
 const MIB: u64 = 1 << 20;
 
-/// What a machine cannot do that a process can.
+/// Rejects options that only user mode supports.
 fn refuse(options: &Options) -> Result<(), Error> {
     let unsupported = |option, remedy| Err(Error::Unsupported { option, remedy });
     if options.request_at == "syscalls" {

@@ -1,13 +1,13 @@
-//! What a guest is made of besides the server's files: a kernel and a shell.
+//! The parts of a guest besides the server's files: a kernel and a shell.
 //!
-//! `scripts/guest.sh` fetches both as Debian's packages and unpacks them into the user's cache, so
-//! nothing is installed and no boot loader is touched. What is installed already will do as well.
+//! `scripts/guest.sh` downloads both as Debian packages and unpacks them into the user's cache, so
+//! nothing is installed and no boot loader is changed. Installed ones also work.
 
 use super::error::Error;
 use crate::tools::cache;
 use std::path::{Path, PathBuf};
 
-/// Where they are.
+/// Paths of the parts.
 #[derive(Clone, Debug)]
 pub struct Parts {
     /// The kernel.
@@ -20,7 +20,7 @@ const REMEDY: &str = "`make guest` in a checkout fetches Debian's linux-image-cl
                       busybox-static, `sh /usr/share/corehop/scripts/guest.sh` with the Debian \
                       package; or name files in COREHOP_GUEST_KERNEL and COREHOP_GUEST_BUSYBOX";
 
-/// Finds both: as the environment names them, as they were fetched, or as they are installed.
+/// Finds both: from the environment, from the download, or as installed.
 pub fn find() -> Result<Parts, Error> {
     let missing = |part| Error::Missing {
         part,
@@ -39,7 +39,7 @@ pub fn find() -> Result<Parts, Error> {
     })
 }
 
-/// What a variable names, which is not to be something else because it is not there.
+/// Returns the path in a variable; if it does not exist, this fails without a fallback.
 fn named(variable: &'static str) -> Result<Option<PathBuf>, Error> {
     let Some(path) = std::env::var_os(variable).map(PathBuf::from) else {
         return Ok(None);
@@ -50,8 +50,8 @@ fn named(variable: &'static str) -> Result<Option<PathBuf>, Error> {
     }
 }
 
-/// Debian's kernels for virtual machines have all that a guest needs in one file. The newest by
-/// the numbers in its name.
+/// Returns the newest kernel, by the numbers in its name. Debian's kernels for virtual machines
+/// contain all that a guest needs in one file.
 fn newest_kernel(folder: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let kernels = entries.map(|entry| entry.path()).filter(|path| {

@@ -1,31 +1,31 @@
-//! What a guest has said: how server and load have ended, and its console's last lines.
+//! Reports of a guest: how server and load ended, and the last lines of its console.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// How a guest has ended.
+/// How a guest ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The server ended with this status, as a shell numbers it.
+    /// The server ended with this status, in a shell's numbering.
     Server(i32),
-    /// The load did, before the server.
+    /// The load ended with this status, before the server.
     Load(i32),
-    /// Neither has: the kernel gave up, or never came to the server.
+    /// Neither ended: the kernel panicked, or did not start the server.
     Nothing,
 }
 
-/// How far a guest has come.
+/// Stage of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Its kernel starts.
+    /// The kernel is starting.
     Starting,
-    /// So has the server.
+    /// The server has started.
     Started,
-    /// So has the load.
+    /// The load has started.
     Loaded,
 }
 
-/// How far the guest has come that reports to this file.
+/// Returns the stage of the guest that reports to this file.
 pub fn stage(file: &File) -> Stage {
     stage_of(&read(file))
 }
@@ -39,7 +39,7 @@ fn stage_of(said: &str) -> Stage {
     }
 }
 
-/// How the guest has ended that reported to this file.
+/// Returns the outcome of the guest that reported to this file.
 pub fn outcome(file: &File) -> Outcome {
     outcome_of(&read(file))
 }
@@ -57,14 +57,14 @@ fn outcome_of(said: &str) -> Outcome {
     ends.unwrap_or(Outcome::Nothing)
 }
 
-/// Lines that are shown of a console.
+/// Number of console lines shown.
 const LAST_LINES: usize = 20;
 
-/// How the kernel begins to give up; what follows may be longer than what is shown.
+/// Beginning of a kernel panic; its text may be longer than the lines shown.
 const PANIC: &str = "Kernel panic";
 
-/// The last lines of a console, without what moves its cursor. One that says why the kernel gave up
-/// is the first of them.
+/// Returns the last lines of a console, without cursor movements. If the kernel panicked, the first
+/// of them is that of the panic.
 pub fn last_lines(file: &File) -> Vec<String> {
     let said = read(file);
     let lines: Vec<String> = said
@@ -81,7 +81,7 @@ pub fn last_lines(file: &File) -> Vec<String> {
     last
 }
 
-/// The text of a file that a guest writes; nothing where it cannot be read.
+/// Returns the text of a file written by the guest; empty if it cannot be read.
 pub fn read(file: &File) -> String {
     let length = file.metadata().map_or(0, |metadata| metadata.len());
     let mut bytes = vec![0; length as usize];

@@ -1,30 +1,30 @@
-//! Where this machine's release has a QEMU that takes plugins.
+//! How to get a QEMU with plugin support on this machine's release.
 //!
-//! Debian 12's qemu-user takes them. Debian 13's package of the same name is static and takes none,
-//! so a remedy that names the package would send a user in a circle.
+//! Debian 12's qemu-user supports plugins. Debian 13's package of the same name is static and does
+//! not, so advice to install that package would be wrong.
 
 use std::fs::read_to_string;
 
 const DESCRIPTION: &str = "/etc/os-release";
 
-/// A release of a distribution, as far as it makes a difference.
+/// A distribution release, as far as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
-    /// Its qemu-user takes plugins.
+    /// Its qemu-user supports plugins.
     Debian12,
-    /// Its qemu-user takes none, and `make qemu` builds one that does.
+    /// Its qemu-user does not; `make qemu` builds one that does.
     NewerDebian,
-    /// What its packages take is not known.
+    /// Plugin support of its packages is unknown.
     Other,
 }
 
 impl Release {
-    /// That of the machine this runs on.
+    /// Returns the release of this machine.
     pub fn of_this_machine() -> Release {
         Release::of(&read_to_string(DESCRIPTION).unwrap_or_default())
     }
 
-    /// By the text of os-release(5).
+    /// Parses the text of os-release(5).
     fn of(text: &str) -> Release {
         let value = |key: &str| {
             let mut lines = text.lines();
@@ -39,7 +39,7 @@ impl Release {
         }
     }
 
-    /// How to get a QEMU that takes plugins.
+    /// Returns how to get a QEMU with plugin support.
     pub fn remedy(self) -> &'static str {
         match self {
             Release::Debian12 => {

@@ -1,15 +1,14 @@
-//! A code block from when the plugin tells of it to when it is written.
+//! A code block, from the plugin's report until it is written.
 
 use super::code::told_by;
 use corehop_traces::{Dependence, Pointer};
 use corehop_wire::elision::PlainAccess;
 
-/// Module, address, instruction lengths, dependences and pointers. The module is the one that was
-/// there when the block was met: later, but before the block's words are read, another may take its
-/// place.
+/// Module, address, instruction lengths, dependences and pointers. The module is the one at the
+/// time of the report: another may replace it before the block's words are read.
 pub type Definition = (Option<usize>, u64, Vec<u8>, (Vec<Dependence>, Vec<Pointer>));
 
-/// What becomes a definition when the block is first executed: of a machine most never are.
+/// Data for a definition when the block is first executed: in a whole machine, most never are.
 #[derive(Clone)]
 pub struct Met {
     pub module: Option<usize>,
@@ -18,7 +17,7 @@ pub struct Met {
     pub code: Vec<u8>,
 }
 
-/// What is known of a code block.
+/// The data about a code block.
 pub struct Block {
     pub number: Number,
     pub start: u64,
@@ -26,16 +25,16 @@ pub struct Block {
     pub accesses: Box<[PlainAccess]>,
 }
 
-/// What a code block is to the writer.
+/// The writer's number of a code block, if it has one.
 #[derive(Clone)]
 pub enum Number {
-    /// Nothing yet.
+    /// Not written yet.
     Defined(Met),
     Written(u32),
 }
 
 impl Block {
-    /// One that was met, and makes these accesses, as the plugin encodes them.
+    /// Returns a reported block with these accesses, in the plugin's encoding.
     pub fn new(met: Met, accesses: &[u64]) -> Block {
         let accesses = accesses.iter();
         let accesses = accesses.map_while(|&access| PlainAccess::decode(access));
@@ -49,7 +48,7 @@ impl Block {
 }
 
 impl Met {
-    /// The block as the trace defines it.
+    /// Returns the block's definition for the trace.
     pub fn definition(self) -> Definition {
         let told = told_by(self.start, &self.instruction_sizes, &self.code);
         (self.module, self.start, self.instruction_sizes, told)

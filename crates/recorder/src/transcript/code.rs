@@ -1,11 +1,11 @@
-//! What a trace keeps of the bytes of a code block: what addresses come from, and what the block
-//! does with what registers held.
+//! Derives from the bytes of a code block the data kept in the trace: the sources of addresses, and
+//! the use of register contents.
 
 use corehop_traces::{Dependence, Dependent, Pointer, Source};
 use corehop_wire::elision;
 
-/// The dependences and pointers of the code block at `start`, whose instructions have these lengths
-/// and bytes.
+/// Returns the dependences and pointers of the code block at `start`, with these instruction
+/// lengths and bytes.
 pub fn told_by(start: u64, sizes: &[u8], code: &[u8]) -> (Vec<Dependence>, Vec<Pointer>) {
     let mut rest = code;
     let instructions = sizes.iter().map(|&size| {

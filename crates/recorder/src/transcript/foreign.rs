@@ -1,19 +1,19 @@
-//! Accesses that QEMU reports and no instruction made.
+//! Accesses that QEMU reports but no instruction made.
 //!
-//! When QEMU 7.2 delivers a signal it saves the floating-point registers on the handler's stack,
-//! and loads them when the handler returns, by the functions that also carry out the instructions
-//! for that. They report to whatever instruction has left its callbacks behind (see
-//! qemu-plugin/src/stale.rs), mostly the last return or indirect jump. So 50 and more accesses come
-//! behind those of an execution, all of an instruction that the code block may not even have. The
-//! kernel would have made them, whose accesses are not recorded. A Go program has such signals all
-//! the time.
+//! When QEMU 7.2 delivers a signal, it saves the floating-point registers on the handler's stack,
+//! and loads them when the handler returns. It uses the same functions as for instructions that do
+//! so. These functions report accesses for the instruction whose callbacks were left behind (see
+//! qemu-plugin/src/stale.rs), mostly the last return or indirect jump. So 50 or more accesses
+//! follow those of an execution, all of an instruction that may not be in the code block. On
+//! hardware, the kernel makes these accesses, and kernel accesses are not recorded. A Go program
+//! gets such signals all the time.
 
 use corehop_wire::elision::{AccessForm, Address, PlainAccess};
 
-/// How many accesses of an execution are its own: those up to the first that goes back in the code
-/// block, is beyond its `instructions`, or that a plain instruction has made already. `accesses`
-/// are those of its plain instructions, and `leads` says whether the first recorded one of them is
-/// not among `forms`.
+/// Returns how many accesses of an execution are its own. The first other access has an instruction
+/// before the previous one, beyond `instructions`, or a plain one that has already made its
+/// accesses. `accesses` are those of its plain instructions. `leads` means that the first recorded
+/// one of them is not in `forms`.
 pub fn own(
     instructions: usize,
     accesses: &[PlainAccess],

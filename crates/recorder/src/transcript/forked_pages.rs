@@ -1,41 +1,41 @@
-//! Pages that forked processes share because none of them has written there since the fork.
+//! Pages that forked processes share because none has written them since the fork.
 //!
-//! A fork copies no memory: both processes have the same pages until one of them writes. Which they
-//! still are, /proc/PID/pagemap says at the end of a recording, since pages only ever part: page by
-//! page whether others have it too and, to who may know, its frame. Pages at one address that have
-//! one frame are one; where frames are hidden, those count as one that are not a process's alone.
-//! Processes that have ended, or may not be looked at, have all of their pages for themselves.
+//! A fork copies no memory: both processes share pages until one of them writes. /proc/PID/pagemap
+//! shows the still shared pages at the end of a recording, because shared pages are only ever
+//! separated. It shows for each page whether it is shared and, with privileges, its frame. Pages
+//! with the same address and frame are the same. If frames are hidden, all shared pages at one
+//! address count as the same. Processes that have ended, or cannot be read, share no pages.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// Pages that a process has in common with others.
+/// Pages that a process shares with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Common {
-    /// The operating system's number of the process.
+    /// The process id.
     pub process: u32,
     /// Addresses.
     pub range: Range<u64>,
-    /// Equal for processes that have the same pages at these addresses.
+    /// Equal for processes that share the pages at these addresses.
     pub group: u32,
 }
 
 const PAGE_BYTES: u64 = 4096;
 
-/// Mappings beyond are reservations, of which hardly a page is used: 64 GiB.
+/// Larger mappings, beyond 64 GiB, are reservations with hardly a page in use.
 const LARGEST_MAPPING_BYTES: u64 = 1 << 36;
 
-/// Bits of an entry of pagemap, see proc_pid_pagemap(5).
+/// Bits of a pagemap entry, see proc_pid_pagemap(5).
 const PRESENT: u64 = 1 << 63;
 const ALONE: u64 = 1 << 56;
 const FRAME: u64 = (1 << 55) - 1;
 
-/// A page that others have too: its address, and its frame, or 0 where that is hidden.
+/// A shared page: its address, and its frame or 0 if hidden.
 type Page = (u64, u64);
 
-/// What these processes have in common, by process and ascending addresses.
+/// Returns the shared pages of these processes, by process and ascending address.
 pub fn common(processes: &[u32]) -> Vec<Common> {
     let pages: Vec<(u32, Vec<Page>)> = processes
         .iter()
@@ -52,7 +52,7 @@ fn group(pages: &[(u32, Vec<Page>)]) -> Vec<Common> {
     owners.retain(|_, owners| *owners > 1);
     let mut shared: Vec<Page> = owners.into_keys().collect();
     shared.sort_unstable();
-    // Frames at one address are numbered from 0, so that neighbours have the same number.
+    // Frames at one address are numbered from 0, so that adjacent pages have the same number.
     let mut groups: HashMap<Page, u32> = HashMap::new();
     for at_address in shared.chunk_by(|one, next| one.0 == next.0) {
         groups.extend(at_address.iter().copied().zip(0..));
@@ -81,7 +81,7 @@ fn group(pages: &[(u32, Vec<Page>)]) -> Vec<Common> {
     common
 }
 
-/// The pages of memory of a process's own that others have too; `None` when it cannot be looked at.
+/// Returns the shared pages of a process's private memory; `None` if it cannot be read.
 fn pages_of(process: u32) -> Option<Vec<Page>> {
     let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
     let pagemap = File::open(format!("/proc/{process}/pagemap")).ok()?;
@@ -102,7 +102,7 @@ fn pages_of(process: u32) -> Option<Vec<Page>> {
     Some(pages)
 }
 
-/// The addresses of a line of maps that is of memory that the process can write for itself.
+/// Returns the addresses in a line of maps if the memory is private and writable.
 fn own_memory(line: &str) -> Option<Range<u64>> {
     let (range, rest) = line.split_once(' ')?;
     let (start, end) = range.split_once('-')?;

@@ -1,9 +1,9 @@
-//! The functions of modules by address, and whether a hook can be put at each.
+//! The functions of modules by address, and whether each can be hooked.
 //!
-//! They come from the symbolizer, which takes seconds for a large binary that it has not seen
-//! before. A thread asks it, beginning while the server starts, so that the first request seldom
-//! waits for it. A server begins with a dozen libraries at once: the symbolizer is asked for all
-//! that are wanted by then.
+//! They come from the symbolizer, which takes seconds for a large new binary. A separate thread
+//! runs it, beginning while the server starts, so the first request seldom waits for it. A server
+//! starts with a dozen libraries at once, so each run of the symbolizer processes all pending
+//! files.
 
 use crate::binaries::linked;
 use crate::events::{Event, Observer, Warning};
@@ -16,41 +16,41 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// The name of a machine's kernel, as the plugin gives it.
+/// The plugin's name for a machine's kernel.
 const KERNEL: &str = "[kernel]";
 
-/// What the thread that reads functions is told.
+/// Requests to the thread that reads functions.
 pub(super) enum Wanted {
     /// The functions of this file.
     Functions(PathBuf),
-    /// A process begins this program, with its libraries.
+    /// A process starts this program, with its libraries.
     Program(PathBuf),
 }
 
 #[derive(Default)]
 pub(super) struct Functions {
-    /// Symbols by virtual address of the entry, and their number once it was executed.
+    /// Symbols by virtual address of the entry, and their number once executed.
     pub(super) by_offset: HashMap<u64, (symbols::Symbol, Option<FunctionId>)>,
     pub(super) patching: Patching,
 }
 
-/// Why no plan can name an entry of a file.
+/// Why plans cannot name entries of a file.
 const NAMELESS: &str = "its file has no build id: link it with -Wl,--build-id";
 
 /// Whether a module's entries can be patched.
 #[derive(Default)]
 pub(super) enum Patching {
-    /// A program of the server's or a library of it: the analysis says, entry by entry.
+    /// A program of the server or one of its libraries: the analysis decides for each entry.
     Analysed(Box<Analysis>),
-    /// No entry can be, for this reason.
+    /// No entry can be patched, for this reason.
     Never(String),
-    /// The module could not be looked at.
+    /// The module could not be read.
     #[default]
     Unknown,
 }
 
 impl Patching {
-    /// Why no hook can be put at the entry at `offset`.
+    /// Returns why the entry at `offset` cannot be hooked.
     pub(super) fn obstacle(&self, offset: u64) -> Option<String> {
         match self {
             Patching::Analysed(analysis) => analysis.unsafe_reason(offset),
@@ -59,7 +59,7 @@ impl Patching {
         }
     }
 
-    /// Of a file, where these are loaded before the server runs.
+    /// Returns the patching state of a file, given the files loaded before the server runs.
     fn of(path: &Path, loaded: &[PathBuf]) -> Patching {
         if !loaded.iter().any(|file| file == path) {
             let reason = "the server loads its file after the start, when hooks are in place";
@@ -73,9 +73,8 @@ impl Patching {
     }
 }
 
-/// Starts the thread that reads functions, and gives the way to it and the way back, on which the
-/// functions of files come in the order in which they were asked for. `kernel` is what the module
-/// has of which no file says anything.
+/// Starts the thread that reads functions. Returns the channel of requests, and the channel of
+/// results in the same order. `kernel` is the data of the module that has no file.
 pub(super) fn reader(
     program: PathBuf,
     kernel: Option<Arc<Kernel>>,
@@ -95,16 +94,16 @@ pub(super) fn reader(
     (wanted, read)
 }
 
-/// What the thread that reads functions knows.
+/// State of the thread that reads functions.
 struct Reader {
     kernel: Option<Arc<Kernel>>,
     observer: Observer,
-    /// The programs that began so far, and their libraries.
+    /// The programs started so far, and their libraries.
     loaded: Vec<PathBuf>,
 }
 
 impl Reader {
-    /// Until nobody wants any more.
+    /// Handles requests until the channel is closed.
     fn work(&mut self, orders: &Receiver<Wanted>, read: &Sender<Functions>) {
         while let Ok(first) = orders.recv() {
             let orders: Vec<Wanted> = std::iter::once(first).chain(orders.try_iter()).collect();
@@ -128,7 +127,7 @@ impl Reader {
         }
     }
 
-    /// A program and its libraries are loaded before hooks are put in place.
+    /// Adds a program and its libraries, which are loaded before hooks are installed.
     fn load(&mut self, program: &Path) {
         if !self.loaded.iter().any(|loaded| loaded == program) {
             self.loaded.extend(linked::libraries_of(program));
@@ -140,7 +139,7 @@ impl Reader {
         self.kernel.as_deref().filter(|_| path == Path::new(KERNEL))
     }
 
-    /// Whose functions the symbolizer is to read.
+    /// Returns the file that the symbolizer must read, if any.
     fn file<'a>(&self, order: &'a Wanted) -> Option<&'a Path> {
         match order {
             Wanted::Functions(path) if self.kernel_at(path).is_none() => Some(path),
@@ -148,8 +147,8 @@ impl Reader {
         }
     }
 
-    /// The functions of a file, with its stubs. Without its symbols a library is recorded all the
-    /// same; the user is told.
+    /// Returns the functions of a file, with its stubs. A library without symbols is recorded
+    /// anyway, with a warning.
     fn functions_in(
         &self,
         path: &Path,
@@ -180,8 +179,8 @@ fn functions_of(kernel: &Kernel) -> Functions {
     }
 }
 
-/// The stubs of what a file calls and does not hold; those of libc and its loader are none, which
-/// no hook can be put into.
+/// Returns the stubs of a file's imported functions. Stubs in libc and its loader are excluded,
+/// because they cannot be hooked.
 fn imports(path: &Path, patching: &Patching) -> impl Iterator<Item = symbols::Symbol> {
     let of_file = |analysis: &Analysis| match analysis.refusal() {
         Some(Refusal::NeededByTheRuntime) => Vec::new(),

@@ -1,18 +1,17 @@
-//! What the last execution of each code block did, access by access but for addresses.
+//! The last execution of each code block, with all its accesses but without addresses.
 //!
-//! Every execution of a recording is compared with it, so it is packed: 16 bytes a code block and
-//! 2 a recorded access, which together stay in a second-level cache where a vector a code block
-//! would not.
+//! Every execution of a recording is compared with it, so it is packed: 16 bytes per code block and
+//! 2 per recorded access. This fits an L2 cache; one vector per code block would not.
 
 use corehop_wire::elision::CompletedAccess;
 use corehop_wire::ring::word::{self, Form};
 use std::collections::HashMap;
 
-/// By code block of the plugin's number, the access template of its last execution.
+/// By the plugin's number of a code block: the access template of its last execution.
 #[derive(Default)]
 pub struct Latest {
     by_block: Vec<Known>,
-    /// By code block, access template and whether its first word says where the first access is.
+    /// By code block, access template, and whether its first word contains the first access.
     by_template: HashMap<(u32, u32, bool), Known>,
     forms: Vec<Form>,
     sources: Vec<Source>,
@@ -20,10 +19,10 @@ pub struct Latest {
 
 #[derive(Clone, Copy, Default)]
 struct Known {
-    /// 1 + the writer's number of the access template, or 0; its highest bit says whether the first
-    /// word says where the first access is.
+    /// 1 + the writer's number of the access template, or 0; the highest bit is set if the first
+    /// word contains the address of the first access.
     template: u32,
-    /// Where its forms and its sources are, and how many.
+    /// First index and number of its forms and its sources.
     first_form: u32,
     first_source: u32,
     forms: u16,
@@ -32,17 +31,17 @@ struct Known {
 
 const LEADS: u32 = 1 << 31;
 
-/// From which of an execution's words an address follows.
+/// The word of an execution from which an address is computed.
 #[derive(Clone, Copy)]
 pub struct Source {
-    /// Below the highest bits of the address, which are here as they are there.
+    /// The distance, in the low bits; the highest bits are those of the address itself.
     distance: u64,
     word: u32,
     mask: u32,
 }
 
 impl Source {
-    /// The address, in an execution that has these words.
+    /// Returns the address in an execution with these words.
     #[inline(always)]
     fn address(&self, words: &[u64]) -> u64 {
         let mask = i64::from(self.mask.cast_signed()).cast_unsigned();
@@ -51,7 +50,7 @@ impl Source {
         sum | (self.distance & !word::address(u64::MAX))
     }
 
-    /// That of an access of an execution that has these words.
+    /// Returns the source of an access in an execution with these words.
     pub fn of(part: &CompletedAccess, words: &[u64]) -> Source {
         let half = part.word.map_or(0, |word| word::half(words[word as usize]));
         Source {
@@ -62,17 +61,17 @@ impl Source {
     }
 }
 
-/// What an execution does, and from which words its addresses follow.
+/// The accesses of an execution, and the words from which their addresses are computed.
 #[derive(Clone, Copy)]
 pub struct Doing<'l> {
     /// The writer's number of the access template.
     pub template: u32,
-    /// Of each access.
+    /// The source of each access.
     pub sources: &'l [Source],
 }
 
 impl Doing<'_> {
-    /// The addresses, in an execution that has these words.
+    /// Returns the addresses in an execution with these words.
     #[inline]
     pub fn addresses(&self, words: &[u64]) -> impl ExactSizeIterator<Item = u64> {
         self.sources.iter().map(|source| source.address(words))
@@ -80,8 +79,8 @@ impl Doing<'_> {
 }
 
 impl Latest {
-    /// What the execution at the head of `words` does, if that is what the code block's last one
-    /// did, and the words that follow it.
+    /// Compares the execution at the head of `words` with the code block's last one. If they do the
+    /// same, returns its accesses, its words, and the words that follow.
     #[inline]
     pub fn same<'w>(
         &self,
@@ -106,8 +105,8 @@ impl Latest {
         Some((Doing { template, sources }, its, rest))
     }
 
-    /// An execution of the code block, of these words, had this access template, whose accesses are
-    /// `parts`.
+    /// Stores that an execution of the code block, with these words, had this access template, with
+    /// the accesses `parts`.
     pub fn set(&mut self, block: u32, template: u32, words: &[u64], parts: &[CompletedAccess]) {
         let leads = word::is_execution_at(words[0]);
         let known = self.by_template.entry((block, template, leads));
@@ -138,8 +137,8 @@ mod tests {
     use super::*;
     use corehop_wire::ring::Event;
 
-    /// An execution that was left early, before another whose code block has, of all numbers, that
-    /// which looks like the access that is missing.
+    /// An execution that was left early is followed by one whose code block number looks like the
+    /// missing access.
     #[test]
     fn the_next_execution_is_no_access_of_one_that_was_left() {
         let execution = Event::Execution { code_block: 3 }.encode();

@@ -1,14 +1,14 @@
-//! From the words of the shared memory to the calls of a trace's writer.
+//! Converts the words of the shared memory to calls of a trace's writer.
 //!
-//! QEMU translates the same code more than once (it drops translations, and several processes
-//! translate for themselves), so code blocks are told apart by their contents, and only those that
-//! are executed get into the trace.
+//! QEMU translates the same code more than once: it drops translations, and several processes have
+//! their own. So code blocks are distinguished by their contents, and only executed ones are
+//! written to the trace.
 //!
-//! What a thread does once more is taken in many executions at a time, by its words alone. Of the
-//! rest, a code block nearly always makes the same accesses, so its execution is compared with the
-//! one before as a whole, and only its addresses are handed on. To take in each access by itself
-//! takes several times as long. Accesses that follow from others were not recorded, and are put
-//! back here (`corehop_wire::elision`).
+//! Repeated behaviour of a thread is processed many executions at a time, by comparing words only.
+//! Otherwise, a code block nearly always makes the same accesses. So its execution is compared with
+//! the previous one as a whole, and only its addresses are passed on. Processing each access
+//! separately takes several times as long. Accesses that follow from others were not recorded, and
+//! are restored here (`corehop_wire::elision`).
 
 mod block;
 mod code;
@@ -39,19 +39,19 @@ use sharing::Sharing;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What has been recorded so far.
+/// Counts of a recording so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
-    /// Requests begun.
+    /// Number of requests begun.
     pub requests: u64,
-    /// Loads and stores.
+    /// Number of loads and stores.
     pub data_accesses: u64,
-    /// Runs of code blocks.
+    /// Number of executions of code blocks.
     pub executions: u64,
 }
 
 impl Progress {
-    /// One more execution.
+    /// Counts one more execution.
     #[inline]
     fn count(&mut self, doing: &Doing<'_>) {
         self.executions += 1;
@@ -59,7 +59,7 @@ impl Progress {
     }
 }
 
-/// Writes what it receives.
+/// Writes received words to a trace.
 pub struct Transcript {
     writer: Writer,
     modules: Modules,
@@ -73,12 +73,12 @@ pub struct Transcript {
     observer: Observer,
 }
 
-/// The plugin numbers code blocks from 0 on. A larger number is a wild store of the server's into
-/// the shared memory, and there are tables by number.
+/// Limit of code block numbers. The plugin numbers code blocks from 0. A larger number comes from a
+/// stray store of the server into the shared memory, and tables are indexed by number.
 const MOST_BLOCKS: u32 = 1 << 24;
 
 impl Transcript {
-    /// Writes to `writer`.
+    /// Returns a transcript that writes to `writer`.
     pub fn new(writer: Writer, modules: Modules, observer: Observer) -> Transcript {
         Transcript {
             writer,
@@ -93,23 +93,23 @@ impl Transcript {
         }
     }
 
-    /// What has been recorded so far.
+    /// Returns the counts so far.
     pub fn progress(&self) -> Progress {
         self.progress
     }
 
-    /// Makes what was recorded so far survive a kill of the recorder, in a moment.
+    /// Flushes the recorded data soon, so that it survives a kill of the recorder.
     pub fn flush(&mut self) -> Result<(), Error> {
         self.writer.flush_soon()
     }
 
-    /// Adds what the user notes, when the server has begun so many requests.
+    /// Adds a user's note, after this many requests have begun.
     pub fn note(&mut self, requests: u64, text: &str) -> Result<(), Error> {
         self.writer.note(requests, text)
     }
 
-    /// Takes in each stream's last execution, which no more can come to, and what the server's
-    /// processes share at the end.
+    /// Processes each stream's last execution, which is now complete, and the memory that the
+    /// server's processes share at the end.
     pub fn end(&mut self) -> Result<(), Error> {
         self.sharing.add_forked_pages(&mut self.writer)?;
         let mut streams: Vec<_> = self.streams.drain().collect();
@@ -120,12 +120,12 @@ impl Transcript {
         Ok(())
     }
 
-    /// The writer, to finish the trace.
+    /// Returns the writer, to finish the trace.
     pub fn into_writer(self) -> Writer {
         self.writer
     }
 
-    /// What has come in of the piece's stream.
+    /// Returns the received words of the piece's stream.
     fn incoming(&mut self, piece: &Piece<'_>) -> Result<Incoming, Error> {
         if let Some(incoming) = self.streams.remove(&piece.stream) {
             return Ok(incoming);
@@ -134,12 +134,12 @@ impl Transcript {
         Ok(Incoming::new(thread))
     }
 
-    /// Takes in all executions that have come in.
+    /// Processes all received executions.
     fn take_in_all(&mut self, incoming: &mut Incoming) -> Result<(), Error> {
         self.take_in(incoming, incoming.words())
     }
 
-    /// Takes in the executions at the head of what has come in, `count` words.
+    /// Processes the first `count` received words.
     fn take_in(&mut self, incoming: &mut Incoming, count: usize) -> Result<(), Error> {
         let thread = incoming.thread;
         let (before, after) = incoming.around_stamp(count);
@@ -152,7 +152,7 @@ impl Transcript {
         Ok(())
     }
 
-    /// Takes in whole executions.
+    /// Processes complete executions.
     fn executions(&mut self, thread: ThreadId, mut words: &[u64]) -> Result<(), Error> {
         while !words.is_empty() {
             let same = self.writer.matched(thread, words, word::is_execution);
@@ -166,7 +166,7 @@ impl Transcript {
         Ok(())
     }
 
-    /// Takes in the execution at the head of `words`; what follows it.
+    /// Processes the execution at the head of `words`; returns the rest.
     #[inline]
     fn execution<'w>(&mut self, thread: ThreadId, words: &'w [u64]) -> Result<&'w [u64], Error> {
         let Some(code_block) = word::code_block(words[0]) else {
@@ -183,7 +183,7 @@ impl Transcript {
         Ok(rest)
     }
 
-    /// The same for one that does other than the last of its code block.
+    /// The same for an execution that differs from the last of its code block.
     #[cold]
     fn new_execution<'w>(
         &mut self,
@@ -219,7 +219,7 @@ impl Transcript {
         Ok(rest)
     }
 
-    /// The writer's number of a code block, which is written when it is first executed.
+    /// Returns the writer's number of a code block, which is written at its first execution.
     fn code_block(&mut self, number: u32) -> Result<u32, Error> {
         let met = match self.blocks.get(&number).map(|block| &block.number) {
             Some(Number::Written(code_block)) => return Ok(*code_block),
@@ -255,14 +255,14 @@ impl Transcript {
         Ok(code_block)
     }
 
-    /// The plugin has met a code block.
+    /// Stores a code block reported by the plugin.
     fn define(&mut self, number: u32, met: Met, accesses: &[u64]) {
         if number < MOST_BLOCKS {
             self.blocks.insert(number, Block::new(met, accesses));
         }
     }
 
-    /// Takes in what is no part of an execution, and comes after all that has come in.
+    /// Processes an event that is not part of an execution and follows all received words.
     fn mark(&mut self, incoming: &mut Incoming, event: Event) -> Result<(), Error> {
         let thread = incoming.thread;
         if let Event::Stamp(stamp) = event
@@ -272,7 +272,7 @@ impl Transcript {
             return Ok(());
         }
         if let Event::ExecutionStamp(stamp) = event {
-            // What has come in is the execution that it holds for, too, and no more of them.
+            // The received words are the execution that it also applies to, and no more.
             incoming.forget_stamp();
             return self.writer.stamp(thread, stamp);
         }
@@ -375,7 +375,7 @@ impl Sink for Transcript {
             let Some((word, rest)) = words.split_first() else {
                 break;
             };
-            // Some words nobody writes.
+            // Some word values encode no event.
             if let Some(event) = Event::decode(word) {
                 self.mark(&mut incoming, event)?;
             }

@@ -1,6 +1,6 @@
-//! The modules code was found in, and their functions by address.
+//! The modules that contain code, and their functions by address.
 //!
-//! A module is read when the plugin first meets code in it, its functions by a thread of their own
+//! A module is read when the plugin first reports code in it; a separate thread reads its functions
 //! (functions.rs).
 
 use super::functions::{self, Functions, Wanted};
@@ -17,56 +17,56 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// All modules of one recording.
 pub struct Modules {
-    /// The server's program as it is mapped, and as people know it.
+    /// The server's program: its mapped path, and its path in messages.
     program: (PathBuf, PathBuf),
     loaded: Vec<Loaded>,
-    /// What is mapped where, in the order in which it was met.
+    /// Mappings, in the order of their reports.
     ranges: Vec<Mapped>,
-    /// To the thread that reads functions, and functions from it, in the same order.
+    /// Requests to the thread that reads functions, and its results in the same order.
     wanted: Sender<Wanted>,
     read: Receiver<Functions>,
     reads_files: bool,
-    /// Whether a module is one of the trace before its code is recorded. On a machine much code
-    /// runs that never is.
+    /// Whether a module is added to the trace before its code is recorded. In a whole machine, much
+    /// code is never recorded.
     at_once: bool,
-    /// Modules whose functions were asked for and have not come, in that order.
+    /// Modules whose functions are requested but not read yet, in that order.
     asked: VecDeque<usize>,
 }
 
 struct Loaded {
-    /// The file as it is mapped.
+    /// The mapped file.
     file: PathBuf,
     module: Module,
-    /// Its number in the trace, once it is there.
+    /// Its number in the trace, if it was added.
     number: Option<u32>,
     functions: Option<Functions>,
 }
 
-/// Addresses of a process, and the module there, if it is a file's.
+/// Addresses of a process, and the module there, if a file is mapped.
 struct Mapped {
     process: u32,
     range: Range<u64>,
     module: Option<usize>,
 }
 
-/// A mapping, as the plugin reports it.
+/// A mapping reported by the plugin.
 pub struct Mapping {
-    /// Process it was seen in.
+    /// The process.
     pub process: u32,
     /// First guest address.
     pub start: u64,
     /// End, exclusive.
     pub end: u64,
-    /// Offset of the start in the file.
+    /// File offset of the start.
     pub file_offset: u64,
-    /// The file; empty where there is none.
+    /// The file; empty if there is none.
     pub path: String,
 }
 
 impl Modules {
-    /// Knows none yet. Only `program`, what else the server executes ([`Modules::begins`]), and the
-    /// libraries that these are loaded with can be patched. `kernel` is what the module has of
-    /// which no file says anything.
+    /// Creates an empty set. Only `program`, other programs that the server executes
+    /// ([`Modules::begins`]), and their libraries can be patched. `kernel` is the data of the
+    /// module that has no file.
     pub fn new(program: &Program, kernel: Option<Arc<Kernel>>, observer: Observer) -> Modules {
         let at_once = kernel.is_none();
         let (wanted, read) = functions::reader(program.resolved.clone(), kernel, observer);
@@ -82,7 +82,7 @@ impl Modules {
         }
     }
 
-    /// Knows none yet, and never looks into a file: modules have no build id and no functions.
+    /// Creates an empty set that reads no files: modules have no build id and no functions.
     pub fn unread() -> Modules {
         Modules {
             program: Default::default(),
@@ -96,20 +96,20 @@ impl Modules {
         }
     }
 
-    /// A process begins a program.
+    /// Notes that a process starts a program.
     pub fn begins(&self, program: PathBuf) {
         let _ = self.wanted.send(Wanted::Program(program));
     }
 
-    /// Adds what is mapped, as a module of the trace if it is a new file. A later mapping of the
-    /// same addresses hides an earlier one.
+    /// Adds a mapping, and a module of the trace if the file is new. A later mapping of the same
+    /// addresses hides an earlier one.
     pub fn map(&mut self, mapping: &Mapping, writer: &mut Writer) -> Result<(), Error> {
         let module = match mapping.path.is_empty() {
             true => None,
             false => Some(self.module_of(mapping, writer)?),
         };
         let (process, range) = (mapping.process, mapping.start..mapping.end);
-        // A server that makes code at run time maps the same places over and over.
+        // A server that generates code at run time maps the same addresses repeatedly.
         self.ranges.retain(|earlier| {
             let hidden = range.start <= earlier.range.start && earlier.range.end <= range.end;
             earlier.process != process || !hidden
@@ -167,7 +167,7 @@ impl Modules {
         Ok(place)
     }
 
-    /// The number of a module in the trace, which has it from now on.
+    /// Returns the number of a module in the trace, adding it if necessary.
     fn number(&mut self, place: usize, writer: &mut Writer) -> Result<u32, Error> {
         let Loaded {
             file,
@@ -180,14 +180,14 @@ impl Modules {
         }
         let new = writer.module(module)?;
         *number = Some(new);
-        // The thread outlives this sender, if there is one.
+        // The thread, if there is one, outlives this sender.
         let _ = self.wanted.send(Wanted::Functions(file.clone()));
         self.asked.push_back(place);
         Ok(new)
     }
 
-    /// Number of the module, for this recording, that the code at `address` of a process belongs to
-    /// now.
+    /// Returns this recording's index of the module that currently contains the code at `address`
+    /// of a process.
     pub fn at(&self, process: u32, address: u64) -> Option<usize> {
         let mut latest = self.ranges.iter().rev();
         latest
@@ -195,7 +195,7 @@ impl Modules {
             .and_then(|mapped| mapped.module)
     }
 
-    /// The function that is entered at `address`, if one is.
+    /// Returns the function whose entry is `address`, if there is one.
     pub fn entry_at(
         &mut self,
         module: usize,
@@ -221,7 +221,7 @@ impl Modules {
         Ok(*known)
     }
 
-    /// The functions of a module, waiting for them if they are still being read.
+    /// Returns the functions of a module; waits for them if necessary.
     fn functions(&mut self, module: usize) -> &mut Functions {
         while self.loaded[module].functions.is_none()
             && let Some(next) = self.asked.pop_front()

@@ -1,4 +1,4 @@
-//! What the processes of a server share, as the plugin tells it and the trace numbers it.
+//! Memory shared by a server's processes, from the plugin's reports to the trace's numbers.
 
 use super::forked_pages::{self, Common};
 use crate::events::{Event, Observer, Warning};
@@ -6,9 +6,9 @@ use corehop_traces::{Error, LastingCall, MAX_OBJECTS, Mapping, OnCpu, Page, Writ
 use corehop_wire::ring::{Message, Object};
 use std::collections::HashMap;
 
-/// Adds to the trace where on the machine a process has a page, or a thread runs, and since when;
-/// or what a process has the kernel treat otherwise.
-/// What cannot be is a wild store of the server's into the shared memory.
+/// Adds a report to the trace: the physical page of a process, the CPU of a thread, each with its
+/// time, or a system call with lasting effects. Impossible values come from a stray store of the
+/// server into the shared memory, and are ignored.
 pub fn place(message: Message, writer: &mut Writer) -> Result<(), Error> {
     match message {
         Message::Page {
@@ -51,15 +51,15 @@ pub fn place(message: Message, writer: &mut Writer) -> Result<(), Error> {
 /// The shared objects of one recording.
 pub struct Sharing {
     observer: Observer,
-    /// The processes that have told of their memory, in that order.
+    /// The processes that have reported memory, in that order.
     processes: Vec<u32>,
-    /// By device and inode, the number in the trace.
+    /// By device and inode: the number in the trace.
     objects: HashMap<[u64; 2], u32>,
     overflown: bool,
 }
 
 impl Sharing {
-    /// Knows of none yet.
+    /// Creates an empty set.
     pub fn new(observer: Observer) -> Sharing {
         Sharing {
             observer,
@@ -69,16 +69,16 @@ impl Sharing {
         }
     }
 
-    /// Adds to the trace what a process has: memory of its own, as `own` says, or this object
-    /// there.
+    /// Adds a mapping of a process to the trace: its own memory, as `own` describes, or this
+    /// object.
     pub fn add(
         &mut self,
         own: Mapping,
         object: Option<Object>,
         writer: &mut Writer,
     ) -> Result<(), Error> {
-        // QEMU maps only what user code can have, so other addresses are a wild store of the
-        // server's into the shared memory.
+        // QEMU maps only user addresses, so other addresses come from a stray store of the server
+        // into the shared memory.
         if !own.is_of_whole_pages() {
             return Ok(());
         }
@@ -101,8 +101,8 @@ impl Sharing {
         writer.mappings(&[mapping])
     }
 
-    /// Adds the pages that none of the processes has written since they were forked. Of a process
-    /// that has ended that is not known any more.
+    /// Adds the pages that no process has written since they were forked. For ended processes, this
+    /// is no longer known.
     pub fn add_forked_pages(&mut self, writer: &mut Writer) -> Result<(), Error> {
         for Common {
             process,
@@ -129,7 +129,7 @@ impl Sharing {
         Ok(())
     }
 
-    /// An object's number in the trace; `None` when there are too many.
+    /// Returns an object's number in the trace; `None` if there are too many.
     fn number(&mut self, object: &Object, writer: &mut Writer) -> Result<Option<u32>, Error> {
         if let Some(&number) = self.objects.get(&object.identity) {
             return Ok(Some(number));

@@ -1,6 +1,6 @@
-//! However a stream of words is cut into pieces, and however executions are cut by stamps, the
-//! same is in the trace: taking in executions as a whole equals taking in word by word, and what is
-//! left out of the words is put back.
+//! However a stream of words is cut into pieces, and executions are cut by stamps, the trace is the
+//! same. Processing executions as a whole equals processing word by word, and accesses omitted from
+//! the words are restored.
 
 use super::*;
 use corehop_traces::{Access, EndReason, Header, Request, RequestId, Trace, WriterOptions};
@@ -12,22 +12,22 @@ const INSTRUCTIONS: usize = 4;
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// A code block and its accesses, each with what is special about it, by instruction.
+    /// A code block and its accesses: instruction, size, whether it is a store, and line.
     Execution(u32, Vec<(usize, u32, bool, u64)>),
-    /// The code block that makes the accesses of [`plain`]: whether the first word says where the
-    /// first one is, its address, and what is between it and the last.
+    /// The code block with the accesses of [`plain`]: whether the first word contains the address
+    /// of the first one, this address, and the accesses between it and the last.
     Plain(bool, u64, Vec<(u32, bool, u64)>),
     Stamp,
     Request,
     End,
 }
 
-/// The code block of [`Step::Plain`], with accesses left out and with all.
+/// The code block of [`Step::Plain`], with omitted accesses and with all.
 const PLAIN: u32 = 3;
 const PLAIN_SEEN: u32 = 4;
 
-/// What it makes: a store at an address and one a line further, and a load from a fixed address.
-/// Whatever else it does, its third instruction does.
+/// Returns its accesses: a store at an address, one a line further, and a load from a fixed
+/// address. Its third instruction makes all other accesses.
 fn plain() -> [corehop_wire::elision::PlainAccess; 3] {
     let from = Address::From {
         access: 0,
@@ -50,7 +50,7 @@ fn start_of(code_block: u32) -> u64 {
 }
 
 fn execution() -> impl Strategy<Value = Step> {
-    // Few addresses, places and sizes, so that the same comes again, and sometimes does not.
+    // Few addresses, places and sizes, so that repetitions and exceptions are frequent.
     let access = (0..INSTRUCTIONS, 2..4u32, any::<bool>(), 0..6u64);
     let accesses = proptest::collection::vec(access, 0..7).prop_map(|mut accesses| {
         accesses.sort();
@@ -78,7 +78,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..80)
 }
 
-/// The words, `None` where a stamp is to be; with what can be left out left out, or not.
+/// Returns the words, with `None` for a stamp; with or without elision.
 fn words_of(steps: &[Step], stamped: &[bool], elided: bool) -> Vec<Option<u64>> {
     let mut words = Vec::new();
     let mut stamped = stamped.iter().cycle();
@@ -128,19 +128,19 @@ fn data_word(place: usize, size_shift: u32, store: bool, address: u64) -> u64 {
     word::at(word::data_template(place) | size_and_kind, address)
 }
 
-/// What a replay of the trace meets, execution by execution, and the requests.
+/// The executions and requests that a replay of the trace visits.
 #[derive(Debug, PartialEq)]
 struct Met {
     executions: Vec<(Option<RequestId>, u32, Vec<Access>)>,
     requests: Vec<Request>,
 }
 
-/// What is in the trace of these words, handed over whenever `cuts` says so, and at the end.
+/// Returns the contents of the trace of these words, delivered at each of `cuts` and at the end.
 fn met_in(words: &[Option<u64>], cuts: &[bool]) -> Met {
     stamps_in(words, cuts).0
 }
 
-/// The same, and the stamp of each execution.
+/// The same, with the stamp of each execution.
 fn stamps_in(words: &[Option<u64>], cuts: &[bool]) -> (Met, Vec<u64>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
