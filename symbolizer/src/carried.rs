@@ -1,4 +1,4 @@
-//! The symbolizer that this crate carries, run by the first Python that can.
+//! The symbolizer embedded in this crate, run by the first suitable Python.
 
 use crate::error::Error;
 use crate::output::{Each, told_by};
@@ -6,12 +6,12 @@ use corehop_support::processes::{pythons, unpacked};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the carried symbolizer says of each of these files.
+/// Runs the embedded symbolizer on these files.
 pub fn told(paths: &[&Path]) -> Result<Each, Error> {
     told_by_first(&pythons(), paths)
 }
 
-/// What the first of the Pythons says that runs it, or why the first of all does not.
+/// Runs the first of the Pythons that works; if none does, returns the first one's error.
 fn told_by_first(pythons: &[PathBuf], paths: &[&Path]) -> Result<Each, Error> {
     let folder = unpacked(PACKAGE, &CARRIED).map_err(|source| Error::Unpack { source })?;
     let told = |python: &PathBuf| {
@@ -30,14 +30,14 @@ fn told_by_first(pythons: &[PathBuf], paths: &[&Path]) -> Result<Each, Error> {
 
 const PACKAGE: &str = "corehop_symbolizer";
 
-/// A file of the package, by its name.
+/// Names and contents of files of the package.
 macro_rules! carried {
     ($($name:literal),* $(,)?) => {
         [$(($name, include_str!(concat!("corehop_symbolizer/", $name)))),*]
     };
 }
 
-/// The package.
+/// All files of the package.
 const CARRIED: [(&str, &str); 15] = carried![
     "__init__.py",
     "__main__.py",
@@ -63,7 +63,7 @@ mod tests {
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 
-    /// One that is not carried would be missed by installed commands alone.
+    /// A missing file would affect only installed commands.
     #[test]
     fn all_of_the_symbolizer_is_carried() {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(names, CARRIED.map(|(name, _)| name));
     }
 
-    /// Of one file.
+    /// Returns the functions of one file.
     fn functions(told: Result<Each, Error>) -> Vec<crate::Symbol> {
         told.unwrap().remove(0).unwrap().functions
     }
@@ -92,7 +92,7 @@ mod tests {
         let python = installed.with_file_name("python3");
         let paths = [Path::new("/bin/true")];
         let installed = functions(told_by(Command::new(installed).args(paths), &paths));
-        // The first Python that there is.
+        // The first existing Python.
         let pythons = ["/nowhere/python3".into(), python];
         let carried = functions(told_by_first(&pythons, &paths));
         let names = |symbols: &[crate::Symbol]| -> Vec<String> {
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(names(&carried), names(&installed));
     }
 
-    /// What it says is Python's own business; that it is missing lets the next be tried.
+    /// The error text is Python's own; after it, the next Python is tried.
     #[test]
     fn a_python_that_is_too_old_is_passed_over() {
         let folder = tempfile::tempdir().unwrap();

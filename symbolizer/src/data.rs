@@ -1,7 +1,7 @@
-//! The variables and sections of a binary: what lies where in the memory that it is mapped to.
+//! The variables and sections of a binary: its memory layout, except code.
 //!
-//! Names come from the symbol tables of the file and of its debug file. Variables of threads have
-//! no address of their own and are left out.
+//! Names come from the symbol tables of the file and of its debug file. Thread-local variables have
+//! no fixed address and are omitted.
 
 use object::{
     Object, ObjectSection, ObjectSegment, ObjectSymbol, ReadCache, SectionFlags, SymbolKind, elf,
@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::fs::File;
 use std::path::Path;
 
-/// A variable with an address of its own.
+/// A variable with a fixed address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataSymbol {
     /// Virtual address in the ELF file.
@@ -21,7 +21,7 @@ pub struct DataSymbol {
     pub name: String,
 }
 
-/// A section that is in memory.
+/// A section that is mapped into memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
     /// Virtual address in the ELF file.
@@ -32,22 +32,22 @@ pub struct Section {
     pub name: String,
 }
 
-/// What a binary has in memory, by virtual addresses of the ELF file.
+/// The memory layout of a binary, in virtual addresses of the ELF file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DataLayout {
     /// First address of all segments.
     pub start: u64,
     /// End of all segments, exclusive.
     pub end: u64,
-    /// By ascending offset, larger ones first; one for each offset and size.
+    /// By ascending offset, larger ones first; one per offset and size.
     pub symbols: Vec<DataSymbol>,
     /// By ascending offset.
     pub sections: Vec<Section>,
 }
 
 impl DataLayout {
-    /// That of the ELF file at `path`, with the symbols that its debug file has besides; `None` of
-    /// a file that cannot be read.
+    /// Returns the layout of the ELF file at `path`, with additional symbols from its debug file;
+    /// `None` for an unreadable file.
     pub(crate) fn of(path: &Path, debug_file: &Path) -> Option<DataLayout> {
         let mut layout = DataLayout::default();
         layout.read(path, true)?;
@@ -65,7 +65,7 @@ impl DataLayout {
         Some(layout)
     }
 
-    /// Adds what a file says; a debug file has no segments and sections that count.
+    /// Adds the data of a file; segments and sections of a debug file are ignored.
     fn read(&mut self, path: &Path, is_program: bool) -> Option<()> {
         let cache = ReadCache::new(File::open(path).ok()?);
         let file = object::File::parse(&cache).ok()?;
@@ -76,7 +76,7 @@ impl DataLayout {
             self.end = ends.max()?;
             let sections = file.sections().filter(|section| {
                 let is_in_memory = match section.flags() {
-                    // A section of threads' variables has no addresses.
+                    // A section of thread-local variables has no addresses.
                     SectionFlags::Elf { sh_flags, .. } => {
                         sh_flags.contains(elf::SHF_ALLOC) && !sh_flags.contains(elf::SHF_TLS)
                     }

@@ -1,8 +1,9 @@
-//! Why there are no functions of a binary: the machine lacks a symbolizer, or the file has none.
+//! Why the functions of a binary are unavailable: no working symbolizer, or no functions in the
+//! file.
 
 use std::path::PathBuf;
 
-/// Why the functions of a binary are not known.
+/// Why the functions of a binary are unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The symbolizer could not be started.
@@ -10,48 +11,49 @@ pub enum Error {
     Start {
         /// The program.
         program: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The symbolizer ended before it could read anything: no module, too old a Python, no Python.
+    /// The symbolizer ended before it could read anything: missing module, too old a Python, no
+    /// Python.
     #[error("the symbolizer does not run: {said}")]
     Unusable {
-        /// The last line that it printed, or how it ended.
+        /// The last line of its output, or its exit status.
         said: String,
     },
-    /// The symbolizer that is carried could not be unpacked.
+    /// The embedded symbolizer could not be unpacked.
     #[error("cannot unpack the symbolizer: {source}")]
     Unpack {
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// What the symbolizer printed is not what this version's prints.
+    /// The symbolizer's output does not have the format of this version.
     #[error("cannot parse what {program} printed for {path}: {source}")]
     Output {
         /// The symbolizer.
         program: PathBuf,
         /// The binary.
         path: PathBuf,
-        /// Where the output goes wrong.
+        /// The parse error.
         source: serde_json::Error,
     },
-    /// The symbolizer runs, and refused the file.
+    /// The symbolizer works, and rejected the file.
     #[error("no functions of {path}: {reason}")]
     Refused {
         /// The binary.
         path: PathBuf,
-        /// What the symbolizer said, or how it ended.
+        /// The symbolizer's error, or its exit status.
         reason: String,
     },
 }
 
 impl Error {
-    /// Whether this machine lacks something; otherwise it is the binary's fault.
+    /// Whether this machine lacks something; otherwise, the binary is the cause.
     pub fn is_missing(&self) -> bool {
         !matches!(self, Error::Refused { .. })
     }
 
-    /// What the user can do about it.
+    /// Returns what the user can do.
     pub fn remedy(&self) -> &'static str {
         match self {
             Error::Start { .. } | Error::Unusable { .. } => {

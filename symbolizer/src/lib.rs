@@ -1,11 +1,11 @@
-//! The functions of a binary, as the symbolizer (a Python program of its own) prints them.
+//! The functions of a binary, from the symbolizer (a separate Python program).
 //!
-//! It is found beside this build, so that a checkout needs no installation, or in PATH; where it is
-//! in neither, a Python 3.11 or newer with pyelftools runs the one that this crate carries
-//! (`carried.rs`). It keeps what it has read, so asking twice costs a fraction of a
-//! second. Rust's names are made readable here, by the demangler that Rust's own tools use, and
-//! functions that are shown to people get the source lines that they begin at (`source.rs`). What a
-//! binary has in memory besides code is read here (`data.rs`).
+//! The symbolizer next to this build is used, so that a checkout needs no installation, or else the
+//! one in PATH. If there is neither, a Python 3.11 or newer with pyelftools runs the one embedded
+//! in this crate (`carried.rs`). Results are cached, so a second query takes a fraction of a
+//! second. Rust names are demangled here, by the demangler of Rust's own tools. Functions shown to
+//! users get their source lines here (`source.rs`). Variables and sections of a binary are read
+//! here (`data.rs`).
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -27,14 +27,14 @@ use output::{Each, Told, told_by};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The functions of the ELF file at `path`, sorted by offset.
+/// Returns the functions of the ELF file at `path`, sorted by offset.
 pub fn of(path: &Path) -> Result<Vec<Symbol>, Error> {
     let told = read_each(&[path])?.remove(0)?;
     Ok(told.functions)
 }
 
-/// Those of several files. A symbolizer takes a fifth of a second to start, and of a file that it
-/// has seen before a fraction of that to read: one reads them all.
+/// Returns the functions of several files. A symbolizer takes 0.2 s to start, and less to read a
+/// cached file, so one process reads them all.
 pub fn of_each(paths: &[&Path]) -> Vec<Result<Vec<Symbol>, Error>> {
     match paths {
         [] => Vec::new(),
@@ -44,13 +44,13 @@ pub fn of_each(paths: &[&Path]) -> Vec<Result<Vec<Symbol>, Error>> {
                 let functions = |told: Result<Told, Error>| told.map(|told| told.functions);
                 each.into_iter().map(functions).collect()
             }
-            // It failed at one of them, or takes but one.
+            // It failed at one of them, or accepts only one file.
             Err(_) => paths.iter().map(|path| of(path)).collect(),
         },
     }
 }
 
-/// All that the symbolizer tells of these files.
+/// Runs the symbolizer on these files.
 fn read_each(paths: &[&Path]) -> Result<Each, Error> {
     match find() {
         Some(program) => told_by(Command::new(program).args(paths), paths),
@@ -58,7 +58,7 @@ fn read_each(paths: &[&Path]) -> Result<Each, Error> {
     }
 }
 
-/// `$COREHOP_SYMBOLIZER`, or the one in the checkout's environment, or any in PATH.
+/// Returns `$COREHOP_SYMBOLIZER`, the symbolizer in the checkout's environment, or one in PATH.
 fn find() -> Option<PathBuf> {
     python_program("corehop-symbolizer", "COREHOP_SYMBOLIZER")
 }

@@ -1,4 +1,4 @@
-//! What the symbolizer prints when it is run: the functions of a file, or why there are none.
+//! Parses the symbolizer's output: the functions of a file, or why there are none.
 
 use crate::error::Error;
 use crate::symbol::Symbol;
@@ -9,18 +9,18 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-/// What the symbolizer tells of a file.
+/// The symbolizer's result for a file.
 pub struct Told {
     /// Sorted by offset.
     pub functions: Vec<Symbol>,
-    /// The file that has what was stripped from it.
+    /// The debug file with the names stripped from it.
     pub debug_file: Option<PathBuf>,
 }
 
-/// What it tells of each of several files, or why one has no functions.
+/// The results for several files, each with an error if it has no functions.
 pub type Each = Vec<Result<Told, Error>>;
 
-/// What it prints of a file: its functions or, where it was asked for several files, an error.
+/// One output line: the functions of a file, or an error if several files were given.
 #[derive(Deserialize)]
 struct Line {
     functions: Option<Vec<Symbol>>,
@@ -29,10 +29,10 @@ struct Line {
     error: Option<String>,
 }
 
-/// What the symbolizer says of each of these files, run by `command`.
+/// Runs `command` on these files and parses its output.
 pub fn told_by(command: &mut Command, paths: &[&Path]) -> Result<Each, Error> {
     without_python_variables(command);
-    // In a process group of its own, so that a Ctrl-C meant for a recording does not cut it short.
+    // In its own process group, so that a Ctrl-C for a recording does not interrupt it.
     let output = command.process_group(0).output();
     let program = || command.get_program().into();
     let output = output.map_err(|source| Error::Start {
@@ -41,7 +41,7 @@ pub fn told_by(command: &mut Command, paths: &[&Path]) -> Result<Each, Error> {
     })?;
     let is_well = output.status.success();
     match lines_of(&output.stdout, paths) {
-        // It fails as well where it tells that one of several has no functions.
+        // The exit status is also an error if one of several files has no functions.
         Ok(told) if is_well || told.iter().any(Result::is_err) => Ok(told),
         Err(source) if is_well => Err(Error::Output {
             program: program(),
@@ -55,7 +55,7 @@ pub fn told_by(command: &mut Command, paths: &[&Path]) -> Result<Each, Error> {
     }
 }
 
-/// What was printed of these files: a line for each, in their order.
+/// Parses the output for these files: one line each, in order.
 fn lines_of(printed: &[u8], paths: &[&Path]) -> Result<Each, serde_json::Error> {
     let lines = serde_json::Deserializer::from_slice(printed).into_iter();
     let lines = lines.collect::<Result<Vec<Line>, _>>()?;
@@ -68,7 +68,7 @@ fn lines_of(printed: &[u8], paths: &[&Path]) -> Result<Each, serde_json::Error> 
 }
 
 impl Line {
-    /// The functions of the file at `path`, or why it has none.
+    /// Returns the functions of the file at `path`, or why there are none.
     fn told(self, path: &Path) -> Result<Result<Told, Error>, serde_json::Error> {
         match (self.functions, self.error) {
             (Some(functions), _) => Ok(Ok(Told {
@@ -84,11 +84,11 @@ impl Line {
     }
 }
 
-/// Why there are no functions of `path`, where a symbolizer ended so after saying so.
+/// Returns the error for `path` from a symbolizer's messages and exit status.
 fn refusal(said: &str, status: ExitStatus, path: &Path) -> Error {
     let reason = match said.split_once("corehop-symbolizer: ") {
         Some((_, problem)) => problem.trim().to_owned(),
-        // It did not come to speak: no module, too old a Python, no Python at all.
+        // It did not start: missing module, too old a Python, no Python at all.
         None if status.code().is_some() => {
             let last = said.trim().lines().last().map(str::to_owned);
             return Error::Unusable {

@@ -1,9 +1,8 @@
-//! Where code is written: file and line, by the DWARF of a program or of its debug file.
+//! Source locations of code: file and line, from the DWARF of a program or of its debug file.
 //!
-//! A server's line tables have millions of rows, and a report shows some tens of functions, so each
-//! address is looked up by itself (addr2line, on gimli), which reads the units of those alone.
-//! Debian's debug files share what they have in common (dwz); a debug file names the file that
-//! holds it.
+//! A server's line tables have millions of rows, and a report shows some tens of functions. So each
+//! address is looked up separately (addr2line, on gimli), which reads only its compilation unit.
+//! Debian's debug files share common data (dwz); a debug file names the file that contains it.
 
 use crate::data::DataLayout;
 use crate::output::Told;
@@ -14,39 +13,39 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// A place in a source file.
+/// A location in a source file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceLine {
-    /// The file, as the compiler was told it.
+    /// The file, as given to the compiler.
     pub file: String,
     /// The line, from 1.
     pub line: u32,
 }
 
-/// One of the functions that an instruction belongs to: the innermost inlined one, or a function
-/// that it was inlined into.
+/// One of the functions that contain an instruction: the innermost inlined one, or a function that
+/// it was inlined into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The function, as people read its name; `None` where the line table alone is known.
+    /// The demangled function name; `None` if only the line table is available.
     pub function: Option<String>,
-    /// The instruction's place in it, or that of the call that was inlined.
+    /// The location of the instruction, or of the inlined call.
     pub source: Option<SourceLine>,
 }
 
-/// A file, as long as it is the build with this id.
+/// A file, if its build id is this one.
 type Build = (PathBuf, String);
 
-/// Line tables and variables of the files that were asked for, each opened once.
+/// Line tables and variables of the requested files, each opened once.
 #[derive(Default)]
 pub struct SourceLines {
     opened: HashMap<Build, Option<Loader>>,
-    /// The files with their debug data.
+    /// By file: the file with its debug data.
     with_debug_data: HashMap<Build, Option<PathBuf>>,
 }
 
 impl SourceLines {
-    /// For files by path and build id, whose debug files are searched at once: a symbolizer takes a
-    /// fifth of a second to start.
+    /// Returns the line tables of files given by path and build id. Searches their debug files
+    /// together, because a symbolizer takes 0.2 s to start.
     pub fn of_builds<'b>(builds: impl IntoIterator<Item = (&'b Path, &'b str)>) -> SourceLines {
         let mut lines = SourceLines::default();
         let mut without = Vec::new();
@@ -84,23 +83,23 @@ impl SourceLines {
         lines
     }
 
-    /// The variables and sections of the file at `path`, as long as that is the build named; `None`
-    /// where that is not known.
+    /// Returns the variables and sections of the file at `path`, if it has this build id; `None` if
+    /// unknown.
     pub fn data(&mut self, path: &Path, build_id: &str) -> Option<DataLayout> {
         let debug_file = self.with_debug_data(path, build_id)?;
         DataLayout::of(path, &debug_file)
     }
 
-    /// Where the function at virtual address `offset` is written, of the file at `path` as long as
-    /// that is the build named; `None` where that is not known.
+    /// Returns the source location of the function at virtual address `offset` of the file at
+    /// `path`, if it has this build id; `None` if unknown.
     pub fn of(&mut self, path: &Path, build_id: &str, offset: u64) -> Option<SourceLine> {
         let loader = self.loader(path, build_id)?;
         source_line(&loader.find_location(offset).ok()??)
     }
 
-    /// The functions that the instruction at virtual address `offset` belongs to, innermost first:
-    /// inlined ones, then the one that holds it. Of the same files as [`SourceLines::of`]; empty
-    /// where that is not known.
+    /// Returns the functions that contain the instruction at virtual address `offset`, innermost
+    /// first: inlined ones, then the outer one. The file is as for [`SourceLines::of`]; empty if
+    /// unknown.
     pub fn frames(&mut self, path: &Path, build_id: &str, offset: u64) -> Vec<Frame> {
         let mut found = Vec::new();
         let Some(loader) = self.loader(path, build_id) else {
@@ -130,7 +129,7 @@ impl SourceLines {
         opened.or_insert_with(|| open(&file)).as_ref()
     }
 
-    /// The file with the debug data of the one at `path`, which may be that one.
+    /// Returns the file with the debug data of the one at `path`, which may be the same.
     fn with_debug_data(&mut self, path: &Path, build_id: &str) -> Option<PathBuf> {
         let build = (path.to_owned(), build_id.to_owned());
         if !self.with_debug_data.contains_key(&build) {
@@ -152,10 +151,10 @@ fn open(file: &Path) -> Option<Loader> {
     Loader::new_with_sup(file, common_part(file)).ok()
 }
 
-/// Whether the file at `path` has debug data itself; `None` if it is not the build named.
+/// Whether the file at `path` contains debug data; `None` if it has another build id.
 fn is_build(path: &Path, build_id: &str) -> Option<bool> {
-    // Without a build id nothing says that the file is the one that was recorded, and what a trace
-    // names may be a pipe, which would keep its reader waiting.
+    // Without a build id, the file may not be the recorded one. A path in a trace may also be a
+    // pipe, which would block its reader.
     if build_id.is_empty() || !path.is_file() {
         return None;
     }
@@ -167,7 +166,7 @@ fn is_build(path: &Path, build_id: &str) -> Option<bool> {
     (found == build_id).then_some(has_debug_data)
 }
 
-/// The file that holds what `file` has in common with others.
+/// Returns the file with the common data of `file` and others.
 fn common_part(file: &Path) -> Option<PathBuf> {
     let bytes = std::fs::File::open(file).ok()?;
     let cache = object::ReadCache::new(bytes);
@@ -191,7 +190,7 @@ mod tests {
         assert!(output.status.success(), "{output:?}");
     }
 
-    /// A program of `SOURCE` in this folder.
+    /// Compiles `SOURCE` in this folder.
     fn compiled(folder: &Path) -> PathBuf {
         std::fs::write(folder.join("shop.c"), SOURCE).unwrap();
         let program = folder.join("shop");

@@ -1,6 +1,6 @@
-//! One function of a binary, and its name as people read it.
+//! One function of a binary, with its demangled name.
 //!
-//! C++'s names come demangled from the symbolizer; Rust's are demangled here.
+//! C++ names are demangled by the symbolizer, Rust names here.
 
 use serde::Deserialize;
 
@@ -11,17 +11,16 @@ pub struct Symbol {
     pub offset: u64,
     /// Size in bytes; 0 when unknown.
     pub size: u64,
-    /// Linker symbol, or a made-up name where the file has none.
+    /// Linker symbol, or a generated name if the file has none.
     pub symbol: String,
     /// The symbol demangled.
     pub name: String,
-    /// Other linker symbols of the same entry.
+    /// Other linker symbols for the same entry.
     #[serde(default)]
     pub aliases: Vec<String>,
 }
 
-/// A linker symbol of which nothing else is known, as people read it: for what the symbolizer was
-/// not asked about.
+/// Demangles a linker symbol that the symbolizer has not processed.
 pub fn demangled(symbol: &str) -> String {
     if let Ok(name) = rustc_demangle::try_demangle(symbol) {
         return format!("{name:#}");
@@ -32,8 +31,7 @@ pub fn demangled(symbol: &str) -> String {
 }
 
 impl Symbol {
-    /// With its name demangled, where it is one of Rust's; without the hash of the older scheme,
-    /// which says nothing to people.
+    /// Demangles a Rust name, without the hash of the legacy scheme, which is of no use to readers.
     pub(crate) fn readable(mut self) -> Symbol {
         if self.name == self.symbol
             && let Ok(name) = rustc_demangle::try_demangle(&self.symbol)
@@ -48,7 +46,7 @@ impl Symbol {
 mod tests {
     use super::*;
 
-    /// Symbols from RFC 2603 and rustc's documentation; C++'s are the symbolizer's own business.
+    /// Symbols from RFC 2603 and rustc's documentation; C++ is demangled by the symbolizer.
     #[test]
     fn names_of_both_rust_schemes_are_readable_and_others_stay() {
         let name_of = |symbol: &str, name: &str| {

@@ -1,4 +1,4 @@
-"""The same facts from GNU binutils, which share no code with pyelftools."""
+"""The same data from GNU binutils, which share no code with pyelftools."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECTION = re.compile(r"^\s*\[\s*\d+\] (\.plt\S*)\s+PROGBITS\s+([0-9a-f]+) [0-9a-
 
 
 def readelf(path: str | Path, *options: str) -> list[str]:
-    # binutils 2.40 prints libc's frames in full and then exits with 1, so the code says nothing.
+    # binutils 2.40 prints libc's frames in full and then exits with 1, so the exit code is ignored.
     command = ["readelf", "-W", *options, str(path)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.stdout, result.stderr
@@ -24,7 +24,7 @@ def readelf(path: str | Path, *options: str) -> list[str]:
 
 
 def dynamic_functions(path: str | Path) -> dict[int, set[str]]:
-    """Names of the functions that .dynsym defines, without their versions, by address."""
+    """Return the names of the functions defined in .dynsym, without versions, by address."""
     found: dict[int, set[str]] = {}
     for line in readelf(path, "--dyn-syms"):
         if match := SYMBOL.match(line):
@@ -38,10 +38,10 @@ def linkage_stubs(path: str | Path) -> list[range]:
 
 
 def frames(path: str | Path) -> dict[int, tuple[int, bool]]:
-    """Size of every described piece of code, and whether its first CFA is rsp+8, by address.
+    """Return the size of every described piece of code, and whether its first CFA is rsp+8.
 
-    readelf prints no rows for a description that adds nothing to its common part, whose only
-    row then is the first.
+    The result is by address. readelf prints no rows for a description that adds nothing to its
+    common part; the row of that part is then the first.
     """
     found: dict[int, tuple[int, bool]] = {}
     first_cfa_of_common: dict[str, str] = {}

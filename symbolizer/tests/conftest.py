@@ -1,4 +1,4 @@
-"""What several tests need: the command as users run it, and small programs made on the spot."""
+"""Shared fixtures: the command as users run it, and small compiled programs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def cache_home(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def no_debug_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave files with the names that they have themselves, whatever is installed here."""
+    """Disable debug files, whatever is installed here."""
     monkeypatch.setenv("COREHOP_DEBUG_FILES", "")
     monkeypatch.delenv("DEBUGINFOD_URLS", raising=False)
     monkeypatch.setenv("DEBUGINFOD_CACHE_PATH", "/nowhere")
@@ -30,7 +30,7 @@ def no_debug_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def symbolize(cache_home: Path) -> Symbolize:
-    """Run the command with a cache of its own."""
+    """Run the command with a separate cache."""
 
     def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -47,7 +47,7 @@ def symbolize(cache_home: Path) -> Symbolize:
 
 @pytest.fixture
 def functions(symbolize: Symbolize) -> Callable[[str | Path], list[dict[str, Any]]]:
-    """Give the functions that the command prints for a file."""
+    """Return the functions that the command prints for a file."""
 
     def run(path: str | Path) -> list[dict[str, Any]]:
         result = symbolize(path)

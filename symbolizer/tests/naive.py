@@ -1,4 +1,4 @@
-"""The functions of a file as pyelftools reads it, an object for each entry: slow, and plain."""
+"""A simple, slow reading of a file's functions by pyelftools, with an object per entry."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ IsCode = Callable[[int], bool]
 
 
 def functions(path: str | Path) -> list[dict[str, Any]]:
-    """Everything that is printed of a function but its readable name, in order."""
+    """Return all printed fields of each function except its demangled name, in order."""
     with open(path, "rb") as stream:  # noqa: PTH123
         elf = ELFFile(stream)
         is_code = code(elf)
@@ -53,7 +53,7 @@ def record(address: int, size: int, symbols: list[str], source: str) -> dict[str
 
 
 def code(elf: ELFFile) -> IsCode:
-    """Tell executable addresses outside linkage stubs from others."""
+    """Return a predicate for executable addresses outside linkage stubs."""
     executable = [
         range(segment["p_vaddr"], segment["p_vaddr"] + segment["p_memsz"])
         for segment in elf.iter_segments()
@@ -72,7 +72,7 @@ def code(elf: ELFFile) -> IsCode:
 
 
 def named(elf: ELFFile, is_code: IsCode) -> dict[int, list[Name]]:
-    """Scope, length, name, size and source of each symbol, by address; a name counts once."""
+    """Return scope, length, name, size and source of each distinct symbol, by address."""
     found: dict[int, list[Name]] = {}
     for source in ("symtab", "dynsym"):
         section = elf.get_section_by_name(f".{source}")
@@ -91,7 +91,7 @@ def named(elf: ELFFile, is_code: IsCode) -> dict[int, list[Name]]:
 
 
 def frames(elf: ELFFile, is_code: IsCode) -> dict[int, tuple[int, bool]]:
-    """Size of each described piece of code, and whether a call enters it, by address."""
+    """Return the size of each described piece of code, and whether a call enters it, by address."""
     section = elf.get_section_by_name(".eh_frame")
     if section is None:
         return {}
@@ -110,7 +110,7 @@ def frames(elf: ELFFile, is_code: IsCode) -> dict[int, tuple[int, bool]]:
 
 
 def first_cfa(entry: FDE) -> list[int] | None:
-    """Register and offset where the first instruction stands."""
+    """Return register and offset at the first instruction."""
     assert entry.cie is not None
     cfa = [-1, -1]
     for instruction in [*entry.cie.instructions, *before_first_advance(entry.instructions)]:

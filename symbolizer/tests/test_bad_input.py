@@ -1,4 +1,4 @@
-"""Files whose functions cannot be told: one line that names the file, and exit code 3."""
+"""Files without readable functions: one line with the file name, and exit code 3."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_a_pipe_is_written_to_and_stays_one(
     library = compiled("int f(void) { return 1; }")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    # Open for both, so that neither side waits for the other; what is written fits into a pipe.
+    # Opened for both directions, so that neither side blocks; the output fits into a pipe.
     reader = os.open(pipe, os.O_RDWR)
     assert symbolize(library, "-o", pipe, "--force").returncode == 0
     assert json.loads(os.read(reader, 1 << 16)) == json.loads(symbolize(library).stdout)

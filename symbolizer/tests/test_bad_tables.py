@@ -1,4 +1,4 @@
-"""Tables that lie: one line that names the file and the table, or the answer without the lie."""
+"""Invalid tables: an error line with file and table, or a result without the invalid data."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def whole(compiled: Compiled) -> bytes:
 def told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Told:
-    """Give exit code, output and error of a run on the bytes, in process: starts are slow."""
+    """Return exit code, output and error of an in-process run on the bytes: starts are slow."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     path = tmp_path / "bad.so"
 
@@ -57,7 +57,7 @@ def told(
 
 
 def section(whole: bytes, name: str) -> Any:
-    """Give the header of a section, and `number`, its own."""
+    """Return the header of a section, with its `number`."""
     elf = ELFFile(BytesIO(whole))
     number = elf.get_section_index(name)
     assert number is not None

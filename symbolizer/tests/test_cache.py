@@ -1,4 +1,4 @@
-"""What is kept between runs, and what may not be trusted."""
+"""The cache between runs, and entries that must not be trusted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_second_run_reads_what_the_first_kept(
     (entry,) = entries(cache_home)
     assert entry.name.startswith("0123456789abcdef0123456789abcdef01234567-")
 
-    # A kept answer that differs, under a checksum of its own, shows which one is printed.
+    # A changed entry with a valid checksum shows which result is printed.
     header, body = entry.read_text().split("\n", 1)
     changed = body.replace('"outer"', '"OUTER"')
     checksum = subprocess.run(

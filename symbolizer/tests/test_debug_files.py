@@ -1,4 +1,4 @@
-"""Names that were stripped from a file and lie in one of its own."""
+"""Names that were stripped from a file into a separate debug file."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ STRIPPED_NAME = "shop::price(int)"
 
 
 def split(library: Path, debug: Path, *, link: bool) -> None:
-    """Move the names of a library into a file, as distributions do."""
+    """Move the names of a library to a debug file, as distributions do."""
     debug.parent.mkdir(parents=True, exist_ok=True)
-    # objcopy takes the name and the checksum of the file that it is given.
+    # objcopy stores the name and the checksum of the given file.
     for command in (
         ["objcopy", "--only-keep-debug", str(library), str(debug)],
         ["strip", str(library)],
@@ -119,7 +119,7 @@ def found(library: Path) -> str | None:
 
 @contextmanager
 def serving(answers: dict[str, bytes]) -> Iterator[tuple[str, list[str]]]:
-    """Serve these paths; give the address and the paths that are asked for."""
+    """Serve these paths; yield the address and the list of requested paths."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -161,7 +161,7 @@ def test_debuginfod_is_asked_once_where_it_is_configured(
         for _ in range(2):
             assert STRIPPED_NAME in names(functions(library))
     assert asked == in_vain == [place, place]
-    # Of both servers only the cache is left.
+    # Both servers are gone; only the cache is left.
     assert kept.read_bytes() == debug.read_bytes()
     assert STRIPPED_NAME in names(functions(library))
 

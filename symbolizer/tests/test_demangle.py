@@ -1,4 +1,4 @@
-"""Names of C++, and Rust's, which are left to corehop."""
+"""C++ names, and Rust names, which corehop demangles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real servers and libraries, held against what GNU binutils tell about the same files."""
+"""Real servers and libraries, compared with GNU binutils on the same files."""
 
 from __future__ import annotations
 

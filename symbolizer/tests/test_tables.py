@@ -1,4 +1,4 @@
-"""Tables that are read as tables, held against pyelftools' own reading, and counted in memory."""
+"""Direct reading of tables, compared with pyelftools' own reading, and its memory use."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FIRST_ROWS = [
 
 
 def source_of(count: int, piece: Callable[[int], str]) -> str:
-    """A program of so many pieces of assembly."""
+    """Return a program of `count` pieces of assembly."""
     lines = "\n".join(piece(number) for number in range(count))
     return f'__asm__("here:\\n{lines.replace(chr(10), chr(92) + "n")}");'
 

@@ -1,4 +1,4 @@
-"""How names and frame descriptions of one address become one function."""
+"""The union of names and frame descriptions of one address."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The functions of an x86-64 ELF file: entry, size, name.
 
-A recorded address means little without the function it lies in, and a distribution's servers are
-stripped. So the functions are the union of .symtab, .dynsym and the frame descriptions in
-.eh_frame, which every C++ program keeps for its exceptions. Read `functions.py` next.
+A recorded address means little without its function, and a distribution's servers are stripped.
+So the functions are the union of .symtab, .dynsym and the frame descriptions in .eh_frame, which
+every C++ program needs for exceptions. Read `functions.py` next.
 """
 
 FORMAT_VERSION = 1

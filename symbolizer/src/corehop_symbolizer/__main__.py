@@ -1,6 +1,6 @@
-"""`python -m corehop_symbolizer` is the command, and so is a folder with this file and the package.
+"""Entry point of `python -m corehop_symbolizer`, and of a folder with this file and the package.
 
-Pythons from 3.6 on can read this file; the others need what came with 3.11.
+Python 3.6 and newer can parse this file; the others require Python 3.11.
 """
 
 import sys

@@ -1,12 +1,11 @@
-"""What was read once, kept by build id and by a hash of the tables that it was read from.
+"""A cache of results, by build id and by a hash of the tables that they were read from.
 
-A build id alone does not say which functions a file has: `strip` keeps it and takes the names away,
-`objcopy` keeps it and renames them, and a debug file can be installed later. Sizes do not say it
-either, since a new name may be as long as the old one. The tables are read in a fraction of the
-time that it takes to make functions of them. A file without a build id is known by a hash of its
-contents. An entry that does not match its own checksum, or
-that a crash cut short, counts as absent and is written again. What is kept is the very text that
-is printed, so a hit copies it.
+A build id alone does not determine the functions of a file: `strip` keeps it and removes names,
+`objcopy` keeps it and renames them, and a debug file can be installed later. Sizes are not
+sufficient either, because a new name may be as long as the old one. Reading the tables takes a
+fraction of the time needed to derive functions from them. A file without a build id is identified
+by a hash of its contents. An entry that does not match its own checksum, or that a crash cut off,
+counts as absent and is written again. Entries contain the text that is printed, so a hit copies it.
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ PART_BYTES = 1 << 20
 
 
 def directory() -> Path:
-    """Give the folder of this format version's entries."""
+    """Return the folder for entries of this format version."""
     named = os.environ.get("XDG_CACHE_HOME", "")
-    # The base directory specification has relative paths ignored.
+    # The base directory specification requires relative paths to be ignored.
     base = Path(named) if named.startswith("/") else Path.home() / ".cache"
     return base / "corehop" / "symbols" / f"v{FORMAT_VERSION}"
 
 
 def key(image: Image, debug: Image | None) -> str:
-    """Give the name under which the file's functions are kept."""
+    """Return the key of the file's functions."""
     names = "" if debug is None else f"-{digest(debug, TABLES[:1])}"
     if not image.build_id:
         with open(image.path, "rb") as stream:  # noqa: PTH123 (as `opened` does)
@@ -50,12 +49,12 @@ def key(image: Image, debug: Image | None) -> str:
 
 
 def digest(image: Image, tables: Iterable[str]) -> str:
-    """Give a hash of where some sections are loaded and of what they hold, with their names."""
+    """Return a hash of the names, addresses and contents of some sections and their strings."""
     result = hashlib.sha256()
     for name in tables:
         result.update(name.encode())
         for section in with_strings(image, name):
-            # The sizes keep the bytes of one apart from those of the next.
+            # The sizes separate the bytes of consecutive sections.
             result.update(f" {section['sh_addr']:x} {section['sh_size']:x} ".encode())
             if section["sh_type"] != "SHT_NOBITS":
                 for part in parts(section):
@@ -64,7 +63,7 @@ def digest(image: Image, tables: Iterable[str]) -> str:
 
 
 def with_strings(image: Image, name: str) -> Iterator[Section]:
-    """Give a section and the one with its names, where the file has them."""
+    """Yield a section and the section with its names, if the file has them."""
     section = image.elf.get_section_by_name(name)
     if section is None:
         return
@@ -75,7 +74,7 @@ def with_strings(image: Image, name: str) -> Iterator[Section]:
 
 
 def parts(section: Section) -> Iterator[bytes]:
-    """Give the bytes of a section as the file has them, perhaps compressed."""
+    """Yield the raw bytes of a section, possibly compressed."""
     section.stream.seek(section["sh_offset"])
     left = section["sh_size"]
     while left > 0 and (part := section.stream.read(min(left, PART_BYTES))):
@@ -84,7 +83,7 @@ def parts(section: Section) -> Iterator[bytes]:
 
 
 def load(entry_key: str) -> bytes | None:
-    """Give the functions kept under the key, or None where none are, or none that are whole."""
+    """Return the functions stored under the key; None if there is no valid entry."""
     try:
         with (directory() / f"{entry_key}.json").open("rb") as stream:
             header, body = stream.readline(), stream.read()
@@ -94,11 +93,11 @@ def load(entry_key: str) -> bytes | None:
 
 
 def store(entry_key: str, body: bytes | bytearray) -> None:
-    """Keep the functions; a cache that cannot be written costs time and nothing else."""
+    """Store the functions; a cache that cannot be written only costs time."""
     header = json.dumps(description(entry_key, body)).encode()
     with contextlib.suppress(OSError, RuntimeError):
         folder = directory()
-        # Whoever can write here decides what functions a file has.
+        # Only this user may write here: the entries determine a file's functions.
         mask = os.umask(0o077)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -108,7 +107,7 @@ def store(entry_key: str, body: bytes | bytearray) -> None:
 
 
 def description(entry_key: str, body: bytes | bytearray) -> dict[str, object]:
-    """Give the first line of an entry, which says what the rest must be."""
+    """Return the first line of an entry, which describes the rest."""
     return {
         "format": FORMAT_VERSION,
         "key": entry_key,

@@ -1,4 +1,4 @@
-"""`corehop-symbolizer FILE...`: the command line, and the only place where errors are printed."""
+"""`corehop-symbolizer FILE...`: the command line; only this module prints errors."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def symbolize(path: str, *, use_cache: bool = True) -> tuple[bytes | bytearray, ...]:
-    """Give what is printed for the file at `path`, in parts."""
+    """Return the output for the file at `path`, in parts."""
     with opened(path) as image, opened_beside(image) as debug:
         entry_key = cache.key(image, debug) if use_cache else ""
         functions: bytes | bytearray | None = cache.load(entry_key) if use_cache else None
@@ -70,9 +70,9 @@ def symbolize(path: str, *, use_cache: bool = True) -> tuple[bytes | bytearray, 
 
 
 def symbolize_each(paths: Sequence[str], *, use_cache: bool) -> tuple[list[bytes | bytearray], int]:
-    """Give what is printed for all files, and the exit code of the first that has no functions.
+    """Return the output for all files, and the exit code of the first one without functions.
 
-    A single file that has none ends it with the error.
+    For a single file without functions, the error is raised.
     """
     printed: list[bytes | bytearray] = []
     exit_code = 0
@@ -92,7 +92,7 @@ encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def as_json(functions: Iterable[Function]) -> bytearray:
-    """Give the list as text; a large file's functions are never there all at once."""
+    """Return the list as JSON, without holding all functions of a large file at once."""
     text = bytearray(b"[")
     for function in functions:
         text += encode(function).encode()
@@ -102,7 +102,7 @@ def as_json(functions: Iterable[Function]) -> bytearray:
 
 
 def write_output(output: str, parts: Iterable[bytes | bytearray], *, force: bool) -> None:
-    """Print the parts, or put them in a file that did not exist; a pipe or device is written to."""
+    """Print the parts, or write them to a new file, a pipe or a device."""
     if output == "-":
         sys.stdout.buffer.writelines(parts)
         sys.stdout.flush()
@@ -126,7 +126,7 @@ def write_output(output: str, parts: Iterable[bytes | bytearray], *, force: bool
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what the command line asks and give the exit code."""
+    """Run the command line and return the exit code."""
     try:
         parts, exit_code = symbolize_each(arguments.files, use_cache=not arguments.no_cache)
         write_output(arguments.output, parts, force=arguments.force)
@@ -134,7 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
-        # The reader has seen enough; Python would complain again when it flushes at exit.
+        # The reader closed the pipe; without this, Python would report it again at exit.
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -145,7 +145,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; nothing that goes wrong shows a traceback."""
+    """Run the command; errors never show a traceback."""
     parsed = parser().parse_args(arguments)
     try:
         return run(parsed)

@@ -1,11 +1,11 @@
-"""The file that holds what was stripped from a program, its names and DWARF, where there is one.
+"""The debug file with the names and DWARF stripped from a program, if there is one.
 
-It is looked for where GDB looks (GDB's manual, "Debugging Information in Separate Files"): below
-/usr/lib/debug by the build id, then by the name that the program gives (.gnu_debuglink), beside it,
-in `.debug` there, and below /usr/lib/debug; last among what debuginfod has (`debuginfod.py`). One
-that belongs to another build has other addresses, so a file counts only with the same build id or,
-where one of them has none, with the checksum that the program demands. What is damaged or cannot
-be read counts as absent, since a program has functions without it too.
+It is searched in the same places as by GDB (GDB's manual, "Debugging Information in Separate
+Files"): below /usr/lib/debug by the build id; then by the name in the program (.gnu_debuglink), in
+the program's folder, in its `.debug` folder, and below /usr/lib/debug; finally by debuginfod
+(`debuginfod.py`). The debug file of another build has other addresses. So a file counts only with
+the same build id or, if one of them has none, with the checksum stored in the program. A damaged
+or unreadable file counts as absent, because a program has functions without it too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SHORTEST_BUILD_ID = 3
 
 @contextlib.contextmanager
 def opened_beside(image: Image) -> Iterator[Image | None]:
-    """Open the program's debug file; none where nothing was stripped."""
+    """Open the program's debug file; None if nothing was stripped."""
     if has(image, ".symtab") and has(image, ".debug_line"):
         yield None
         return
@@ -54,7 +54,7 @@ def opened_beside(image: Image) -> Iterator[Image | None]:
 
 
 def candidates(image: Image, link: tuple[str, int] | None) -> Iterator[Path]:
-    """Give the files that may be it, the surest first."""
+    """Yield possible debug files, the most reliable first."""
     identity = image.build_id
     named = os.environ.get(VARIABLE, EVERYWHERE).split(":")
     folders = [Path(folder) for folder in named if folder]
@@ -71,37 +71,37 @@ def candidates(image: Image, link: tuple[str, int] | None) -> Iterator[Path]:
 
 
 def has(image: Image, name: str) -> bool:
-    """Tell whether the file has a section that stripping takes away."""
+    """Return whether the file has a section that stripping removes."""
     with reading(image.path, "section header table"):
         section = image.elf.get_section_by_name(name)
         return section is not None and section["sh_type"] != "SHT_NOBITS"
 
 
 def debug_link(image: Image) -> tuple[str, int] | None:
-    """Give the name of the file and its checksum, where the program has them in .gnu_debuglink."""
+    """Return the debug file's name and checksum from .gnu_debuglink, if present."""
     with contextlib.suppress(InputError), reading(image.path, ".gnu_debuglink"):
         section = image.elf.get_section_by_name(".gnu_debuglink")
         data = b"" if section is None else contents(section)
         text, end, _ = data.partition(b"\0")
-        # The checksum follows the name and its end, at the next multiple of four.
+        # The checksum follows the name's NUL byte, at the next multiple of four.
         after = len(text + end)
         start = after + -after % CHECKSUM.size
         name = text.decode(errors="surrogateescape")
-        # A name, and nothing that leads out of the folder.
+        # Accept only a plain name, which cannot lead out of the folder.
         if name == Path(name).name and name not in ("", ".", ".."):
             return name, CHECKSUM.unpack_from(data, start)[0]
     return None
 
 
 def is_of(image: Image, debug: Image, link: tuple[str, int] | None) -> bool:
-    """Tell whether the debug file was made with the program."""
+    """Return whether the debug file belongs to the program."""
     if image.build_id and debug.build_id:
         return image.build_id == debug.build_id
     return link is not None and link[1] == checksum_of(debug.path)
 
 
 def checksum_of(path: str) -> int:
-    """Give the CRC-32 of a file."""
+    """Return the CRC-32 of a file."""
     checksum = 0
     with open(path, "rb") as stream:  # noqa: PTH123 (as `opened` does)
         while part := stream.read(1 << 20):

@@ -1,10 +1,10 @@
-"""Debug files from debuginfod: those it has fetched before, and those its servers have.
+"""Debug files from debuginfod: from its cache and its servers.
 
-The cache, its layout and the variables are elfutils' (debuginfod(7),
-debuginfod_find_debuginfo(3)), so what GDB or perf has fetched is not fetched again, and the other
-way around. Servers are asked only where DEBUGINFOD_URLS names some, as there. A server that does
-not have the file leaves an empty one in the cache, which counts for ten minutes. A server that
-cannot be reached costs names and nothing else.
+The cache, its layout and the variables are those of elfutils (debuginfod(7),
+debuginfod_find_debuginfo(3)), so files fetched by GDB or perf are not fetched again, and the
+reverse. Servers are used only if DEBUGINFOD_URLS names some, as in elfutils. If no server has the
+file, an empty one is stored in the cache, which is valid for ten minutes. An unreachable server
+only costs names.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class TooLargeError(OSError):
 
 
 def debuginfo(build_id: str) -> Path | None:
-    """Give the debug file of a build, from the cache or the servers."""
+    """Return the debug file of a build, from the cache or the servers."""
     try:
         kept = directory() / build_id / "debuginfo"
         status = kept.stat()
@@ -52,7 +52,7 @@ def debuginfo(build_id: str) -> Path | None:
 
 
 def directory() -> Path:
-    """Give the cache that debuginfod's clients share."""
+    """Return the cache folder shared by debuginfod's clients."""
     if named := os.environ.get("DEBUGINFOD_CACHE_PATH", ""):
         return Path(named)
     home = Path.home()
@@ -63,9 +63,9 @@ def directory() -> Path:
 
 
 def fetched(build_id: str, kept: Path) -> Path | None:
-    """Ask the servers in turn, and keep what the first one has."""
+    """Query the servers one after the other, and store the first file found."""
     servers = os.environ.get("DEBUGINFOD_URLS", "").split()
-    # The variable may hold words for elfutils alone, as `ima:enforcing`.
+    # The variable may contain words for elfutils only, e.g. `ima:enforcing`.
     servers = [server for server in servers if server.startswith(("http://", "https://"))]
     absent = bool(servers)
     for server in servers:
@@ -85,13 +85,13 @@ def fetched(build_id: str, kept: Path) -> Path | None:
 
 
 def keep(kept: Path, contents: Iterator[bytes] | tuple[()]) -> None:
-    """Put a file into the cache, whole or not at all."""
+    """Write a file to the cache, atomically."""
     kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_beside(kept, contents)
 
 
 def parts(answer: IO[bytes]) -> Iterator[bytes]:
-    """Give what a server sends, part by part."""
+    """Yield the parts of a server's response."""
     most = number("DEBUGINFOD_MAXSIZE") or float("inf")
     size = 0
     while part := answer.read(PART_BYTES):
@@ -102,11 +102,11 @@ def parts(answer: IO[bytes]) -> Iterator[bytes]:
 
 
 def patience_seconds() -> float:
-    """Give how long a server may be silent."""
+    """Return how long a server may be silent, in seconds."""
     return number("DEBUGINFOD_TIMEOUT") or PATIENCE_SECONDS
 
 
 def number(variable: str) -> float:
-    """Give what a variable says; 0 where it says nothing that is a positive number."""
+    """Return the number in a variable; 0 if it is not a whole number."""
     text = os.environ.get(variable, "")
     return float(text) if text.isascii() and text.isdigit() else 0.0

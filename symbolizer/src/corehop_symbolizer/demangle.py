@@ -1,11 +1,11 @@
-"""Linker symbols as people read them.
+"""Demangles linker symbols.
 
-C++ names go through libstdc++'s own demangler, which knows what the compiler meant. Rust's stay as
-they are, of both schemes: corehop has rustc's own demangler for them. A name that is not understood
-is shown as it is: a name is for reading, and the symbol beside it stays exact.
+C++ names are demangled by libstdc++'s own demangler, which matches the compiler. Rust names of both
+schemes stay unchanged: corehop has rustc's own demangler for them. A name that cannot be demangled
+is shown unchanged: names are for readers, and the exact symbol is stored separately.
 
 Rejected: the package cxxfilt, which calls the same function. Debian has no package of it, and it
-starts two programs to find what is loaded here by name.
+starts two programs to find the libraries that are loaded here by name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RUST_HASH = re.compile(r"17h[0-9a-f]{16}E")
 
 
 def demangle(symbol: str) -> str:
-    """Give the readable name, or the symbol itself where there is nothing to demangle."""
+    """Return the demangled name, or the symbol itself if it is not mangled."""
     if symbol.startswith("_Z") and not RUST_HASH.search(symbol):
         return demangle_cpp(symbol)
     return symbol
@@ -27,7 +27,7 @@ def demangle(symbol: str) -> str:
 
 @cache
 def libraries() -> tuple[ctypes.CDLL, ctypes.CDLL] | None:
-    """Give libstdc++ and libc, where there is a libstdc++."""
+    """Return libstdc++ and libc, or None without a libstdc++."""
     try:
         demangler = ctypes.CDLL("libstdc++.so.6")
     except OSError:
@@ -40,7 +40,7 @@ def libraries() -> tuple[ctypes.CDLL, ctypes.CDLL] | None:
 
 
 def demangle_cpp(symbol: str) -> str:
-    """Demangle an Itanium C++ ABI name: __cxa_demangle gives memory to be freed, or nothing."""
+    """Demangle an Itanium C++ ABI name; the memory from __cxa_demangle must be freed."""
     loaded = libraries()
     if loaded is None:
         return symbol

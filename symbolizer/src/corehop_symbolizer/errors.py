@@ -1,6 +1,6 @@
-"""What can go wrong, each with the file, the problem, a remedy and an exit code.
+"""Errors, each with the file, the problem, a remedy and an exit code.
 
-The exit codes are those of the `corehop` command, so that scripts need to know one list only.
+The exit codes are those of the `corehop` command, so that scripts need only one list.
 """
 
 EXIT_INPUT = 3
@@ -10,17 +10,17 @@ EXIT_INTERRUPTED = 130
 
 
 class SymbolizerError(Exception):
-    """A failure that is the file's or the machine's, never ours."""
+    """An error caused by the file or the machine, never by this program."""
 
     exit_code = EXIT_INPUT
 
     def __init__(self, path: str, problem: str, remedy: str) -> None:
-        """Say what is wrong with `path` and what the user can do about it."""
+        """Format the problem with `path` and what the user can do."""
         super().__init__(f"{path}: {problem}; {remedy}")
 
 
 class InputError(SymbolizerError):
-    """The file cannot be read, or is not one whose functions can be told."""
+    """The file cannot be read, or its functions cannot be determined."""
 
 
 class OutputError(SymbolizerError):

@@ -1,7 +1,7 @@
-"""Addresses in ranges, asked for one at a time.
+"""Looks up single addresses in ranges.
 
-A file may have thousands of ranges and is asked for every symbol and frame, so the ranges are
-joined and sorted once, and each question is a search by halves.
+A file may have thousands of ranges, with a query for every symbol and frame. So the ranges are
+joined and sorted once, and each query is a binary search.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 
 class Extents:
-    """What any of the ranges covers."""
+    """The union of address ranges."""
 
     def __init__(self, ranges: Iterable[range]) -> None:
         """Sort the ranges and join those that overlap."""
@@ -25,6 +25,6 @@ class Extents:
                 self.ends.append(covered.stop)
 
     def __contains__(self, address: int) -> bool:
-        """Tell whether a range covers the address."""
+        """Return whether a range covers the address."""
         place = bisect_right(self.starts, address)
         return place > 0 and address < self.ends[place - 1]

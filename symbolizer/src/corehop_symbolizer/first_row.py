@@ -1,9 +1,9 @@
-"""What a call frame description says of its first instruction: where the frame begins.
+"""The frame at the first instruction of a call frame description.
 
 The canonical frame address (CFA) is a register and an offset, which the instructions of the
 common entry set and those of the description change. Only the instructions before the first
-advance of the location are interpreted; decoding whole tables would take five times as long and
-tell nothing more.
+advance of the location are interpreted; decoding whole tables would take five times as long
+without further information.
 DWARF 5, section 6.4.2 and table 7.29.
 """
 
@@ -92,9 +92,9 @@ NUMBERS = {
 
 
 def first_row(instructions: bytes, row: Row | None) -> Row | None:
-    """Give the CFA where the instructions first advance, or None for one that is computed.
+    """Return the CFA at the first advance of the instructions, or None for a computed one.
 
-    Raises ValueError for an unknown instruction, IndexError for one that is cut short.
+    Raises ValueError for an unknown instruction, IndexError for a truncated one.
     """
     place = 0
     while row and place < len(instructions) and instructions[place] not in ADVANCES:
@@ -123,7 +123,7 @@ def first_row(instructions: bytes, row: Row | None) -> Row | None:
 
 
 def after_numbers(instructions: bytes, place: int, opcode: int) -> int:
-    """Give the place behind the operands of an instruction that leaves the CFA as it is."""
+    """Return the position after the operands of an instruction that keeps the CFA."""
     if opcode not in NUMBERS:
         raise ValueError(f"the frame instruction {opcode:#04x} is unknown")
     for _ in range(NUMBERS[Opcode(opcode)]):
@@ -132,7 +132,7 @@ def after_numbers(instructions: bytes, place: int, opcode: int) -> int:
 
 
 def leb128(encoded: bytes, place: int) -> tuple[int, int]:
-    """Give the unsigned number at the place, and the place behind it."""
+    """Return the unsigned number at `place`, and the position after it."""
     value = shift = 0
     while True:
         byte = encoded[place]

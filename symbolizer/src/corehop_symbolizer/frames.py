@@ -1,12 +1,12 @@
-"""Functions that have only boundaries: the frame descriptions (FDEs) of .eh_frame.
+"""Functions known only by their boundaries: the frame descriptions (FDEs) of .eh_frame.
 
 Compilers split cold parts off a function and give each its own description. Such a fragment is
-jumped to in the middle of a frame, so it is no place to enter a function: it shows in the first
-row of its table, where the CFA is not rsp+8, what a call leaves behind (`first_row.py`).
+entered by a jump within a frame, so it is no function entry. The first row of its table shows
+this: its CFA is not rsp+8, the state after a call (`first_row.py`).
 
-A large library has 100 000 descriptions, so the section is walked once, entry by entry, and of
-each remain two numbers. The sorted table of .eh_frame_hdr would spare no step: it has no sizes.
-pyelftools makes some dozen objects of each entry, ten times the time and memory.
+A large library has 100 000 descriptions, so the section is read once, entry by entry, and two
+numbers of each are kept. The sorted table of .eh_frame_hdr would save no step: it has no sizes.
+pyelftools creates about a dozen objects per entry, at ten times the time and memory.
 Linux Standard Base 5.0, section 10.6 (the .eh_frame variant of DWARF's call frame information).
 """
 
@@ -51,7 +51,7 @@ class Frames:
 
 @dataclass(frozen=True)
 class Common:
-    """What descriptions share (CIE)."""
+    """Common data of descriptions (CIE)."""
 
     extent: struct.Struct
     """The first address and the size, as a description stores them."""
@@ -62,7 +62,7 @@ class Common:
 
 
 def read_frames(image: Image) -> Frames:
-    """Give every described piece of code."""
+    """Return every described piece of code."""
     frames = Frames()
     with reading(image.path, ".eh_frame"):
         section = image.elf.get_section_by_name(".eh_frame")
@@ -79,20 +79,20 @@ def read_frames(image: Image) -> Frames:
 
 
 def descriptions(table: bytes, table_address: int) -> Iterator[tuple[int, int, bool]]:
-    """Give address and size of what each entry describes, and whether a call can enter there."""
+    """Yield each entry's address and size, and whether a call can enter there."""
     commons: dict[int, Common] = {}
     place = 0
     while place < len(table):
         try:
             (size_bytes,) = WORD.unpack_from(table, place)
             end = place + WORD_SIZE_BYTES + size_bytes
-            # A linker leaves an end mark of no size wherever one of its inputs had one.
+            # Linkers leave an empty end mark for each input that had one.
             if size_bytes > 0:
                 distance, at = entry_start(table, place, size_bytes)
                 if distance == 0:
                     commons[place] = read_common(table, at, end)
                 else:
-                    # The distance is counted from itself, back to an entry that was before.
+                    # The distance is counted back from its own field to an earlier entry.
                     common = commons[place + WORD_SIZE_BYTES - distance]
                     address, size = common.extent.unpack_from(table, at)
                     if common.is_relative:
@@ -107,7 +107,7 @@ def descriptions(table: bytes, table_address: int) -> Iterator[tuple[int, int, b
 
 
 def entry_start(table: bytes, place: int, size_bytes: int) -> tuple[int, int]:
-    """Give the distance to the common entry, 0 in a common entry itself, and the place behind."""
+    """Return the distance to the common entry (0 in a common entry), and the next position."""
     if size_bytes == SIXTY_FOUR_BIT_LENGTH:
         raise ValueError(f"the entry at byte {place} is of the 64-bit format")
     if size_bytes < WORD_SIZE_BYTES or place + WORD_SIZE_BYTES + size_bytes > len(table):
@@ -117,20 +117,20 @@ def entry_start(table: bytes, place: int, size_bytes: int) -> tuple[int, int]:
 
 
 def is_entry(table: bytes, place: int, end: int, common: Common) -> bool:
-    """Tell whether the CFA at the description's first instruction is the one after a call."""
+    """Return whether the CFA at the description's first instruction is the one after a call."""
     if common.is_augmented:
         size_bytes, place = leb128(table, place)
         place += size_bytes
     if place > end:
         raise IndexError
-    # Nearly all do, and have nothing to add to the common row.
+    # Nearly all begin with an advance and add nothing to the common row.
     begins_with_advance = place < end and table[place] in ADVANCES
     row = common.row if begins_with_advance else first_row(table[place:end], common.row)
     return row == AFTER_A_CALL
 
 
 def read_common(table: bytes, place: int, end: int) -> Common:
-    """Read a common entry from its version on."""
+    """Read a common entry, beginning at its version."""
     version = table[place]
     augmentation_end = table.find(b"\0", place + 1, end)
     if augmentation_end < 0:
@@ -139,7 +139,7 @@ def read_common(table: bytes, place: int, end: int) -> Common:
     place = augmentation_end + 1
     if version >= VERSION_WITH_ADDRESS_SIZES:
         place += 2
-    # The alignment of code, that of data, and where the return address is.
+    # Code alignment, data alignment, and the column of the return address.
     _, place = leb128(table, place)
     _, place = leb128(table, place)
     _, place = (0, place + 1) if version == 1 else leb128(table, place)
@@ -162,7 +162,7 @@ def read_common(table: bytes, place: int, end: int) -> Common:
 
 
 def read_encoding(letters: bytes, told: bytes) -> int:
-    """Give how descriptions store pointers; each letter says what one of the fields is."""
+    """Return the pointer encoding of descriptions; each letter describes one field."""
     encoding, place = ABSOLUTE, 0
     for letter in letters:
         match chr(letter):
@@ -181,7 +181,7 @@ def read_encoding(letters: bytes, told: bytes) -> int:
 
 
 def pointer_format(encoding: int) -> str:
-    """Give `struct`'s letter for a pointer of the encoding."""
+    """Return `struct`'s letter for a pointer of the encoding."""
     stored = encoding & 0x0F
     if stored not in POINTER_FORMATS:
         raise ValueError(f"the pointer encoding {encoding:#04x} is unknown")

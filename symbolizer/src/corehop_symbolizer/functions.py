@@ -1,8 +1,8 @@
 """The union of named functions and described ones, one record per entry address.
 
-A name wins over a description, which may cover several names or a part of one; the description
-adds the size where the symbol has none. What has no name gets one made from its address, so that
-it means the same in every run on the same build.
+A name has priority over a description, which may cover several names or a part of one. The
+description adds the size if the symbol has none. A function without a name gets one from its
+address, which is the same in every run on the same build.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from corehop_symbolizer.symbols import LOCAL, Symbol, read_symbols
 
 
 class Function(TypedDict):
-    """One function as it is printed."""
+    """One function in the output."""
 
     offset: int
     size: int
@@ -30,20 +30,20 @@ class Function(TypedDict):
 
 
 def read_functions(image: Image, debug: Image | None) -> Iterator[Function]:
-    """Give every function of the file, sorted by its entry's virtual address.
+    """Yield every function of the file, sorted by its entry's virtual address.
 
-    Names that were stripped from it come from its debug file, if it has one.
+    Stripped names come from its debug file, if there is one.
 
-    What is damaged is found before the first one is given.
+    Damage is detected before the first function is yielded.
     """
     return union(read_symbols(image, debug), read_frames(image))
 
 
 def union(named: Iterable[tuple[int, list[Symbol]]], frames: Frames) -> Iterator[Function]:
-    """Go through names and descriptions side by side."""
+    """Merge names and descriptions."""
     described: Iterable[tuple[int, list[Symbol]]] = ((start, []) for start in sorted(frames.sizes))
     last = None
-    # Of two with one address, the merge gives the named one first.
+    # For the same address, the merge yields the named one first.
     for address, symbols in heapq.merge(named, described, key=itemgetter(0)):
         if address == last:
             continue
@@ -53,13 +53,13 @@ def union(named: Iterable[tuple[int, list[Symbol]]], frames: Frames) -> Iterator
             if not is_fragment:
                 yield from_frame(address, frames.sizes[address])
         elif not (is_fragment and symbols[0].scope == LOCAL):
-            # A cold part has a local name (`main.cold`). One that other files can see is called
-            # from there, whatever its description says.
+            # A cold part has a local name (`main.cold`). A function visible to other files is
+            # called from there, whatever its description contains.
             yield from_symbols(symbols, frames.sizes.get(address, 0))
 
 
 def from_symbols(symbols: list[Symbol], described_size: int) -> Function:
-    """Make the record of a function with one name or several, the preferred one first."""
+    """Return the record of a function with one or more names, the preferred one first."""
     first, *others = symbols
     size = first.size or max((symbol.size for symbol in others), default=0)
     return Function(
@@ -73,7 +73,7 @@ def from_symbols(symbols: list[Symbol], described_size: int) -> Function:
 
 
 def from_frame(address: int, size: int) -> Function:
-    """Make the record of a function known by its frame description only."""
+    """Return the record of a function known only by its frame description."""
     name = f"fn_{address:x}"
     return Function(
         offset=address,

@@ -1,8 +1,8 @@
-"""Opening an ELF file and refusing every one whose functions could not be told rightly.
+"""Opens ELF files, and rejects those whose functions cannot be determined correctly.
 
-pyelftools parses what it is given and fails wherever the bytes stop making sense. The checks here
-come first, so that a wrong file gets a sentence about the file and not one about a parser; what
-is damaged deeper inside is caught around each part that is read (`reading`).
+pyelftools parses any bytes and fails at the first inconsistency. The checks here run first, so that
+an unsuitable file gets a message about the file and not about a parser. Damage in the contents is
+detected where each part is read (`reading`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TYPES_WITH_ADDRESSES = {2: "executable", 3: "shared object"}
 
 @dataclass(frozen=True)
 class Image:
-    """An ELF file known to be whole, 64-bit and for x86-64."""
+    """A complete 64-bit ELF file for x86-64."""
 
     path: str
     elf: ELFFile
@@ -49,16 +49,16 @@ class Image:
     """
 
     def is_code(self, address: int) -> bool:
-        """Tell whether a function could begin at the virtual address."""
+        """Return whether a function could begin at the virtual address."""
         return address in self.executable and address not in self.stubs
 
 
 @contextlib.contextmanager
 def reading(path: str, place: str) -> Iterator[None]:
-    """Turn whatever a parser raises on damaged bytes into one sentence naming file and place.
+    """Convert any exception of a parser on damaged bytes to a message with file and place.
 
-    Parsers of foreign bytes raise anything from KeyError to RecursionError, so no list of
-    exceptions would be complete.
+    Such parsers raise anything from KeyError to RecursionError, so no list of exceptions would be
+    complete.
     """
     try:
         yield
@@ -73,7 +73,7 @@ def reading(path: str, place: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def opened(path: str) -> Iterator[Image]:
-    """Open the file at `path`; it stays open for as long as its sections are read."""
+    """Open the file at `path`; it stays open while its sections are read."""
     with contextlib.ExitStack() as stack:
         try:
             stream = stack.enter_context(open(path, "rb"))  # noqa: PTH123 (keeps odd names)
@@ -96,7 +96,7 @@ def opened(path: str) -> Iterator[Image]:
 
 
 def contents(section: Section) -> bytes:
-    """Give the bytes of a section, which `check_extents` has held against the file's size."""
+    """Return the bytes of a section, which `check_extents` has checked against the file size."""
     if section["sh_type"] == "SHT_NOBITS":
         raise ValueError(f"{section.name} is not in the file")
     if section["sh_flags"] & SH_FLAGS.SHF_COMPRESSED:
@@ -106,7 +106,7 @@ def contents(section: Section) -> bytes:
 
 
 def check_header(path: str, stream: IO[bytes]) -> None:
-    """Refuse what is not a 64-bit little-endian x86-64 program or library."""
+    """Reject a file that is not a 64-bit little-endian x86-64 program or library."""
     header = stream.read(HEADER_SIZE_BYTES)
     stream.seek(0)
     if not header:
@@ -134,7 +134,7 @@ def check_header(path: str, stream: IO[bytes]) -> None:
 
 
 def check_extents(path: str, elf: ELFFile, size_bytes: int) -> None:
-    """Refuse a file whose headers promise more bytes than it has, or that has no sections."""
+    """Reject a file that is shorter than its headers require, or that has no sections."""
     remedy = "install the file again"
     if elf["e_shoff"] == 0:
         raise InputError(
@@ -166,21 +166,21 @@ def check_extents(path: str, elf: ELFFile, size_bytes: int) -> None:
 
 
 def executable_ranges(elf: ELFFile) -> Iterator[range]:
-    """Give the virtual addresses of every executable load segment."""
+    """Yield the virtual addresses of every executable load segment."""
     for segment in elf.iter_segments("PT_LOAD"):
         if segment["p_flags"] & 1:
             yield range(segment["p_vaddr"], segment["p_vaddr"] + segment["p_memsz"])
 
 
 def stub_ranges(elf: ELFFile) -> Iterator[range]:
-    """Give the virtual addresses of every section of linkage stubs."""
+    """Yield the virtual addresses of every section of linkage stubs."""
     for section in elf.iter_sections():
         if section.name.startswith(".plt"):
             yield range(section["sh_addr"], section["sh_addr"] + section["sh_size"])
 
 
 def read_build_id(elf: ELFFile) -> str:
-    """Give the GNU build id in lower-case hexadecimal, empty where the file has none."""
+    """Return the GNU build id in lower-case hexadecimal; empty if the file has none."""
     for segment in elf.iter_segments("PT_NOTE"):
         if not isinstance(segment, NoteSegment):
             continue

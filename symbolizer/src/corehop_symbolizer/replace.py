@@ -1,4 +1,4 @@
-"""Writing a file so that nobody ever sees half of it."""
+"""Writes files atomically."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def write_beside(target: Path, parts: Iterable[bytes | bytearray]) -> None:
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.writelines(parts)
-        # mkstemp makes files private; what is renamed into place has the usual permissions.
+        # mkstemp creates private files; the final file gets the usual permissions.
         Path(temporary).chmod(0o666 & ~mask)
         Path(temporary).replace(target)
     except BaseException:

@@ -1,9 +1,9 @@
-"""Functions that have a name: the defined ones of .symtab and .dynsym.
+"""Functions with names: the defined ones of .symtab and .dynsym.
 
-A distribution strips .symtab, so without a debug file .dynsym is usually all there is; a server
-that takes plug-ins exports most of its functions there (mariadbd: 21 428 different names). What is
-kept of a table are the numbers of the entries that matter, in the order of their addresses; a
-symbol is made of one when its turn comes.
+Distributions strip .symtab, so without a debug file, usually only .dynsym exists. A server with
+plug-ins exports most of its functions there (mariadbd: 21 428 distinct names). For each table, the
+numbers of the relevant entries are kept, in the order of their addresses; symbols are created
+lazily.
 System V gABI, chapter 4, "Symbol Table".
 """
 
@@ -71,9 +71,9 @@ class Table:
 
 
 def read_symbols(image: Image, debug: Image | None) -> Iterator[tuple[int, list[Symbol]]]:
-    """Give the address of each named function, in order, and its symbols, the preferred first.
+    """Yield the address of each named function, in order, with its symbols, the preferred first.
 
-    A debug file has the whole .symtab, and of .dynsym the header alone.
+    A debug file contains the whole .symtab, but only the header of .dynsym.
     """
     tables = [read_table(debug or image, image, "symtab"), read_table(image, image, "dynsym")]
     streams = [map(table.symbol, table.functions) for table in tables if table]
@@ -82,9 +82,9 @@ def read_symbols(image: Image, debug: Image | None) -> Iterator[tuple[int, list[
 
 
 def read_table(file: Image, image: Image, source: str) -> Table | None:
-    """Read a table, where the file has it, and find the named functions that it defines.
+    """Read a table, if the file has it, and find the named functions that it defines.
 
-    What is code the program says, since a debug file may lack its program headers.
+    The program determines which addresses are code: a debug file may lack its program headers.
     """
     with reading(file.path, f".{source}"):
         section = file.elf.get_section_by_name(f".{source}")
@@ -111,7 +111,7 @@ def read_table(file: Image, image: Image, source: str) -> Table | None:
 
 
 def preferred_first(symbols: Iterable[Symbol]) -> list[Symbol]:
-    """Sort the symbols of one address; of those with the same name, the first table's counts."""
+    """Sort the symbols of one address; for equal names, the first table has priority."""
     names: dict[str, Symbol] = {}
     for symbol in symbols:
         names.setdefault(symbol.name, symbol)
