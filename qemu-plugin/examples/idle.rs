@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A QEMU plugin that asks for the callbacks of a recorder and returns from each at once.
+//! A QEMU plugin that registers the callbacks of a recorder and returns from each at once.
 //!
-//! What a server takes under it no recorder that QEMU calls for every access can go below;
-//! `make bench-record` shows it beside recording.
+//! A server's time under it is a lower bound for any recorder with a callback for every access.
+//! `make bench-record` shows it next to recording.
 
 use qemu_plugin_sys::{
     QEMU_PLUGIN_VERSION, qemu_info_t, qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS,
@@ -14,7 +14,7 @@ use qemu_plugin_sys::{
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
 
-/// The plugin API this library is built for; QEMU refuses to load it where it has no such API.
+/// The plugin API this library is built for; QEMU refuses to load it without this API.
 #[unsafe(no_mangle)]
 pub static qemu_plugin_version: c_int = QEMU_PLUGIN_VERSION as c_int;
 
@@ -30,7 +30,7 @@ unsafe extern "C" fn on_access(
 
 unsafe extern "C" fn on_translation(_id: qemu_plugin_id_t, tb: *mut qemu_plugin_tb) {
     let flags = QEMU_PLUGIN_CB_NO_REGS;
-    // SAFETY: QEMU passed `tb` to this callback, each place is below the number it gave, and the
+    // SAFETY: QEMU passed `tb` to this callback, each place is below its instruction count, and the
     // callbacks live as long as the process.
     unsafe {
         qemu_plugin_register_vcpu_tb_exec_cb(tb, Some(on_execution), flags, null_mut());
@@ -45,7 +45,7 @@ unsafe extern "C" fn on_translation(_id: qemu_plugin_id_t, tb: *mut qemu_plugin_
 /// Entry point.
 ///
 /// # Safety
-/// QEMU calls this once, with its own identifier of this plugin.
+/// QEMU calls this once, with its identifier of this plugin.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn qemu_plugin_install(
     id: qemu_plugin_id_t,
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
     _argc: c_int,
     _argv: *mut *mut c_char,
 ) -> c_int {
-    // SAFETY: the identifier is the one QEMU gave, and the callback lives as long as the process.
+    // SAFETY: the identifier is from QEMU, and the callback lives as long as the process.
     unsafe { qemu_plugin_register_vcpu_tb_trans_cb(id, Some(on_translation)) };
     0
 }

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which of its memory a process shares with others.
+//! Reports the memory that a process shares with others.
 //!
-//! As long as a server is one process, nobody asks. When it has forked, each process tells what it
-//! shares before its first word, and from then on whatever changes: pages of files that it may not
-//! write, and mappings that are shared by name. All else is its own. A page that nobody has written
-//! since the fork is shared too, but only the recorder can see which those are, at the end.
-//! Rejected: to follow the memory calls from the start, which a single process would pay for.
+//! A server with a single process needs no report. After a fork, each process reports its shared
+//! memory before its first word, and all changes from then on: pages of files that it may not
+//! write, and mappings shared by name. All other memory is private. Pages that no process has
+//! written since the fork are shared too, but only the recorder can determine these, at the end.
+//! Rejected: following the memory calls from the start, which would slow down a single process.
 
 use crate::connections::SystemCall;
 use crate::maps::{self, Line};
 use corehop_wire::ring::{Memory, Message, Object};
 use std::ops::Range;
 
-/// What this process has told.
+/// The reports of this process so far.
 #[derive(Default)]
 pub(crate) enum AddressSpace {
-    /// Nothing: there is no other process.
+    /// None: there is no other process.
     #[default]
     Alone,
-    /// Nothing yet: one of its threads must write first.
+    /// None yet: one of its threads must write first.
     Untold,
-    /// The same, of a program that its process has executed in place of another.
+    /// None yet, and this program replaced another in its process.
     Replaced,
-    /// What it shares, all of it. The addresses that it shares, or has shared since.
+    /// All shared memory was reported. Contains the addresses that are shared now, or were since.
     Told(Vec<Range<u64>>),
 }
 
-/// Addresses from 0 on that user code can have.
+/// End of user addresses.
 const USER_BYTES: u64 = 1 << 47;
 
-/// A page of memory, of which mappings are made.
+/// Size of a page, the unit of mappings.
 const PAGE_BYTES: u64 = 4096;
 
 impl AddressSpace {
-    /// Of a process that begins a program.
+    /// Returns the state of a process that starts a program.
     pub(crate) fn of_program(has_relatives: bool) -> AddressSpace {
         match has_relatives {
             true => AddressSpace::Replaced,
@@ -46,7 +46,7 @@ impl AddressSpace {
         !matches!(self, AddressSpace::Alone)
     }
 
-    /// This process is one of two from now on. A parent that `writes` tells at once what it shares.
+    /// Notes a fork in the parent. A parent that `writes` reports its shared memory at once.
     pub(crate) fn forked(&mut self, writes: bool, memory: &Memory) {
         match self {
             AddressSpace::Told(_) => {}
@@ -56,12 +56,12 @@ impl AddressSpace {
         }
     }
 
-    /// This process is a new child: what its parent has told is not of it.
+    /// Notes that this process is a new child: reports of its parent do not apply to it.
     pub(crate) fn born(&mut self) {
         *self = AddressSpace::Untold;
     }
 
-    /// A thread of this process is about to write.
+    /// Notes that a thread of this process is about to write.
     pub(crate) fn begins(&mut self, memory: &Memory) {
         if matches!(self, AddressSpace::Untold | AddressSpace::Replaced) {
             self.tell(memory);
@@ -84,7 +84,7 @@ impl AddressSpace {
         *self = AddressSpace::Told(told);
     }
 
-    /// Something has been mapped in this process.
+    /// Reports a new mapping in this process.
     pub(crate) fn mapped(&mut self, mapped: &Mapped, memory: &Memory) {
         let AddressSpace::Told(told) = self else {
             return;
@@ -116,17 +116,17 @@ fn overlaps(some: &[Range<u64>], range: &Range<u64>) -> bool {
     some.iter().any(overlaps)
 }
 
-/// The addresses at which a system call has changed what is mapped.
+/// The addresses whose mapping a system call has changed.
 pub(crate) struct Mapped {
     pub(crate) range: Range<u64>,
-    /// Something else was there before.
+    /// Whether something else was mapped there before.
     pub(crate) is_new: bool,
-    /// It may be memory of others too.
+    /// Whether it may be shared with other processes.
     may_be_shared: bool,
 }
 
 impl Mapped {
-    /// What a call has mapped that has returned with this result.
+    /// Returns the mapping made by a call with this result.
     pub(crate) fn by(call: &SystemCall, result: i64) -> Option<Mapped> {
         let result = u64::try_from(result).ok()?;
         let [first, second, third, fourth] = call.arguments;
@@ -152,16 +152,16 @@ impl Mapped {
     }
 }
 
-/// How large a segment is, its mapping says.
+/// Returns the size of a segment, from its mapping.
 fn segment_bytes(address: u64) -> u64 {
     let lines = maps::lines();
     let segment = lines.iter().find(|line| line.range.contains(&address));
     segment.map_or(0, |line| line.range.end - address)
 }
 
-/// The object whose pages a part of a mapping has, if others may have them too. What one process
-/// may not write, it has not written; but for what a loader protects after relocating it, which
-/// the processes forked off after that share as well.
+/// Returns the object behind a part of a mapping, if it may be shared. A process has not written
+/// pages that it may not write. An exception are pages that a loader protects after relocation;
+/// processes forked later share these as well.
 fn object(line: &Line, part: &Range<u64>) -> Option<Object> {
     let is_object = line.identity[1] != 0 && (line.shared || !line.writable);
     is_object.then(|| Object {
@@ -172,7 +172,7 @@ fn object(line: &Line, part: &Range<u64>) -> Option<Object> {
 }
 
 fn send(memory: &Memory, since: u64, range: &Range<u64>, object: Option<Object>) {
-    // Nobody listens any more when recording has ended.
+    // After the end of recording, there is no receiver.
     let _ = memory.send(&Message::Memory {
         process: std::process::id(),
         since,

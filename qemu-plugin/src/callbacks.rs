@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which callback sees an instruction's accesses, and what it is told when the code is translated.
+//! Selects the callback for an instruction's accesses, and its data, when code is translated.
 //!
-//! Those of a plain instruction are known but for their addresses (`corehop_wire::elision`), so it
-//! needs no callback where these follow from others, and a quick one where it makes one access. The
-//! first access to be recorded of a code block says that the block runs, where it can: then the
-//! block itself needs no callback.
+//! The accesses of a plain instruction are known except for their addresses
+//! (`corehop_wire::elision`). So it needs no callback if these follow from others, and a fast one
+//! if it makes one access. The first recorded access of a code block also records its execution, if
+//! possible; then the block itself needs no callback.
 
 use crate::instruction::is_atomic;
 use crate::recorded::Recorded;
@@ -22,21 +22,21 @@ use std::ffi::{c_uint, c_void};
 
 type OnAccess = unsafe extern "C" fn(c_uint, qemu_plugin_meminfo_t, u64, *mut c_void);
 
-/// What sees an instruction's accesses.
+/// The callback for an instruction's accesses.
 struct Callback {
     function: OnAccess,
     template: u64,
 }
 
-/// Whose code it is.
+/// Privilege of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Privilege {
     User,
     Kernel,
 }
 
-/// Has the accesses of an instruction of a code block recorded. `leads` is the word of an execution
-/// that the first one begins, if this is its instruction.
+/// Registers the callback for an instruction of a code block. `leads` is the word of the execution
+/// that begins with its first access, if this is its instruction.
 pub(crate) fn watch(
     recorded: &Recorded,
     instruction: *mut qemu_plugin_insn,
@@ -52,12 +52,12 @@ pub(crate) fn watch(
     let Some(Callback { function, template }) = callback else {
         return;
     };
-    // QEMU 7.2 mistakes the kinds asked for (it tests `kinds & (kind + 1)`), so both are asked for
-    // and the callback sorts them.
+    // QEMU 7.2 filters kinds incorrectly (it tests `kinds & (kind + 1)`), so both are requested and
+    // the callback distinguishes them.
     let (flags, kinds) = (QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW);
     let template = template as usize as *mut c_void;
     // SAFETY: the handle is valid while its block is translated; the callback matches the type and
-    // treats the user data as the number it is.
+    // uses the user data only as a number.
     unsafe {
         qemu_plugin_register_vcpu_mem_cb(instruction, Some(function), flags, kinds, template);
     }
@@ -89,8 +89,8 @@ fn callback(
     }
 }
 
-/// The same where a whole machine is recorded, every access by itself: a page may be missing at
-/// any of them.
+/// Selects the callback in a whole machine, where every access is recorded separately: each may
+/// cause a page fault.
 fn callback_of_machine(place: usize, bytes: &[u8], privilege: Privilege) -> Callback {
     let function: OnAccess = match (privilege, is_atomic(bytes)) {
         (Privilege::User, false) => machine::on_user_access,
@@ -102,7 +102,7 @@ fn callback_of_machine(place: usize, bytes: &[u8], privilege: Privilege) -> Call
     Callback { function, template }
 }
 
-/// All of an access's word but the address.
+/// Returns the word of an access without the address.
 fn template_of(access: &PlainAccess) -> u64 {
     let form = access.form;
     let size_and_kind = word::size_and_kind(u32::from(form.size_shift), form.store);

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which descriptors are connections, and where a request begins on one, from system calls alone.
+//! Determines which descriptors are connections, and where requests begin on them, only from system
+//! calls.
 //!
-//! A server accepts a connection, reads a request from it and writes an answer. So a request begins
-//! where data is read from a connection all of whose earlier requests have had some answer; what is
-//! read before that is more of the same request. An event loop that waits for many connections does
-//! the same, call by call. A socket for datagrams whose first one is received is a server's, and
-//! each call that receives from it begins a request: clients share it, and nothing tells one's
-//! second datagram from another's first. One that sends first asks others. Threads share
-//! descriptors, and a process may be forked off at any time, so there are no locks: a word for each
-//! descriptor, and one for each request without an answer. Rejected: to follow what is waited for
-//! (poll, epoll), which says when a server may read, not that it has.
+//! A server accepts a connection, reads a request from it and writes a response. So a request
+//! begins where data is read from a connection all of whose earlier requests have had some
+//! response. Data read before that belongs to the same request. An event loop for many connections
+//! behaves the same, call by call. A datagram socket whose first datagram is received is a server's
+//! socket, and each receiving call begins a request: clients share the socket, so one client's
+//! second datagram cannot be distinguished from another's first. A datagram socket that sends first
+//! is a client's. Threads share descriptors, and a process may fork at any time, so there are no
+//! locks: one word per descriptor, and one per unanswered request. Rejected: following poll and
+//! epoll, which report that a server may read, not that it has.
 
 use crate::shared::plugin;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Descriptors beyond are not followed; Linux allows no more than 2^20, by default 1024.
+/// Larger descriptors are not followed; Linux allows at most 2^20, by default 1024.
 const MOST_DESCRIPTORS: usize = 1 << 16;
 
-/// Of each descriptor the number of its connection, from 1; 0 where it is none. With
-/// [`DATAGRAMS`], of a socket for datagrams, which is a connection once it has received one.
+/// By descriptor: the number of its connection, from 1; 0 for no connection. With [`DATAGRAMS`]: a
+/// datagram socket, which is a connection once it has received a datagram.
 static CONNECTIONS: [AtomicU64; MOST_DESCRIPTORS] = [const { AtomicU64::new(0) }; MOST_DESCRIPTORS];
 
-/// Set in what stands of a socket for datagrams that has not been used to ask others.
+/// Set for a datagram socket that was not used as a client.
 const DATAGRAMS: u64 = 1 << 63;
 
-/// Connections that have sent something that is not answered yet, each at its number modulo the
-/// length: one that must share its place counts a request in several pieces as several.
+/// Connections with an unanswered request, each at its number modulo the length. If two share an
+/// element, a request in several pieces counts as several.
 static UNANSWERED: [AtomicU64; MOST_DESCRIPTORS] = [const { AtomicU64::new(0) }; MOST_DESCRIPTORS];
 
 /// A system call: its number and its first arguments.
@@ -36,8 +37,8 @@ pub(crate) struct SystemCall {
     pub(crate) arguments: [u64; 4],
 }
 
-/// The connections that a program which is executed now still has: descriptor, number, and whether
-/// something came over it that waits for an answer.
+/// Returns the connections that stay open in an executed program: descriptor, number, and whether a
+/// request is unanswered.
 pub(crate) fn inherited() -> Vec<(u64, u64, bool)> {
     let followed = (0..).zip(&CONNECTIONS);
     let found = followed.filter_map(|(descriptor, place)| {
@@ -49,12 +50,12 @@ pub(crate) fn inherited() -> Vec<(u64, u64, bool)> {
 }
 
 fn stays_open(descriptor: u64) -> bool {
-    // SAFETY: fcntl takes numbers here and touches no memory.
+    // SAFETY: fcntl takes numbers here and accesses no memory.
     let flags = unsafe { libc::fcntl(descriptor as i32, libc::F_GETFD) };
     flags >= 0 && flags & libc::FD_CLOEXEC == 0
 }
 
-/// These are the connections of a program that was executed.
+/// Sets the connections that an executed program has inherited.
 pub(crate) fn inherit(connections: &[(u64, u64, bool)]) {
     for &(descriptor, number, waits) in connections {
         set(descriptor, number);
@@ -64,10 +65,10 @@ pub(crate) fn inherit(connections: &[(u64, u64, bool)]) {
     }
 }
 
-/// What a thread has read.
+/// A read from a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ConnectionRead {
-    /// The connection it came over.
+    /// The connection.
     pub(crate) connection: u64,
     /// Whether it begins a request.
     pub(crate) begins: bool,
@@ -82,12 +83,12 @@ fn connection(descriptor: u64) -> Option<u64> {
     (number != 0).then_some(number)
 }
 
-/// What stands of a descriptor.
+/// Returns the entry of a descriptor.
 fn standing(descriptor: u64) -> u64 {
     place(descriptor).map_or(0, |place| place.load(Ordering::Relaxed))
 }
 
-/// What is to stand of a new socket.
+/// Returns the entry of a new socket.
 fn of_socket(domain: u64, kind: u64) -> u64 {
     const KINDS: u64 = 0xf;
     let domains = [libc::AF_INET, libc::AF_INET6, libc::AF_UNIX];
@@ -98,8 +99,8 @@ fn of_socket(domain: u64, kind: u64) -> u64 {
     }
 }
 
-/// Something is sent to a peer, or a socket is bound to one: a socket for datagrams that has not
-/// received any asks.
+/// Marks a datagram socket that has not received any as a client's: it sends to a peer or is bound
+/// to one.
 fn asks(descriptor: u64) {
     if standing(descriptor) == DATAGRAMS {
         set(descriptor, 0);
@@ -116,8 +117,9 @@ fn unanswered(connection: u64) -> &'static AtomicU64 {
     &UNANSWERED[connection as usize % MOST_DESCRIPTORS]
 }
 
-/// A call begins. Answers are noted here, because the next request may be read before they return,
-/// and descriptors are given up here, because another thread may get the same one at once.
+/// Handles the begin of a call. Responses are noted here, because the next request may be read
+/// before the call returns. Closed descriptors are removed here, because another thread may get the
+/// same one at once.
 pub(crate) fn begins(call: &SystemCall) {
     let [first, second, third, _] = call.arguments;
     match call.number {
@@ -144,7 +146,7 @@ fn answer(descriptor: u64) {
     }
 }
 
-/// A call returns; what it has read from a connection.
+/// Handles the return of a call; returns what it has read from a connection.
 pub(crate) fn returns(call: &SystemCall, result: i64) -> Option<ConnectionRead> {
     let result = u64::try_from(result).ok()?;
     let [first, second, third, fourth] = call.arguments;
@@ -161,7 +163,7 @@ pub(crate) fn returns(call: &SystemCall, result: i64) -> Option<ConnectionRead> 
             set(result, standing(first));
             None
         }
-        // A descriptor that means something else now, whoever closed the connection.
+        // The descriptor now has a new meaning, whoever closed the connection.
         libc::SYS_socket => {
             set(result, of_socket(first, second));
             None
@@ -183,7 +185,7 @@ fn duplicates(command: u64) -> bool {
     commands.iter().any(|&known| known as u64 == command)
 }
 
-/// Whether a receiving call with these flags takes what it reads.
+/// Whether a receiving call with these flags consumes the data.
 fn takes(flags: u64) -> bool {
     flags & libc::MSG_PEEK as u64 == 0
 }
@@ -202,8 +204,8 @@ fn read(descriptor: u64) -> Option<ConnectionRead> {
     })
 }
 
-/// A socket for datagrams receives its first; the number that it has from now on. Several threads
-/// may receive at once.
+/// Handles the first received datagram of a socket; returns its connection number. Several threads
+/// may receive at the same time.
 fn receives(descriptor: u64) -> Option<u64> {
     let number = DATAGRAMS | plugin().memory.next_connection();
     let relaxed = Ordering::Relaxed;

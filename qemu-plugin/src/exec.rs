@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A process that executes another program: that one runs under QEMU with the plugin as well.
+//! Runs the program that a process executes under QEMU with the plugin.
 //!
-//! QEMU hands such a call to the system, which starts the program outside of it. A plugin cannot
-//! change a call's arguments, but it runs in the process that makes the call: so the process is
-//! replaced here, before QEMU comes to it. What the system would refuse is left to it, so that the
-//! server gets the answer that it would have. Rejected: binfmt_misc, which takes an administrator
-//! and holds for the whole machine; and to write over the server's arguments, which it may share
-//! with other threads and look at again.
+//! QEMU passes such a call to the system, which would start the program outside QEMU. A plugin
+//! cannot change a call's arguments, but it runs in the calling process. So it replaces the process
+//! here, before QEMU makes the call. Calls that the system would reject are left to it, so that the
+//! server gets the correct result. Rejected: binfmt_misc, which needs an administrator and affects
+//! the whole machine; and overwriting the server's arguments, which it may share with other threads
+//! and read again.
 
 use crate::connections::{self, SystemCall};
 use crate::invocation::{Inherited, Invocation};
@@ -20,29 +20,29 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// What it takes to execute another program under QEMU.
+/// Data for executing another program under QEMU.
 pub(crate) struct Executor {
-    /// Of this QEMU; `None` where its command line is none that the recorder makes.
+    /// The invocation of this QEMU; `None` if its command line is not the recorder's.
     pub(crate) invocation: Option<Invocation>,
-    /// The file of the shared memory, which the next QEMU must open.
+    /// The file of the shared memory, for the next QEMU.
     pub(crate) memory: PathBuf,
 }
 
 static EXECUTOR: OnceLock<Executor> = OnceLock::new();
 
-/// Sets it, before the first callback is asked for.
+/// Sets it, before the first callback is registered.
 pub(crate) fn set(executor: Executor) {
     let _ = EXECUTOR.set(executor);
 }
 
-/// What a process executes.
+/// The arguments of an execution.
 struct Executed {
     path: PathBuf,
     arguments: Vec<OsString>,
     environment: Vec<OsString>,
 }
 
-/// Why a program is left to the system, which starts it and records nothing of it.
+/// Why a program is left to the system, which starts it without recording.
 #[derive(Debug, thiserror::Error)]
 enum Unfollowed {
     #[error("{0} is no x86-64 program")]
@@ -55,8 +55,8 @@ enum Unfollowed {
     Nameless(PathBuf),
 }
 
-/// A system call begins. Returns where it executes no other program, or the system is to say why
-/// not; `fifth` is its fifth argument.
+/// Handles the begin of a system call. Returns if it executes no program, or if the system must
+/// reject it; `fifth` is its fifth argument.
 pub(crate) fn begins(index: c_uint, call: &SystemCall, fifth: u64) {
     if !matches!(call.number, libc::SYS_execve | libc::SYS_execveat) {
         return;
@@ -70,7 +70,7 @@ pub(crate) fn begins(index: c_uint, call: &SystemCall, fifth: u64) {
     }
 }
 
-/// Executes QEMU for the program, if the system would start it.
+/// Executes QEMU for the program, if the system would start the program.
 fn follow(index: c_uint, call: &SystemCall, fifth: u64) -> Result<(), Unfollowed> {
     let executor = EXECUTOR.get();
     let invocation = executor.and_then(|one| one.invocation.as_ref());
@@ -105,13 +105,13 @@ fn follow(index: c_uint, call: &SystemCall, fifth: u64) -> Result<(), Unfollowed
     let environment = executed.environment;
     let (command, environment) =
         invocation.command(&program, &names, arguments, environment, &inherited);
-    // SAFETY: QEMU calls on the thread that runs this virtual CPU.
+    // SAFETY: QEMU calls this on the thread of this virtual CPU.
     unsafe { vcpu::leaves_program(index) };
     execute(&command, &environment);
     Ok(())
 }
 
-/// What a call is to execute; `None` where its arguments are not to be read.
+/// Returns the arguments of an executing call; `None` if they cannot be read.
 fn executed(call: &SystemCall, fifth: u64) -> Option<Executed> {
     let [first, second, third, fourth] = call.arguments;
     let (path, arguments, environment) = match call.number {
@@ -125,7 +125,7 @@ fn executed(call: &SystemCall, fifth: u64) -> Option<Executed> {
     })
 }
 
-/// The path that a descriptor, a name and flags name together.
+/// Returns the path for a descriptor, a name and flags.
 fn path_at(descriptor: u64, name: OsString, flags: u64) -> Option<PathBuf> {
     let descriptor = descriptor as i32;
     let is_of_descriptor = flags & libc::AT_EMPTY_PATH as u64 != 0;
@@ -145,7 +145,7 @@ fn path_at(descriptor: u64, name: OsString, flags: u64) -> Option<PathBuf> {
     }
 }
 
-/// The name under which the file still is in the QEMU to come. There /proc/self/exe is QEMU, and a
+/// Returns a path of the file that is valid in the next QEMU. There, /proc/self/exe is QEMU, and a
 /// descriptor may be closed.
 fn named(path: PathBuf, program: &Path) -> Result<PathBuf, Unfollowed> {
     let own = format!("/proc/{}/exe", std::process::id());
@@ -161,13 +161,13 @@ fn named(path: PathBuf, program: &Path) -> Result<PathBuf, Unfollowed> {
     }
     match path.canonicalize() {
         Ok(found) => Ok(found),
-        // A file that is open and was removed, or never had a name.
+        // An open file that was removed, or never had a name.
         Err(_) if path.exists() => Err(Unfollowed::Nameless(path)),
         Err(_) => Ok(path),
     }
 }
 
-/// Whether QEMU can run a program in place of the system.
+/// Checks whether QEMU can run a program instead of the system.
 fn check(program: &Path, head: &[u8]) -> Result<(), Unfollowed> {
     /// ELFCLASS64 at byte 4, and EM_X86_64 at byte 18.
     const CLASS_64: u8 = 2;
@@ -187,8 +187,8 @@ fn check(program: &Path, head: &[u8]) -> Result<(), Unfollowed> {
     Ok(())
 }
 
-/// Replaces this process by QEMU. Returns where the system refuses, which it then does once more,
-/// to the server.
+/// Replaces this process by QEMU. Returns if the system rejects this; the server's own call then
+/// gets the same result.
 fn execute(command: &[OsString], environment: &[OsString]) {
     let ended = |texts: &[OsString]| -> Option<Vec<CString>> {
         let texts = texts.iter().cloned();
@@ -208,5 +208,5 @@ fn execute(command: &[OsString], environment: &[OsString]) {
     unsafe { libc::execve(QEMU.as_ptr(), arguments.as_ptr(), variables.as_ptr()) };
 }
 
-/// The program that this process is to the system.
+/// The executable of this process, from the system's view.
 const QEMU: &std::ffi::CStr = c"/proc/self/exe";

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A server that forks: each child has a copy of the plugin and of all it knows.
+//! A server that forks: each child has a copy of the plugin and its state.
 //!
-//! The child's one thread begins a stream of its own, and what it meets from then on is told as its
-//! own process's: children load different libraries at the same addresses. Code that its parent
-//! translated it runs under the numbers that its parent gave. The lock on what is known is held
-//! across the fork, or a child could find it held by a thread that it does not have.
+//! The child's only thread begins a new stream, and everything it encounters is reported for the
+//! new process: children load different libraries at the same addresses. Code translated by its
+//! parent keeps the parent's numbers. The lock of the shared state is held across the fork;
+//! otherwise, it could be held in the child by a thread that does not exist there.
 
 use crate::known::{self, Known};
 use crate::{phase, vcpu};
@@ -15,7 +15,7 @@ thread_local! {
     static HELD: RefCell<Option<MutexGuard<'static, Known>>> = const { RefCell::new(None) };
 }
 
-/// Has every fork of this process followed.
+/// Follows every fork of this process.
 pub(crate) fn follow() {
     // SAFETY: the three functions live as long as the process.
     unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };

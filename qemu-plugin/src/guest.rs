@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The server's memory, as it hands it to the system: at addresses that may be none of its own.
+//! Reads the server's memory at addresses in system calls, which may be invalid.
 //!
-//! In user mode these are addresses of this process. The system itself is asked to copy, which
-//! says so where nothing is mapped.
+//! In user mode, these are addresses of this process. The system copies the memory, and reports
+//! unmapped addresses.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-/// The longest text that the kernel takes from a program that executes another (MAX_ARG_STRLEN).
+/// The maximum length of a text that the kernel accepts for an executed program (MAX_ARG_STRLEN).
 const MOST_TEXT_BYTES: usize = 32 * PAGE_BYTES;
-/// More texts than its limit on them all together has room for.
+/// More texts than the kernel's total limit allows.
 const MOST_TEXTS: u64 = 1 << 20;
 const PAGE_BYTES: usize = 4096;
 
-/// As many of the bytes at an address as can be read, up to the length of `bytes`.
+/// Copies readable bytes at an address, up to the length of `bytes`; returns their number.
 fn copy(address: u64, bytes: &mut [u8]) -> usize {
     let local = libc::iovec {
         iov_base: bytes.as_mut_ptr().cast(),
@@ -23,25 +23,25 @@ fn copy(address: u64, bytes: &mut [u8]) -> usize {
         iov_base: address as *mut libc::c_void,
         iov_len: bytes.len(),
     };
-    // SAFETY: the local bytes are as many as said, and the system itself looks whether the others
+    // SAFETY: the local buffer has the given length, and the system checks whether the remote bytes
     // are mapped.
     let read = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
     usize::try_from(read).unwrap_or(0)
 }
 
-/// The word at an address.
+/// Returns the word at an address.
 pub(crate) fn word(address: u64) -> Option<u64> {
     let mut bytes = [0; 8];
     (copy(address, &mut bytes) == bytes.len()).then(|| u64::from_le_bytes(bytes))
 }
 
-/// The text at an address, up to its zero.
+/// Returns the text at an address, up to its zero.
 pub(crate) fn text(address: u64) -> Option<OsString> {
     let mut text = Vec::new();
     while text.len() < MOST_TEXT_BYTES {
         let place = address.checked_add(text.len() as u64)?;
         let mut page = [0; PAGE_BYTES];
-        // No further than to the end of the page, since the next may be missing.
+        // Only up to the end of the page, because the next one may be unmapped.
         let room = PAGE_BYTES - place as usize % PAGE_BYTES;
         let read = copy(place, &mut page[..room]);
         let page = &page[..read];
@@ -57,7 +57,7 @@ pub(crate) fn text(address: u64) -> Option<OsString> {
     None
 }
 
-/// The texts that a list at an address points to, up to its zero; none of a list at zero.
+/// Returns the texts of a zero-terminated list of pointers; empty for a null list.
 pub(crate) fn texts(address: u64) -> Option<Vec<OsString>> {
     let mut texts = Vec::new();
     if address == 0 {

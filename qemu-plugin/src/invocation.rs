@@ -1,46 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! How this QEMU was started, and how it is to be started for another program.
+//! The command line of this QEMU, and that for another program.
 //!
-//! What a recorded process executes the system would start by itself, without QEMU. So the process
-//! executes QEMU instead, with the plugin and with that program, as it was started itself. What the
-//! new QEMU has to know of the one before stands in further arguments of the plugin, behind those
-//! that the recorder gave ([`Inherited`]).
+//! The system would start a program executed by a recorded process without QEMU. So the process
+//! executes QEMU instead, with the plugin and with that program, in the same way as it was started.
+//! The state for the new QEMU is in further plugin arguments, after those of the recorder
+//! ([`Inherited`]).
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// How this QEMU was started.
+/// The command line of this QEMU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Invocation {
-    /// What it was called.
+    /// Its argument 0.
     qemu: OsString,
-    /// The plugin and those of its arguments that the recorder gave.
+    /// The plugin, and the arguments given by the recorder.
     plugin: OsString,
     /// The program that it runs.
     pub(crate) program: PathBuf,
 }
 
-/// What a program that is executed has from the process that executes it.
+/// State that an executed program inherits from its process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Inherited {
-    /// There are further processes.
+    /// Whether there are further processes.
     pub(crate) has_relatives: bool,
-    /// The process was being recorded.
+    /// Whether the process was being recorded.
     pub(crate) is_recorded: bool,
-    /// Descriptors that are connections, the number of each connection, and whether it waits for
-    /// an answer.
+    /// Descriptors that are connections, the number of each connection, and whether a request is
+    /// unanswered.
     pub(crate) connections: Vec<(u64, u64, bool)>,
 }
 
-/// The first of the arguments for [`Inherited`]; none of them has anything but digits and these
-/// letters, so its last place in a command line is where they begin.
+/// The first argument for [`Inherited`]. All of them contain only digits and these letters, so they
+/// begin at its last position in a command line.
 const RELATIVES: &str = "relatives";
 const RECORDED: &str = "recorded";
 const CONNECTIONS: &str = "connections";
 
 impl Inherited {
-    /// What the plugin's arguments say; none where its program was the first.
+    /// Parses the plugin's arguments; `None` for the first program.
     pub(crate) fn of(arguments: &[String]) -> Option<Inherited> {
         let value = |name: &str| {
             let of_name = |argument: &String| {
@@ -80,18 +80,18 @@ impl Inherited {
 }
 
 impl Invocation {
-    /// That of this process.
+    /// Returns the invocation of this process.
     pub(crate) fn of_this_process() -> Option<Invocation> {
         let line = std::fs::read("/proc/self/cmdline").ok()?;
         let mut invocation = Invocation::parse(&line)?;
-        // A server may change its folder, or what a link leads to.
+        // A server may change its folder, or the target of a link.
         let program = std::fs::canonicalize(&invocation.program);
         invocation.program = program.unwrap_or(invocation.program);
         Some(invocation)
     }
 
-    /// `qemu -plugin PLUGIN [-E VARIABLE] [-0 NAME] PROGRAM ...`, as the recorder starts it and
-    /// [`Invocation::command`] does.
+    /// Parses `qemu -plugin PLUGIN [-E VARIABLE] [-0 NAME] PROGRAM ...`, the form of the recorder
+    /// and of [`Invocation::command`].
     fn parse(line: &[u8]) -> Option<Invocation> {
         let mut arguments = line.split(|&byte| byte == 0);
         let qemu = arguments.next()?;
@@ -111,8 +111,8 @@ impl Invocation {
         }
     }
 
-    /// The arguments and the environment of a QEMU that runs `program`, which has `names` for its
-    /// own name and what comes next, then these arguments.
+    /// Returns the arguments and the environment of a QEMU that runs `program`; `names` are the
+    /// program's own name and its arguments.
     pub(crate) fn command(
         &self,
         program: &Path,
@@ -131,7 +131,7 @@ impl Invocation {
         for variable in of_server {
             command.extend(["-E".into(), variable]);
         }
-        // One that begins like an option would be one.
+        // A name that begins with a dash would be parsed as an option.
         let program = match program.as_os_str().as_bytes().starts_with(b"-") {
             true => Path::new(".").join(program),
             false => program.to_owned(),
@@ -143,15 +143,15 @@ impl Invocation {
     }
 }
 
-/// What loaders look for is to reach the server's and not QEMU's own. QEMU takes several variables
-/// at once, with commas between them, so one that has a comma must go the other way.
+/// Whether a variable must be passed to the server's loader but not to QEMU's own. QEMU parses
+/// several variables separated by commas, so a variable with a comma must be passed to both.
 fn is_of_the_server_alone(variable: &OsString) -> bool {
     let bytes = variable.as_bytes();
     bytes.starts_with(b"LD_") && !bytes.contains(&b',')
 }
 
-/// The plugin with its arguments, without those that [`Inherited::arguments`] has added. In a name
-/// a comma stands twice.
+/// Returns the plugin with its arguments, without those added by [`Inherited::arguments`]. In a
+/// name, commas are doubled.
 fn as_the_recorder_gave(plugin: &[u8]) -> OsString {
     let first = format!(",{RELATIVES}=");
     let begins_there = |place: &usize| {

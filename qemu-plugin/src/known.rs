@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What translations have found so far, and what is mapped, behind one lock.
+//! The results of translations so far, and the mappings, behind one lock.
 //!
-//! It is taken while translating, which QEMU does on one thread at a time, when the server maps
-//! memory, when a thread begins to write, and across a fork.
+//! The lock is held when the server maps memory, when a thread begins to write, and across a fork.
+//! It is also held while translating, which QEMU does on one thread at a time.
 
 use crate::address_space::{AddressSpace, Mapped};
 use crate::connections::SystemCall;
@@ -16,18 +16,17 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
-/// What is known of this process.
+/// The state of this process.
 pub(crate) struct Known {
     pub(crate) mappings: Mappings,
-    /// The code blocks that are defined, by where they are and their code: after a reset all are
-    /// met again.
+    /// The defined code blocks, by address and code: after a reset, all are translated again.
     blocks: HashMap<(u64, Vec<u8>), Recorded>,
     address_space: AddressSpace,
 }
 
 static KNOWN: OnceLock<Mutex<Known>> = OnceLock::new();
 
-/// Sets it, before the first callback is asked for.
+/// Sets it, before the first callback is registered.
 pub(crate) fn set(mappings: Mappings, has_relatives: bool) {
     KNOWN.get_or_init(|| {
         Mutex::new(Known {
@@ -38,7 +37,7 @@ pub(crate) fn set(mappings: Mappings, has_relatives: bool) {
     });
 }
 
-/// Takes the lock; nothing when a thread has panicked with it.
+/// Locks the state; `None` if a thread has panicked while holding the lock.
 pub(crate) fn lock() -> Option<MutexGuard<'static, Known>> {
     KNOWN.get()?.lock().ok()
 }
@@ -48,15 +47,15 @@ pub(crate) fn has_relatives() -> bool {
     lock().is_some_and(|known| known.address_space.has_relatives())
 }
 
-/// A thread of this process is about to write.
+/// Notes that a thread of this process is about to write.
 pub(crate) fn begins() {
     if let Some(mut known) = lock() {
         known.address_space.begins(&plugin().memory);
     }
 }
 
-/// A system call has returned, and may have mapped something. New code cannot run where it is
-/// mapped before that.
+/// Handles the return of a system call that may have mapped something. New code cannot run there
+/// before this.
 pub(crate) fn called(call: &SystemCall, result: i64) {
     let Some(mapped) = Mapped::by(call, result) else {
         return;
@@ -72,19 +71,19 @@ pub(crate) fn called(call: &SystemCall, result: i64) {
 }
 
 impl Known {
-    /// In a forked child: what it meets from now on is its own.
+    /// Resets the state in a forked child.
     pub(crate) fn forget_all(&mut self) {
         self.mappings.forget_all();
         self.blocks.clear();
         self.address_space.born();
     }
 
-    /// In a process that has forked a child, and `writes` or does not.
+    /// Notes a fork in the parent; `writes` is whether it has begun to write.
     pub(crate) fn forked(&mut self, writes: bool) {
         self.address_space.forked(writes, &plugin().memory);
     }
 
-    /// What is recorded of a code block, which is defined if it is new.
+    /// Returns what is recorded of a code block; defines it if it is new.
     pub(crate) fn recorded(&mut self, start: u64, code: &[Bytes]) -> Result<&Recorded, Off> {
         let bytes = code.iter().flat_map(|bytes| bytes.iter()).copied();
         match self.blocks.entry((start, bytes.collect())) {

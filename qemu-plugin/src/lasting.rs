@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! System calls after which the kernel treats a process, or one of its threads, otherwise.
+//! System calls that change how the kernel treats a process or one of its threads.
 //!
-//! A server makes most of them before its first request, when nothing of it is recorded. So they
-//! are looked for from its start on, whether the kernel under QEMU grants them or not, and the
-//! recorder is told of each kind once. Which of them matter, and to what, is its reader's to say.
+//! A server makes most of them before its first request, when nothing is recorded. So they are
+//! observed from its start, whether the kernel under QEMU grants them or not, and each kind is
+//! reported to the recorder once. The reader of the trace decides which of them matter.
 
 use crate::connections::SystemCall;
 use crate::guest;
@@ -11,13 +11,13 @@ use crate::shared::plugin;
 use corehop_wire::ring::{LastingCall, Message};
 use std::sync::Mutex;
 
-/// What was told: the number and the arguments.
+/// The reported calls: number and arguments.
 static TOLD: Mutex<Vec<(i64, [u64; 2])>> = Mutex::new(Vec::new());
 
-/// A process that makes more kinds is not told of in full.
+/// Maximum number of kinds reported for a process.
 const MOST: usize = 64;
 
-/// Commands of futex about locks that hand their owner a priority.
+/// Futex commands for locks with priority inheritance.
 const INHERITING: [i32; 6] = [
     libc::FUTEX_LOCK_PI,
     libc::FUTEX_UNLOCK_PI,
@@ -27,19 +27,19 @@ const INHERITING: [i32; 6] = [
     libc::FUTEX_LOCK_PI2,
 ];
 
-/// What a command of futex can have beside itself.
+/// Flags that can be combined with a futex command.
 const FUTEX_FLAGS: i32 = libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME;
 
-/// Where `struct io_uring_params` has its flags.
+/// Offset of the flags in `struct io_uring_params`.
 const FLAGS_AT: u64 = 8;
 
-/// A system call begins.
+/// Handles the begin of a system call.
 pub(crate) fn begins(call: &SystemCall) {
     let Some(arguments) = what(call) else {
         return;
     };
     let kind = (call.number, arguments);
-    // As with signal handlers: in a forked child the recorder may be told once more.
+    // As with signal handlers: a forked child may report a kind once more.
     let mut told = TOLD.try_lock().ok();
     if told
         .as_ref()
@@ -59,7 +59,7 @@ pub(crate) fn begins(call: &SystemCall) {
     }
 }
 
-/// The arguments that say what such a call does; `None` of any other call.
+/// Returns the arguments that determine the effect of such a call; `None` for other calls.
 fn what(call: &SystemCall) -> Option<[u64; 2]> {
     let [first, second, ..] = call.arguments;
     match call.number {

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The QEMU plugin that records a server: every load, store and run of a code block.
+//! The QEMU plugin that records a server: every load, store and execution of a code block.
 //!
-//! An instrumented server is some five times slower than a bare one even if its callbacks return
-//! at once, and starting mariadbd alone takes 150 million accesses. So nothing is instrumented but
-//! the code block at the request marker until a request to be recorded begins there; then
-//! `qemu_plugin_reset` drops all translated code, what runs from there on is instrumented, and when
-//! no request is to be recorded for a while another reset takes the instrumentation away again.
-//! `phase` makes these switches, `translation` decides what is instrumented, `vcpu` is what runs
-//! then; both write through `corehop_wire::ring`, which a recorder reads. What they have in common
-//! is in `shared`, and `known` is what has been found of the server's code and memory. System calls
-//! are followed from the start (`system_calls`), at the cost of a callback each: they say which
-//! descriptors are connections, where new code is mapped, and which other program a process
-//! executes (`exec`), which runs under QEMU with the plugin too. Of a whole machine (`system`) none
-//! of that is needed, and everything is instrumented from the start.
+//! An instrumented server is about five times slower than an uninstrumented one, even if its
+//! callbacks return at once. Starting mariadbd alone takes 150 million accesses. So only the code
+//! block at the request marker is instrumented until a request to be recorded begins there. Then
+//! `qemu_plugin_reset` drops all translated code, and code that runs from then on is instrumented.
+//! When no request is to be recorded for a while, another reset removes the instrumentation.
+//!
+//! `phase` makes these switches, `translation` decides what is instrumented, and `vcpu` contains
+//! the callbacks that run then. Both write through `corehop_wire::ring`, which the recorder reads.
+//! `shared` is the common data, and `known` is the data about the server's code and memory. System
+//! calls are followed from the start (`system_calls`), at the cost of a callback each. They show
+//! which descriptors are connections, where new code is mapped, and which other program a process
+//! executes (`exec`); that program also runs under QEMU with the plugin. A whole machine (`system`)
+//! needs none of this, and everything is instrumented from the start.
 
 mod address_space;
 mod callbacks;
@@ -50,14 +51,14 @@ use shared::{Elision, Plugin};
 use std::ffi::{CStr, c_char, c_int};
 use std::path::Path;
 
-/// The plugin API this library is built for; QEMU refuses to load it where it has no such API.
+/// The plugin API this library is built for; QEMU refuses to load it without this API.
 #[unsafe(no_mangle)]
 pub static qemu_plugin_version: c_int = QEMU_PLUGIN_VERSION as c_int;
 
-/// QEMU has stopped all threads, and will translate anew whatever they run next.
+/// Called when QEMU has stopped all threads and dropped all translated code.
 unsafe extern "C" fn on_reset(id: qemu_plugin_id_t) {
     let phase = phase::arrive();
-    // SAFETY: the id is the one QEMU has just passed, and the callbacks live as long as the plugin.
+    // SAFETY: QEMU has just passed this id, and the callbacks live as long as the plugin.
     unsafe {
         if phase != Phase::Bare {
             register(id);
@@ -70,12 +71,12 @@ unsafe extern "C" fn on_reset(id: qemu_plugin_id_t) {
     }
 }
 
-/// Asks for the callbacks that are wanted unless all instrumentation is gone for good.
+/// Registers the required callbacks; not called once all instrumentation is removed for good.
 ///
 /// # Safety
-/// `id` is this plugin's.
+/// `id` is the id of this plugin.
 unsafe fn register(id: qemu_plugin_id_t) {
-    // SAFETY: the id is the one QEMU gave, and the callbacks live as long as the plugin.
+    // SAFETY: the id is from QEMU, and the callbacks live as long as the plugin.
     unsafe {
         qemu_plugin_register_vcpu_tb_trans_cb(id, Some(translation::on_translation));
         qemu_plugin_register_vcpu_syscall_cb(id, Some(system_calls::on_call));
@@ -83,10 +84,10 @@ unsafe fn register(id: qemu_plugin_id_t) {
     }
 }
 
-/// Entry point: `memory=PATH` names the memory that the recorder shares; `elision=off` has every
-/// access recorded by itself, `elision=pieces` says that this QEMU moves 16 and 32 bytes in
-/// pieces of 8. `system=PATH` names what describes the guest, of a whole machine. The rest is what
-/// the program has from the one before it ([`Inherited`]).
+/// Entry point. `memory=PATH` is the memory shared by the recorder. `elision=off` records every
+/// access; `elision=pieces` means that this QEMU moves 16 and 32 bytes in pieces of 8.
+/// `system=PATH` is the description of the guest, for a whole machine. The remaining arguments are
+/// inherited from the previous program ([`Inherited`]).
 ///
 /// # Safety
 /// QEMU calls this once, with valid arguments.
@@ -113,7 +114,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
     }
 }
 
-/// Why the plugin does not work here.
+/// Why the plugin cannot be used here.
 #[derive(Debug, thiserror::Error)]
 enum NotInstalled {
     #[error("the argument system=PATH is for a whole machine, and for that alone")]
@@ -166,7 +167,7 @@ fn install(id: qemu_plugin_id_t, arguments: &[String], system: bool) -> Result<(
     known::set(Mappings::new(marker, pages), has_relatives);
     if system {
         phase::go_on();
-        // SAFETY: `id` is ours, and the callback lives as long as the process.
+        // SAFETY: `id` belongs to this plugin, and the callback lives as long as the process.
         unsafe { qemu_plugin_register_vcpu_tb_trans_cb(id, Some(translation::on_translation)) };
         return Ok(());
     }
@@ -183,7 +184,7 @@ fn install(id: qemu_plugin_id_t, arguments: &[String], system: bool) -> Result<(
         invocation,
         memory: path.into(),
     });
-    // SAFETY: `id` is ours, and both callbacks live as long as the process.
+    // SAFETY: `id` belongs to this plugin, and both callbacks live as long as the process.
     unsafe {
         fork::follow();
         register(id);

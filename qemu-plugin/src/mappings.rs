@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which file the code at an address comes from.
+//! Determines which file the code at an address comes from.
 //!
-//! The process's mappings say it. They are read again whenever code is met where none was before,
-//! which covers libraries opened at any time. QEMU strips the guest's permission to execute, so a
-//! mapping is code when code is found in it. Where something new is mapped, what was known there is
-//! forgotten. Of a whole machine no file says what is mapped: there pages do (`system::pages`).
+//! The process's mappings show this. They are read again whenever code is found at an unmapped
+//! address, which covers libraries opened at any time. QEMU removes the guest's permission to
+//! execute, so a mapping counts as code when code is found in it. If something new is mapped,
+//! previous mappings there are removed. In a whole machine, files are identified by page contents
+//! instead (`system::pages`).
 
 use crate::maps::{self, Line};
 use crate::system::pages::Pages;
 use corehop_wire::ring::{Message, RequestMarker};
 use std::ops::Range;
 
-/// The mappings that code was found in so far.
+/// The mappings in which code was found so far.
 pub(crate) struct Mappings {
     known: Vec<Range<u64>>,
     request_marker: RequestMarker,
     marker: Option<u64>,
-    /// Of a whole machine.
+    /// The pages of a whole machine.
     pages: Option<Pages>,
 }
 
 impl Mappings {
-    /// Knows none yet.
+    /// Returns an empty set of mappings.
     pub(crate) fn new(request_marker: RequestMarker, pages: Option<Pages>) -> Self {
         Mappings {
             known: Vec::new(),
@@ -31,12 +32,12 @@ impl Mappings {
         }
     }
 
-    /// Knows none again, as a forked child whose mappings are its own from now on.
+    /// Removes all mappings, in a forked child whose mappings are its own from now on.
     pub(crate) fn forget_all(&mut self) {
         self.known.clear();
     }
 
-    /// Something else may be mapped at these addresses now. True where code was known there.
+    /// Removes mappings at these addresses; returns whether there was code.
     pub(crate) fn forget(&mut self, range: &Range<u64>) -> bool {
         let before = self.known.len();
         self.known
@@ -44,18 +45,18 @@ impl Mappings {
         self.known.len() < before
     }
 
-    /// Where a request begins.
+    /// Returns the request marker.
     pub(crate) fn request_marker(&self) -> &RequestMarker {
         &self.request_marker
     }
 
-    /// Guest address at which a request begins, once its file is mapped.
+    /// Returns the guest address at which a request begins, once its file is mapped.
     pub(crate) fn marker(&self) -> Option<u64> {
         self.marker
     }
 
-    /// Code is met in a whole machine, in a page with these contents; the message to send when it
-    /// is of another file than was thought.
+    /// Handles code in a whole machine, in a page with these contents; returns the message to send
+    /// if the code belongs to another file than known.
     pub(crate) fn meet(&mut self, address: u64, page: &[u8]) -> Option<Message> {
         let pages = self.pages.as_mut()?;
         let met = pages.meet(address, page);
@@ -68,7 +69,7 @@ impl Mappings {
         met
     }
 
-    /// Looks up the mapping around `address`; the message to send when it is a new one.
+    /// Looks up the mapping around `address`; returns the message to send if it is new.
     pub(crate) fn discover(&mut self, address: u64) -> Option<Message> {
         if self.known.iter().any(|range| range.contains(&address)) {
             return None;
@@ -97,7 +98,7 @@ impl Mappings {
     }
 }
 
-/// The page around an address of which nothing is known.
+/// Returns the page around an address without a known mapping.
 fn page_of(address: u64) -> Line {
     let start = address & !0xfff;
     Line {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What is mapped in this process, as /proc/self/maps says.
+//! The mappings of this process, from /proc/self/maps.
 //!
-//! In user mode guest addresses are the process's own, so the guest's mappings are lines of it,
-//! among QEMU's own. QEMU takes the permission to execute from what it maps for the guest, and the
-//! one to write from pages whose code it has translated.
+//! In user mode, guest addresses are addresses of the process, so the guest's mappings are among
+//! QEMU's own. QEMU removes the permission to execute from the guest's mappings, and the permission
+//! to write from pages with translated code.
 
 use std::ops::Range;
 
@@ -11,22 +11,22 @@ use std::ops::Range;
 pub(crate) struct Line {
     pub(crate) range: Range<u64>,
     pub(crate) writable: bool,
-    /// What one process writes here, the others that have mapped it read.
+    /// Whether processes share writes to this mapping.
     pub(crate) shared: bool,
     pub(crate) file_offset: u64,
-    /// Device and inode; the inode is 0 where no file or segment is behind it.
+    /// Device and inode; the inode is 0 without a file or segment.
     pub(crate) identity: [u64; 2],
-    /// Empty where the memory is not a file's.
+    /// Empty if no file is mapped.
     pub(crate) path: String,
 }
 
-/// All lines, by ascending address; none where the file cannot be read.
+/// Returns all lines, by ascending address; empty if the file cannot be read.
 pub(crate) fn lines() -> Vec<Line> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     maps.lines().filter_map(parse).collect()
 }
 
-/// `start-end permissions offset device inode   path`, see proc_pid_maps(5).
+/// Parses `start-end permissions offset device inode   path`, see proc_pid_maps(5).
 fn parse(line: &str) -> Option<Line> {
     let mut fields = line.splitn(6, ' ');
     let (start, end) = fields.next()?.split_once('-')?;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What is instrumented, and the two switches between that and nothing.
+//! The phases of instrumentation, and the switches between them.
 //!
 //! A reset of the plugin stops all threads, drops all translated code and lets the plugin decide
-//! anew. One word holds the phase and how many requests are being recorded in this process, so that
-//! no request begins while its instrumentation is being taken away: it is declined instead.
+//! again. One word contains the phase and the number of requests being recorded in this process. So
+//! no request begins while its instrumentation is being removed: it is skipped instead.
 
 use crate::shared::{plugin, reset};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) enum Phase {
     /// Only blocks at the request marker.
     Waiting,
-    /// The same, but a request has begun, and translated code is about to be dropped.
+    /// Still only these blocks, but a request has begun; translated code is about to be dropped.
     Arming,
     /// Everything.
     Recording,
@@ -31,7 +31,7 @@ const PHASES: [Phase; 5] = [
     Phase::Bare,
 ];
 
-/// The phase in the low bits, above it the number of requests that are being recorded.
+/// The phase in the low bits, and the number of requests being recorded above it.
 static STATE: AtomicU32 = AtomicU32::new(Phase::Waiting as u32);
 const PHASE_BITS: u32 = 3;
 
@@ -40,7 +40,7 @@ fn apart(state: u32) -> (Phase, u32) {
     (phase.copied().unwrap_or(Phase::Bare), state >> PHASE_BITS)
 }
 
-/// Makes a change if `of` allows it; the state before.
+/// Makes a change if `of` allows it; returns the previous state.
 fn change(of: impl Fn(Phase, u32) -> Option<(Phase, u32)>) -> Option<(Phase, u32)> {
     let step = |state| {
         let (phase, open) = apart(state);
@@ -56,9 +56,9 @@ impl Phase {
     }
 }
 
-/// Begins to record a request, instrumenting everything if need be: the marker's block is
-/// instrumented already, and the calling thread runs no other before the reset. False when it is
-/// too late or too early for a request to be recorded whole.
+/// Begins to record a request, and instruments everything if necessary. The marker's block is
+/// already instrumented, and the calling thread runs no other block before the reset. Returns false
+/// if the request cannot be recorded completely.
 pub(crate) fn enter() -> bool {
     let before = change(|phase, open| match phase {
         Phase::Waiting => Some((Phase::Arming, 1)),
@@ -71,19 +71,19 @@ pub(crate) fn enter() -> bool {
     before.is_some()
 }
 
-/// At the start of a program that a recorded process has executed: what it does is recorded too. At
-/// the start of a machine, of which all is instrumented.
+/// Starts recording at the beginning of a program that a recorded process has executed, or of a
+/// whole machine.
 pub(crate) fn go_on() {
     change(|phase, open| (phase == Phase::Waiting).then_some((Phase::Recording, open)));
 }
 
-/// A request that was recorded has ended.
+/// Ends a recorded request.
 pub(crate) fn leave() {
     change(|phase, open| Some((phase, open.saturating_sub(1))));
     rest();
 }
 
-/// Takes the instrumentation away when no request is recorded and none will be soon.
+/// Removes the instrumentation if no request is being recorded and none will be soon.
 pub(crate) fn rest() {
     let memory = &plugin().memory;
     if memory.is_stopped() {
@@ -102,7 +102,7 @@ pub(crate) fn rest() {
     }
 }
 
-/// Takes all instrumentation away for good, once.
+/// Removes all instrumentation permanently, once.
 pub(crate) fn end() {
     let settled =
         |phase, _| matches!(phase, Phase::Recording | Phase::Waiting).then_some((Phase::Bare, 0));
@@ -111,7 +111,7 @@ pub(crate) fn end() {
     }
 }
 
-/// A reset has been made: the phase it was for begins.
+/// Begins the phase for which a reset was made.
 pub(crate) fn arrive() -> Phase {
     change(|phase, open| match phase {
         Phase::Arming => Some((Phase::Recording, open)),
@@ -121,7 +121,7 @@ pub(crate) fn arrive() -> Phase {
     Phase::now()
 }
 
-/// In a forked child, which records none of its parent's requests and makes none of its resets.
+/// Resets the state in a forked child, which continues no request or reset of its parent.
 pub(crate) fn forget() {
     change(|phase, _| match phase {
         Phase::Arming => Some((Phase::Waiting, 0)),

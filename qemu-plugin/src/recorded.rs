@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What is recorded of a code block: which of its accesses, and what says that it runs.
+//! What is recorded of a code block: which of its accesses, and what shows its execution.
 
 use corehop_wire::elision::{BlockAccesses, PlainAccess};
 use corehop_wire::ring::word;
 
 /// What is recorded of a code block.
 pub(crate) struct Recorded {
-    /// The number it was defined with.
+    /// Its number.
     pub(crate) number: u32,
     accesses: BlockAccesses,
 }
@@ -16,8 +16,8 @@ impl Recorded {
         Recorded { number, accesses }
     }
 
-    /// The part of an execution's word that is known, if the first access of the block says that
-    /// it runs, and that access's instruction.
+    /// If the block's first access shows its execution: the instruction of that access, and the
+    /// constant part of the execution's word.
     pub(crate) fn execution_at(&self) -> Option<(usize, u64)> {
         let first = self.accesses.all.iter().find(|access| !access.is_elided());
         let first = first.filter(|_| self.accesses.none_before)?;
@@ -28,12 +28,12 @@ impl Recorded {
         is_alone.then_some((instruction, template))
     }
 
-    /// Number of accesses that are known of an instruction but for their addresses.
+    /// Returns the number of an instruction's accesses that are known except for their addresses.
     pub(crate) fn known(&self, instruction: usize) -> usize {
         self.accesses.of_instruction(instruction).count()
     }
 
-    /// Those of them that are recorded.
+    /// Returns those of them that are recorded.
     pub(crate) fn seen(&self, instruction: usize) -> impl Iterator<Item = &PlainAccess> {
         let accesses = self.accesses.of_instruction(instruction);
         accesses.filter(|access| !access.is_elided())

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What all callbacks share: QEMU passes them a number and no more.
+//! Data shared by all callbacks: QEMU passes them only a number.
 //!
-//! It is set once, before the first callback is asked for. All other files may use this one, which
-//! uses none of them: what a reset does is a function that whoever installs the plugin hands in.
+//! It is set once, before the first callback is registered. All other files may use this one, and
+//! it uses none of them: the plugin's installation passes the function for resets.
 
 use corehop_wire::ring::{Memory, Message};
 use qemu_plugin_sys::{qemu_plugin_id_t, qemu_plugin_reset};
 use std::sync::OnceLock;
 
-/// The plugin, of which a process has one.
+/// The plugin; one per process.
 pub(crate) struct Plugin {
     pub(crate) id: qemu_plugin_id_t,
     pub(crate) memory: Memory,
-    /// Whether requests begin where system calls say so.
+    /// Whether system calls mark the beginning of requests.
     pub(crate) at_system_calls: bool,
     pub(crate) elision: Elision,
     /// Whether the guest is a whole machine.
     pub(crate) records_a_machine: bool,
-    /// Called when QEMU has stopped all threads, and will translate anew whatever they run next.
+    /// Called when QEMU has stopped all threads and dropped all translated code.
     pub(crate) on_reset: unsafe extern "C" fn(qemu_plugin_id_t),
 }
 
-/// Whether accesses that follow from others are left out.
+/// Whether accesses that follow from others are omitted.
 #[derive(Clone, Copy)]
 pub(crate) enum Elision {
     Off,
     On {
-        /// This QEMU moves 16 and 32 bytes in pieces of 8.
+        /// Whether this QEMU moves 16 and 32 bytes in pieces of 8.
         in_pieces: bool,
     },
 }
@@ -44,8 +44,8 @@ pub(crate) fn plugin() -> &'static Plugin {
         .expect("callbacks are registered after this is set")
 }
 
-/// Has QEMU drop all translated code; only from a callback. Where a whole machine is recorded all
-/// of it stays (see `system`).
+/// Makes QEMU drop all translated code; only from a callback. In a whole machine, it does nothing
+/// (see `system`).
 pub(crate) fn reset() {
     let plugin = plugin();
     if plugin.records_a_machine {
@@ -55,7 +55,7 @@ pub(crate) fn reset() {
     unsafe { qemu_plugin_reset(plugin.id, Some(plugin.on_reset)) };
 }
 
-/// Tells the recorder's user about something that could not be done.
+/// Reports a problem to the recorder's user.
 pub(crate) fn trouble(text: &str) {
     let _ = plugin().memory.send(&Message::Trouble(text.into()));
 }

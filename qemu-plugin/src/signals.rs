@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Where the server's signal handlers begin.
+//! Finds the entries of the server's signal handlers.
 //!
-//! QEMU runs a handler as it runs all code, and tells a plugin nothing of it. But the server has to
-//! say where its handlers are, so each is told to the recorder once. Where they end follows from
-//! what they do.
+//! QEMU runs a handler like other code and does not report it to a plugin. But the server must
+//! register its handlers, so each is reported to the recorder once. Their ends follow from their
+//! code.
 
 use crate::connections::SystemCall;
 use crate::guest;
@@ -11,13 +11,13 @@ use crate::shared::plugin;
 use corehop_wire::ring::Message;
 use std::sync::Mutex;
 
-/// Handlers that the recorder knows. A server has a few.
+/// Reported handlers; a server has a few.
 static TOLD: Mutex<Vec<u64>> = Mutex::new(Vec::new());
 
-/// What stands in the place of a handler where there is none: `SIG_DFL` and `SIG_IGN`.
+/// The values that are not handlers: `SIG_DFL` and `SIG_IGN`.
 const NO_HANDLERS: [u64; 2] = [0, 1];
 
-/// A system call begins: it may install a handler.
+/// Handles the begin of a system call that may install a handler.
 pub(crate) fn begins(call: &SystemCall) {
     if call.number != libc::SYS_rt_sigaction || call.arguments[1] == 0 {
         return;
@@ -27,8 +27,8 @@ pub(crate) fn begins(call: &SystemCall) {
     let Some(handler) = handler.filter(|new| !NO_HANDLERS.contains(new)) else {
         return;
     };
-    // A thread that had this when another forked is not there in the child to give it back: then
-    // the recorder is told once more.
+    // If another thread held this lock during a fork, it does not exist in the child to release it:
+    // then the handler is reported once more.
     let mut told = TOLD.try_lock().ok();
     if told.as_ref().is_some_and(|told| told.contains(&handler)) {
         return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The size and kind of an access, from QEMU's opaque description of it.
+//! The size and kind of an access, from QEMU's opaque description.
 //!
-//! QEMU answers in two calls into itself, a sixth of all a recorded server does. The description is
-//! a number with few values, and the answers depend on nothing else, so they are asked for once.
+//! QEMU decodes it in two calls, which take a sixth of a recorded server's time. The description is
+//! a number with few values, and the results depend only on it, so they are cached.
 
 use corehop_wire::ring::word;
 use qemu_plugin_sys::{
@@ -10,29 +10,28 @@ use qemu_plugin_sys::{
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// QEMU 7.2 makes it of 16 bits of operation and index and 2 bits of kind; a larger one is asked
-/// about each time.
+/// QEMU 7.2 uses 16 bits of operation and index, and 2 bits of kind; larger values are not cached.
 const VALUES: usize = 1 << 18;
 
-/// 0 where nobody has asked; else the answer, with [`KNOWN`] set.
+/// 0 if not cached; otherwise the result, with [`KNOWN`] set.
 static ANSWERS: [AtomicU64; VALUES] = [const { AtomicU64::new(0) }; VALUES];
 const KNOWN: u64 = 1;
 
-/// The part of a data word that says size and kind, if it was asked for before.
+/// Returns the part of a data word with size and kind, if cached.
 #[inline(always)]
 pub(crate) fn known(info: qemu_plugin_meminfo_t) -> Option<u64> {
     let answer = ANSWERS.get(info as usize)?.load(Ordering::Relaxed);
     (answer != 0).then_some(answer & !KNOWN)
 }
 
-/// The part of a data word that says size and kind.
+/// Returns the part of a data word with size and kind.
 pub(crate) fn of(info: qemu_plugin_meminfo_t) -> u64 {
     known(info).unwrap_or_else(|| ask(info))
 }
 
 #[cold]
 fn ask(info: qemu_plugin_meminfo_t) -> u64 {
-    // SAFETY: both only take the number apart.
+    // SAFETY: both only decode the number.
     let answer = unsafe {
         word::size_and_kind(
             qemu_plugin_mem_size_shift(info),

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Recording a whole machine: a kernel with the server and its load, on virtual CPUs that one
-//! thread of QEMU's runs in turn.
+//! Recording a whole machine: a kernel with the server and its load, on virtual CPUs that share one
+//! QEMU thread.
 //!
-//! There a virtual CPU is no thread, and addresses are no process's. Which thread runs, the kernel
-//! says: it stores its `current` task to one place (`tasks`), and what it says of tasks stands in
-//! the guest's memory, which the recorder has made and this process maps (`ram`). Where code comes
-//! from, its page says: it equals a page of one of the files that the recorder put into the guest
-//! (`pages`). Where a page is in physical memory, QEMU says (`frames`). Recorded is what the
-//! threads of a server do, in user mode and in the kernel, and a server is a process that has met a
-//! request mark.
+//! There, a virtual CPU is not a thread, and addresses do not belong to one process. The running
+//! thread is known from the kernel: it stores its `current` task at a fixed place (`tasks`). Its
+//! task data is in the guest's memory, which the recorder has created and this process maps
+//! (`ram`). The file of code is known from its page: the page equals one of a file that the
+//! recorder put into the guest (`pages`). QEMU reports the physical address of a page (`frames`).
+//! The threads of a server are recorded, in user mode and in the kernel. A server is a process that
+//! has reached a request mark.
 //!
-//! Nothing is ever reset here: QEMU 7.2 would call what a reset has freed when the next interrupt
-//! comes. So all code has callbacks from the start, which return at once until a server runs.
+//! There is no reset here: QEMU 7.2 would call freed callbacks at the next interrupt. So all code
+//! has callbacks from the start, which return at once until a server runs.
 
 pub(crate) mod callbacks;
 mod description;
@@ -27,7 +27,7 @@ use ram::Ram;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// What is known of the guest before it starts.
+/// Data about the guest, known before it starts.
 struct Guest {
     ram: Ram,
     description: Description,
@@ -35,7 +35,7 @@ struct Guest {
 
 static GUEST: OnceLock<Guest> = OnceLock::new();
 
-/// Why the guest is not known.
+/// Why the guest's data cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("the description of the guest cannot be used: {0}")]
@@ -44,8 +44,8 @@ pub(crate) enum Error {
     Ram(std::io::Error),
 }
 
-/// Reads the description of the guest, before the first callback is asked for. What code its
-/// files have.
+/// Reads the description of the guest, before the first callback is registered. Returns the code of
+/// its files.
 pub(crate) fn set(path: &Path) -> Result<Pages, Error> {
     let text = std::fs::read_to_string(path).map_err(Error::Description)?;
     let description = Description::parse(&text);
@@ -60,7 +60,7 @@ pub(crate) fn set(path: &Path) -> Result<Pages, Error> {
     Ok(pages)
 }
 
-/// Whether a thread that comes to this place ends there.
+/// Whether a thread that reaches this address ends there.
 pub(crate) fn is_exit(address: u64) -> bool {
     GUEST
         .get()

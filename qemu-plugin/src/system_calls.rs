@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! System calls: each part of the plugin is told of those that concern it, and the recorder of all
-//! that are made by threads that are recorded.
+//! System calls: passes each call to the parts of the plugin that it concerns, and reports the
+//! calls of recorded threads to the recorder.
 
 use crate::connections::{self, SystemCall};
 use crate::shared::plugin;
@@ -28,8 +28,8 @@ pub(crate) unsafe extern "C" fn on_call(
         arguments: [first, second, third, fourth],
     };
     plugin().memory.count_call(number);
-    // Said before anything else: the process may end with it, or become another.
-    // SAFETY: QEMU calls on the thread that runs this virtual CPU.
+    // Reported first: the call may end the process, or replace its program.
+    // SAFETY: QEMU calls this on the thread of this virtual CPU.
     unsafe { vcpu::tells_system_call(index, number) };
     connections::begins(&call);
     signals::begins(&call);
@@ -46,11 +46,11 @@ pub(crate) unsafe extern "C" fn on_return(
     _number: i64,
     result: i64,
 ) {
-    // SAFETY: QEMU calls on the thread that runs this virtual CPU.
+    // SAFETY: QEMU calls this on the thread of this virtual CPU.
     let Some(call) = (unsafe { vcpu::system_call(index) }) else {
         return;
     };
-    // Said before the thread has a new stamp: it holds for what comes after that.
+    // Reported before the thread gets a new stamp: it applies to everything after that.
     known::called(&call, result);
     // SAFETY: as above.
     unsafe { vcpu::leaves_system_call(index, result) };
@@ -61,7 +61,7 @@ pub(crate) unsafe extern "C" fn on_return(
     }
 }
 
-/// A call begins when nothing is recorded any more, and still what it executes is to end with the
+/// A call begins after the end of recording; a program that it executes must still end with the
 /// others.
 #[allow(clippy::too_many_arguments)]
 pub(crate) unsafe extern "C" fn on_late_call(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What happens when QEMU translates a block of guest code: defining it and asking for callbacks.
+//! Defines a block of guest code and registers its callbacks when QEMU translates it.
 //!
-//! QEMU's block is one code block of the trace, unless a request marker lies inside it, reached by
-//! falling through: then the marker starts another one, so that a request always begins with a code
+//! QEMU's block is one code block of the trace, unless a request marker is inside it, reached by
+//! falling through. Then the marker begins another one, so a request always begins with a code
 //! block.
 
 use crate::callbacks::{Privilege, watch};
@@ -62,19 +62,19 @@ pub(crate) unsafe extern "C" fn on_translation(_id: qemu_plugin_id_t, tb: *mut q
 
 type OnExecution = unsafe extern "C" fn(c_uint, *mut c_void);
 
-/// A block being translated: QEMU's handles are valid until its callback returns.
+/// A block being translated; QEMU's handles are valid until the callback returns.
 struct Block {
     tb: *mut qemu_plugin_tb,
     start: u64,
     instructions: Vec<*mut qemu_plugin_insn>,
-    /// Of each instruction.
+    /// The bytes of each instruction.
     bytes: Vec<Bytes>,
 }
 
 impl Block {
     fn of(tb: *mut qemu_plugin_tb) -> Block {
-        // SAFETY: QEMU passed `tb` to the callback that is running, and each place is below the
-        // number it gave. It ends a block after MOST_INSTRUCTIONS, so none is left out.
+        // SAFETY: QEMU passed `tb` to the current callback, and each place is below its instruction
+        // count. QEMU ends a block after MOST_INSTRUCTIONS, so none is omitted.
         unsafe {
             let count = qemu_plugin_tb_n_insns(tb).min(word::MOST_INSTRUCTIONS);
             let instructions: Vec<_> = (0..count)
@@ -93,8 +93,8 @@ impl Block {
         self.instructions.len()
     }
 
-    /// The contents of the page that it begins in, of a whole machine; none where that is no
-    /// memory.
+    /// Returns the contents of the page in which it begins, in a whole machine; empty if that is
+    /// not memory.
     fn page(&self) -> &[u8] {
         const PAGE_BYTES: usize = 4096;
         let Some(&first) = self.instructions.first() else {
@@ -104,8 +104,8 @@ impl Block {
         let place = unsafe { qemu_plugin_insn_haddr(first) } as usize & !(PAGE_BYTES - 1);
         match place {
             0 => &[],
-            // SAFETY: the guest's memory is there as long as QEMU, in whole pages, and no guest
-            // code runs on the only virtual CPU meanwhile.
+            // SAFETY: the guest's memory exists as long as QEMU, in whole pages, and no guest code
+            // runs on the only virtual CPU during this callback.
             place => unsafe { std::slice::from_raw_parts(place as *const u8, PAGE_BYTES) },
         }
     }
@@ -115,7 +115,7 @@ impl Block {
         self.start.wrapping_add(before as u64)
     }
 
-    /// Places of the instructions at which requests begin, ascending.
+    /// Returns the places of the instructions at which requests begin, ascending.
     fn marks(&self, mappings: &Mappings) -> Vec<usize> {
         match mappings.request_marker() {
             RequestMarker::At { .. } => {
@@ -135,7 +135,7 @@ impl Block {
         }
     }
 
-    /// Place of the instruction that begins at `address`.
+    /// Returns the place of the instruction at `address`.
     fn place_of(&self, address: u64) -> Option<usize> {
         let distance = address.checked_sub(self.start)?;
         if distance > 15 * self.len() as u64 {
@@ -144,7 +144,7 @@ impl Block {
         (0..self.len()).find(|&place| self.address_of(place) == address)
     }
 
-    /// Defines these instructions as one code block and has it recorded when it runs.
+    /// Defines these instructions as one code block and registers its recording.
     fn instrument(&self, places: Range<usize>, marked: bool, known: &mut Known) {
         if places.is_empty() {
             return;
@@ -178,7 +178,7 @@ impl Block {
         }
     }
 
-    /// Has the code block that begins at the instruction `first` say that it runs.
+    /// Registers a callback for executions of the code block at instruction `first`.
     fn watch_execution(&self, first: usize, marked: bool, number: u32) {
         let (callback, data): (OnExecution, _) = match (plugin().records_a_machine, marked) {
             (false, true) => (vcpu::on_marked_execution, number as usize as *mut c_void),
@@ -189,8 +189,7 @@ impl Block {
         self.watch_instruction(first, callback, data);
     }
 
-    /// What the callbacks of a machine are to know of the code block that begins at the instruction
-    /// `first`.
+    /// Returns the data for callbacks of a machine, about the code block at instruction `first`.
     fn translated(&self, first: usize, number: u32) -> *mut c_void {
         // SAFETY: the handle is valid while its block is translated.
         let host = unsafe { qemu_plugin_insn_haddr(self.instructions[first]) } as usize as u64;
@@ -198,11 +197,11 @@ impl Block {
         Translated { number, page }.for_callback()
     }
 
-    /// Has a function called before the instruction `first` runs.
+    /// Registers a callback before instruction `first`.
     fn watch_instruction(&self, first: usize, callback: OnExecution, data: *mut c_void) {
         let (callback, flags) = (Some(callback), QEMU_PLUGIN_CB_NO_REGS);
         // SAFETY: the handles are QEMU's own and still valid; the callbacks match the types and
-        // take the user data for what it is.
+        // interpret the user data correctly.
         unsafe {
             match first {
                 0 => qemu_plugin_register_vcpu_tb_exec_cb(self.tb, callback, flags, data),

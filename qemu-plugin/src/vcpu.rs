@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The callbacks that run while the server runs: one for each recorded access, and one for each
-//! code block whose execution no recorded access shows.
+//! code block whose execution is not shown by a recorded access.
 //!
-//! In user mode a virtual CPU is a thread, and its number finds what that thread writes, with no
-//! lock, no hashing and no thread-local lookup. A number is used again after its thread has ended.
-//! Where a whole machine is recorded, `system` hands out the numbers, a thread of a server each.
-//! Each function that QEMU calls looks its thread up once, and hands it on to all that it calls in
-//! turn.
+//! In user mode, a virtual CPU is a thread. Its number is the index of the thread's data, without
+//! locks, hashing or thread-local lookup. A number is reused after its thread has ended. In a whole
+//! machine, `system` assigns the numbers, one for each thread of a server. Each function called by
+//! QEMU looks up its thread once, and passes it on to the functions that it calls.
 
 use crate::connections::SystemCall;
 use crate::phase::{self, Phase};
@@ -30,26 +29,26 @@ pub(crate) use machine::{accesses, ends, enters_cpu, fetches, leaves_cpu, names}
 
 const MOST_VCPUS: usize = 1 << 16;
 
-/// What one thread writes.
+/// The data of one thread.
 #[repr(align(64))]
 struct Vcpu {
     stream: Stream<'static>,
-    /// A request that is recorded has begun on this thread and not ended.
+    /// Whether a recorded request has begun on this thread and not ended.
     in_request: bool,
-    /// This thread has met a request mark. From then on only its requests are recorded; of a thread
-    /// that meets none, everything is.
+    /// Whether this thread has reached a request mark. From then on, only its requests are
+    /// recorded. For a thread that reaches none, everything is recorded.
     serves: bool,
-    /// This thread writes no more, whatever the others do.
+    /// Whether this thread writes no more, whatever the others do.
     off: bool,
-    /// The connection it has read from last; 0 for none.
+    /// The connection of its last read; 0 for none.
     connection: u64,
-    /// The system call it is in.
+    /// The system call in progress.
     call: SystemCall,
-    /// The recorder was told that it is in one.
+    /// Whether the recorder has a report of this call.
     call_is_told: bool,
-    /// The numbers of its process and of itself in the guest, where these are not the host's.
+    /// Its process id and thread id in the guest, if these are not the host's.
     in_guest: Option<[u32; 2]>,
-    /// On which CPU of the guest it runs, and on which the recorder was told that it does.
+    /// The guest CPU on which it runs, and the one last reported to the recorder.
     on_cpu: u16,
     told_cpu: Option<u16>,
 }
@@ -79,7 +78,7 @@ impl Vcpu {
 
     #[inline(always)]
     fn push(&mut self, word: u64) {
-        // A server between two requests that are recorded goes this way at every access.
+        // Between two recorded requests, every access of a server takes this path.
         if !self.stream.push(word) && self.is_recorded() {
             self.push_into_new_room(word);
         }
@@ -96,7 +95,7 @@ impl Vcpu {
         }
     }
 
-    /// Appends the word with which an execution begins.
+    /// Appends the first word of an execution.
     #[inline(always)]
     fn execute(&mut self, index: c_uint, word: u64) {
         if !self.stream.push(word) {
@@ -104,8 +103,8 @@ impl Vcpu {
         }
     }
 
-    /// Appends an execution, for which there is no room. A thread that serves no requests begins to
-    /// write with one.
+    /// Appends an execution when there is no room. A thread without requests begins its stream with
+    /// one.
     #[inline(never)]
     fn execute_without_room(&mut self, index: c_uint, word: u64) {
         if !self.is_recorded() {
@@ -142,7 +141,7 @@ impl Vcpu {
         }
     }
 
-    /// A request begins. True when it is recorded.
+    /// Begins a request; returns whether it is recorded.
     fn mark(&mut self) -> bool {
         let memory = &plugin().memory;
         if memory.is_stopped() || self.off {
@@ -177,7 +176,7 @@ impl Vcpu {
         }
     }
 
-    /// Ends the request this thread is serving, saying so where no other does by beginning.
+    /// Ends the request of this thread, with an end event if no other request begins.
     fn end_request(&mut self, says_so: bool) {
         if !self.in_request {
             return;
@@ -193,14 +192,14 @@ impl Vcpu {
 
 struct Vcpus([UnsafeCell<Vcpu>; MOST_VCPUS]);
 
-// SAFETY: `vcpu` and `forget_all`, which alone use the cells, have their callers see to it that
-// each is used by one thread at a time.
+// SAFETY: only `vcpu` and `forget_all` use the cells; their callers ensure that each is used by one
+// thread at a time.
 unsafe impl Sync for Vcpus {}
 
 static VCPUS: Vcpus = Vcpus([const { UnsafeCell::new(Vcpu::new()) }; MOST_VCPUS]);
 static VCPUS_SEEN: AtomicUsize = AtomicUsize::new(0);
 
-/// A thread of this process has written.
+/// Set once a thread of this process has written.
 static BEGUN: AtomicBool = AtomicBool::new(false);
 
 /// Whether a thread of this process has written something.
@@ -208,43 +207,43 @@ pub(crate) fn has_begun() -> bool {
     BEGUN.load(Ordering::Relaxed)
 }
 
-/// What the thread that runs virtual CPU `index` writes.
+/// Returns the data of the thread on virtual CPU `index`.
 ///
 /// # Safety
-/// The calling thread is that one, in a callback of QEMU's, which makes none from another. It holds
-/// nothing else that this has returned.
+/// The caller is that thread, in a QEMU callback; these do not nest. It holds no other result of
+/// this function.
 #[inline(always)]
 unsafe fn vcpu<'c>(index: c_uint) -> Option<&'c mut Vcpu> {
     let cell = VCPUS.0.get(index as usize)?;
-    // SAFETY: only the calling thread may ask for this one, and it holds no other reference.
+    // SAFETY: only the calling thread may get this one, and it holds no other reference.
     Some(unsafe { &mut *cell.get() })
 }
 
-/// In a forked child: whatever chunk a thread was writing belongs to the parent.
+/// Resets the state in a forked child: a chunk that a thread was writing belongs to the parent.
 ///
 /// # Safety
-/// The calling thread is the only one, and in no callback of QEMU's.
+/// The caller is the only thread, outside any QEMU callback.
 pub(crate) unsafe fn forget_all() {
     BEGUN.store(false, Ordering::Relaxed);
     let seen = VCPUS_SEEN.load(Ordering::Relaxed).min(MOST_VCPUS);
     for cell in &VCPUS.0[..seen] {
-        // SAFETY: nobody else is there to hold a reference.
+        // SAFETY: no other thread exists that could hold a reference.
         let vcpu = unsafe { &mut *cell.get() };
         vcpu.stream.forget();
         *vcpu = Vcpu::new();
     }
 }
 
-/// A code block runs: `number` is the one it was defined with.
+/// A code block runs: `number` is its number.
 pub(crate) unsafe extern "C" fn on_execution(index: c_uint, number: *mut c_void) {
-    // SAFETY: QEMU calls on the thread that runs this virtual CPU, and this asks once.
+    // SAFETY: QEMU calls this on the thread of this virtual CPU, which is looked up once.
     let Some(vcpu) = (unsafe { vcpu(index) }) else {
         return report_too_many();
     };
     vcpu.execute(index, execution(number));
 }
 
-/// The word of an execution: `number` is the one its code block was defined with.
+/// Returns the word of an execution of code block `number`.
 fn execution(number: *mut c_void) -> u64 {
     let code_block = number as usize as u32;
     Event::Execution { code_block }.encode()
@@ -263,7 +262,7 @@ pub(crate) unsafe extern "C" fn on_marked_execution(index: c_uint, number: *mut 
     }
 }
 
-/// An access: `template` is the part of its word that the translation knew.
+/// An access: `template` is the part of its word known at translation.
 pub(crate) unsafe extern "C" fn on_access(
     index: c_uint,
     info: qemu_plugin_meminfo_t,
@@ -280,7 +279,7 @@ pub(crate) unsafe extern "C" fn on_access(
     vcpu.push(word::at(template as usize as u64 | size_and_kind, address));
 }
 
-/// An access of which `template` says all but the address.
+/// An access of which `template` contains everything but the address.
 pub(crate) unsafe extern "C" fn on_plain_access(
     index: c_uint,
     _info: qemu_plugin_meminfo_t,
@@ -294,7 +293,7 @@ pub(crate) unsafe extern "C" fn on_plain_access(
     vcpu.push(word::at(template as usize as u64, address));
 }
 
-/// The first access of a code block to be recorded, with which it says that it runs.
+/// The first recorded access of a code block, which also shows its execution.
 pub(crate) unsafe extern "C" fn on_first_access(
     index: c_uint,
     _info: qemu_plugin_meminfo_t,
@@ -308,7 +307,8 @@ pub(crate) unsafe extern "C" fn on_first_access(
     vcpu.execute(index, word::at(template as usize as u64, address));
 }
 
-/// The first access of its size and kind. Apart, so that the others need no room for registers.
+/// Handles the first access with this size and kind. A separate function, so that the callers save
+/// no registers.
 #[cold]
 #[inline(never)]
 fn push_unknown_access(
@@ -321,7 +321,7 @@ fn push_unknown_access(
     vcpu.push(word::at(template as usize as u64 | size_and_kind, address));
 }
 
-/// Makes a callback for the loads alone, or the stores alone, of an instruction that makes both.
+/// Defines a callback for only the loads, or only the stores, of an instruction that makes both.
 macro_rules! of_one_kind {
     ($name:ident, $is_store:expr, $callback:ident) => {
         pub(crate) unsafe extern "C" fn $name(
@@ -331,8 +331,8 @@ macro_rules! of_one_kind {
             template: *mut c_void,
         ) {
             if word::is_store(size_and_kind::of(info)) == $is_store {
-                // SAFETY: the same callback contract, with the arguments QEMU passed; this one has
-                // not asked for its thread.
+                // SAFETY: the same callback contract, with QEMU's arguments; this function has not
+                // looked up its thread.
                 unsafe { $callback(index, info, address, template) };
             }
         }
@@ -344,7 +344,7 @@ of_one_kind!(on_plain_store, true, on_plain_access);
 of_one_kind!(on_first_load, false, on_first_access);
 of_one_kind!(on_first_store, true, on_first_access);
 // An atomic read-modify-write is one store in the trace. QEMU reports a load and a store while the
-// server has one thread, and then both in one.
+// server has one thread, and a single access of both kinds afterwards.
 of_one_kind!(on_atomic_access, true, on_access);
 
 #[cold]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The callbacks of a whole machine: those of `vcpu`, for the thread that runs.
+//! The callbacks of a whole machine: those of `vcpu`, for the running thread.
 
 use super::frames::{self, OfPage, Translated};
 use super::half::is_kernel;
@@ -14,7 +14,8 @@ pub(crate) unsafe extern "C" fn on_execution(cpu: c_uint, translated: *mut c_voi
     if tasks::begins_block(cpu as usize) {
         let Translated { number, page } = *frames::translated(translated);
         let place = tasks::place(cpu as usize);
-        // SAFETY: one thread runs all virtual CPUs, so nobody else uses any place meanwhile.
+        // SAFETY: one thread runs all virtual CPUs, so no other code uses any place at the same
+        // time.
         unsafe {
             vcpu::on_execution(place as c_uint, number as usize as *mut c_void);
             vcpu::fetches(place, || page);
@@ -34,7 +35,7 @@ pub(crate) unsafe extern "C" fn on_marked_execution(cpu: c_uint, translated: *mu
     }
 }
 
-/// The thread that runs ends.
+/// The running thread ends.
 pub(crate) unsafe extern "C" fn on_exit(cpu: c_uint, _: *mut c_void) {
     if tasks::begins_block(cpu as usize) {
         // SAFETY: as in `on_execution`.
@@ -42,8 +43,7 @@ pub(crate) unsafe extern "C" fn on_exit(cpu: c_uint, _: *mut c_void) {
     }
 }
 
-/// An access by user code. What QEMU reports in the kernel's half is the processor's own work for
-/// an interrupt that came.
+/// An access by user code. Accesses in the kernel's half are the processor's own, for an interrupt.
 pub(crate) unsafe extern "C" fn on_user_access(
     cpu: c_uint,
     info: qemu_plugin_meminfo_t,
@@ -85,7 +85,8 @@ pub(crate) unsafe extern "C" fn on_kernel_access(
     }
 }
 
-/// Makes a callback for the stores alone of an atomic read-modify-write, which is one in the trace.
+/// Defines a callback for only the stores of an atomic read-modify-write, which is one store in the
+/// trace.
 macro_rules! of_stores {
     ($name:ident, $callback:ident) => {
         pub(crate) unsafe extern "C" fn $name(

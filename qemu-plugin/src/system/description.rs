@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the recorder says of the guest: a text of lines, each a word, numbers in hexadecimal, and
-//! for some a path (crates/recorder/src/system/kernel.rs writes it).
+//! The recorder's description of the guest: lines of text with a word, hexadecimal numbers, and for
+//! some a path (crates/recorder/src/system/kernel.rs writes it).
 
 use std::path::PathBuf;
 
-/// What the recorder says.
+/// The recorder's description.
 #[derive(Debug, Default)]
 pub(crate) struct Description {
-    /// The file that is the guest's memory.
+    /// The file of the guest's memory.
     pub(crate) ram: PathBuf,
-    /// The guest's CPUs.
+    /// Number of the guest's CPUs.
     pub(crate) cpus: usize,
-    /// Where the kernel's table of its processors' own memory is.
+    /// Address of the kernel's table of per-CPU memory.
     pub(crate) per_cpu_offset: u64,
-    /// Where in a processor's own memory the task is that it runs.
+    /// Offset of the current task in per-CPU memory.
     pub(crate) current_task: u64,
-    /// Where in a task the number of its process and its own are.
+    /// Offsets of the process id and the thread id in a task.
     pub(crate) process: u64,
     pub(crate) thread: u64,
-    /// Where a thread that ends comes to.
+    /// Address that a thread reaches when it ends.
     pub(crate) exit: u64,
     pub(crate) code: Vec<Code>,
 }
@@ -26,15 +26,15 @@ pub(crate) struct Description {
 /// Code of a file in the guest.
 #[derive(Debug)]
 pub(crate) struct Code {
-    /// Where it is in the file.
+    /// Offset in the file.
     pub(crate) file_offset: u64,
     pub(crate) bytes: u64,
-    /// The file, as it is outside of the guest.
+    /// The file's path on the host.
     pub(crate) path: String,
 }
 
 impl Description {
-    /// Reads it; `None` where something is missing or means nothing here.
+    /// Parses the text; `None` if data is missing or invalid.
     pub(crate) fn parse(text: &str) -> Option<Description> {
         let mut description = Description::default();
         let mut words = 0;

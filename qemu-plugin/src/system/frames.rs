@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Where pages are in the guest's physical memory.
+//! The physical addresses of pages in the guest.
 //!
-//! Of a load or store, QEMU tells: it has just looked the page up. Of code it does not, but it
-//! keeps a translation for each physical place of a page, so what it translates runs there and
-//! nowhere else: the host's address of the code says where, because the guest's memory is a file.
-//! Only the page in which a block of code begins is told; one that goes on into the next page
-//! leaves that to what begins there. So it is with a load or store that spans pages. Devices'
-//! registers are no memory, and nothing is told of them.
+//! For a load or store, QEMU reports it: it has just looked up the page. For code it does not, but
+//! it keeps a translation for each physical page, so translated code runs only there. The host
+//! address of the code then determines the physical address, because the guest's memory is a file.
+//! Only the page in which a code block begins is reported; if the block continues in the next page,
+//! code that begins there reports it. The same applies to a load or store that spans pages. Device
+//! registers are not memory, and are not reported.
 //!
-//! The recorder is told where a page is when a recorded thread first comes to it, as holding from
-//! the start, and again where it is elsewhere. Rejected: to walk the kernel's tables, which would
-//! tell no more.
+//! A page's address is reported when a recorded thread first accesses it, as valid from the start,
+//! and again when it changes. Rejected: walking the kernel's page tables, which would provide no
+//! more.
 
 use super::GUEST;
 use super::half::is_kernel;
@@ -25,7 +25,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 const PAGE_SHIFT: u32 = 12;
 
-/// Where a page is.
+/// The physical address of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct OfPage {
     /// Virtual address, divided by its size.
@@ -35,9 +35,9 @@ pub(crate) struct OfPage {
 }
 
 impl OfPage {
-    /// The page of a load or store, in whose callback this is called.
+    /// Returns the page of a load or store; only valid in its callback.
     pub(crate) fn of_data(info: qemu_plugin_meminfo_t, address: u64) -> Option<OfPage> {
-        // SAFETY: this is the callback of the access, and the handle is used in it alone.
+        // SAFETY: this is the callback of the access, and the handle is used only here.
         let physical = unsafe {
             let found = qemu_plugin_get_hwaddr(info, address);
             if found.is_null() || qemu_plugin_hwaddr_is_io(found) {
@@ -51,7 +51,7 @@ impl OfPage {
         })
     }
 
-    /// The page of code that QEMU has at this address of the host's.
+    /// Returns the page of code at this host address.
     pub(crate) fn of_code(address: u64, host: u64) -> Option<OfPage> {
         let number = address >> PAGE_SHIFT;
         let is_here = |line: &&Line| line.range.contains(&host);
@@ -61,16 +61,16 @@ impl OfPage {
         Some(OfPage { number, frame })
     }
 
-    /// Whether it is in the kernel's half, which all processes have.
+    /// Whether it is in the kernel's half, which all processes share.
     pub(crate) fn is_kernels(&self) -> bool {
         is_kernel(self.number << PAGE_SHIFT)
     }
 }
 
-/// Where this process has the guest's memory: QEMU's mappings of it, and this plugin's.
+/// Returns this process's mappings of the guest's memory: those of QEMU and of this plugin.
 fn memory() -> &'static [Line] {
     static MEMORY: OnceLock<Vec<Line>> = OnceLock::new();
-    // The first code is translated when QEMU has made the machine.
+    // When the first code is translated, QEMU has created the machine.
     MEMORY.get_or_init(|| {
         let identity = GUEST.get().map(|guest| guest.ram.identity());
         let is_memory = |line: &Line| Some(line.identity) == identity;
@@ -78,17 +78,18 @@ fn memory() -> &'static [Line] {
     })
 }
 
-/// A block of code as it is translated, which callbacks are handed.
+/// A translated code block, as passed to callbacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Translated {
-    /// The number it was defined with.
+    /// Its number.
     pub(crate) number: u32,
-    /// Where it begins.
+    /// The page in which it begins.
     pub(crate) page: Option<OfPage>,
 }
 
 impl Translated {
-    /// The same for a callback, for good: QEMU may call whatever it was once given.
+    /// Returns a pointer for a callback. It is never freed, because QEMU may use it at any later
+    /// time.
     pub(crate) fn for_callback(self) -> *mut c_void {
         static ALL: Mutex<Option<HashMap<Translated, &Translated>>> = Mutex::new(None);
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
@@ -98,27 +99,27 @@ impl Translated {
     }
 }
 
-/// What a callback was handed.
+/// Returns the data passed to a callback.
 pub(crate) fn translated(data: *mut c_void) -> &'static Translated {
-    // SAFETY: callbacks of a machine's code are registered with nothing else, and it is never
-    // changed or freed.
+    // SAFETY: callbacks of a machine's code are registered only with such pointers, whose data is
+    // never changed or freed.
     unsafe { &*data.cast() }
 }
 
-/// What is new about a page.
+/// The reason to report a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
-    /// Nothing was told of it.
+    /// It was not reported before.
     First,
-    /// It was elsewhere.
+    /// It was at another physical address.
     Moved,
 }
 
-/// What was told.
+/// The reported pages.
 struct Told {
-    /// By process and number, where the page is.
+    /// By process and page number: its frame.
     frames: HashMap<(u32, u64), u64>,
-    /// Some of it, at the page's number modulo the length.
+    /// A cache of these, at the page number modulo the length.
     recent: Box<[(u32, OfPage)]>,
 }
 
@@ -126,7 +127,7 @@ const RECENT: usize = 1 << 12;
 
 static TOLD: Mutex<Option<Told>> = Mutex::new(None);
 
-/// What is new about a page of a process, which is told from now on.
+/// Returns the reason to report a page of a process, and notes it as reported.
 pub(crate) fn news(process: u32, page: OfPage) -> Option<News> {
     let process = if page.is_kernels() { 0 } else { process };
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);

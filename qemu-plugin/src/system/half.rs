@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whose an address is: user code has the lower half, the kernel the upper.
+//! The halves of the address space: the lower for user code, the upper for the kernel.
 
 /// Whether an address is in the kernel's half.
 pub(crate) fn is_kernel(address: u64) -> bool {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which file code comes from, by the contents of its page.
+//! Determines which file code comes from, by the contents of its page.
 //!
-//! The guest has the same files as the recorder, and nothing writes to their code, so a page of
-//! code is a page of a file. That holds in whichever process it is mapped, wherever, and by
-//! whichever loader, which a plugin could ask for nothing. Pages that are equal, as those of zeros,
-//! count as what is expected there.
+//! The guest has the same files as the recorder, and their code is never written, so a page of code
+//! equals a page of a file. This holds in any process, at any address and with any loader, which a
+//! plugin could not query. Equal pages, e.g. of zeros, count as the expected page at their address.
 
 use super::description::Code;
 use super::half::is_kernel;
@@ -16,16 +15,15 @@ use std::ops::Range;
 
 const PAGE_BYTES: u64 = 4096;
 
-/// The name of the kernel among the modules, and the addresses of its code, which stand for
-/// offsets in its file.
+/// The module name of the kernel, and the addresses of its code, which are used as file offsets.
 const KERNEL: &str = "[kernel]";
 const KERNEL_CODE: Range<u64> = 0xffff_ffff_8000_0000..0xffff_ffff_c000_0000;
 
-/// What code the files of the guest have, and where it was met.
+/// The code of the guest's files, and where it was found.
 #[derive(Default)]
 pub(crate) struct Pages {
     code: Vec<Segment>,
-    /// By the contents of a page, the code and the page in it.
+    /// By the contents of a page: the code and the page in it.
     found: HashMap<u64, Vec<(usize, u64)>>,
     state: RandomState,
     met: Vec<Met>,
@@ -34,20 +32,20 @@ pub(crate) struct Pages {
 /// Code of a file.
 struct Segment {
     path: String,
-    /// Of its first page.
+    /// File offset of its first page.
     file_offset: u64,
     bytes: u64,
 }
 
-/// Code that was met, and where.
+/// Code that was found, and its addresses.
 struct Met {
     range: Range<u64>,
-    /// `None` is for code of no file.
+    /// `None` for code without a file.
     segment: Option<usize>,
 }
 
 impl Pages {
-    /// Reads the files. One that cannot be read has no code.
+    /// Reads the files; an unreadable file has no code.
     pub(crate) fn of(code: &[Code]) -> Pages {
         let mut pages = Pages::default();
         for Code {
@@ -77,8 +75,8 @@ impl Pages {
         pages
     }
 
-    /// Code is met at an address, whose page has these contents. What to tell the recorder, if that
-    /// is new.
+    /// Handles code at an address in a page with these contents. Returns the message for the
+    /// recorder, if it is new.
     pub(crate) fn meet(&mut self, address: u64, page: &[u8]) -> Option<Message> {
         let start = address / PAGE_BYTES * PAGE_BYTES;
         let known = self.met.iter().rev();
@@ -133,7 +131,7 @@ impl Pages {
         }
     }
 
-    /// The address that an offset of a file has, where its code was met around `address` last.
+    /// Returns the address of a file offset, if its code was last found around `address`.
     pub(crate) fn address_of(&self, address: u64, path: &str, file_offset: u64) -> Option<u64> {
         let met = self.met.iter().rev();
         let met = met.clone().find(|met| met.range.contains(&address))?;

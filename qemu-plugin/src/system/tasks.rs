@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which thread runs on each virtual CPU, and what it writes to.
+//! The thread on each virtual CPU, and the place to which it writes.
 //!
-//! The kernel stores the task that it switches to, which the callback of that store sees. What the
-//! rest of the same code block does counts for the task before: the place of the new one holds from
-//! the next code block on. Each thread of a server has a place among those of `vcpu`, from 1; place
-//! 0 is for all others, and nothing is written there.
+//! The kernel stores the task to which it switches, and the callback of that store detects this.
+//! The rest of the same code block counts for the previous task: the new task's place is used from
+//! the next code block. Each thread of a server has a place among those of `vcpu`, from 1. Place 0
+//! is for all others, and nothing is written there.
 //!
-//! One thread of QEMU's runs the virtual CPUs, some code blocks of one and then of another, so
-//! nothing here happens at the same time. Where it goes over to another, what that does comes after
-//! what the one before did.
+//! One QEMU thread runs the virtual CPUs, some code blocks of one and then of another, so nothing
+//! here runs concurrently. When it switches to another CPU, events there follow those of the
+//! previous CPU.
 
 use super::{GUEST, Guest};
 use crate::vcpu;
@@ -16,15 +16,15 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// As many as a guest may have, a power of two (crates/recorder/src/options.rs).
+/// Maximum number of CPUs of a guest, a power of two (crates/recorder/src/options.rs).
 const MOST_CPUS: usize = 16;
 
-/// What a virtual CPU runs.
+/// State of a virtual CPU.
 struct Cpu {
-    /// The place of the thread that runs, and that of the one that will.
+    /// Places of the running thread and of the next one.
     place: AtomicUsize,
     next: AtomicUsize,
-    /// Where the kernel stores its current task; 0 while that is not known.
+    /// Address at which the kernel stores its current task; 0 if unknown.
     current: AtomicU64,
 }
 
@@ -36,7 +36,7 @@ static CPUS: [Cpu; MOST_CPUS] = [const {
     }
 }; MOST_CPUS];
 
-/// That which runs now.
+/// The CPU that currently runs.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
 #[inline(always)]
@@ -44,7 +44,7 @@ fn state_of(cpu: usize) -> &'static Cpu {
     &CPUS[cpu % MOST_CPUS]
 }
 
-/// A process and one of its threads, as the kernel in the guest numbers them.
+/// A process and one of its threads, by the guest's ids.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Task {
     process: u32,
@@ -54,19 +54,19 @@ struct Task {
 /// The threads of servers.
 static TASKS: Mutex<Option<HashMap<Task, usize>>> = Mutex::new(None);
 
-/// The place of the thread that runs there, or 0.
+/// Returns the place of the running thread, or 0.
 #[inline(always)]
 pub(crate) fn place(cpu: usize) -> usize {
     state_of(cpu).place.load(Ordering::Relaxed)
 }
 
-/// Whether the kernel says with a store to this address that another task is to run there.
+/// Whether a store to this address switches the task of the CPU.
 #[inline(always)]
 pub(crate) fn is_switch(cpu: usize, address: u64) -> bool {
     address == state_of(cpu).current.load(Ordering::Relaxed)
 }
 
-/// The kernel has said so.
+/// Handles a switch of the task.
 #[cold]
 pub(crate) fn switches(cpu: usize) {
     let Some(guest) = GUEST.get() else {
@@ -83,7 +83,7 @@ pub(crate) fn switches(cpu: usize) {
     state_of(cpu).next.store(next, Ordering::Relaxed);
 }
 
-/// A code block begins. Whether the thread that runs it is a server's.
+/// Handles the begin of a code block; returns whether a server's thread runs it.
 #[inline(always)]
 pub(crate) fn begins_block(cpu: usize) -> bool {
     let next = state_of(cpu).next.load(Ordering::Relaxed);
@@ -93,11 +93,11 @@ pub(crate) fn begins_block(cpu: usize) -> bool {
     next != 0
 }
 
-/// The thread of this place runs on this CPU.
+/// Notes that the thread of this place runs on this CPU.
 #[cold]
 fn arrive(cpu: usize, next: usize) {
     let before = place(RUNNING.swap(cpu, Ordering::Relaxed));
-    // SAFETY: one thread runs all virtual CPUs, in a callback of whose this is.
+    // SAFETY: one thread runs all virtual CPUs, and this is in one of its callbacks.
     unsafe {
         if before != 0 {
             vcpu::leaves_cpu(before);
@@ -109,7 +109,7 @@ fn arrive(cpu: usize, next: usize) {
     state_of(cpu).place.store(next, Ordering::Relaxed);
 }
 
-/// The thread that runs has met a request mark: its process is a server. Other threads of it may
+/// Marks the process of the running thread as a server, at a request mark. Other threads of it may
 /// be running on other CPUs.
 pub(crate) fn serves(cpu: usize) {
     let Some(guest) = GUEST.get() else {
@@ -130,7 +130,7 @@ pub(crate) fn serves(cpu: usize) {
     begins_block(cpu);
 }
 
-/// The place of a thread of a server.
+/// Returns the place of a server's thread.
 fn place_of(tasks: &mut HashMap<Task, usize>, task: Task) -> usize {
     let next = tasks.len() + 1;
     *tasks.entry(task).or_insert_with(|| {
@@ -141,14 +141,14 @@ fn place_of(tasks: &mut HashMap<Task, usize>, task: Task) -> usize {
 }
 
 impl Guest {
-    /// Where the kernel stores the current task of a CPU.
+    /// Returns the address at which the kernel stores a CPU's current task.
     fn current_at(&self, cpu: usize) -> u64 {
         let of_cpu = self.description.per_cpu_offset + 8 * cpu as u64;
         let own = self.ram.word(of_cpu);
         own.wrapping_add(self.description.current_task)
     }
 
-    /// The task that the kernel says runs there.
+    /// Returns the current task of a CPU, from the kernel's data.
     fn current(&self, cpu: usize) -> Task {
         let task = self.ram.word(self.current_at(cpu));
         let number = |offset| self.ram.half_word(task.wrapping_add(offset));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What becomes of a thread's stream and request where it makes a system call.
+//! Handling of system calls for a thread's stream and request.
 
 use super::{VCPUS_SEEN, Vcpu, vcpu};
 use crate::connections::SystemCall;
@@ -9,27 +9,28 @@ use corehop_wire::ring::Event;
 use std::ffi::c_uint;
 use std::sync::atomic::Ordering;
 
-/// A system call begins: the recorder is told, if it is told of what this thread does.
+/// Reports the begin of a system call to the recorder, if this thread is being recorded.
 ///
 /// # Safety
-/// The calling thread runs virtual CPU `index` and is in a callback of QEMU's.
+/// The caller runs virtual CPU `index` and is in a QEMU callback.
 pub(crate) unsafe fn tells_system_call(index: c_uint, number: i64) {
-    // SAFETY: as required of the caller, who cannot hold what only this file hands out.
+    // SAFETY: as required of the caller, which cannot hold a reference that only this file
+    // provides.
     let Some(vcpu) = (unsafe { vcpu(index) }) else {
         return;
     };
     let is_told = vcpu.stream.is_writing() && vcpu.is_recorded();
     vcpu.call_is_told = is_told && Phase::now() == Phase::Recording;
     if vcpu.call_is_told {
-        // QEMU hands the number on as the guest's own, of 32 bits.
+        // QEMU passes the guest's own number, of 32 bits.
         vcpu.push(Event::SystemCall(number as i32).encode());
     }
 }
 
-/// A system call begins: this thread may sleep in it, or end by it.
+/// Handles the begin of a system call in which this thread may sleep or end.
 ///
 /// # Safety
-/// As of [`tells_system_call`].
+/// As for [`tells_system_call`].
 pub(crate) unsafe fn enters_system_call(index: c_uint, call: SystemCall) {
     // SAFETY: as in `tells_system_call`.
     let Some(vcpu) = (unsafe { vcpu(index) }) else {
@@ -46,24 +47,24 @@ pub(crate) unsafe fn enters_system_call(index: c_uint, call: SystemCall) {
     phase::rest();
 }
 
-/// The system call that the thread is in, as it was made.
+/// Returns the thread's system call in progress, with its arguments.
 ///
 /// # Safety
-/// As of [`enters_system_call`].
+/// As for [`enters_system_call`].
 pub(crate) unsafe fn system_call(index: c_uint) -> Option<SystemCall> {
     // SAFETY: as in `enters_system_call`.
     Some(unsafe { vcpu(index) }?.call)
 }
 
-/// A system call returns: what this thread does next comes after whatever it was waiting for.
+/// Handles the return of a system call: the thread's next events follow whatever it waited for.
 ///
 /// # Safety
-/// As of [`enters_system_call`].
+/// As for [`enters_system_call`].
 pub(crate) unsafe fn leaves_system_call(index: c_uint, result: i64) {
     // SAFETY: as in `enters_system_call`.
     if let Some(vcpu) = unsafe { vcpu(index) } {
         let is_told = std::mem::take(&mut vcpu.call_is_told);
-        // QEMU's own number for a thread that goes on elsewhere is no result.
+        // QEMU's internal number for a thread that continues elsewhere is not a result.
         if is_told && vcpu.call.number != libc::SYS_rt_sigreturn {
             vcpu.push(Event::SystemCallReturned(result).encode());
         }
@@ -71,10 +72,10 @@ pub(crate) unsafe fn leaves_system_call(index: c_uint, result: i64) {
     }
 }
 
-/// The thread has read from a connection; with that a request may begin.
+/// Handles a read from a connection, which may begin a request.
 ///
 /// # Safety
-/// As of [`enters_system_call`].
+/// As for [`enters_system_call`].
 pub(crate) unsafe fn has_read(index: c_uint, connection: u64, begins: bool) {
     // SAFETY: as in `enters_system_call`.
     let Some(vcpu) = (unsafe { vcpu(index) }) else {
@@ -88,11 +89,11 @@ pub(crate) unsafe fn has_read(index: c_uint, connection: u64, begins: bool) {
     }
 }
 
-/// This thread executes another program, and what it was doing ends. If the system refuses that, it
-/// goes on as between two requests.
+/// Ends the thread's activity when it executes another program. If the system rejects that, the
+/// thread continues as between two requests.
 ///
 /// # Safety
-/// As of [`enters_system_call`].
+/// As for [`enters_system_call`].
 pub(crate) unsafe fn leaves_program(index: c_uint) {
     // SAFETY: as in `enters_system_call`.
     if let Some(vcpu) = unsafe { vcpu(index) } {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Threads of a whole machine's servers, which take turns on its virtual CPUs (`system`).
+//! Threads of a whole machine's servers, which share its virtual CPUs (`system`).
 
 use super::{Vcpu, vcpu};
 use crate::shared::plugin;
@@ -7,21 +7,21 @@ use crate::system::frames::{self, News, OfPage};
 use corehop_wire::ring::Message;
 use std::ffi::c_uint;
 
-/// The thread at this place, which is new, has these numbers in the guest.
+/// Sets the guest's ids of the new thread at this place.
 ///
 /// # Safety
-/// The caller is in a callback of QEMU's, whose one thread runs all virtual CPUs in turn.
+/// The caller is in a QEMU callback; one thread runs all virtual CPUs.
 pub(crate) unsafe fn names(place: usize, process: u32, thread: u32) {
-    // SAFETY: as required of the caller, who cannot hold what only `vcpu` hands out.
+    // SAFETY: as required of the caller, which cannot hold a reference that only `vcpu` provides.
     if let Some(vcpu) = unsafe { vcpu(place as c_uint) } {
         vcpu.in_guest = Some([process, thread]);
     }
 }
 
-/// The thread at this place runs no more for now.
+/// Handles that the thread at this place stops running for now.
 ///
 /// # Safety
-/// As of [`names`].
+/// As for [`names`].
 pub(crate) unsafe fn leaves_cpu(place: usize) {
     // SAFETY: as in `names`.
     let Some(vcpu) = (unsafe { vcpu(place as c_uint) }) else {
@@ -32,11 +32,11 @@ pub(crate) unsafe fn leaves_cpu(place: usize) {
     }
 }
 
-/// The thread at this place runs again, on this CPU of the guest: what it does comes after what
-/// others have done meanwhile.
+/// Handles that the thread at this place runs again, on this guest CPU. Its next events follow
+/// those of others in the meantime.
 ///
 /// # Safety
-/// As of [`names`].
+/// As for [`names`].
 pub(crate) unsafe fn enters_cpu(place: usize, cpu: usize) {
     // SAFETY: as in `names`.
     if let Some(vcpu) = unsafe { vcpu(place as c_uint) } {
@@ -45,10 +45,10 @@ pub(crate) unsafe fn enters_cpu(place: usize, cpu: usize) {
     }
 }
 
-/// The thread at this place makes the access that the word says, on the page that `page` finds.
+/// Records an access of the thread at this place, given by `word`, on the page returned by `page`.
 ///
 /// # Safety
-/// As of [`names`].
+/// As for [`names`].
 #[inline(always)]
 pub(crate) unsafe fn accesses(place: usize, word: u64, page: impl FnOnce() -> Option<OfPage>) {
     // SAFETY: as in `names`.
@@ -58,10 +58,10 @@ pub(crate) unsafe fn accesses(place: usize, word: u64, page: impl FnOnce() -> Op
     }
 }
 
-/// The thread at this place executes code on the page that `page` finds.
+/// Notes that the thread at this place executes code on the page returned by `page`.
 ///
 /// # Safety
-/// As of [`names`].
+/// As for [`names`].
 #[inline(always)]
 pub(crate) unsafe fn fetches(place: usize, page: impl FnOnce() -> Option<OfPage>) {
     // SAFETY: as in `names`.
@@ -71,8 +71,7 @@ pub(crate) unsafe fn fetches(place: usize, page: impl FnOnce() -> Option<OfPage>
 }
 
 impl Vcpu {
-    /// The execution that goes on comes to a page. The recorder is told where that is, unless it
-    /// knows.
+    /// Handles an access to a page. Reports its address to the recorder, unless it is known.
     #[inline(always)]
     fn comes_to(&mut self, page: impl FnOnce() -> Option<OfPage>) {
         let Some([process, thread]) = self.in_guest else {
@@ -91,7 +90,7 @@ impl Vcpu {
         }
     }
 
-    /// Tells on which CPU the thread runs: since ever, or from this execution on.
+    /// Reports the CPU on which the thread runs: from the start, or from this execution.
     #[cold]
     fn tell_cpu(&mut self, process: u32, thread: u32) {
         let memory = &plugin().memory;
@@ -135,10 +134,10 @@ impl Vcpu {
     }
 }
 
-/// The thread at this place ends.
+/// Handles the end of the thread at this place.
 ///
 /// # Safety
-/// As of [`names`].
+/// As for [`names`].
 pub(crate) unsafe fn ends(place: usize) {
     // SAFETY: as in `names`.
     if let Some(vcpu) = unsafe { vcpu(place as c_uint) } {
