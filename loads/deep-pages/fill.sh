@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes two sorted sets in the redis that listens at the Unix socket $1, each with a list of nodes
-# that takes seven tenths of a core's L2. Members come in random order, as a server's do, so that
-# the nodes lie anywhere. Share of an L2 in percent: $2.
+# Creates two sorted sets in the redis that listens on the Unix socket $1. Each has a list of nodes
+# that takes $2 percent (70) of a core's L2. Members are added in random order, as in a real server,
+# so that the nodes are scattered in memory.
 set -eu
 l2=$(getconf LEVEL2_CACHE_SIZE)
 [ "${l2:-0}" -gt 0 ] || l2=1048576

@@ -1,7 +1,7 @@
-//! `checksum`: one number per table, the same for two servers exactly when their rows are.
+//! `checksum`: prints one number per table, equal for two servers exactly if their rows are equal.
 //!
-//! CHECKSUM TABLE ... EXTENDED adds up a checksum of every row, so the order of rows and of the
-//! transactions that made them does not matter, only their contents.
+//! CHECKSUM TABLE ... EXTENDED adds up a checksum of every row. So the order of rows, and of the
+//! transactions that created them, does not matter.
 
 use crate::connection::Server;
 use crate::error::Error;
@@ -37,10 +37,10 @@ struct Contents {
     checksum: u64,
 }
 
-/// Prints every table's checksum and number of rows.
+/// Prints the checksum and the number of rows of every table.
 ///
 /// # Errors
-/// Where the tables are not there.
+/// Fails if the tables do not exist.
 pub fn print(arguments: &Arguments) -> Result<(), Error> {
     let patience = arguments.max_seconds;
     let database = &arguments.server.database;

@@ -1,7 +1,7 @@
-//! Where the server is, and connecting to it without a single request of the driver's own.
+//! The server's address, and connecting to it without requests by the driver.
 //!
-//! The driver would ask for the server's packet limit first; every request counts here, because
-//! recordings are cut by requests, so the limit is given instead.
+//! The driver would first query the server's packet limit. Every request counts here, because
+//! recordings are divided by requests, so the limit is given instead.
 
 use crate::error::Error;
 use crate::session::Session;
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Largest statement in bytes, below MariaDB's default `max_allowed_packet` of 16 MiB.
 const LARGEST_PACKET_BYTES: usize = 8 << 20;
 
-/// How to reach the server.
+/// How to connect to the server.
 #[derive(Args, Clone)]
 pub struct Server {
     /// Unix socket of the server
@@ -33,7 +33,7 @@ pub struct Server {
     pub database: String,
 }
 
-/// A text is a name that would need quoting.
+/// The name would need quoting.
 #[derive(Debug, thiserror::Error)]
 #[error("use up to 64 letters, digits and underscores")]
 struct NoName;
@@ -52,7 +52,7 @@ impl Server {
     /// Connects; a statement that takes longer than `patience` fails.
     ///
     /// # Errors
-    /// [`Error::Connect`], or [`Error::NotLoaded`] where the database does not exist.
+    /// [`Error::Connect`], or [`Error::NotLoaded`] if the database does not exist.
     pub fn connect(&self, database: Option<&str>, patience: Duration) -> Result<Session, Error> {
         let mut options = OptsBuilder::new()
             .user(Some(&self.user))
@@ -82,7 +82,7 @@ impl Server {
         }
     }
 
-    /// The server as messages name it.
+    /// Returns the server's address for messages.
     fn address(&self) -> String {
         match &self.socket {
             Some(path) => path.display().to_string(),
@@ -91,5 +91,5 @@ impl Server {
     }
 }
 
-/// ER_BAD_DB_ERROR of MariaDB's error codes.
+/// ER_BAD_DB_ERROR in MariaDB's error codes.
 const UNKNOWN_DATABASE: u16 = 1049;

@@ -1,7 +1,7 @@
 //! `check`: the consistency conditions of clause 3.3.2, which hold between any two transactions.
 //!
-//! Each is a query that counts what violates it. 3.3.2.11 speaks of the initial population only
-//! and is left to the tests.
+//! Each condition is a query that counts violations. 3.3.2.11 concerns only the initial population
+//! and is checked in the tests.
 
 use crate::connection::Server;
 use crate::error::Error;
@@ -20,7 +20,7 @@ pub struct Arguments {
     max_seconds: Duration,
 }
 
-/// Clauses, and queries for the number of violations.
+/// Clauses, and queries for their number of violations.
 const CONDITIONS: [(&str, &str); 11] = [
     (
         "3.3.2.1",
@@ -78,7 +78,7 @@ const CONDITIONS: [(&str, &str); 11] = [
     ("3.3.2.12", CUSTOMER_TURNOVER),
 ];
 
-/// A balance is what was delivered less what was paid.
+/// A balance is the delivered amount minus the paid amount.
 const CUSTOMER_BALANCE: &str = "
     with paid as (select h_c_w_id, h_c_d_id, h_c_id, sum(h_amount) as amount from history
                   group by h_c_w_id, h_c_d_id, h_c_id),
@@ -90,7 +90,7 @@ const CUSTOMER_BALANCE: &str = "
         left join delivered on o_w_id = c_w_id and o_d_id = c_d_id and o_c_id = c_id
     where c_balance <> coalesce(delivered.amount, 0) - coalesce(paid.amount, 0)";
 
-/// Balance and payments together are what was delivered.
+/// The sum of balance and payments is the delivered amount.
 const CUSTOMER_TURNOVER: &str = "
     with delivered as (select o_w_id, o_d_id, o_c_id, sum(ol_amount) as amount from orders
                   join order_line on ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = o_id
@@ -102,7 +102,7 @@ const CUSTOMER_TURNOVER: &str = "
 /// Checks every condition and prints the clauses that hold.
 ///
 /// # Errors
-/// [`Error::Inconsistent`] for the first that does not.
+/// [`Error::Inconsistent`] for the first condition that does not hold.
 pub fn check(arguments: &Arguments) -> Result<(), Error> {
     let patience = arguments.max_seconds;
     let database = &arguments.server.database;

@@ -1,18 +1,18 @@
-//! Dates by a counter: TPC-C takes them from the clock, which would differ between two runs.
+//! Dates from a counter: with a clock, as in TPC-C, two runs would differ.
 
 use mysql::Value;
 
 const SECONDS_PER_DAY: u64 = 24 * 60 * 60;
 const DAYS_PER_MONTH: u64 = 28;
 
-/// When every row of the initial population was made: the counter at 0.
+/// Returns the date of all rows of the initial population: counter 0.
 pub fn population() -> Value {
     at(0)
 }
 
-/// The date and time of the `second`-th second after the population.
+/// Returns the date and time of the `second`-th second after the population.
 ///
-/// Every month counts 28 days, so that no calendar is needed and every date exists.
+/// Every month has 28 days, so that no calendar is needed and every date exists.
 pub fn at(second: u64) -> Value {
     let day = second / SECONDS_PER_DAY;
     let month = day / DAYS_PER_MONTH;

@@ -1,7 +1,7 @@
-//! Which transaction comes next: the deck of cards of clause 5.2.4.2.
+//! Selects the next transaction: the deck of cards of clause 5.2.4.2.
 //!
-//! Drawing by weights would meet the mix of 5.2.3 only on average; a deck meets it in every
-//! 23 transactions, so even a short recording has every type in its share.
+//! Weighted sampling would meet the mix of 5.2.3 only on average. A deck meets it in every 23
+//! transactions, so even a short recording has the right share of each type.
 
 use crate::random::Random;
 use crate::transactions::Kind;
@@ -15,14 +15,14 @@ const CARDS: [(Kind, usize); 5] = [
     (Kind::StockLevel, 1),
 ];
 
-/// A deck of which some cards may be gone.
+/// A deck, possibly with some cards already drawn.
 #[derive(Default)]
 pub struct Deck {
     left: Vec<Kind>,
 }
 
 impl Deck {
-    /// Draws a card at random; an empty deck is replaced by a full one first.
+    /// Draws a random card; an empty deck is first replaced by a full one.
     pub fn draw(&mut self, random: &mut Random) -> Kind {
         if self.left.is_empty() {
             for (kind, count) in CARDS {

@@ -1,4 +1,4 @@
-//! Everything that can go wrong, each with what to do about it.
+//! All errors, each with a remedy.
 
 use thiserror::Error;
 
@@ -50,7 +50,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The exit code, as `--help` lists them.
+    /// Returns the exit code, as listed in `--help`.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Inconsistent { .. } => 1,

@@ -1,10 +1,10 @@
-//! `corehop-tpcc`: TPC-C's schema and five transactions against MariaDB, scaled down and seeded.
+//! `corehop-tpcc`: TPC-C's schema and five transactions on MariaDB, scaled down and seeded.
 //!
-//! It gives corehop a load that is realistic, the same in every run and small enough to record.
-//! It follows TPC-C 5.11 clause by clause where it can, and leaves out think and keying times
+//! It provides a load for corehop that is realistic, the same in every run and small enough to
+//! record. It follows TPC-C 5.11 clause by clause where possible. It omits think and keying times
 //! (5.2.5), terminals and their screens (2.2), and the scaling rules (4.2): its figures are not
-//! TPC-C results. Statements are formatted here and sent as text, which is what JDBC drivers do
-//! unless told otherwise; so each statement is one COM_QUERY, that is, one request to the server.
+//! TPC-C results. Statements are formatted here and sent as text, which is the default of JDBC
+//! drivers. So each statement is one COM_QUERY, i.e. one request to the server.
 
 #![forbid(unsafe_code)]
 
@@ -91,7 +91,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Tries to connect until it works or the time is up.
+/// Tries to connect until it succeeds or time is up.
 fn wait(arguments: &Wait) -> Result<(), Error> {
     let end = Instant::now() + arguments.max_seconds;
     loop {

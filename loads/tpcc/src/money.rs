@@ -1,4 +1,5 @@
-//! Amounts of money in cents, because binary fractions would not add up as DECIMAL columns do.
+//! Amounts of money in cents, because sums of binary fractions differ from those of DECIMAL
+//! columns.
 
 use mysql::prelude::FromValue;
 use mysql::{FromValueError, Value};
@@ -18,7 +19,7 @@ impl fmt::Display for Cents {
 }
 
 impl Cents {
-    /// Reads a DECIMAL(n,2) column as the server prints it.
+    /// Parses a DECIMAL(n,2) column in the server's format.
     fn parse(text: &str) -> Option<Cents> {
         let (sign, digits) = match text.strip_prefix('-') {
             Some(rest) => (-1, rest),
@@ -59,7 +60,7 @@ impl Mul<i64> for Cents {
 }
 
 impl From<Cents> for Value {
-    /// As a quoted decimal, which MariaDB converts exactly.
+    /// Converts to a quoted decimal, which MariaDB converts exactly.
     fn from(amount: Cents) -> Value {
         Value::from(amount.to_string())
     }

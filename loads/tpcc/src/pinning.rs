@@ -1,20 +1,20 @@
-//! `run --pin`: the server's thread of each connection stays on one CPU.
+//! `run --pin`: keeps the server's thread of each connection on one CPU.
 //!
-//! The server says which of the system's threads serves a connection, and the load, as the same
-//! user, pins that thread by `sched_setaffinity`, before the first transaction. Rejected: pinning
-//! whatever threads the server's process has, since those in its background would be pinned too,
-//! and a thread that has just been made would be missed.
+//! The server reports which system thread serves a connection. The load, as the same user, pins
+//! that thread by `sched_setaffinity` before the first transaction. Rejected: pinning all threads
+//! of the server's process, because background threads would be pinned too, and a thread that has
+//! just been created would be missed.
 
 use crate::error::Error;
 use crate::session::Session;
 use rustix::thread::{CpuSet, Pid, sched_setaffinity};
 
-/// A text names no CPU.
+/// The text is not a CPU number.
 #[derive(Debug, thiserror::Error)]
 #[error("use numbers from 0 to {last}", last = CpuSet::MAX_CPU - 1)]
 pub struct NoCpu;
 
-/// A CPU's number on the command line.
+/// Parses a CPU number of the command line.
 ///
 /// # Errors
 /// [`NoCpu`].
@@ -28,7 +28,7 @@ pub fn cpu(text: &str) -> Result<usize, NoCpu> {
 /// Pins the server's thread of this connection.
 ///
 /// # Errors
-/// [`Error::Pin`], or what the server says instead of the thread's number.
+/// [`Error::Pin`], or an error of the server.
 pub fn pin(session: &mut Session, cpu: usize) -> Result<(), Error> {
     let query = "select tid from information_schema.processlist where id = connection_id()";
     let (thread,): (i32,) = session.one(query, &[])?;

@@ -1,7 +1,7 @@
-//! Random values of TPC-C: non-uniform numbers, strings and last names, from a named seed.
+//! Random values of TPC-C: non-uniform numbers, strings and last names, from a given seed.
 //!
-//! ChaCha gives the same numbers on every machine and in every later version, and independent
-//! streams of one seed, so that connections do not depend on each other.
+//! ChaCha generates the same numbers on every machine and in every later version. It has
+//! independent streams for one seed, so that connections do not depend on each other.
 
 use crate::size::Size;
 use rand::RngExt;
@@ -15,15 +15,15 @@ const SYLLABLES: [&str; 10] = [
     "BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING",
 ];
 
-/// NURand's C of last names when the tables are filled, chosen once in 0 ..= 255 (2.1.6).
+/// NURand's C for last names in the initial population, chosen once in 0 ..= 255 (2.1.6).
 const LAST_NAME_LOAD_CONSTANT: u32 = 157;
 
-/// Distances between the last names' C of load and run that 2.1.6.1 allows.
+/// Whether 2.1.6.1 allows this distance between the last names' C of load and run.
 fn is_allowed_distance(distance: u32) -> bool {
     (65..=119).contains(&distance) && distance != 96 && distance != 112
 }
 
-/// A stream of random values for a database of some size.
+/// A stream of random values for a database of one size.
 pub struct Random {
     generator: ChaCha8Rng,
     size: Size,
@@ -33,14 +33,15 @@ pub struct Random {
 }
 
 impl Random {
-    /// The stream that fills the tables.
+    /// Returns the stream that fills the tables.
     pub fn for_load(seed: u64, size: Size) -> Self {
         let mut random = Random::new(seed, 0, size);
         random.last_name_constant = LAST_NAME_LOAD_CONSTANT;
         random
     }
 
-    /// The stream of one connection; all of one seed share NURand's constants, as 2.1.6 demands.
+    /// Returns the stream of one connection; all streams of a seed share NURand's constants, as
+    /// required by 2.1.6.
     pub fn for_run(seed: u64, connection: u32, size: Size) -> Self {
         Random::new(seed, u64::from(connection) + 1, size)
     }
@@ -65,59 +66,59 @@ impl Random {
         }
     }
 
-    /// A number of the range, each equally likely.
+    /// Returns a uniformly distributed number of the range.
     pub fn uniform(&mut self, range: RangeInclusive<u32>) -> u32 {
         self.generator.random_range(range)
     }
 
-    /// True for `percent` of 100 draws.
+    /// Returns true with a probability of `percent` percent.
     pub fn chance(&mut self, percent: u32) -> bool {
         self.uniform(1..=100) <= percent
     }
 
-    /// NURand(A, x, y) of clause 2.1.6.
+    /// Returns NURand(A, x, y) of clause 2.1.6.
     fn non_uniform(&mut self, a: u32, constant: u32, range: RangeInclusive<u32>) -> u32 {
         let (first, last) = (*range.start(), *range.end());
         let mixed = self.uniform(0..=a) | self.uniform(first..=last);
         (mixed + constant) % (last - first + 1) + first
     }
 
-    /// A customer's number, NURand(1023, 1, 3000) at scale 1 (2.4.1.2).
+    /// Returns a customer's number, NURand(1023, 1, 3000) at scale 1 (2.4.1.2).
     pub fn customer(&mut self) -> u32 {
         let a = self.size.skew(1023);
         self.non_uniform(a, self.customer_constant, 1..=self.size.customers())
     }
 
-    /// An item's number, NURand(8191, 1, 100000) at scale 1 (2.4.1.5).
+    /// Returns an item's number, NURand(8191, 1, 100000) at scale 1 (2.4.1.5).
     pub fn item(&mut self) -> u32 {
         let a = self.size.skew(8191);
         self.non_uniform(a, self.item_constant, 1..=self.size.items())
     }
 
-    /// A last name some customer of every district has, NURand(255, 0, 999) at scale 1 (2.5.1.2).
+    /// Returns a last name that exists in every district, NURand(255, 0, 999) at scale 1 (2.5.1.2).
     pub fn last_name(&mut self) -> String {
         let a = self.size.skew(255);
         let number = self.non_uniform(a, self.last_name_constant, 0..=self.size.last_names() - 1);
         last_name(number)
     }
 
-    /// An a-string: `length` letters and digits (4.3.2.2).
+    /// Returns an a-string: `length` letters and digits (4.3.2.2).
     pub fn letters(&mut self, length: RangeInclusive<u32>) -> String {
         const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
         self.string(LETTERS, length)
     }
 
-    /// An n-string: `length` digits (4.3.2.2).
+    /// Returns an n-string: `length` digits (4.3.2.2).
     pub fn digits(&mut self, length: RangeInclusive<u32>) -> String {
         self.string(b"0123456789", length)
     }
 
-    /// A state: two capital letters.
+    /// Returns a state: two capital letters.
     pub fn state(&mut self) -> String {
         self.string(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", 2..=2)
     }
 
-    /// A zip code: four digits and 11111 (4.3.2.7).
+    /// Returns a zip code: four digits and 11111 (4.3.2.7).
     pub fn zip(&mut self) -> String {
         self.digits(4..=4) + "11111"
     }
@@ -130,7 +131,8 @@ impl Random {
             .collect()
     }
 
-    /// I_DATA and S_DATA: 26 to 50 letters, with ORIGINAL somewhere in 10 % of them (4.3.3.1).
+    /// Returns I_DATA or S_DATA: 26 to 50 letters, with ORIGINAL somewhere in 10 % of them
+    /// (4.3.3.1).
     pub fn data(&mut self) -> String {
         let mut text = self.letters(26..=50);
         if self.chance(10) {
@@ -140,13 +142,13 @@ impl Random {
         text
     }
 
-    /// Puts a slice in random order.
+    /// Shuffles a slice.
     pub fn shuffle<T>(&mut self, slice: &mut [T]) {
         slice.shuffle(&mut self.generator);
     }
 }
 
-/// The last name of a number from 0 to 999, a syllable for each digit (4.3.2.3).
+/// Returns the last name of a number from 0 to 999, one syllable per digit (4.3.2.3).
 pub fn last_name(number: u32) -> String {
     [number / 100 % 10, number / 10 % 10, number % 10]
         .map(|digit| SYLLABLES[digit as usize])
@@ -213,8 +215,8 @@ mod tests {
 
     #[test]
     fn non_uniform_numbers_prefer_some_items() {
-        // With A = 8191 half of the draws fall on few of the items; uniform draws of the same
-        // number would leave about 37 % of the items out, and these leave out far more.
+        // With A = 8191, half of the samples are on few of the items. The same number of uniform
+        // samples would omit about 37 % of the items; these omit far more.
         let mut random = Random::for_run(1, 0, size(1));
         let drawn: BTreeSet<u32> = (0..100_000).map(|_| random.item()).collect();
         let share = drawn.len();

@@ -1,20 +1,20 @@
-//! What a run did, for people and for programs.
+//! The report of a run, as text and as JSON.
 
 use crate::transactions::{Kind, Outcome};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What one connection did.
+/// Counts of one connection.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     committed: [u64; Kind::ALL.len()],
     rolled_back: [u64; Kind::ALL.len()],
-    /// Times a transaction was tried again.
+    /// Number of retries of transactions.
     pub retries: u64,
-    /// Statements sent, those that prepare the connection included.
+    /// Number of statements, including those that set up the connection.
     pub statements: u64,
-    /// What passed between answers and the statements after them.
+    /// Total time between responses and the next statements.
     pub thinking: Duration,
 }
 
@@ -28,7 +28,8 @@ impl Tally {
     }
 }
 
-/// What all connections did. With one connection everything but the time is the seed's doing.
+/// Counts of all connections. With one connection, everything except times depends only on the
+/// seed.
 #[derive(Debug, Serialize)]
 pub struct Report {
     seed: u64,
@@ -39,10 +40,11 @@ pub struct Report {
     retries: u64,
     statements: u64,
     statements_per_connection: Vec<u64>,
-    /// Statements, and the good-bye that every connection ends with: what a server sees.
+    /// Number of statements and of the final quit of each connection: the requests seen by the
+    /// server.
     requests: u64,
     seconds: f64,
-    /// Of all connections, between an answer and the next statement.
+    /// Total think time of all connections, between a response and the next statement.
     think_seconds: f64,
     transactions_per_second: f64,
 }
@@ -54,7 +56,7 @@ struct Counts {
 }
 
 impl Report {
-    /// Adds up what the connections did.
+    /// Sums up the counts of the connections.
     pub fn new(seed: u64, tallies: Vec<Tally>, duration: Duration) -> Self {
         let mut transactions = BTreeMap::new();
         for kind in Kind::ALL {
@@ -93,12 +95,12 @@ impl Report {
         }
     }
 
-    /// Transactions that came to their end, rolled back or not.
+    /// Returns the number of completed transactions, committed or rolled back.
     pub fn done(&self) -> u64 {
         self.committed + self.rolled_back
     }
 
-    /// Prints the report on standard output.
+    /// Prints the report to standard output.
     pub fn print(&self, as_json: bool) {
         if as_json {
             let text = serde_json::to_string(self).expect("numbers and names are valid JSON");

@@ -1,8 +1,9 @@
-//! `run`: terminals at work, one connection and one thread each.
+//! `run`: active terminals, with one connection and one thread each.
 //!
-//! With one connection everything is the seed's doing, down to the last byte of the tables. With
-//! several, what each asks is, but which of two comes first is the server's choice, so order
-//! numbers, stock and balances differ between runs and only `check` can judge the result.
+//! With one connection, the seed determines everything, down to the last byte of the tables. With
+//! several, it determines the input of each. But the server determines the order of concurrent
+//! transactions. So order numbers, stock and balances differ between runs, and only `check` can
+//! verify the result.
 
 use crate::connection::Server;
 use crate::error::Error;
@@ -20,7 +21,7 @@ use indicatif::ProgressBar;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often a transaction is tried that others keep in the way of.
+/// Maximum number of attempts for a transaction in conflict with others.
 const ATTEMPTS: u32 = 50;
 
 /// The command line of `run`.
@@ -50,15 +51,15 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Set by Ctrl-C and SIGTERM; every terminal looks at it between transactions.
+/// Set by Ctrl-C and SIGTERM; every terminal checks it between transactions.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Runs the transactions and prints the report.
 ///
 /// # Errors
-/// Where the server fails, or time runs out; the report of what was done is printed before.
+/// Fails if the server fails, or if time runs out; the report of completed work is printed first.
 pub fn run(arguments: &Arguments) -> Result<(), Error> {
-    // A second handler cannot be set, and there is none yet.
+    // Only a second handler would fail, and there is none yet.
     let _ = ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed));
     let patience = arguments.max_seconds.max(Duration::from_secs(1));
     let database = Some(arguments.server.database.as_str());
@@ -96,7 +97,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Error> {
     }
 }
 
-/// Runs every terminal in a thread of its own and collects what each did.
+/// Runs every terminal in its own thread and collects their counts.
 fn work_all(
     arguments: &Arguments,
     sessions: Vec<Session>,
@@ -123,7 +124,7 @@ fn work_all(
     })
 }
 
-/// Runs `count` transactions of one terminal; a failure comes with what was done before it.
+/// Runs `count` transactions of one terminal; an error includes the counts before it.
 fn work(
     mut terminal: Terminal,
     mut session: Session,
@@ -152,7 +153,7 @@ fn work(
     (tally, failure)
 }
 
-/// Executes a transaction, again where another was in its way.
+/// Executes a transaction, repeatedly if it conflicts with others.
 fn perform(
     transaction: &Transaction,
     session: &mut Session,
@@ -164,7 +165,7 @@ fn perform(
             Err(Refusal::Final(error)) => return Err(error),
             Err(Refusal::Contention) => {
                 tally.retries += 1;
-                // A lock timeout rolls back the statement only.
+                // A lock timeout rolls back only the statement.
                 session.execute("rollback", &[])?;
             }
         }

@@ -1,7 +1,8 @@
-//! The nine tables of clause 1.3.1, and one row that remembers how large they were made.
+//! The nine tables of clause 1.3.1, and one row with their size.
 //!
-//! Counters that TPC-C gives four or eight digits are INT here: fewer rows are each touched more
-//! often. Foreign keys are not declared: the integrity rules (1.5) do not ask for them.
+//! Counters with four or eight digits in TPC-C are INT here: there are fewer rows, and each is
+//! updated more often. Foreign keys are not declared: the integrity rules (1.5) do not require
+//! them.
 
 /// Names of the nine tables, in the order they are filled.
 pub const TABLES: [&str; 9] = [

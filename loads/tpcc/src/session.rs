@@ -1,8 +1,8 @@
-//! One connection that counts what it asks of the server, and what passes before it asks again.
+//! One connection that counts its statements and its think time.
 //!
-//! The think time of a load is what lies between an answer and the next statement. TPC-C's own
-//! (5.2.5) is left out, so what is left is this program's work, which a model of a server under
-//! this load must know: a connection that waits for its client has no request.
+//! The think time of a load is the time between a response and the next statement. TPC-C's own
+//! think time (5.2.5) is omitted, so the rest is this program's work. A model of a server under
+//! this load must know it: a connection that waits for its client has no request.
 
 use crate::error::Error;
 use crate::sql;
@@ -10,25 +10,26 @@ use mysql::prelude::{FromRow, Queryable};
 use mysql::{Conn, Value};
 use std::time::{Duration, Instant};
 
-/// ER_LOCK_DEADLOCK, ER_LOCK_WAIT_TIMEOUT and ER_CHECKREAD of MariaDB's error codes. The last means
-/// that a record has changed since the transaction's snapshot, which MariaDB from 11.6 on refuses.
+/// ER_LOCK_DEADLOCK, ER_LOCK_WAIT_TIMEOUT and ER_CHECKREAD in MariaDB's error codes. The last one
+/// means that a record has changed since the transaction's snapshot; MariaDB rejects this from
+/// version 11.6.
 const CONTENTION: [u16; 3] = [1213, 1205, 1020];
 
-/// A connection and the statements sent over it.
+/// A connection and its counts.
 pub struct Session {
     connection: Conn,
     statements: u64,
-    /// When the latest answer was there.
+    /// Time of the latest response.
     answered: Option<Instant>,
     thinking: Duration,
 }
 
-/// Why a statement failed: another transaction stood in the way, or anything else.
+/// Why a statement failed: a conflict with another transaction, or anything else.
 #[derive(Debug)]
 pub enum Refusal {
-    /// The transaction was rolled back, or must be, and may be tried again.
+    /// The transaction was rolled back, or must be, and can be retried.
     Contention,
-    /// Trying again would not help.
+    /// A retry would not help.
     Final(Error),
 }
 
@@ -45,7 +46,7 @@ impl From<Refusal> for Error {
 }
 
 impl Session {
-    /// Starts counting on a fresh connection.
+    /// Starts counting on a new connection.
     pub fn new(connection: Conn) -> Self {
         Session {
             connection,
@@ -55,17 +56,17 @@ impl Session {
         }
     }
 
-    /// Statements sent so far; each is one COM_QUERY request.
+    /// Returns the number of statements so far; each is one COM_QUERY request.
     pub fn statements(&self) -> u64 {
         self.statements
     }
 
-    /// What passed between answers and the statements after them, added up.
+    /// Returns the total time between responses and the next statements.
     pub fn thinking(&self) -> Duration {
         self.thinking
     }
 
-    /// Has a statement answered, and counts it.
+    /// Executes a statement, and counts it.
     fn ask<T>(&mut self, answer: impl FnOnce(&mut Conn) -> mysql::Result<T>) -> mysql::Result<T> {
         self.statements += 1;
         self.thinking += self
@@ -76,14 +77,14 @@ impl Session {
         answered
     }
 
-    /// Sends a statement whose rows, if any, do not matter.
+    /// Sends a statement and ignores its rows.
     pub fn execute(&mut self, template: &str, values: &[Value]) -> Result<(), Refusal> {
         let statement = sql::fill(template, values);
         self.ask(|connection| connection.query_drop(statement))
             .map_err(|error| refusal(template, &error))
     }
 
-    /// Sends a query and gives all its rows.
+    /// Sends a query and returns all its rows.
     pub fn rows<T: FromRow>(
         &mut self,
         template: &str,
@@ -105,7 +106,7 @@ impl Session {
             .collect()
     }
 
-    /// Sends a query that may give no row.
+    /// Sends a query that may return no row.
     pub fn optional<T: FromRow>(
         &mut self,
         template: &str,
@@ -114,7 +115,7 @@ impl Session {
         Ok(self.rows(template, values)?.into_iter().next())
     }
 
-    /// Sends a query that must give a row.
+    /// Sends a query that must return a row.
     pub fn one<T: FromRow>(&mut self, template: &str, values: &[Value]) -> Result<T, Refusal> {
         self.optional(template, values)?.ok_or_else(|| {
             Refusal::Final(Error::NoRow {

@@ -1,8 +1,8 @@
-//! How many rows: the cardinalities of clauses 1.2.1 and 4.3.3.1, divided by a scale factor.
+//! Numbers of rows: the cardinalities of clauses 1.2.1 and 4.3.3.1, divided by a scale factor.
 //!
-//! TPC-C fixes everything per warehouse; a recording needs a database that fits a small buffer
-//! pool and loads in seconds. Districts per warehouse and lines per order stay as they are, so
-//! that a transaction does as much work as at full size.
+//! TPC-C fixes all numbers per warehouse, but a recording needs a database that fits a small buffer
+//! pool and loads in seconds. Districts per warehouse and lines per order are not scaled, so that a
+//! transaction does as much work as at full size.
 
 use clap::Args;
 
@@ -23,30 +23,32 @@ pub struct Size {
 }
 
 impl Size {
-    /// Items, and stock rows per warehouse (100 000 at scale 1).
+    /// Returns the number of items, and of stock rows per warehouse (100 000 at scale 1).
     pub fn items(self) -> u32 {
         100_000 / self.scale
     }
 
-    /// Customers per district (3 000 at scale 1), and orders per district at first.
+    /// Returns the number of customers, and of initial orders, per district (3 000 at scale 1).
     pub fn customers(self) -> u32 {
         3_000 / self.scale
     }
 
-    /// Different last names (1 000 at scale 1), so that about 3 customers of a district share one.
+    /// Returns the number of distinct last names (1 000 at scale 1), so that about 3 customers of a
+    /// district share one.
     pub fn last_names(self) -> u32 {
         1_000 / self.scale
     }
 
-    /// Orders per district not delivered at first (900 at scale 1).
+    /// Returns the number of initially undelivered orders per district (900 at scale 1).
     pub fn new_orders(self) -> u32 {
         900 / self.scale
     }
 
-    /// NURand's A for a range that TPC-C gives `full`: the same share of the range stays hot.
+    /// Returns NURand's A for a range with A = `full` in TPC-C: the same share of the range stays
+    /// hot.
     ///
-    /// A is one less than a power of two (2.1.6), so it is divided by the power of two that is
-    /// not above the scale factor.
+    /// A is one less than a power of two (2.1.6). So A + 1 is divided by the largest power of two
+    /// up to the scale factor.
     pub fn skew(self, full: u32) -> u32 {
         ((full + 1) >> self.scale.ilog2()).max(2) - 1
     }

@@ -1,11 +1,11 @@
-//! Statements as text: values are written into them here, with the escaping MariaDB expects.
+//! Statements as text, with escaped values inserted.
 //!
-//! Prepared statements would move parsing out of the measured requests; text is what most
-//! applications send, because it is the default of JDBC's drivers.
+//! Prepared statements would move parsing out of the measured requests. Text is what most
+//! applications send, because it is the default of JDBC drivers.
 
 use mysql::Value;
 
-/// Puts each value in the place of the next `?`. No template has a `?` in a literal.
+/// Replaces each `?` by the next value. No template has a `?` in a literal.
 pub fn fill(template: &str, values: &[Value]) -> String {
     let mut pieces = template.split('?');
     let mut text = pieces.next().unwrap_or_default().to_owned();
@@ -19,7 +19,7 @@ pub fn fill(template: &str, values: &[Value]) -> String {
     text
 }
 
-/// The beginning of a statement, for messages.
+/// Returns the beginning of a statement, for messages.
 pub fn excerpt(template: &str) -> String {
     let words: Vec<&str> = template.split_whitespace().collect();
     let line = words.join(" ");

@@ -1,6 +1,6 @@
-//! What one connection knows: its home warehouse, its random stream, its deck and its clock.
+//! State of one connection: its home warehouse, its random stream, its deck and its clock.
 //!
-//! TPC-C's terminal (2.8.1.1, 4.2.2) without the screen and without the person in front of it.
+//! TPC-C's terminal (2.8.1.1, 4.2.2) without the screen and its user.
 
 use crate::date;
 use crate::deck::Deck;
@@ -13,16 +13,17 @@ use mysql::Value;
 pub struct Terminal {
     pub random: Random,
     pub size: Size,
-    /// The warehouse this terminal belongs to, for good (2.4.1.1).
+    /// The fixed warehouse of this terminal (2.4.1.1).
     pub warehouse: u32,
-    /// The district of its Stock-Level transactions, for good (2.8.1.1).
+    /// The fixed district of its Stock-Level transactions (2.8.1.1).
     pub district: u32,
     deck: Deck,
     seconds: u64,
 }
 
 impl Terminal {
-    /// The terminal of a connection; terminals are dealt over warehouses, then over districts.
+    /// Returns the terminal of a connection; terminals are distributed over warehouses, then over
+    /// districts.
     pub fn new(seed: u64, connection: u32, size: Size) -> Self {
         Terminal {
             random: Random::for_run(seed, connection, size),
@@ -34,27 +35,27 @@ impl Terminal {
         }
     }
 
-    /// The type of the next transaction.
+    /// Returns the type of the next transaction.
     pub fn next_kind(&mut self) -> Kind {
         self.deck.draw(&mut self.random)
     }
 
-    /// Moves the clock on, before the input of a transaction is drawn.
+    /// Advances the clock, before the input of a transaction is generated.
     pub fn pass_a_second(&mut self) {
         self.seconds += 1;
     }
 
-    /// The date and time of the transaction: one second after that of the one before.
+    /// Returns the date and time of the transaction: one second after that of the previous one.
     pub fn now(&self) -> Value {
         date::at(self.seconds)
     }
 
-    /// Any district, each equally likely.
+    /// Returns a random district, uniformly.
     pub fn any_district(&mut self) -> u32 {
         self.random.uniform(1..=DISTRICTS)
     }
 
-    /// A warehouse other than the terminal's, or the same one where there is no other.
+    /// Returns a warehouse other than the terminal's, or the same one if there is no other.
     pub fn other_warehouse(&mut self) -> u32 {
         if self.size.warehouses == 1 {
             return self.warehouse;

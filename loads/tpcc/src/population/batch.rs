@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::session::Session;
 use crate::sql;
 
-/// Rows of one statement; 500 of the widest stay far below the packet limit.
+/// Number of rows per statement; 500 of the widest are far below the packet limit.
 const ROWS_PER_STATEMENT: usize = 500;
 
 /// Inserts all rows, with a commit after each statement.
@@ -31,7 +31,7 @@ pub fn insert(
 fn send(session: &mut Session, table: &str, rows: &mut Vec<String>) -> Result<(), Error> {
     let values = rows.join(",");
     rows.clear();
-    // The values are in the text already, and strings of ours hold no question mark.
+    // The text already contains the values, and its strings contain no question mark.
     session.execute(&format!("insert into {table} values {values}"), &[])?;
     Ok(session.execute("commit", &[])?)
 }

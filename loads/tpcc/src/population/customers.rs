@@ -27,10 +27,10 @@ pub fn fill(
     batch::insert(session, "history", payments)
 }
 
-/// A customer, named by warehouse, district and number.
+/// Returns a customer, identified by warehouse, district and number.
 ///
-/// The first customers of a district have each last name once, so that every name drawn later is
-/// somebody's; the others' names are drawn.
+/// The first customers of a district have all last names once, so that every name sampled later
+/// exists; the names of the others are sampled.
 fn customer(random: &mut Random, size: Size, [warehouse, district, id]: [u32; 3]) -> Row {
     let last = if id <= size.last_names() {
         random::last_name(id - 1)
@@ -59,7 +59,7 @@ fn customer(random: &mut Random, size: Size, [warehouse, district, id]: [u32; 3]
     row
 }
 
-/// The payment a customer has made before the first transaction.
+/// Returns the payment of a customer before the first transaction.
 fn payment(random: &mut Random, [warehouse, district, customer]: [u32; 3]) -> Row {
     vec![
         customer.into(),

@@ -5,7 +5,7 @@ use crate::money::Cents;
 use crate::random::Random;
 use crate::size::DISTRICTS;
 
-/// An item.
+/// Returns an item.
 pub fn item(random: &mut Random, item: u32) -> Row {
     vec![
         item.into(),
@@ -16,7 +16,7 @@ pub fn item(random: &mut Random, item: u32) -> Row {
     ]
 }
 
-/// A warehouse's stock of an item.
+/// Returns a warehouse's stock of an item.
 pub fn stock(random: &mut Random, warehouse: u32, item: u32) -> Row {
     let mut row: Row = vec![
         warehouse.into(),

@@ -1,7 +1,8 @@
-//! Filling the tables as clause 4.3.3.1 describes, every value from one seeded stream.
+//! Fills the tables as described in clause 4.3.3.1, every value from one seeded stream.
 //!
-//! One stream in one order over all tables, so that a seed and a size name one database, row for
-//! row. The row with the size goes in last: a load cut short is not taken for a database.
+//! All tables use one stream in a fixed order, so that a seed and a size determine the database,
+//! row for row. The row with the size is inserted last, so an interrupted load does not count as a
+//! database.
 
 mod batch;
 mod customers;
@@ -42,7 +43,7 @@ pub struct Arguments {
 /// Creates the database and fills its tables.
 ///
 /// # Errors
-/// Where the database exists, or the server refuses something.
+/// Fails if the database exists, or if the server rejects a statement.
 pub fn load(arguments: &Arguments) -> Result<(), Error> {
     let patience = arguments.max_seconds;
     let mut session = arguments.server.connect(None, patience)?;
@@ -62,9 +63,9 @@ pub fn load(arguments: &Arguments) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes an empty database.
+/// Creates an empty database.
 fn create_database(session: &mut Session, name: &str, force: bool) -> Result<(), Error> {
-    // The name is letters, digits and underscores, which the command line has checked.
+    // The command line has checked that the name consists of letters, digits and underscores.
     let existing: Option<(String,)> = session.optional(
         "select schema_name from information_schema.schemata where schema_name = ?",
         &[name.into()],
@@ -111,10 +112,10 @@ fn fill(session: &mut Session, size: Size, seed: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// The size the tables were made with.
+/// Returns the size of the loaded tables.
 ///
 /// # Errors
-/// [`Error::NotLoaded`] where the tables are not there or not filled.
+/// [`Error::NotLoaded`] if the tables do not exist or are not complete.
 pub fn loaded_size(session: &mut Session, server: &Server) -> Result<Size, Error> {
     let not_loaded = || Error::NotLoaded {
         database: server.database.clone(),

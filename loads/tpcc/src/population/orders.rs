@@ -10,7 +10,7 @@ use crate::session::Session;
 use crate::size::Size;
 use mysql::Value;
 
-/// Fills the three tables for one district. The last orders (900 at scale 1) are not delivered.
+/// Fills the three tables for one district. The last orders (900 at scale 1) are undelivered.
 pub fn fill(
     session: &mut Session,
     random: &mut Random,
@@ -57,7 +57,7 @@ fn order_row(
     row
 }
 
-/// A line; what has been delivered was free, what has not costs up to 9999.99.
+/// Returns an order line; delivered ones are free, others cost up to 9999.99.
 fn line_row(random: &mut Random, place: [u32; 3], number: u32, item: u32, is_new: bool) -> Row {
     let amount = if is_new {
         Cents(random.uniform(1..=999_999).into())

@@ -1,4 +1,4 @@
-//! A row of a table, and the values that rows of several tables have.
+//! A row of a table, and values shared by several tables.
 
 use crate::random::Random;
 use mysql::Value;
@@ -6,7 +6,7 @@ use mysql::Value;
 /// One row, its values in the order of the table's columns.
 pub type Row = Vec<Value>;
 
-/// Name, two streets, city, state and zip code, as warehouses, districts and customers have them.
+/// Returns name, two streets, city, state and zip code, for warehouses, districts and customers.
 pub fn address(random: &mut Random) -> [Value; 5] {
     [
         random.letters(10..=20).into(),
@@ -17,7 +17,7 @@ pub fn address(random: &mut Random) -> [Value; 5] {
     ]
 }
 
-/// A DECIMAL(4,4) of so many ten-thousandths.
+/// Returns a DECIMAL(4,4) of `count` ten-thousandths.
 pub fn ten_thousandths(count: u32) -> Value {
     format!("0.{count:04}").into()
 }

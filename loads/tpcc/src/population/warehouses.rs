@@ -6,7 +6,7 @@ use crate::population::customers::FIRST_PAYMENT;
 use crate::random::Random;
 use crate::size::{DISTRICTS, Size};
 
-/// A warehouse; its takings are those of its districts (300 000 at scale 1).
+/// Returns a warehouse; its year-to-date balance is the sum of its districts' (300 000 at scale 1).
 pub fn warehouse(random: &mut Random, warehouse: u32, size: Size) -> Row {
     let mut row: Row = vec![warehouse.into(), random.letters(6..=10).into()];
     row.extend(address(random));
@@ -15,7 +15,7 @@ pub fn warehouse(random: &mut Random, warehouse: u32, size: Size) -> Row {
     row
 }
 
-/// A district, whose next order follows the initial ones (3 001 at scale 1).
+/// Returns a district, whose next order number follows the initial orders (3 001 at scale 1).
 pub fn district(random: &mut Random, warehouse: u32, district: u32, size: Size) -> Row {
     let name = random.letters(6..=10).into();
     let mut row: Row = vec![warehouse.into(), district.into(), name];
@@ -26,7 +26,7 @@ pub fn district(random: &mut Random, warehouse: u32, district: u32, size: Size) 
     row
 }
 
-/// What the initial payments of a district's customers add up to (30 000 at scale 1).
+/// Returns the sum of the initial payments of a district's customers (30 000 at scale 1).
 fn district_takings(size: Size) -> Cents {
     FIRST_PAYMENT * i64::from(size.customers())
 }

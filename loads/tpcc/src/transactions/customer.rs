@@ -5,7 +5,7 @@
 use crate::random::Random;
 use crate::session::{Refusal, Session};
 
-/// Whom a terminal asks for, within a district.
+/// How a terminal selects a customer of a district.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Choice {
     ByLastName(String),
@@ -13,7 +13,7 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// Draws one.
+    /// Generates a random choice.
     pub fn generate(random: &mut Random) -> Self {
         if random.chance(60) {
             Choice::ByLastName(random.last_name())
@@ -22,8 +22,8 @@ impl Choice {
         }
     }
 
-    /// The customer's number. Of several with the name it is the one in the middle by first name,
-    /// position n/2 rounded up (2.5.2.2).
+    /// Returns the customer's number. Of several customers with the name, it is the middle one by
+    /// first name, at position n/2 rounded up (2.5.2.2).
     pub fn number(
         &self,
         session: &mut Session,
@@ -49,7 +49,7 @@ impl Choice {
     }
 }
 
-/// Rows before the one at position n/2 rounded up, counted from 1.
+/// Returns the number of rows before position n/2 rounded up, counted from 1.
 fn middle(count: u32) -> u32 {
     count.div_ceil(2).max(1) - 1
 }

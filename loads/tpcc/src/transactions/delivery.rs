@@ -1,7 +1,7 @@
-//! Delivery (2.7): deliver the oldest new order of each of the ten districts.
+//! Delivery (2.7): delivers the oldest new order of each of the ten districts.
 //!
-//! TPC-C queues it and executes it later (2.7.2); here it is executed at once. How many orders one
-//! database transaction delivers is left open (2.7); here all ten.
+//! TPC-C queues it and executes it later (2.7.2); here it is executed at once. The number of orders
+//! delivered by one database transaction is not specified (2.7); here it is all ten.
 
 use super::outcome::Outcome;
 use crate::session::{Refusal, Session};
@@ -9,7 +9,7 @@ use crate::size::DISTRICTS;
 use crate::terminal::Terminal;
 use mysql::Value;
 
-/// What the terminal enters (2.7.1).
+/// The terminal's input (2.7.1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     warehouse: u32,
@@ -18,7 +18,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// Draws the input of 2.7.1.
+    /// Generates the input of 2.7.1.
     pub fn generate(terminal: &mut Terminal) -> Self {
         Input {
             warehouse: terminal.warehouse,
@@ -27,7 +27,7 @@ impl Input {
         }
     }
 
-    /// The profile of 2.7.4.2; a district without new orders is skipped.
+    /// Executes the profile of 2.7.4.2; a district without new orders is skipped.
     pub fn execute(&self, session: &mut Session) -> Result<Outcome, Refusal> {
         for district in 1..=DISTRICTS {
             let oldest: Option<(u32,)> = session.optional(
@@ -48,7 +48,7 @@ impl Input {
             "delete from new_order where no_w_id = ? and no_d_id = ? and no_o_id = ?",
             &place,
         )?;
-        // It may be newer than this transaction's snapshot: a read that locks sees it all the same.
+        // It may be newer than this transaction's snapshot: a locking read sees it anyway.
         let (customer,): (u32,) = session.one(
             "select o_c_id from orders where o_w_id = ? and o_d_id = ? and o_id = ? for update",
             &place,

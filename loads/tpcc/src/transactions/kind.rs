@@ -1,4 +1,4 @@
-//! The types of transactions, and the names that reports give them.
+//! The types of transactions, and their names in reports.
 
 /// The types of transactions (5.2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All types, in the standard's order.
+    /// All types, in the order of the standard.
     pub const ALL: [Kind; 5] = [
         Kind::NewOrder,
         Kind::Payment,
@@ -20,7 +20,7 @@ impl Kind {
         Kind::StockLevel,
     ];
 
-    /// The name that reports use.
+    /// Returns the name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Kind::NewOrder => "new_order",

@@ -1,9 +1,9 @@
 //! The five transactions of clause 2, one per file.
 //!
-//! Each is drawn as data first and executed then: what a connection asks never depends on what
-//! the server answered or on how often it had to ask again, so a seed names the whole run. What
-//! only a terminal would show (totals, names) is fetched as the profiles demand and not used.
-//! The server's default isolation, repeatable read, with locking reads of what is updated.
+//! The input of each is generated before its execution. So it never depends on the server's
+//! responses or on the number of retries, and a seed determines the whole run. Data that only a
+//! terminal would show (totals, names) is fetched as required by the profiles and not used. The
+//! isolation is the server's default, repeatable read, with locking reads of updated rows.
 
 mod customer;
 mod delivery;
@@ -31,13 +31,14 @@ pub enum Transaction {
 }
 
 impl Transaction {
-    /// The next transaction of a terminal with all its input, whatever the server answers.
+    /// Returns a terminal's next transaction with all its input, independent of the server's
+    /// responses.
     pub fn next(terminal: &mut Terminal) -> Self {
         let kind = terminal.next_kind();
         Transaction::generate(kind, terminal)
     }
 
-    /// Draws the input of a transaction of the given type, a second after the one before.
+    /// Generates the input of a transaction of this type, one second after the previous one.
     pub fn generate(kind: Kind, terminal: &mut Terminal) -> Self {
         terminal.pass_a_second();
         match kind {
@@ -49,7 +50,7 @@ impl Transaction {
         }
     }
 
-    /// Its type.
+    /// Returns its type.
     pub fn kind(&self) -> Kind {
         match self {
             Transaction::NewOrder(_) => Kind::NewOrder,
@@ -63,7 +64,7 @@ impl Transaction {
     /// Sends its statements, the last of which ends it. The session is not in autocommit mode.
     ///
     /// # Errors
-    /// [`Refusal::Contention`] where it may be tried again after a rollback.
+    /// [`Refusal::Contention`] if it can be retried after a rollback.
     pub fn execute(&self, session: &mut Session) -> Result<Outcome, Refusal> {
         let outcome = match self {
             Transaction::NewOrder(input) => input.execute(session)?,

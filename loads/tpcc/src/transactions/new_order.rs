@@ -1,4 +1,4 @@
-//! New-Order (2.4): enter an order of 5 to 15 lines, read-write, the backbone of the load.
+//! New-Order (2.4): enters an order of 5 to 15 lines, read-write; the main part of the load.
 
 use super::outcome::Outcome;
 use crate::money::Cents;
@@ -6,7 +6,7 @@ use crate::session::{Refusal, Session};
 use crate::terminal::Terminal;
 use mysql::Value;
 
-/// What the terminal enters (2.4.1).
+/// The terminal's input (2.4.1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     warehouse: u32,
@@ -25,12 +25,12 @@ struct Line {
 }
 
 impl Input {
-    /// Draws the input of 2.4.1.
+    /// Generates the input of 2.4.1.
     pub fn generate(terminal: &mut Terminal) -> Self {
         let district = terminal.any_district();
         let customer = terminal.random.customer();
         let line_count = terminal.random.uniform(5..=15);
-        // 1 % ask for an item that does not exist and are rolled back (2.4.1.4).
+        // 1 % request an item that does not exist, and are rolled back (2.4.1.4).
         let is_wrong = terminal.random.chance(1);
         let mut lines: Vec<Line> = (0..line_count).map(|_| Line::generate(terminal)).collect();
         if is_wrong && let Some(last) = lines.last_mut() {
@@ -45,7 +45,7 @@ impl Input {
         }
     }
 
-    /// The profile of 2.4.2.2.
+    /// Executes the profile of 2.4.2.2.
     pub fn execute(&self, session: &mut Session) -> Result<Outcome, Refusal> {
         let (warehouse, district) = (self.warehouse, self.district);
         let _shown: (String, String, String, String) = session.one(
@@ -96,7 +96,7 @@ impl Input {
 }
 
 impl Line {
-    /// Draws a line; 1 % are supplied by another warehouse (2.4.1.5).
+    /// Generates a line; 1 % are supplied by another warehouse (2.4.1.5).
     fn generate(terminal: &mut Terminal) -> Self {
         let item = terminal.random.item();
         let supplier = if terminal.random.chance(1) {
@@ -126,7 +126,7 @@ impl Line {
             return Ok(Outcome::RolledBack);
         };
         let place = [Value::from(self.supplier), Value::from(self.item)];
-        // The server knows the district's column by name only.
+        // The column of the district can only be selected by name.
         let stock = format!(
             "select s_quantity, s_dist_{:02}, s_data from stock
              where s_w_id = ? and s_i_id = ? for update",
@@ -166,7 +166,7 @@ impl Line {
     }
 }
 
-/// S_QUANTITY after an order: 91 are added where fewer than 10 would be left (2.4.2.2).
+/// Returns S_QUANTITY after an order: 91 are added if fewer than 10 would be left (2.4.2.2).
 fn left_in_stock(quantity: u32, ordered: u32) -> u32 {
     if quantity >= ordered + 10 {
         quantity - ordered

@@ -1,11 +1,11 @@
-//! Order-Status (2.6): look up a customer's last order, read-only.
+//! Order-Status (2.6): looks up a customer's last order, read-only.
 
 use super::customer::Choice;
 use super::outcome::Outcome;
 use crate::session::{Refusal, Session};
 use crate::terminal::Terminal;
 
-/// What the terminal enters (2.6.1).
+/// The terminal's input (2.6.1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     warehouse: u32,
@@ -14,7 +14,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// Draws the input of 2.6.1.
+    /// Generates the input of 2.6.1.
     pub fn generate(terminal: &mut Terminal) -> Self {
         Input {
             warehouse: terminal.warehouse,
@@ -23,7 +23,7 @@ impl Input {
         }
     }
 
-    /// The profile of 2.6.2.2.
+    /// Executes the profile of 2.6.2.2.
     pub fn execute(&self, session: &mut Session) -> Result<Outcome, Refusal> {
         let (warehouse, district) = (self.warehouse, self.district);
         let number = self.customer.number(session, warehouse, district)?;

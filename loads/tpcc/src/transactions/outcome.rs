@@ -1,9 +1,9 @@
-//! How a transaction ended, once its last statement was sent.
+//! The outcome of a transaction, after its last statement was sent.
 
-/// How a transaction ended.
+/// The outcome of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Committed,
-    /// As 2.4.1.4 wants it for 1 % of the New-Order transactions.
+    /// Required by 2.4.1.4 for 1 % of the New-Order transactions.
     RolledBack,
 }

@@ -10,7 +10,7 @@ use mysql::Value;
 /// Length of C_DATA in characters (1.3.1).
 const CUSTOMER_DATA_LENGTH: usize = 500;
 
-/// What the terminal enters (2.5.1).
+/// The terminal's input (2.5.1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     warehouse: u32,
@@ -23,7 +23,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// Draws the input of 2.5.1; 15 % pay at a warehouse that is not their own (2.5.1.2).
+    /// Generates the input of 2.5.1; 15 % pay at another warehouse than their own (2.5.1.2).
     pub fn generate(terminal: &mut Terminal) -> Self {
         let district = terminal.any_district();
         let (customer_warehouse, customer_district) = if terminal.random.chance(85) {
@@ -42,7 +42,7 @@ impl Input {
         }
     }
 
-    /// The profile of 2.5.2.2.
+    /// Executes the profile of 2.5.2.2.
     pub fn execute(&self, session: &mut Session) -> Result<Outcome, Refusal> {
         let (warehouse_name, district_name) = self.take_money(session)?;
         let number =
@@ -66,7 +66,7 @@ impl Input {
         Ok(Outcome::Committed)
     }
 
-    /// Adds to the takings of warehouse and district, and gives their names.
+    /// Adds to the year-to-date balances of warehouse and district, and returns their names.
     fn take_money(&self, session: &mut Session) -> Result<(String, String), Refusal> {
         session.execute(
             "update warehouse set w_ytd = w_ytd + ? where w_id = ?",
@@ -93,7 +93,7 @@ impl Input {
         Ok((warehouse_name, district_name))
     }
 
-    /// Lowers the customer's balance; one with bad credit gets a note about the payment.
+    /// Reduces the customer's balance; a customer with bad credit gets a note about the payment.
     fn credit_customer(&self, session: &mut Session, number: u32) -> Result<(), Refusal> {
         let place = [
             Value::from(self.customer_warehouse),
@@ -126,7 +126,7 @@ impl Input {
         session.execute(statement, &values)
     }
 
-    /// C_DATA with this payment in front, cut to its length.
+    /// Returns C_DATA with this payment in front, truncated to its length.
     fn note(&self, number: u32, data: &str) -> String {
         let mut note = format!(
             "{number} {} {} {} {} {} | {data}",

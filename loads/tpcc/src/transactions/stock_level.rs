@@ -1,13 +1,13 @@
-//! Stock-Level (2.8): count recently sold items that are low in stock, read-only.
+//! Stock-Level (2.8): counts recently sold items that are low in stock, read-only.
 
 use super::outcome::Outcome;
 use crate::session::{Refusal, Session};
 use crate::terminal::Terminal;
 
-/// Orders that count as recent (2.8.2.2).
+/// Number of orders that count as recent (2.8.2.2).
 const RECENT_ORDERS: u32 = 20;
 
-/// What the terminal enters (2.8.1).
+/// The terminal's input (2.8.1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     warehouse: u32,
@@ -16,7 +16,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// Draws the input of 2.8.1.
+    /// Generates the input of 2.8.1.
     pub fn generate(terminal: &mut Terminal) -> Self {
         Input {
             warehouse: terminal.warehouse,
@@ -25,7 +25,7 @@ impl Input {
         }
     }
 
-    /// The profile of 2.8.2.2.
+    /// Executes the profile of 2.8.2.2.
     pub fn execute(&self, session: &mut Session) -> Result<Outcome, Refusal> {
         let (next,): (u32,) = session.one(
             "select d_next_o_id from district where d_w_id = ? and d_id = ?",

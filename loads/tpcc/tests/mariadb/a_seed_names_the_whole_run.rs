@@ -1,4 +1,4 @@
-//! The same seed leaves the same tables, byte for byte, and every request is accounted for.
+//! The same seed produces the same tables, byte for byte, and every request is counted.
 
 use crate::server::Server;
 use mysql::prelude::Queryable;
@@ -6,10 +6,10 @@ use serde_json::Value;
 use std::time::Duration;
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Five minutes, which end a test that hangs.
+/// Five minutes, after which a hanging test fails.
 const MOST_LOOKS: u32 = 15_000;
 
-/// Loads a database, runs transactions and gives the checksums of its tables.
+/// Loads a database, runs transactions and returns the checksums of its tables.
 fn tables_after(server: &Server, database: &str, load_seed: &str, run_seed: &str) -> Value {
     let database = ["--database", database];
     let load = ["load", "--scale", "100", "--seed", load_seed];
@@ -34,9 +34,9 @@ fn the_same_seeds_leave_the_same_tables() {
     assert_ne!(first["item"], other_load["item"]);
 }
 
-/// What the server has been asked so far by anyone but the observer, who asks `observed` times.
+/// Returns the number of requests so far, except those of the observer, counted in `observed`.
 ///
-/// Waits until the observer is alone, since good-byes are counted after the program is gone.
+/// Waits until the observer is alone, because quits are counted after the program has ended.
 fn questions(observer: &mut mysql::Conn, observed: &mut u64) -> u64 {
     let mut status = |name: &str| -> u64 {
         *observed += 1;

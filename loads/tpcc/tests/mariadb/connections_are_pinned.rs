@@ -1,10 +1,10 @@
-//! `run --pin` pins the server's threads of the load's connections and no others, and a run tells
-//! what passed between answers and statements.
+//! `run --pin` pins only the server's threads of the load's connections, and a run reports its
+//! think time.
 
 use crate::server::Server;
 use serde_json::Value;
 
-/// The CPUs that each of the server's threads may use, as the kernel lists them.
+/// Returns the CPUs allowed for each of the server's threads, in the kernel's format.
 fn allowed(server: &Server) -> Vec<String> {
     let tasks = format!("/proc/{}/task", server.process_id());
     let tasks = std::fs::read_dir(tasks).expect("a process").flatten();
@@ -34,7 +34,7 @@ mod needs_two_cpus {
         assert!(!before.contains(&"0".to_owned()), "{before:?}");
         let run = ["run", "--connections", "3", "--transactions", "30"];
         server.succeed(&[&run[..], &["--pin", "0"]].concat());
-        // Threads whose connections have ended wait for the next ones.
+        // Threads of ended connections wait for new ones.
         let pinned = allowed(&server).into_iter().filter(|cpus| cpus == "0");
         assert_eq!(pinned.count(), 3);
     }

@@ -1,4 +1,4 @@
-//! `corehop-tpcc` against real MariaDB servers, each in a temporary folder of its own.
+//! `corehop-tpcc` on real MariaDB servers, each in its own temporary folder.
 
 mod a_seed_names_the_whole_run;
 mod connections_are_pinned;

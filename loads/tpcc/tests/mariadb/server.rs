@@ -1,4 +1,4 @@
-//! A MariaDB server of a test's own: in a temporary folder, on a socket, ended with the test.
+//! A MariaDB server for one test: in a temporary folder, on a socket, ended with the test.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
 const MARIADBD: &str = "/usr/sbin/mariadbd";
-/// What a data directory is made from: of MariaDB 10.11 and of 11.8.
+/// The templates of data directories in MariaDB 10.11 and 11.8.
 const TABLES: [&str; 2] = [
     "/usr/share/mysql/mysql_system_tables",
     "/usr/share/mariadb/mariadb_system_tables",
@@ -20,7 +20,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Makes a data directory and starts a server on it.
+    /// Creates a data directory and starts a server on it.
     pub fn start() -> Server {
         let folder = tempfile::Builder::new()
             .prefix("tpcc")
@@ -64,7 +64,7 @@ impl Server {
             .expect("corehop-tpcc starts")
     }
 
-    /// Runs it and gives what it prints.
+    /// Runs it successfully and returns its output.
     pub fn succeed(&self, arguments: &[&str]) -> String {
         let output = self.tpcc(arguments);
         let messages = String::from_utf8_lossy(&output.stderr);
@@ -85,7 +85,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The data goes with the folder, so the server need not tidy up.
+        // The data is removed with the folder, so the server need not shut down cleanly.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -102,7 +102,7 @@ fn mariadbd(folder: &Path) -> Command {
         .current_dir(folder)
         .arg("--no-defaults")
         .arg(format!("--datadir={}", folder.join("data").display()))
-        // A server that starts removes the temporary tables of others from a shared folder.
+        // A starting server removes the temporary tables of others from a shared folder.
         .arg(format!("--tmpdir={}", folder.display()))
         .args(["--innodb-buffer-pool-size=64M", "--innodb-log-file-size=8M"])
         .stdin(Stdio::null())

@@ -1,4 +1,4 @@
-//! Clause 3.3.2 holds after loading and after concurrent runs, and `check` sees where it does not.
+//! Clause 3.3.2 holds after loading and after concurrent runs, and `check` detects violations.
 
 use crate::server::Server;
 use mysql::prelude::Queryable;
@@ -19,7 +19,7 @@ fn every_condition_holds_whatever_the_order_of_transactions() {
     ]);
     assert_eq!(server.succeed(&["check"]).lines().count(), 11);
 
-    // 3.3.2.11 is about the initial population: 2 100 delivered orders a district at scale 1.
+    // 3.3.2.11 concerns the initial population: 2 100 delivered orders per district at scale 1.
     server.succeed(&["load", "--scale", "50", "--database", "fresh"]);
     let delivered: Option<u64> = server
         .connect()

@@ -1,4 +1,4 @@
-//! Failures name what is wrong and what to do, with the documented exit codes.
+//! Errors name the problem and the remedy, with the documented exit codes.
 
 use crate::server::Server;
 use std::process::Command;
