@@ -1,4 +1,4 @@
-//! Compiles the program whose hops are timed, whose bytes the crate then carries: a machine that is
+//! Compiles the program that times hops. The crate embeds its bytes, so a machine that is
 //! calibrated needs no compiler.
 
 use std::path::Path;

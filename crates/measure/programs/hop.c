@@ -1,11 +1,12 @@
 /*
- * What hops and hooks cost, seen from a program that corehop patched: raw samples, one a line.
+ * Measures what hops and hooks cost in a program patched by corehop. Prints raw samples, one per
+ * line.
  *
- * The crate carries it compiled, and patches first_core() and second_core(); `corehop calibrate`
- * and benches/hop.rs run one trial after the other and make medians. A hop is timed there and back,
- * so that both readings of the clock are made on one core; only the hop to a parked carrier is
- * timed one way, since the way back finds a carrier that still spins. Rejected: clock_gettime,
- * which costs a tenth of a hop; it sets the scale once.
+ * The crate embeds the compiled program and patches first_core() and second_core().
+ * `corehop calibrate` and benches/hop.rs run the trials one after the other and compute medians.
+ * A hop is timed there and back, so that both clock readings are on one core. Only the hop to a
+ * parked worker thread is timed one way, because on the way back the worker still spins.
+ * Rejected: clock_gettime, which costs a tenth of a hop; it only sets the scale, once.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -20,7 +21,7 @@
 #define MOST_SAMPLES 20000
 #define MOST_THREADS 1000
 #define CALLS 1000
-/* Longer than carriers wait awake in these trials (COREHOP_SPIN_US). */
+/* Longer than worker threads spin in these trials (COREHOP_SPIN_US). */
 #define PAUSE_NS 200000
 #define READINGS 8
 
@@ -31,7 +32,7 @@ static cpu_set_t processors[2];
 static int stopped;
 static uint32_t word __attribute__((aligned(64)));
 
-/* Where the plan says so, it goes by its argument. */
+/* In some plans, the destination of this function depends on its argument. */
 __attribute__((noinline)) void first_core(const void *object)
 {
     __asm__ volatile("" : : "r"(object) : "memory");
@@ -56,8 +57,8 @@ static double now_ns(void)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-/* Both clocks at one time: the quickest of a few readings, since a thread may lose its CPU between
- * them. */
+/* Reads both clocks at one time. Keeps the quickest of a few readings, because the thread may
+ * lose its CPU between the two clocks. */
 static uint64_t both_now(double *ns)
 {
     uint64_t quickest = UINT64_MAX, at = 0;
@@ -152,7 +153,7 @@ static void *answer(void *unused)
     return unused;
 }
 
-/* What nothing that goes from core to core can be faster than: one word there and back. */
+/* Passes one word there and back: the lower bound for anything that moves from core to core. */
 static void *ask(void *unused)
 {
     pthread_t other;
@@ -187,7 +188,7 @@ static int start(pthread_t *thread, void *(*run)(void *), void *argument)
     return error;
 }
 
-/* Hops a second of so many threads, in milliseconds that `duration_ms` says. */
+/* Prints the hops per second of `count` threads, measured for `duration_ms` milliseconds. */
 static int many(int count, int duration_ms)
 {
     static pthread_t threads[MOST_THREADS];
@@ -219,8 +220,8 @@ static int sample(void *(*run)(void *), int count)
     return 0;
 }
 
-/* hop TRIAL COUNT [A B]: COUNT samples of the trial; A and B are CPUs, or in "many" threads and
- * milliseconds. */
+/* hop TRIAL COUNT [A B]: prints COUNT samples of the trial. A and B are CPUs; for "many", they
+ * are the number of threads and the duration in milliseconds. */
 int main(int count, char **words)
 {
     int numbers[3] = {0};

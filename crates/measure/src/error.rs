@@ -1,6 +1,6 @@
-//! Why a measurement failed: the machine, the server, its load, or what the load prints.
+//! Why a measurement failed: the machine, the server, its load, or the load's output.
 //!
-//! What a program had printed last comes with the error that it explains.
+//! If a program's output explains an error, the error holds the program's last lines.
 
 use crate::server::Role;
 use corehop_support::processes::NotInPath;
@@ -13,123 +13,123 @@ use std::process::ExitStatus;
 /// Why nothing was measured.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The observer asked for the end.
+    /// The observer requested the end.
     #[error("interrupted; every server was ended")]
     Interrupted,
     /// The server's program is not found.
     #[error(transparent)]
     NotInPath(#[from] NotInPath),
-    /// The plan's hooks cannot be made.
+    /// The plan's hooks cannot be created.
     #[error(transparent)]
     Hooks(#[from] corehop_patcher::Error),
-    /// There is no place for what programs print.
+    /// There is no folder for programs' output.
     #[error("no temporary folder: {0}")]
     NoFolder(io::Error),
-    /// What a program prints cannot be kept.
+    /// A program's output cannot be stored.
     #[error("{path}: {source}")]
     Unwritable {
-        /// The file for it.
+        /// The output file.
         path: PathBuf,
-        /// What the system said.
+        /// The system error.
         source: io::Error,
     },
     /// The server's program cannot be started.
     #[error("{program}: cannot be started: {source}")]
     NotStarted {
-        /// The file.
+        /// The program's file.
         program: PathBuf,
-        /// What the system said.
+        /// The system error.
         source: io::Error,
     },
-    /// Another server would be measured.
+    /// Another server already uses the port and would be measured instead.
     #[error("port {port} is in use before the server is started")]
     PortTaken {
-        /// The port of the machine itself.
+        /// The port on this machine.
         port: u16,
     },
     /// The server did not become ready.
     #[error("the server was not ready within {seconds} s")]
     NotReady {
-        /// How long it was waited for.
+        /// Time limit, in seconds.
         seconds: f64,
-        /// What the server printed last.
+        /// The last lines that the server printed.
         said: Vec<String>,
     },
-    /// The server ended while it was waited for.
+    /// The server ended before it was ready.
     #[error("the server ended before it was ready, {status}")]
     EndedUnready {
-        /// How it ended.
+        /// Exit status.
         status: ExitStatus,
-        /// What it printed last.
+        /// The last lines that it printed.
         said: Vec<String>,
     },
     /// The server ended under load.
     #[error("the server ended, {status}")]
     Ended {
-        /// How it ended.
+        /// Exit status.
         status: ExitStatus,
-        /// What it printed last.
+        /// The last lines that it printed.
         said: Vec<String>,
     },
     /// A program that is its own load failed.
     #[error("the program failed, {status}")]
     ProgramFailed {
-        /// How it ended.
+        /// Exit status.
         status: ExitStatus,
-        /// What it printed last.
+        /// The last lines that it printed.
         said: Vec<String>,
     },
-    /// The shell that the user's commands need cannot be started.
+    /// The shell for the user's commands cannot be started.
     #[error("sh: {source}")]
     NoShell {
-        /// Which command it was for.
+        /// The command's role.
         role: Role,
-        /// What the system said.
+        /// The system error.
         source: io::Error,
     },
-    /// A command of the user's failed.
+    /// One of the user's commands failed.
     #[error("the {role} failed, {status}")]
     LoadFailed {
-        /// Which one.
+        /// The command's role.
         role: Role,
-        /// Its text.
+        /// The command's text.
         command: String,
-        /// How it ended.
+        /// Exit status.
         status: ExitStatus,
-        /// What it printed last.
+        /// The last lines that it printed.
         said: Vec<String>,
     },
     /// The load printed no throughput, or no latency.
     #[error("{option} {expression}: {problem}")]
     NoThroughput {
-        /// The option that has the expression.
+        /// The option that sets the expression.
         option: &'static str,
-        /// What was to find it.
+        /// The expression that should find the number.
         expression: Regex,
-        /// Why that found none.
+        /// Why the expression found none.
         problem: Box<NoNumber>,
-        /// What the load printed last.
+        /// The last lines that the load printed.
         said: Vec<String>,
     },
-    /// The kernel does not let pages be looked at.
+    /// The kernel does not allow to observe pages.
     #[error("cannot observe the pages of the server: {0}")]
     NoPages(procfs::ProcError),
-    /// The process to be screened is not there.
+    /// The process to be screened does not exist.
     #[error("there is no process {process}")]
     NoProcess {
-        /// Its number.
+        /// Its process ID.
         process: u32,
     },
-    /// The load was over before anything could be told.
+    /// The load ended too soon for a result.
     #[error("the load ended after {seconds:.2} s, too soon to observe pages three times")]
     TooShort {
-        /// How long it took.
+        /// Duration of the load, in seconds.
         seconds: f64,
     },
-    /// The function whose calls are counted was never called.
+    /// The function to be counted was never called.
     #[error("{symbol}: the function was never called")]
     NeverCalled {
-        /// The function.
+        /// The function's symbol.
         symbol: String,
     },
 }
@@ -137,27 +137,28 @@ pub enum Error {
 /// Why an expression found no throughput.
 #[derive(Debug, thiserror::Error)]
 pub enum NoNumber {
-    /// It did not match.
+    /// The expression did not match.
     #[error("the output has no match")]
     NoMatch,
-    /// What it matched is no throughput.
+    /// The match is not a positive number.
     #[error("{0:?} is not a number above 0")]
     NotPositive(String),
-    /// What it matched may be either of two numbers.
+    /// The match may be either of two numbers.
     #[error(transparent)]
     Ambiguous(printed::NoNumber),
-    /// It matched a part of a number.
+    /// The match is part of a longer number.
     #[error("it matches {found:?}, a part of {longer:?}")]
     Cut {
-        /// The part.
+        /// The match.
         found: String,
-        /// The number.
+        /// The whole number.
         longer: String,
     },
 }
 
 impl Error {
-    /// What a program had printed last, a line each; empty where no program's words explain it.
+    /// Returns the last lines that a program printed; empty if no program's output explains the
+    /// error.
     pub fn said(&self) -> &[String] {
         match self {
             Error::NotReady { said, .. }

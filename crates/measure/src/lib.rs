@@ -1,17 +1,18 @@
-//! Whether a plan makes a server faster, on the real machine.
+//! Measures on the real machine whether a plan makes a server faster.
 //!
-//! Original and patched are started in turn, each warmed up and put under the user's own load, and
-//! what that load says of throughput is compared, round by round. Whatever else the machine does
-//! then falls on both. Rejected: all rounds of one, then all of the other, which takes a drift of
-//! the machine for a gain; and one long run of each, whose spread nobody knows.
+//! The original and the patched server are started alternately. Each is warmed up and put under the
+//! user's own load, and the throughput that the load reports is compared round by round. Other load
+//! on the machine then affects both. Rejected: all rounds of one before those of the other, because
+//! a drift of the machine looks like a gain; and one long run of each, whose spread is unknown.
 //!
-//! Nothing is printed here: an [`Observer`] is told how far a measurement is.
+//! Nothing is printed here: an [`Observer`] receives a measurement's progress.
 //!
-//! [`calibration`] measures the machine itself: what its caches, cores and hops cost.
+//! [`calibration`] measures the machine itself: the latencies of its caches and cores, and the cost
+//! of hops.
 //!
-//! Reading order: `trial` is one start of one side, `server/` has its parts, `rounds/` compares
-//! trials, and `machine/` is what the machine counts and lets servers do. `screening/` says before
-//! any of that whether a server is worth recording.
+//! Reading order: `trial` is one start of one side, `server/` has its parts, and `rounds/` compares
+//! trials. `machine/` has what the machine can count and what it allows servers to do. `screening/`
+//! estimates before a recording whether a server is worth it.
 
 #![deny(missing_docs)]
 

@@ -1,17 +1,17 @@
-//! Rank correlation: whether one number orders functions as another does.
+//! Rank correlation: whether one number orders functions like another.
 //!
-//! Spearman's: the correlation of ranks, equal values having the mean of theirs (Spearman, "The
-//! proof and measurement of association between two things", 1904; with ties as in Kendall and
-//! Gibbons, *Rank Correlation Methods*, 5th edition, 1990, chapter 3). It asks nothing of how large
-//! differences are, which a rule of thumb cannot know.
+//! It is Spearman's correlation of ranks; equal values share their mean rank (Spearman, "The proof
+//! and measurement of association between two things", 1904; ties as in Kendall and Gibbons, *Rank
+//! Correlation Methods*, 5th edition, 1990, chapter 3). It ignores the size of differences, which a
+//! rule of thumb cannot predict.
 
-/// Spearman's rank correlation of pairs; `None` for fewer than three, since two are always ordered
-/// alike or inversely, and where all of either are equal.
+/// Returns Spearman's rank correlation of pairs. `None` for fewer than three pairs, because two
+/// always agree or disagree fully, and if all values on one side are equal.
 pub fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     spearman(pairs).filter(|_| pairs.len() >= 3)
 }
 
-/// The same, of two pairs too.
+/// The same, but also for two pairs.
 pub fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
     let ranks_of =
         |value: fn(&(f64, f64)) -> f64| ranks(&pairs.iter().map(value).collect::<Vec<_>>());
@@ -24,7 +24,7 @@ pub fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
     (spread > 0.0).then(|| product(&first, &second) / spread.sqrt())
 }
 
-/// The rank of each value, from 1.
+/// Returns the rank of each value, from 1.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn ten_students_of_a_textbook_have_the_textbooks_correlation() {
-        // IQ and hours of television, as Wikipedia's page on Spearman's coefficient has them.
+        // IQ and hours of television, from Wikipedia's page on Spearman's coefficient.
         let iq = [106., 100., 86., 101., 99., 103., 97., 113., 112., 110.];
         let hours = [7., 27., 2., 50., 28., 29., 20., 12., 6., 17.];
         let pairs: Vec<(f64, f64)> = iq.into_iter().zip(hours).collect();

@@ -1,7 +1,7 @@
-//! One start of one side: until it is ready, under load, and ended.
+//! One trial: starts one side, waits until it is ready, loads it, and ends it.
 //!
-//! Both sides are started by the same words, with the same settings but for the hooks; what a
-//! started server goes through until it is measured is in `server/started`.
+//! Both sides start with the same command and the same settings except for the hooks.
+//! `server/started` has the steps of a started server up to its measurement.
 
 use crate::machine::counters::{Count, Counting, Kind};
 use crate::server::load;
@@ -17,71 +17,72 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Which server.
+/// One side of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// As the user has it.
+    /// The original server.
     Original,
-    /// With the plan's hops.
+    /// The server with the plan's hops.
     Patched,
 }
 
-/// What one trial measured.
+/// Result of one trial.
 #[derive(Clone)]
 pub struct Sample {
-    /// More is better; in which unit, the user knows.
+    /// Throughput in the load's unit; more is better.
     pub throughput: f64,
-    /// What the load said of latency, where it was asked.
+    /// Latency that the load reported, if requested.
     pub latency: Option<f64>,
-    /// How long the load took.
+    /// Duration of the load, in seconds.
     pub seconds: f64,
-    /// Of a patched server that told.
+    /// Hops that a patched server reported.
     pub hops: Option<Hops>,
-    /// What the processor counted in the server during the load.
+    /// Counts of the processor in the server during the load.
     pub counts: Vec<Count>,
 }
 
 impl Sample {
-    /// How long a hop took, in nanoseconds; 0 when unknown.
+    /// Returns the time of a hop, in nanoseconds; 0 if unknown.
     pub fn hop_ns(&self) -> f64 {
         self.hops.as_ref().map_or(0.0, |hops| hops.hop_ns)
     }
 }
 
-/// What is started, and how.
+/// The command to start, and how.
 #[derive(Clone, Copy)]
 pub struct Setup<'a> {
-    /// What loads it.
+    /// Load and readiness of the server.
     pub under: &'a UnderLoad,
     /// The original program and its arguments.
     pub command: &'a [OsString],
-    /// The calls of libc that the patched side posts, as `COREHOP_SYSCALLS` names them.
+    /// The libc calls that the patched side makes asynchronously, in the syntax of
+    /// `COREHOP_SYSCALLS`.
     pub system_calls: Option<&'a str>,
-    /// To be started in the place of the original with hooks in memory.
+    /// File to start in place of the original with hooks in memory.
     pub patched: Option<&'a Path>,
-    /// The function whose calls are counted, on both sides.
+    /// The function whose calls are counted on both sides.
     pub count: Option<&'a str>,
-    /// What moves threads at hooks.
+    /// The backend that moves threads at hooks.
     pub backend: Backend,
-    /// What is counted in the server during the load.
+    /// Events to count in the server during the load.
     pub kinds: &'a [Kind],
-    /// Who watches.
+    /// Receives the progress.
     pub observer: &'a dyn Observer,
 }
 
-/// Everything that trials have in common.
+/// Common state of all trials.
 pub struct Trials<'a> {
     setup: Setup<'a>,
     program: PathBuf,
-    /// Without a patched file.
+    /// Only without a patched file.
     hooks: Option<InMemory>,
     folder: tempfile::TempDir,
-    /// Where servers write statistics, also those that become another user.
+    /// Where servers write statistics, including those that change their user.
     statistics: tempfile::TempDir,
 }
 
 impl<'a> Trials<'a> {
-    /// Finds the program and makes its hooks; none where there is no plan.
+    /// Finds the program and creates its hooks; without a plan, there are none.
     ///
     /// # Errors
     /// [`Error::NotInPath`], [`Error::Hooks`] and [`Error::NoFolder`].
@@ -108,7 +109,7 @@ impl<'a> Trials<'a> {
         })
     }
 
-    /// What all of them have in common.
+    /// Returns the common setup.
     pub(crate) fn setup(&self) -> &Setup<'a> {
         &self.setup
     }
@@ -116,7 +117,7 @@ impl<'a> Trials<'a> {
     /// Starts one side and measures it.
     ///
     /// # Errors
-    /// Any but those of [`Trials::new`].
+    /// All but those of [`Trials::new`].
     pub fn sample(&self, side: Side) -> Result<Sample, Error> {
         let is_hooked = side == Side::Patched || self.setup.count.is_some();
         let orders = Orders::new(self.statistics.path())?;
@@ -139,7 +140,7 @@ impl<'a> Trials<'a> {
 
     fn command(&self, side: Side, is_hooked: bool, orders: &Orders) -> Command {
         let words = self.setup.command;
-        // A name without a slash would be looked for on PATH.
+        // A name without a slash would be searched on PATH.
         let file = self.setup.patched.filter(|_| is_hooked);
         let file = file.map(|file| std::path::absolute(file).unwrap_or_else(|_| file.into()));
         let mut command = Command::new(file.as_ref().unwrap_or(&self.program));
@@ -158,7 +159,7 @@ impl<'a> Trials<'a> {
         command
     }
 
-    /// What the hooks of a side do.
+    /// Sets the environment of a side's hooks.
     fn set(&self, command: &mut Command, side: Side) {
         if side == Side::Original {
             command.env("COREHOP_BACKEND", "count");
@@ -180,7 +181,7 @@ impl<'a> Trials<'a> {
         let mut counting = self.counting(server);
         let (printed, seconds) = server.load(load)?;
         let counts = counting.as_mut().and_then(|counting| counting.read().ok());
-        // Who told nothing before is not waited for once more.
+        // If the server reported nothing before, do not wait for it again.
         let hops = orders.zip(before).and_then(|(orders, before)| {
             let after = orders.ask(|| server.processes())?;
             Some(after.since(&before))
@@ -194,7 +195,7 @@ impl<'a> Trials<'a> {
         })
     }
 
-    /// A program that ends by itself is its own load.
+    /// Measures a program that ends by itself and is its own load.
     fn by_itself(
         &self,
         program: &mut Started<'_>,

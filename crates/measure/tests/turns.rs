@@ -1,6 +1,7 @@
-//! Both sides take turns, whoever watches is told, and what fails says why.
+//! Both sides alternate, the observer receives the progress, and failures give their reason.
 //!
-//! Both sides are shell scripts, so no hooks are needed and nothing hangs on this machine's speed.
+//! Both sides are shell scripts, so the tests need no hooks and do not depend on this machine's
+//! speed.
 
 use corehop_measure::rounds::{Limits, Outlook, Question, Standing, Verdict, take_turns};
 use corehop_measure::server::{Backend, Ready, Sign, UnderLoad, expression};
@@ -73,7 +74,7 @@ fn plan() -> Plan {
     corehop_plan::parse(text, Path::new("split.toml")).unwrap()
 }
 
-/// A program that notes its name beside itself and then does this.
+/// Writes a program that records its name in a file in its folder and then runs `does`.
 fn script(folder: &Path, name: &str, does: &str) -> PathBuf {
     let path = folder.join(name);
     let order = folder.join("order").display().to_string();
@@ -97,7 +98,7 @@ fn under_load(warm_up: u32) -> UnderLoad {
     }
 }
 
-/// Two rounds of the scripts that do this.
+/// Measures two rounds of scripts that run these commands.
 fn measure(folder: &Path, [original, patched]: [&str; 2], watcher: &Watcher) -> Result<(), Error> {
     let original: OsString = script(folder, "original", original).into();
     let patched = script(folder, "patched", patched);

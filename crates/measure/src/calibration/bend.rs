@@ -1,41 +1,41 @@
-//! Where a latency curve bends: the size from which a level no longer serves a walk.
+//! Finds where a latency curve bends: the size from which a level no longer serves a walk.
 //!
-//! A level's latency and the next one's are known from walks of their own. In between, the bend is
-//! where the curve passes halfway from the one to the other. Of a level that replaces the least
-//! recently used line that is its capacity, since a cyclic walk one line larger misses always;
-//! other policies keep part of a larger walk, so their curves bend later. A bend well below what
-//! the kernel says means that somebody else uses the level as well.
+//! The latencies of a level and of the next one are known from separate walks. The bend is where
+//! the curve passes halfway from one to the other. For a level with LRU replacement, the bend is
+//! its capacity, because a cyclic walk that is one line larger always misses. Other policies keep
+//! part of a larger walk, so their curves bend later. A bend well below the size that the kernel
+//! reports means that another program uses the level as well.
 
 use serde::Serialize;
 
-/// What a step of a random walk takes.
+/// Latency of one step of a random walk.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// Through so many bytes.
+    /// Size of the walk, in bytes.
     pub bytes: u64,
-    /// In cycles.
+    /// Latency, in cycles.
     pub cycles: f64,
 }
 
-/// How much of a level there is.
+/// Effective capacity of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Capacity {
-    /// The level, as machine files call it.
+    /// The level's name in machine files.
     pub level: &'static str,
-    /// By the kernel.
+    /// Capacity that the kernel reports.
     pub told_bytes: u64,
-    /// Where the curve bends; `None` where it does not, or not within the sizes measured.
+    /// Where the curve bends; `None` without a bend within the measured sizes.
     pub bend_bytes: Option<u64>,
 }
 
-/// How many times the latency of the level before a level's must be, at least, for the curve to
-/// show which of them served.
+/// Minimum ratio of two levels' latencies for the curve to show which of them served the walk.
 const LEAST_STEP: f64 = 1.3;
 
-/// The size at which the curve, by rising size, passes halfway from `near` to `far` for good.
+/// Returns the size at which the curve, by rising size, passes halfway from `near` to `far` for
+/// good.
 ///
-/// Each point counts as the median of itself and its neighbours, and the one after must agree: a
-/// single wrong point is no bend.
+/// Each point counts as the median of itself and its neighbors, and the next point must agree. A
+/// single wrong point therefore makes no bend.
 pub fn bend(curve: &[Point], near: f64, far: f64) -> Option<u64> {
     if far < near * LEAST_STEP {
         return None;
@@ -49,13 +49,13 @@ pub fn bend(curve: &[Point], near: f64, far: f64) -> Option<u64> {
         return Some(after);
     };
     let (low, high) = (smooth[before], smooth[index]);
-    // A wrong point before may be above.
+    // A wrong point before the bend may lie above halfway.
     let way = ((halfway - low) / (high - low)).clamp(0.0, 1.0);
     let before = curve[before].bytes as f64;
     Some((before * (after as f64 / before).powf(way)) as u64)
 }
 
-/// Each value as the median of itself and its neighbours; the ends as they are.
+/// Replaces each value by the median of itself and its neighbors; the first and last values stay.
 fn smoothed(curve: &[Point]) -> Vec<f64> {
     let mut smooth: Vec<f64> = curve.iter().map(|point| point.cycles).collect();
     for (index, around) in curve.windows(3).enumerate() {
@@ -78,7 +78,7 @@ mod tests {
         (0..60).map(|step| (4096.0 * 2_f64.powf(f64::from(step) / STEPS as f64)) as u64)
     }
 
-    /// Three levels, each of which keeps all up to its capacity and nothing of a larger walk.
+    /// Three levels: each keeps a whole walk up to its capacity and nothing of a larger one.
     fn curve(capacities: [u64; 2], latencies: [f64; 3], noise: &[f64]) -> Vec<Point> {
         let cycles = |bytes| match bytes {
             _ if bytes <= capacities[0] => latencies[0],

@@ -1,12 +1,13 @@
-//! How long each level of cache takes, and memory: walks of a size that the level alone serves.
+//! Measures the latency of each cache level and of memory, with walks whose size only that level
+//! serves.
 //!
-//! All walks take turns, round after round, so that a slow moment of the machine falls on all
-//! alike. Sizes follow from what the kernel says of the caches: half a level for the first and the
-//! second, which leaves room for others' lines, and for the third four times the second, which
-//! keeps little of that: of a shared third level a virtual machine may have a third, and a larger
-//! walk would tell what memory takes. The third level's own figure is the curve's (curve.rs), which
-//! goes on with one walk while it lasts. What memory takes is measured on lines that were thrown
-//! out of the caches, since no walk is larger than some third levels.
+//! All walks alternate, round by round, so that a slow moment of the machine affects all of them.
+//! Sizes follow from the cache sizes that the kernel reports. A walk of the first or second level
+//! takes half of it, which leaves room for other lines. A walk of the third level is four times the
+//! second level, which keeps little of it. A virtual machine may own only a third of a shared third
+//! level, so a larger walk would measure memory. The third level's own figure comes from the curve
+//! (curve.rs), which continues one walk. Memory is measured on flushed lines, because no walk is
+//! larger than some third levels.
 
 use crate::calibration::clock::{Clocks, core_ghz, warm_up};
 use crate::calibration::effort::Effort;
@@ -18,50 +19,50 @@ use crate::calibration::walk::{CodeWalk, FlushedWalk, Order, Repeated, Walk};
 use corehop_simulator::Machine;
 use serde::Serialize;
 
-/// What a step of each walk takes; `None` of what could not be measured. Pages are huge, where
-/// the kernel has them, unless the name says otherwise.
+/// Latency of one step of each walk; `None` if it could not be measured. Pages are huge if the
+/// kernel provides them, unless the name says otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Latencies {
-    /// Loads that the L1D serves.
+    /// Loads served by the L1D.
     pub l1d: Option<Figure>,
-    /// Loads that the L2 serves.
+    /// Loads served by the L2.
     pub l2: Option<Figure>,
-    /// Loads that the L3 serves.
+    /// Loads served by the L3.
     pub l3: Option<Figure>,
-    /// Loads that memory serves.
+    /// Loads served by memory.
     pub memory: Option<Figure>,
-    /// A line of code that the L1I serves.
+    /// A line of code served by the L1I.
     pub l1i: Option<Figure>,
-    /// A line of code that the L2 serves.
+    /// A line of code served by the L2.
     pub l2_code: Option<Figure>,
-    /// As `l2`, in small pages.
+    /// Like `l2`, in small pages.
     pub l2_small_pages: Option<Figure>,
-    /// As `l3`, in small pages.
+    /// Like `l3`, in small pages.
     pub l3_small_pages: Option<Figure>,
-    /// As `memory`, in small pages.
+    /// Like `memory`, in small pages.
     pub memory_small_pages: Option<Figure>,
-    /// As `l2`, line after line.
+    /// Like `l2`, in sequential order.
     pub l2_sequential: Option<Figure>,
-    /// As `l3`, line after line.
+    /// Like `l3`, in sequential order.
     pub l3_sequential: Option<Figure>,
-    /// Around and around a random path that is a quarter larger than the L2.
+    /// A repeated random path that is a quarter larger than the L2.
     pub circular: Option<Figure>,
 }
 
-/// What the walks found.
+/// Results of the walks.
 #[derive(Clone, Debug)]
 pub struct Caches {
-    /// What a step of each takes.
+    /// Latency of one step of each walk.
     pub latencies: Latencies,
-    /// The clocks meanwhile.
+    /// The clocks during the walks.
     pub clocks: Clocks,
-    /// Whether walks that asked for huge pages got any.
+    /// Whether walks that requested huge pages got any.
     pub has_huge_pages: bool,
     /// What could not be measured, and why.
     pub left_out: Vec<String>,
 }
 
-/// A walk, and where its figure goes.
+/// A walk, and the field for its figure.
 struct Trial {
     slot: fn(&mut Latencies) -> &mut Option<Figure>,
     walk: Box<dyn Repeated>,
@@ -81,7 +82,7 @@ impl Trial {
     }
 }
 
-/// How many bytes each walk goes through.
+/// Size of each walk, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sizes {
     l1d: u64,
@@ -105,12 +106,12 @@ impl Sizes {
     }
 }
 
-/// Bytes of a path that is a little larger than the L2.
+/// Returns the bytes of a path that is a quarter larger than the L2.
 pub fn circular_bytes(described: &Machine) -> u64 {
     described.l2.size_bytes / 4 * 5
 }
 
-/// Measures on the CPU that this thread is kept on.
+/// Measures on the CPU that the calling thread is pinned to.
 pub fn measure(
     described: &Machine,
     effort: &Effort,
@@ -156,7 +157,7 @@ pub fn measure(
     })
 }
 
-/// Walks through data, and whether they are in huge pages.
+/// Creates the walks through data; also returns whether any of them is in huge pages.
 fn data_trials(described: &Machine, sizes: Sizes) -> Result<(Vec<Trial>, bool), Error> {
     let (random, sequential) = (Order::Random, Order::Sequential);
     let (huge, small) = (Pages::Huge, Pages::Small);

@@ -1,4 +1,4 @@
-//! All that was measured of a machine, and the machine that it describes.
+//! All measurements of a machine, and the machine description that follows from them.
 
 use crate::calibration::bend::{Capacity, Point};
 use crate::calibration::caches::Latencies;
@@ -11,50 +11,50 @@ use crate::calibration::watch::Disturbance;
 use corehop_simulator::{Level, Machine, Policy};
 use serde::Serialize;
 
-/// What was measured.
+/// Measurements of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibration {
-    /// The processor, as the kernel calls it.
+    /// Processor model that the kernel reports.
     pub cpu_model: String,
     /// The CPUs that this process may use.
     pub cpus: Vec<usize>,
-    /// Whether the short way was taken.
+    /// Whether the quick calibration was selected.
     pub is_quick: bool,
     /// The machine, as the kernel describes it.
     #[serde(skip)]
     pub described: Machine,
-    /// What was assumed for lack of a description.
+    /// Defaults used for properties that the kernel does not describe.
     pub assumed: Vec<String>,
-    /// How fast the clocks run.
+    /// Clock frequencies.
     pub clocks: Clocks,
-    /// Whether walks that asked for huge pages got any.
+    /// Whether walks that requested huge pages got any.
     pub has_huge_pages: bool,
-    /// What each level takes.
+    /// Latency of each level.
     pub latencies: Latencies,
-    /// What a load takes of a line that another core's caches hold modified.
+    /// Latency of a load of a line that is modified in another core's caches.
     pub transfer: Option<Figure>,
-    /// What hops cost.
+    /// Cost of hops.
     pub hops: Hops,
-    /// What goes between each pair of CPUs.
+    /// Latency between each pair of CPUs.
     pub pairs: Vec<Pair>,
-    /// How much of each level there is.
+    /// Effective capacity of each level.
     pub capacities: Vec<Capacity>,
-    /// What a random walk takes, by its size.
+    /// Latency of a random walk, by its size.
     pub curve: Vec<Point>,
-    /// How often a path larger than the L2 misses it.
+    /// Miss share in the L2 of a path larger than the L2.
     pub replacement: Option<Replacement>,
-    /// How many times as long a random walk takes as one line after line, in the L2.
+    /// Ratio of the latencies of a random and a sequential walk in the L2.
     pub l2_prefetch_gain: Option<f64>,
     /// The same in the L3.
     pub l3_prefetch_gain: Option<f64>,
-    /// What else the machine did meanwhile.
+    /// Load of the machine by others during the calibration.
     pub disturbance: Disturbance,
     /// What could not be measured, and why.
     pub left_out: Vec<String>,
 }
 
 impl Calibration {
-    /// What a circular path says of it.
+    /// Returns the L2's replacement policy that the circular path indicates.
     fn policy_of_l2(&self) -> Policy {
         match self.replacement.map(|replacement| replacement.misses) {
             Some(Misses::InPart) => Policy::Random,
@@ -62,7 +62,7 @@ impl Calibration {
         }
     }
 
-    /// The machine with what was measured in place of what was assumed.
+    /// Returns the machine, with measured values in place of defaults.
     pub fn machine(&self) -> Machine {
         let Calibration {
             latencies,
@@ -98,14 +98,14 @@ impl Calibration {
     }
 }
 
-/// A figure as machine files have it, one cycle at least; `assumed` where there is none.
+/// Rounds a figure for machine files, to at least one cycle; `assumed` if there is none.
 fn whole(figure: Option<Figure>, assumed: u32) -> u32 {
     figure.map_or(assumed, |figure| {
         (figure.cycles.median.round() as u32).max(1)
     })
 }
 
-/// How many times as long the first takes as the second.
+/// Returns the ratio of the medians of two figures.
 pub(crate) fn gain(random: Option<Figure>, sequential: Option<Figure>) -> Option<f64> {
     Some(random?.ns.median / sequential?.ns.median)
 }

@@ -1,8 +1,8 @@
-//! How fast the core's clock runs: a chain of additions, one a cycle, timed.
+//! Measures the core's clock frequency: times a chain of additions that takes one cycle each.
 //!
-//! The time stamp counter ticks at a rate of its own, and the kernel's word for the frequency is
-//! late or, in a virtual machine, made up. Caches run by the core's clock, so it is measured anew
-//! beside each thing that is measured.
+//! The time stamp counter has its own rate. The frequency that the kernel reports lags behind and
+//! is invented in some virtual machines. Caches run at the core's clock, so the clock is measured
+//! next to each other measurement.
 
 use crate::calibration::native::{additions, ticks};
 use crate::calibration::samples::{Quartiles, median};
@@ -11,21 +11,22 @@ use std::time::{Duration, Instant};
 
 /// Rounds of additions in a reading: about 10 us.
 const ROUNDS: u32 = 512;
-/// Readings of which the middle one counts, since one may be interrupted.
+/// Readings per measurement. The median counts, because one may be interrupted.
 const READINGS: usize = 9;
-/// How long a core is kept busy before anything is measured, so that its clock has risen.
+/// How long a core stays busy before measurements, so that its clock has risen.
 const WARM_UP: Duration = Duration::from_millis(200);
 
-/// What is known of the clocks.
+/// Clock frequencies.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Clocks {
-    /// Of the core, in gigahertz, while everything else was measured.
+    /// Core clock during all other measurements, in gigahertz.
     pub core_ghz: Quartiles,
-    /// Of the time stamp counter.
+    /// Time stamp counter, in gigahertz.
     pub tsc_ghz: f64,
 }
 
-/// Keeps the core busy until its clock has risen, and says how fast the time stamp counter ticks.
+/// Keeps the core busy until its clock has risen. Returns the rate of the time stamp counter, in
+/// gigahertz.
 pub fn warm_up() -> f64 {
     let (began, began_ticks) = (Instant::now(), ticks::now());
     while began.elapsed() < WARM_UP {
@@ -34,7 +35,7 @@ pub fn warm_up() -> f64 {
     (ticks::now() - began_ticks) as f64 / began.elapsed().as_nanos() as f64
 }
 
-/// The core's clock now, in gigahertz.
+/// Measures the core's current clock frequency, in gigahertz.
 pub fn core_ghz() -> f64 {
     let cycles = f64::from(ROUNDS) * f64::from(additions::IN_A_ROUND);
     let reading = || cycles / nanoseconds_of(|| additions::add(ROUNDS));
@@ -42,10 +43,10 @@ pub fn core_ghz() -> f64 {
     median(&readings)
 }
 
-/// How long something takes.
+/// Times `work`, in nanoseconds.
 pub fn nanoseconds_of(work: impl FnOnce()) -> f64 {
     let began = Instant::now();
     work();
-    // A clock that is coarser than what it times must not make a rate infinite.
+    // A clock that is coarser than `work` must not make a rate infinite.
     began.elapsed().as_nanos().max(1) as f64
 }

@@ -1,9 +1,8 @@
-//! What goes from core to core, and which CPUs are near each other, told and measured.
+//! Latency between cores, and which CPUs are near each other, as reported and as measured.
 //!
-//! The kernel says which CPUs are hardware threads of one core, and in a virtual machine it says
-//! what the hypervisor made up. So a word is passed to and fro between the CPUs of each pair: where
-//! that takes less than the L3, the word never left the caches below it, and the two share a core
-//! or an L2, whatever the kernel says.
+//! The kernel reports which CPUs are hardware threads of one core. In a virtual machine, the
+//! hypervisor may invent that. So the CPUs of each pair pass a word to and fro. If that takes less
+//! time than the L3, the word stays in the caches below it, and the two CPUs share a core or an L2.
 
 use crate::calibration::clock::{core_ghz, nanoseconds_of};
 use crate::calibration::effort::Effort;
@@ -18,12 +17,12 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
-/// Questions and answers in a repetition.
+/// Round trips per repetition.
 const QUESTIONS: u32 = 200;
-/// Lines that are written on one side and read on the other: they fit every L1D, and every first
-/// TLB with a page each.
+/// Lines that one CPU writes and the other reads. They fit every L1D and, with a page each, every
+/// first-level TLB.
 const LINES: u32 = 64;
-/// All pairs of so many CPUs are measured; of more, each with the first one.
+/// Up to this number of CPUs, all pairs are measured; above it, each CPU with the first one.
 const ALL_PAIRS_UP_TO: usize = 16;
 
 /// Two CPUs.
@@ -31,19 +30,19 @@ const ALL_PAIRS_UP_TO: usize = 16;
 pub struct Pair {
     /// Their numbers.
     pub cpus: [usize; 2],
-    /// How long a word takes from the one to the other, in nanoseconds: half of there and back.
+    /// One-way latency of a word, in nanoseconds: half of a round trip.
     pub word_ns: Quartiles,
-    /// Whether the kernel says that they are hardware threads of one core.
+    /// Whether the kernel reports them as hardware threads of one core.
     pub told_same_core: Option<bool>,
-    /// Whether the kernel says that they have one L2.
+    /// Whether the kernel reports that they share an L2.
     pub told_same_l2: Option<bool>,
-    /// Whether a word takes less than the L3, so that they share a core or an L2; `None` where the
-    /// L3's latency is not known.
+    /// Whether a word takes less time than the L3, so that they share a core or an L2; `None` if
+    /// the L3's latency is unknown.
     pub is_near: Option<bool>,
 }
 
 impl Pair {
-    /// Whether what the kernel says and what was measured contradict each other.
+    /// Whether the kernel's report and the measurement contradict each other.
     pub fn is_contradicted(&self) -> bool {
         let told = match (self.told_same_core, self.told_same_l2) {
             (None, None) => return false,
@@ -53,7 +52,7 @@ impl Pair {
     }
 }
 
-/// Passes a word between the CPUs of each pair. `l3_ns` is what the L3 takes.
+/// Passes a word between the CPUs of each pair. `l3_ns` is the L3's latency.
 pub fn pairs(
     topology: &Topology,
     cpus: &[usize],
@@ -79,7 +78,7 @@ pub fn pairs(
     Ok(pairs)
 }
 
-/// The pairs that are measured.
+/// Selects the pairs to measure.
 fn chosen(cpus: &[usize]) -> Vec<[usize; 2]> {
     let firsts = match cpus.len() > ALL_PAIRS_UP_TO {
         true => 1,
@@ -110,7 +109,7 @@ fn word(cpus: [usize; 2], repetitions: u32) -> Result<Quartiles, Error> {
     Ok(Quartiles::of(&readings).expect("a repetition at least"))
 }
 
-/// What a load takes of a line that the other CPU's caches hold modified.
+/// Measures a load of a line that is modified in the other CPU's caches.
 pub fn transfer(cpus: [usize; 2], effort: &Effort) -> Result<Option<Figure>, Error> {
     let mut random = ChaCha8Rng::seed_from_u64(LINES.into());
     let lines = ModifiedLines::new(&orders::random(LINES, &mut random));
@@ -131,12 +130,12 @@ pub fn transfer(cpus: [usize; 2], effort: &Effort) -> Result<Option<Figure>, Err
     Ok(readings.figure())
 }
 
-/// What a line takes right now that the other CPU's caches hold modified, in cycles, measured
-/// within milliseconds; `None` where nothing can be said. In a virtual machine it changes when the
+/// Measures within milliseconds, in cycles, a load of a line that is modified in the other CPU's
+/// caches. `None` if there is no figure. In a virtual machine, the value changes when the
 /// hypervisor moves the CPUs.
 ///
 /// # Errors
-/// The system's, where a thread cannot be kept on a CPU.
+/// The system error if a thread cannot be pinned to a CPU.
 pub fn transfer_cycles(cpus: [usize; 2]) -> Result<Option<f64>, Error> {
     Ok(transfer(cpus, &Effort::WHOLE)?.map(|figure| figure.cycles.median))
 }

@@ -1,5 +1,5 @@
-//! What a step of a random walk takes, by the size of the walk: the curve whose bends say how much
-//! of each cache there is.
+//! Latency of one step of a random walk, by the size of the walk. The curve's bends show each
+//! cache's effective capacity.
 
 use crate::calibration::bend::{Capacity, Point, bend};
 use crate::calibration::caches::Latencies;
@@ -15,22 +15,22 @@ use corehop_simulator::machine::LINE_SIZE_BYTES;
 use procfs::{Current, Meminfo};
 use std::ops::RangeInclusive;
 
-/// Of the memory that is free, a walk takes at most one part in so many.
+/// A walk uses at most one part in this many of the free memory.
 const SHARE_OF_MEMORY: u64 = 4;
-/// Where the kernel does not say how much is free.
+/// Free memory to assume if the kernel does not report it.
 const USUAL_FREE_BYTES: u64 = 1 << 30;
 
-/// What the walks found.
+/// Results of the walks.
 #[derive(Clone, Debug, Default)]
 pub struct Curve {
-    /// By rising size.
+    /// Points of the curve, by rising size.
     pub points: Vec<Point>,
-    /// What a step takes that the third level serves: of all walks of two to four times the second
-    /// level, of which that keeps little.
+    /// Latency of a step served by the third level, over all walks of two to four times the second
+    /// level, which keeps little of them.
     pub l3: Option<Figure>,
 }
 
-/// Measures on the CPU that this thread is kept on.
+/// Measures on the CPU that the calling thread is pinned to.
 pub fn measure(
     described: &Machine,
     effort: &Effort,
@@ -76,14 +76,14 @@ pub fn measure(
     })
 }
 
-/// Sizes of walks that the third level serves; none where there is none.
+/// Sizes of walks that the third level serves; empty without a third level.
 fn served_by_l3(described: &Machine) -> RangeInclusive<u64> {
     let l2 = described.l2.size_bytes;
     let most = described.l3.map_or(0, |l3| (4 * l2).min(l3.size_bytes / 2));
     2 * l2..=most
 }
 
-/// From a quarter of the L1D to four times the last level, or `most`.
+/// Sizes from a quarter of the L1D to four times the last level, or to `most`.
 fn sizes(described: &Machine, steps_per_octave: u32, most: u64) -> Vec<u64> {
     let last = described.l3.unwrap_or(described.l2).size_bytes;
     let first = (described.l1d.size_bytes / 4).max(LINE_SIZE_BYTES);
@@ -95,7 +95,7 @@ fn sizes(described: &Machine, steps_per_octave: u32, most: u64) -> Vec<u64> {
     (0..).map(size).take_while(|&bytes| bytes <= most).collect()
 }
 
-/// What the machine has free, or the container's limit.
+/// Returns the free memory of the machine, or of the container if that is less.
 fn free_bytes() -> u64 {
     let available = Meminfo::current().ok();
     let available = available.and_then(|memory| memory.mem_available);
@@ -107,7 +107,7 @@ fn free_bytes() -> u64 {
     known.min().unwrap_or(USUAL_FREE_BYTES)
 }
 
-/// How much of each level there is, by the curve and by what each level takes.
+/// Derives each level's effective capacity from the curve and the levels' latencies.
 pub fn capacities(described: &Machine, latencies: &Latencies, curve: &[Point]) -> Vec<Capacity> {
     let cycles = [
         latencies.l1d,

@@ -1,26 +1,26 @@
-//! What speaks against a calibration: a machine that was busy, or readings that lie too far apart.
+//! Reasons to doubt a calibration: a busy machine, or readings that vary too much.
 //!
-//! Only what a machine file is made of is judged by its spread. The limits are wide enough for an
-//! idle virtual machine whose neighbours are not idle, and narrow enough that the median is known
-//! about as well as the simulator needs it.
+//! Only figures that become part of a machine file are checked for their spread. The limits are
+//! wide enough for an idle virtual machine with busy neighbors. They are narrow enough that the
+//! median is about as accurate as the simulator needs.
 
 use crate::calibration::calibrated::Calibration;
 use crate::calibration::samples::Quartiles;
 
-/// Most that others may have of all CPUs' time.
+/// Maximum share of all CPUs' time for other programs.
 const OTHERS_MOST: f64 = 0.10;
-/// Most that the hypervisor may give to others.
+/// Maximum share that the hypervisor may take.
 const STOLEN_MOST: f64 = 0.02;
-/// Most times in a second that a measuring thread may be put aside.
+/// Maximum rate of preemptions of a measuring thread, per second.
 const SWITCHES_MOST_PER_S: f64 = 50.0;
-/// How far the middle half of readings may lie apart, as a share of their median: of a core's
-/// clock, of what a core has to itself, of what it shares, and of what the scheduler does.
+/// Maximum interquartile range as a share of the median: of a core's clock, of a core's private
+/// resources, of shared resources, and of scheduling.
 const CLOCK_SPREAD_MOST: f64 = 0.05;
 const OWN_SPREAD_MOST: f64 = 0.15;
 const SHARED_SPREAD_MOST: f64 = 0.30;
 const HOP_SPREAD_MOST: f64 = 0.75;
 
-/// One thing that speaks against it.
+/// One reason to doubt a calibration.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Doubt {
     /// Readings of the same thing differ too much.
@@ -34,13 +34,13 @@ pub enum Doubt {
         what: &'static str,
         /// Its unit.
         unit: &'static str,
-        /// The first quartile.
+        /// First quartile.
         low: f64,
-        /// The third.
+        /// Third quartile.
         high: f64,
-        /// How far they lie apart, as a share of the median.
+        /// Interquartile range as a share of the median.
         spread: f64,
-        /// What would do.
+        /// Maximum allowed spread.
         most: f64,
     },
     /// Other programs used the CPUs.
@@ -49,13 +49,13 @@ pub enum Doubt {
         .0 * 100.0, OTHERS_MOST * 100.0
     )]
     Others(f64),
-    /// The hypervisor used them for others.
+    /// The hypervisor gave the CPUs to others.
     #[error(
         "the hypervisor took {:.1} % of the CPU time (steal); at most {:.0} % is allowed",
         .0 * 100.0, STOLEN_MOST * 100.0
     )]
     Stolen(f64),
-    /// The scheduler put measuring threads aside.
+    /// The scheduler preempted measuring threads.
     #[error(
         "measuring threads were preempted {0:.0} times per second; at most \
          {SWITCHES_MOST_PER_S} are allowed"
@@ -63,7 +63,7 @@ pub enum Doubt {
     Switches(f64),
 }
 
-/// All that speaks against it; nothing on a quiet machine.
+/// Returns all reasons to doubt the calibration; none on a quiet machine.
 pub fn doubts(calibration: &Calibration) -> Vec<Doubt> {
     let mut doubts = spreads(calibration);
     let disturbance = &calibration.disturbance;

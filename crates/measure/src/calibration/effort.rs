@@ -1,32 +1,33 @@
-//! How much is measured: a whole calibration, or one that only shows that all of it works.
+//! How much to measure: a whole calibration, or a quick one that only shows that everything works.
 
 /// How often and how long each thing is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Whether this is the short one.
+    /// Whether this is the quick calibration.
     pub is_quick: bool,
-    /// All caches take turns so often, so that a slow moment of the machine falls on all alike.
+    /// Rounds of all caches, which alternate, so that a slow moment of the machine affects all of
+    /// them.
     pub rounds: u64,
     /// Repetitions of each in a round.
     pub repetitions: u32,
     /// Rounds through all sizes of the latency curve.
     pub curve_rounds: u64,
-    /// Sizes of the curve between one and its double.
+    /// Sizes of the curve per doubling.
     pub steps_per_octave: u32,
     /// The largest size of the curve.
     pub largest_walk_bytes: u64,
     /// Repetitions for each pair of CPUs.
     pub pair_repetitions: u32,
-    /// Rounds in which hops of all kinds take turns.
+    /// Rounds in which all kinds of hops alternate.
     pub hop_rounds: u64,
-    /// Hops of a round, of the kind that is fastest; slower kinds have fewer.
+    /// Samples per round of the fastest kind of hop; slower kinds have fewer.
     pub hop_samples: u32,
-    /// How long threads that queue hop in a round.
+    /// Duration of the trial with queueing threads in each round, in milliseconds.
     pub queuing_ms: u32,
 }
 
 impl Effort {
-    /// About half a minute.
+    /// Takes about half a minute.
     pub const WHOLE: Effort = Effort {
         is_quick: false,
         rounds: 15,
@@ -40,7 +41,7 @@ impl Effort {
         queuing_ms: 100,
     };
 
-    /// A few seconds: all is measured, and nothing well.
+    /// Takes a few seconds: measures everything, but not accurately.
     pub const QUICK: Effort = Effort {
         is_quick: true,
         rounds: 2,

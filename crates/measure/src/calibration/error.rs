@@ -1,11 +1,11 @@
-//! Why this machine could not be measured.
+//! Why a calibration failed.
 
 use std::path::PathBuf;
 
-/// Why there is no calibration, or no program whose hops could be timed.
+/// Why there is no calibration, or no program to time hops with.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// This process may use no CPU that is known.
+    /// The kernel reports no CPU that this process may use.
     #[error("the kernel reports no CPU that this process may use")]
     NoCpu,
     /// A thread could not be kept on a CPU.
@@ -13,26 +13,26 @@ pub enum Error {
     Pin {
         /// The CPU.
         cpu: usize,
-        /// What the system said.
+        /// The system error.
         source: std::io::Error,
     },
     /// There is no memory to walk through.
     #[error("cannot map {bytes} bytes to walk through: {source}")]
     Memory {
-        /// How much was asked for.
+        /// Requested size, in bytes.
         bytes: u64,
-        /// What the system said.
+        /// The system error.
         source: std::io::Error,
     },
-    /// A program to be timed cannot be kept in a temporary folder.
+    /// A program to be timed cannot be written to a temporary folder.
     #[error("{path}: cannot keep a program there: {source}")]
     Folder {
         /// The folder or file.
         path: PathBuf,
-        /// What the system said.
+        /// The system error.
         source: std::io::Error,
     },
-    /// A program to be timed has not what hooks need.
+    /// A program to be timed lacks something that hooks need.
     #[error("{path}: has no {what}")]
     Unpatchable {
         /// The program.
@@ -46,25 +46,25 @@ pub enum Error {
     /// The plan of a program to be timed cannot be written.
     #[error(transparent)]
     Plan(#[from] corehop_support::atomic_file::Error),
-    /// A program to be timed does not start.
+    /// A program to be timed cannot be started.
     #[error("{path}: cannot run it: {source}")]
     NotStarted {
         /// The program.
         path: PathBuf,
-        /// What the system said.
+        /// The system error.
         source: std::io::Error,
     },
-    /// A program to be timed failed, or printed what are no numbers.
+    /// A program to be timed failed, or its output is not numeric.
     #[error("{path} {words}: {said}")]
     Program {
         /// The program.
         path: PathBuf,
         /// Its arguments.
         words: String,
-        /// What it said, or what is wrong with what it printed.
+        /// Its output, or what is wrong with it.
         said: String,
     },
-    /// Whoever watches asked for an end.
+    /// The observer requested the end.
     #[error("interrupted; nothing was written")]
     Interrupted,
 }

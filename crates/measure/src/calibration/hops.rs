@@ -1,11 +1,11 @@
-//! What a hop costs: by each backend, to a core that is awake, to one that sleeps, and where
-//! threads queue for both cores.
+//! Cost of a hop: with each backend, to an awake core, to a sleeping core, and with threads that
+//! queue for both cores.
 //!
-//! One thread's hop is timed there and back. Where threads queue, no CPU is woken and many hops
-//! come with one interrupt: their cost is the time of both CPUs for each hop of several threads
-//! that do nothing else. Rejected: a hop to a CPU that a thread of the lowest priority keeps from
-//! halting. It is an interrupt and a switch for one hop alone, twice what a hop among many takes.
-//! The trials take turns, round after round, so that what else the machine does falls on all alike.
+//! The hop of a single thread is timed there and back. With queueing threads, no CPU is woken and
+//! one interrupt serves many hops. Their cost is both CPUs' time per hop of several threads that do
+//! nothing else. Rejected: a hop to a CPU that a lowest-priority thread keeps from halting. It
+//! takes an interrupt and a switch for a single hop, twice the cost of a hop among many. The trials
+//! alternate, round by round, so that other load affects all of them alike.
 
 use crate::calibration::clock::core_ghz;
 use crate::calibration::effort::Effort;
@@ -18,18 +18,18 @@ use crate::machine::cpus::can_carry;
 use corehop_plan::Mode;
 use serde::Serialize;
 
-/// One way each; `None` of what could not be measured.
+/// Cost of a hop, one way; `None` if it could not be measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Hops {
-    /// To a carrier that waits awake.
+    /// To a worker thread that spins.
     pub carrier_awake: Option<Figure>,
-    /// To a carrier that sleeps.
+    /// To a worker thread that sleeps.
     pub carrier_parked: Option<Figure>,
-    /// By `sched_setaffinity`, to a CPU that was just left.
+    /// By `sched_setaffinity`, to a CPU that the thread has just left.
     pub affinity_awake: Option<Figure>,
-    /// By `sched_setaffinity`, where threads queue for the CPU.
+    /// By `sched_setaffinity`, with threads that queue for the CPU.
     pub affinity_busy: Option<Figure>,
-    /// By `sched_setaffinity`, to a CPU that has had nothing to do for 200 us.
+    /// By `sched_setaffinity`, to a CPU that has been idle for 200 us.
     pub affinity_parked: Option<Figure>,
 }
 
@@ -39,14 +39,14 @@ struct Trial {
     backend: &'static str,
     words: Vec<String>,
     variables: &'static [(&'static str, &'static str)],
-    /// What is printed, as nanoseconds of a hop.
+    /// Converts a printed value to nanoseconds per hop.
     to_ns: fn(f64) -> f64,
     readings: Readings,
 }
 
-/// Has a carrier sleep after 50 us, sooner than the program comes back.
+/// Makes a worker thread sleep after 50 us, before the program comes back.
 const SLEEPS_SOON: &[(&str, &str)] = &[("COREHOP_SPIN_US", "50")];
-/// So many that threads queue for both CPUs all the time, and as few as servers have workers.
+/// Enough threads to queue for both CPUs all the time, and as few as a server's workers.
 const QUEUING_THREADS: u32 = 8;
 
 fn trials(effort: &Effort, has_carriers: bool) -> Vec<Trial> {
@@ -109,7 +109,8 @@ fn trials(effort: &Effort, has_carriers: bool) -> Vec<Trial> {
     trials
 }
 
-/// Hops between the first two CPUs that are not one core, and what could not be measured.
+/// Measures hops between the first two CPUs on different cores. Also returns what could not be
+/// measured.
 pub fn measure(effort: &Effort, observer: &dyn Observer) -> Result<(Hops, Vec<String>), Error> {
     let program = Program::hop(Mode::Enter)?;
     let [first, second] = program.processors;
@@ -133,7 +134,7 @@ pub fn measure(effort: &Effort, observer: &dyn Observer) -> Result<(Hops, Vec<St
             // Ctrl-C reaches the program too.
             step(observer)?;
             let readings = printed?.into_iter().map(trial.to_ns);
-            // In a time in which nobody hopped, a hop takes as long as no number says.
+            // An interval without any hop gives no finite duration.
             let readings = readings.filter(|ns| ns.is_finite());
             readings.for_each(|ns| trial.readings.push(ns, ghz));
         }

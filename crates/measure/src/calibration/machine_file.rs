@@ -1,7 +1,7 @@
-//! A calibration as a machine file: each number with the way it was measured and its spread.
+//! Writes a calibration as a machine file: each number with its method and its spread.
 //!
-//! Sizes, ways and sharing stand as the kernel describes them, since a simulated cache has whole
-//! sets; where a level seems smaller than that a comment says so.
+//! Sizes, ways and sharing stay as the kernel describes them, because a simulated cache has whole
+//! sets. A comment notes a level that seems smaller.
 
 use crate::calibration::bend::Capacity;
 use crate::calibration::calibrated::Calibration;
@@ -13,10 +13,10 @@ use corehop_plan::inert;
 use corehop_simulator::{Inclusion, Level, Machine, Policy};
 use std::fmt::Write;
 
-/// Below this share of what the kernel says, a level counts as smaller than that.
+/// Below this share of the size that the kernel reports, a level counts as smaller.
 const SMALLER: f64 = 0.75;
 
-/// The file's text. `doubts` stand in it where it is written in spite of them.
+/// Renders the file. It lists `doubts` if it is written in spite of them.
 pub fn render(calibration: &Calibration, doubts: &[Doubt]) -> String {
     let machine = calibration.machine();
     let latencies = &calibration.latencies;
@@ -41,7 +41,8 @@ pub fn render(calibration: &Calibration, doubts: &[Doubt]) -> String {
     text
 }
 
-/// A line of comment, in which nothing acts on a terminal; wrapped, as these files are.
+/// Appends a comment, wrapped like the rest of the file, with terminal control characters made
+/// inert.
 fn comment(text: &mut String, said: &str) {
     const WIDTH: usize = 100;
     let mut line = String::from("#");
@@ -58,7 +59,7 @@ fn comment(text: &mut String, said: &str) {
     text.push('\n');
 }
 
-/// `5.0 (4.9 to 5.1)`.
+/// Formats quartiles as `5.0 (4.9 to 5.1)`.
 fn spread(quartiles: Quartiles, decimals: usize) -> String {
     let Quartiles { low, median, high } = quartiles;
     format!("{median:.decimals$} ({low:.decimals$} to {high:.decimals$})")
@@ -147,7 +148,7 @@ fn scalars(text: &mut String, calibration: &Calibration, machine: &Machine) {
     }
 }
 
-/// Where a number comes from: how it was measured, in cycles and nanoseconds.
+/// Describes where a number comes from: how it was measured, in cycles and nanoseconds.
 fn source(figure: Option<Figure>, how: &str) -> String {
     match figure {
         None => "assumed: it could not be measured".into(),
@@ -184,7 +185,7 @@ fn table(text: &mut String, name: &str, level: Level, figure: Option<Figure>, ho
     }
 }
 
-/// What core models ask, which nothing here measures.
+/// Writes the parameters of core models, which are not measured.
 fn core(text: &mut String, machine: &Machine) {
     let core = machine.core;
     let per_cycle = f64::from(core.instructions_in_1000_cycles) / 1000.0;
@@ -195,7 +196,7 @@ fn core(text: &mut String, machine: &Machine) {
     let _ = writeln!(text, "store_buffer_entries = {stores}");
 }
 
-/// What no key of a machine file says.
+/// Writes figures that have no key in machine files.
 fn more(text: &mut String, calibration: &Calibration) {
     comment(text, "Measured as well, in cycles:");
     let (latencies, hops) = (&calibration.latencies, &calibration.hops);
@@ -222,8 +223,8 @@ fn more(text: &mut String, calibration: &Calibration) {
     }
 }
 
-/// What was found besides latencies, a sentence each: where the curve bends, what prefetchers
-/// gain, how a circular path fares, which CPUs are near each other, and what is missing.
+/// Returns the findings other than latencies, one sentence each: bends of the curve, gains by
+/// prefetchers, misses of a circular path, near CPUs, and missing figures.
 pub fn notes(calibration: &Calibration) -> Vec<String> {
     let mut notes: Vec<String> = calibration.capacities.iter().map(capacity_line).collect();
     let gains = [
@@ -275,7 +276,7 @@ fn policy(misses: Misses) -> &'static str {
     }
 }
 
-/// What the curve says of a level's size.
+/// Describes a level's size by the curve.
 fn capacity_line(capacity: &Capacity) -> String {
     let Capacity {
         level, told_bytes, ..

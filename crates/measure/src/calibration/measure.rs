@@ -1,4 +1,4 @@
-//! The whole calibration: caches, sizes, cores and hops, one after the other.
+//! Runs a whole calibration: caches, sizes, cores and hops, one after the other.
 
 use crate::calibration::calibrated::{Calibration, gain};
 use crate::calibration::effort::Effort;
@@ -11,11 +11,11 @@ use corehop_simulator::calibrated;
 use corehop_simulator::host::Host;
 use corehop_support::topology::{Topology, allowed};
 
-/// Measures this machine, which the kernel describes so.
+/// Measures this machine, which `host` describes.
 ///
 /// # Errors
-/// [`Error::Interrupted`] where the observer says so, and what the system refuses. What this
-/// machine cannot do is no error: [`Calibration::left_out`] says it.
+/// [`Error::Interrupted`] if the observer requests the end, and errors of the system. A missing
+/// capability of this machine is no error: it is listed in [`Calibration::left_out`].
 pub fn calibrate(
     host: &Host,
     effort: &Effort,
@@ -24,7 +24,7 @@ pub fn calibrate(
     let watch = Watch::begin();
     let described = &host.machine;
     let cpus = allowed();
-    // The caches are those of this CPU, unless only a CPU where nothing runs is described.
+    // The caches are those of this CPU, unless the kernel describes only a CPU where nothing runs.
     let is_host = |cpu: &&usize| **cpu == host.cpu;
     let first = *cpus
         .iter()
@@ -38,7 +38,8 @@ pub fn calibrate(
     let l3_ns = latencies.l3.map(|figure| figure.ns.median);
     let pairs = cores::pairs(&Topology::here(), &cpus, l3_ns, effort, observer)?;
     let mut left_out = measured.left_out;
-    // The kernel says which CPUs are cores; where all of them are near, it does not matter which.
+    // The kernel reports which CPUs share a core. If all are near each other, the choice is
+    // irrelevant.
     let far = pairs.iter().find(|pair| pair.told_same_core != Some(true));
     let transfer = match far {
         None => {

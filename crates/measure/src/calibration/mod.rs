@@ -1,13 +1,14 @@
-//! What this machine's caches, cores and hops cost: measured, judged, and kept as a machine file.
+//! Measures this machine's caches, cores and hops, checks the result, and writes it as a machine
+//! file.
 //!
-//! The kernel says how large caches are and nothing of how slow. [`calibrate`] measures that, by
-//! walks whose every step waits for the one before; [`doubts`] says what speaks against the result,
-//! on a machine that was busy; [`render`] makes a machine file of it, which `--machine host` then
-//! takes. It is for x86-64, as the patcher is, whose hops it times.
+//! The kernel reports the sizes of caches but not their latencies. [`calibrate`] measures latencies
+//! with walks whose every step depends on the previous one. [`doubts`] lists reasons to distrust
+//! the result, such as a busy machine. [`render`] turns the result into a machine file, which
+//! `--machine host` then uses. The crate is for x86-64, like the patcher, whose hops it times.
 //!
-//! Reading order: `orders` and `walk` are what is measured, `caches` measures levels, `curve` and
-//! `bend` their sizes, `cores` pairs of CPUs, `hops` hops; `native/` has all unsafe code. Nothing
-//! is printed here: an [`Observer`] is told how far a calibration is.
+//! Reading order: `orders` and `walk` define what is measured. `caches` measures levels, `curve`
+//! and `bend` their sizes, `cores` pairs of CPUs, and `hops` hops. `native/` has all unsafe code.
+//! Nothing is printed here: an [`Observer`] receives the progress.
 
 #![deny(missing_docs)]
 

@@ -1,7 +1,7 @@
-//! In which order a walk goes through its lines: always one cycle through all of them.
+//! Orders in which a walk visits its lines: always one cycle through all of them.
 //!
 //! An order is a successor for each line. If it fell apart into several cycles, a walk would stay
-//! in a short one and measure a smaller cache than it was meant for.
+//! in a short one and measure a smaller cache than intended.
 
 use rand::{Rng, RngExt};
 
@@ -28,7 +28,7 @@ mod tests {
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 
-    /// How many lines a walk from line 0 meets before it is back there.
+    /// Counts the lines that a walk from line 0 visits before it returns there.
     fn length_of_cycle(next: &[u32]) -> usize {
         let mut line = next[0];
         let mut length = 1;

@@ -1,7 +1,7 @@
-//! Small programs with hops in them, patched as users' servers are.
+//! Small programs with hops, patched like users' servers.
 //!
-//! What is timed is the real patcher's output with the runtime as shipped, never a copy of either.
-//! Two functions are hooked, one for each of two cores.
+//! The timed code is the output of the real patcher with the shipped runtime, never a copy. Two
+//! functions are hooked, one for each of two cores.
 
 use crate::calibration::error::Error;
 use corehop_patcher::Analysis;
@@ -13,17 +13,17 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The name of the file that says where threads hop.
+/// Name of the plan file.
 pub const PLAN: &str = "split.toml";
 
-/// The program whose hops are timed: `programs/hop.c`, compiled when this crate was.
+/// The program that times hops: `programs/hop.c`, compiled with this crate.
 const HOP: &[u8] = include_bytes!(env!("COREHOP_HOP_PROGRAM"));
 const HOP_FUNCTIONS: [&str; 2] = ["first_core", "second_core"];
 
-/// A program in a folder of its own: as compiled, and with hops.
+/// A program in its own folder: as compiled, and with hops.
 pub struct Program {
     _folder: tempfile::TempDir,
-    /// As compiled. The plan lies beside it.
+    /// As compiled. The plan is in the same folder.
     pub plain: PathBuf,
     patched: PathBuf,
     /// The CPUs of plan cores 0 and 1.
@@ -31,7 +31,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// The program whose hops are timed, with its first function in this mode.
+    /// Creates the program that times hops, with its first function in this mode.
     ///
     /// # Errors
     /// Those of [`Program::of`].
@@ -39,7 +39,8 @@ impl Program {
         Program::of("hop", HOP, HOP_FUNCTIONS, first)
     }
 
-    /// The same, where its first function goes by its argument, of which it has but one object.
+    /// The same, but the destination of its first function depends on its argument, which is always
+    /// one object.
     ///
     /// # Errors
     /// Those of [`Program::of`].
@@ -48,11 +49,11 @@ impl Program {
         Program::with_first("hop", HOP, HOP_FUNCTIONS, (to, Mode::Enter))
     }
 
-    /// Hooks these functions of an executable, on cores 0 and 1; the first in this mode, the second
-    /// to stay.
+    /// Hooks these functions of an executable, on cores 0 and 1. The first has this mode; the
+    /// second stays.
     ///
     /// # Errors
-    /// When it cannot be kept in a temporary folder, or cannot be patched.
+    /// If it cannot be written to a temporary folder, or cannot be patched.
     pub fn of(
         name: &str,
         executable: &[u8],
@@ -87,10 +88,11 @@ impl Program {
         })
     }
 
-    /// What the program prints, as numbers: unpatched, or with hops by a backend.
+    /// Runs the program, unpatched or with hops by a backend, and returns the numbers that it
+    /// prints.
     ///
     /// # Errors
-    /// When it does not start, fails, says something on standard error, or prints no numbers.
+    /// If it does not start, fails, writes to standard error, or prints no numbers.
     pub fn run(&self, backend: Option<&str>, words: &[String]) -> Result<Vec<f64>, Error> {
         self.run_in(&[], backend, words)
     }
@@ -106,7 +108,7 @@ impl Program {
         words: &[String],
     ) -> Result<Vec<f64>, Error> {
         let mut command = Command::new(backend.map_or(&self.plain, |_| &self.patched));
-        // Orders for the user's own servers are none for this one.
+        // Settings for the user's own servers do not apply to this program.
         let orders = std::env::vars_os().map(|(name, _)| name);
         for name in orders.filter(|name| name.as_encoded_bytes().starts_with(b"COREHOP_")) {
             command.env_remove(name);
@@ -117,7 +119,7 @@ impl Program {
             .env("COREHOP_BACKEND", backend.unwrap_or("off"))
             .env("COREHOP_CPUS", format!("{first},{second}"))
             .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
-            // What hops cost is asked, wherever others queue, and whatever else the machine does.
+            // Hops are measured even if others queue, and whatever other load the machine has.
             .env("COREHOP_QUEUE", "0")
             .env("COREHOP_RUN_DELAY", "100")
             .envs(variables.iter().copied())
@@ -142,7 +144,7 @@ impl Program {
     }
 }
 
-/// Writes an executable that nobody else can change.
+/// Writes an executable that only this user can change.
 fn keep(path: &Path, executable: &[u8]) -> Result<(), Error> {
     let mut options = OpenOptions::new();
     let file = options.write(true).create_new(true).mode(0o700).open(path);
@@ -194,8 +196,8 @@ fn plan(plain: &Path, hooked: [&str; 2], first: (Destination, Mode)) -> Result<P
     })
 }
 
-/// The first two CPUs of this process's mask that are not one physical core by the topology;
-/// on a machine with one CPU, that one twice.
+/// Returns the first two CPUs of this process's mask that the topology places on different cores.
+/// On a machine with one CPU, returns that one twice.
 fn two_processors(topology: &Topology) -> Result<[usize; 2], Error> {
     let mut found = allowed().into_iter();
     let first = found.next().ok_or(Error::NoCpu)?;

@@ -1,9 +1,9 @@
-//! Work on one CPU: on a thread of its own, so that nothing else of the process is kept there.
+//! Runs work on one CPU, on a separate thread, so that the rest of the process is not pinned.
 
 use crate::calibration::error::Error;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-/// Keeps the calling thread on a CPU.
+/// Pins the calling thread to a CPU.
 pub fn pin(cpu: usize) -> Result<(), Error> {
     let mut only = CpuSet::new();
     only.set(cpu);
@@ -13,7 +13,7 @@ pub fn pin(cpu: usize) -> Result<(), Error> {
     })
 }
 
-/// Does something on that CPU.
+/// Runs `work` on that CPU.
 pub fn on<T: Send>(cpu: usize, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {

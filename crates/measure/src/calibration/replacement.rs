@@ -1,42 +1,44 @@
-//! Whether a circular path that is larger than the L2 misses always, or in part.
+//! Whether a circular path larger than the L2 misses always, or only in part.
 //!
-//! A cache that gives up the least recently used line keeps nothing of a path a quarter larger than
-//! itself: each line has gone when the path comes back to it. So it is with the other policies that
-//! a machine file knows, but for one miss in a hundred of a tree of bits, and for random, by which
-//! a path misses in 43 to 45 % (tests/policies.rs). Real caches often keep about as much. How often
-//! the path missed follows from its latency, which lies between those of the L2 and of the next
-//! level. The machine file takes random where that is nearer than always, and says what was found.
+//! An LRU cache keeps nothing of a path a quarter larger than itself: each line is evicted before
+//! the path returns to it. The other policies that a machine file knows behave alike, with two
+//! exceptions. Tree PLRU hits once in a hundred. With random replacement, the path misses in 43 to
+//! 45 % of accesses (tests/calibration/policies.rs). Real caches often keep about as much. The miss
+//! share follows from the path's latency, which lies between those of the L2 and of the next level.
+//! The machine file gets random replacement if that is nearer than always missing, and notes the
+//! finding.
 
 use crate::calibration::caches::{Latencies, circular_bytes};
 use corehop_simulator::Machine;
 use serde::Serialize;
 
-/// From this share of misses on, a path counts as missing always: halfway from what random
-/// replacement misses to all.
+/// From this miss share on, a path counts as always missing: halfway between the share of random
+/// replacement and 1.
 const ALWAYS: f64 = 0.72;
 
-/// How often the path misses, in words.
+/// How often the path misses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Misses {
-    /// As with the least recently used line replaced, or the first that came, or a tree of bits.
+    /// As with LRU, FIFO or tree PLRU.
     Always,
-    /// As with a random one replaced.
+    /// As with random replacement.
     InPart,
 }
 
-/// What the circular path said.
+/// Result of the circular path.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Replacement {
-    /// How long the path is.
+    /// Length of the path, in bytes.
     pub path_bytes: u64,
-    /// Which share of its references missed the L2, from 0 to 1.
+    /// Share of its accesses that missed the L2, from 0 to 1.
     pub miss_share: f64,
-    /// The same in words.
+    /// The same as a category.
     pub misses: Misses,
 }
 
-/// What the latencies say; `None` where one of them is missing, or the levels take the same.
+/// Derives it from the latencies; `None` if one of them is missing, or if the levels take equally
+/// long.
 pub fn of(described: &Machine, latencies: &Latencies) -> Option<Replacement> {
     let median = |figure: Option<crate::calibration::samples::Figure>| Some(figure?.cycles.median);
     let (hit, path) = (median(latencies.l2)?, median(latencies.circular)?);

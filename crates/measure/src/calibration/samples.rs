@@ -1,23 +1,23 @@
-//! Many short repetitions of one measurement, as their quartiles.
+//! Many short repetitions of one measurement, summarized by their quartiles.
 //!
-//! Rejected: the mean, which one interrupt moves, and the least, which a clock that just rose
-//! moves.
+//! Rejected: the mean, which a single interrupt distorts, and the minimum, which a clock that has
+//! just risen distorts.
 
 use serde::Serialize;
 
-/// The first quartile, the median and the third.
+/// First quartile, median and third quartile.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Quartiles {
     /// A quarter of the repetitions lie below.
     pub low: f64,
-    /// Half of them do.
+    /// Half of the repetitions lie below.
     pub median: f64,
-    /// A quarter of them lie above.
+    /// A quarter of the repetitions lie above.
     pub high: f64,
 }
 
 impl Quartiles {
-    /// Of these values; `None` of none.
+    /// Computes the quartiles of these values; `None` if there are none.
     pub fn of(values: &[f64]) -> Option<Quartiles> {
         let [low, median, high] = match values {
             [] => return None,
@@ -26,20 +26,20 @@ impl Quartiles {
         Some(Quartiles { low, median, high })
     }
 
-    /// How far the middle half of the values lies apart, as a share of the median.
+    /// Returns the interquartile range as a share of the median.
     pub fn spread(&self) -> f64 {
         (self.high - self.low) / self.median
     }
 }
 
-/// The first quartile, the median and the third of at least one value.
+/// Returns the first quartile, the median and the third quartile of at least one value.
 pub fn quartiles(values: &[f64]) -> [f64; 3] {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     [1, 2, 3].map(|quarter| sorted[(sorted.len() - 1) * quarter / 4])
 }
 
-/// The middle one of at least one value.
+/// Returns the median of at least one value.
 pub(crate) fn median(values: &[f64]) -> f64 {
     quartiles(values)[1]
 }
@@ -53,7 +53,7 @@ pub struct Figure {
     pub ns: Quartiles,
 }
 
-/// Repetitions of one measurement, as they come in.
+/// Collected repetitions of one measurement.
 #[derive(Clone, Debug, Default)]
 pub struct Readings {
     cycles: Vec<f64>,
@@ -61,13 +61,13 @@ pub struct Readings {
 }
 
 impl Readings {
-    /// One that took so many nanoseconds, while the core's clock ran at so many gigahertz.
+    /// Adds a repetition of this many nanoseconds, measured at this core clock in gigahertz.
     pub fn push(&mut self, ns: f64, ghz: f64) {
         self.ns.push(ns);
         self.cycles.push(ns * ghz);
     }
 
-    /// All of them together; `None` of none.
+    /// Summarizes all repetitions; `None` if there are none.
     pub fn figure(&self) -> Option<Figure> {
         Some(Figure {
             cycles: Quartiles::of(&self.cycles)?,

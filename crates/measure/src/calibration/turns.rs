@@ -1,35 +1,35 @@
-//! Two threads on two CPUs that take turns by a word in memory, for as long as one of them asks.
+//! Two threads on two CPUs that alternate by a word in memory, until one of them stops.
 //!
-//! Both look at the word all the time: nothing that goes from core to core can be faster.
+//! Both poll the word continuously: nothing between two cores can be faster.
 
 use crate::calibration::error::Error;
 use crate::calibration::pinned::pin;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The partner is not there yet.
+/// The partner has not started yet.
 const ABSENT: u32 = 0;
-/// The partner listens.
+/// The partner waits for requests.
 const READY: u32 = 1;
-/// The partner could not be kept on its CPU.
+/// The partner could not be pinned to its CPU.
 const FAILED: u32 = 2;
-/// Nothing more will be asked.
+/// No more requests follow.
 const END: u32 = 3;
-/// The first question; its answer is one more.
+/// The first request; its answer is one more.
 const FIRST: u32 = 4;
 
-/// A line of its own, and so is its neighbour, which a processor may fetch with it.
+/// A separate cache line, as is the adjacent one, which a processor may fetch with it.
 #[repr(align(128))]
 struct Word(AtomicU32);
 
-/// The side that asks.
+/// The requesting side.
 pub struct Asking<'a> {
     word: &'a Word,
     question: Cell<u32>,
 }
 
 impl Asking<'_> {
-    /// Has the partner take a turn, and waits until it has.
+    /// Makes the partner take a turn, and waits until it has.
     pub fn ask(&self) {
         let question = self.question.get();
         self.word.0.store(question, Ordering::Release);
@@ -41,17 +41,17 @@ impl Asking<'_> {
     }
 }
 
-/// However the asking ends, the partner does too.
+/// When the requesting side ends for any reason, the partner ends too.
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
         self.word.0.store(END, Ordering::Release);
     }
 }
 
-/// Does `work` on the first CPU, which may ask for `turn` to be done on the second.
+/// Runs `work` on the first CPU. It may request runs of `turn` on the second.
 ///
 /// # Errors
-/// [`Error::Pin`] when a thread cannot be kept on its CPU.
+/// [`Error::Pin`] if a thread cannot be pinned to its CPU.
 pub fn between<T: Send>(
     cpus: [usize; 2],
     turn: impl Fn() + Send,
@@ -88,7 +88,7 @@ fn joined<T>(outcome: std::thread::Result<T>) -> T {
     outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Takes a turn for each new question.
+/// Takes a turn for each new request.
 fn answer(word: &Word, turn: impl Fn()) {
     let mut answered = READY;
     loop {
@@ -117,7 +117,8 @@ mod tests {
         let count = || {
             turns.fetch_add(1, Ordering::Relaxed);
         };
-        // On one CPU both spin in turns of the scheduler, so few questions must do.
+        // On one CPU, both threads spin for whole time slices of the scheduler, so few requests
+        // must do.
         let asked = between(pair, count, |asking| (0..5).for_each(|_| asking.ask()));
         assert!(asked.is_ok());
         assert_eq!(turns.into_inner(), 5);

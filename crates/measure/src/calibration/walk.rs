@@ -1,7 +1,7 @@
-//! One thing to measure again and again: a walk through memory or code, by its steps.
+//! A repeatable measurement: a walk through memory or code, timed per step.
 //!
-//! A walk's steps depend on each other, so its time over its steps is a latency and not a rate. It
-//! goes on where it stopped, so that short repetitions together see all of a large size.
+//! A walk's steps depend on each other, so its time per step is a latency and not a rate. A walk
+//! continues where it stopped, so that short repetitions together cover all of a large size.
 
 use crate::calibration::clock::nanoseconds_of;
 use crate::calibration::error::Error;
@@ -17,30 +17,30 @@ use rand_chacha::ChaCha8Rng;
 const LINE_BYTES: usize = LINE_SIZE_BYTES as usize;
 /// Rounds of loads in a repetition: 4096 loads, 400 us where each comes from memory.
 const ROUNDS: usize = 256;
-/// Lines of a walk through memory, each in a cell of its own, so that small pages show.
+/// Lines of a walk through memory, each in a separate cell, so that small pages have an effect.
 const FLUSHED_LINES: usize = 4096;
 const CELL_BYTES: usize = 16 << 10;
 /// Fewest jumps in a repetition.
 const JUMPS: usize = 4096;
 
-/// Can be measured again and again.
+/// A measurement that can be repeated.
 pub trait Repeated {
-    /// Brings what it needs to where it will be.
+    /// Brings its data to the level where it will be measured.
     fn warm_up(&mut self);
-    /// One repetition: the nanoseconds of a step.
+    /// Runs one repetition. Returns the nanoseconds per step.
     fn repeat(&mut self) -> f64;
 }
 
-/// In which order a walk goes.
+/// Order in which a walk visits lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// A random cycle, which no prefetcher follows.
+    /// A random cycle, which no prefetcher can follow.
     Random,
     /// Line after line.
     Sequential,
 }
 
-/// The successors of so many lines; equal seeds give equal orders.
+/// Returns the successors of this many lines; equal seeds give equal orders.
 fn successors(order: Order, lines: u32) -> Vec<u32> {
     match order {
         Order::Random => {
@@ -51,19 +51,19 @@ fn successors(order: Order, lines: u32) -> Vec<u32> {
     }
 }
 
-/// So much memory, for a walk or several after each other.
+/// Maps this much memory, for one walk or several successive walks.
 pub fn memory(bytes: u64, pages: Pages) -> Result<Mapping, Error> {
     Mapping::new(bytes as usize, pages).map_err(|source| Error::Memory { bytes, source })
 }
 
-/// Loads that go through all lines of a range.
+/// Loads that visit all lines of a range.
 pub struct Walk {
     chain: Chain,
     lines: usize,
 }
 
 impl Walk {
-    /// Through the first `bytes` of a mapping, at least a line of it.
+    /// Creates a walk through the first `bytes` of a mapping, at least one line.
     pub fn through(mapping: Mapping, bytes: u64, order: Order) -> Walk {
         let lines = (bytes as usize / LINE_BYTES).max(1);
         let next = successors(order, lines as u32);
@@ -71,7 +71,7 @@ impl Walk {
         Walk { chain, lines }
     }
 
-    /// Through so much memory of its own.
+    /// Creates a walk through this much newly mapped memory.
     pub fn of(bytes: u64, order: Order, pages: Pages) -> Result<Walk, Error> {
         Ok(Walk::through(memory(bytes, pages)?, bytes, order))
     }
@@ -81,15 +81,15 @@ impl Walk {
         self.chain.is_huge()
     }
 
-    /// Gives the memory back, for another walk.
+    /// Returns the memory, for another walk.
     pub fn into_mapping(self) -> Mapping {
         self.chain.into_mapping()
     }
 }
 
 impl Repeated for Walk {
-    /// Twice around where that is soon done: the second time finds what the first brought in, as
-    /// later ones will.
+    /// Walks twice around if that is quick: the second time finds the lines that the first brought
+    /// in, as later repetitions do.
     fn warm_up(&mut self) {
         const MANY_LINES: usize = 1 << 20;
         let times = if self.lines > MANY_LINES { 1 } else { 2 };
@@ -101,15 +101,15 @@ impl Repeated for Walk {
     }
 }
 
-/// Loads of lines that were thrown out of all caches before: what memory takes, however large the
-/// caches are.
+/// Loads of lines that were flushed from all caches before: the latency of memory, whatever the
+/// size of the caches.
 pub struct FlushedWalk {
     chain: Chain,
     places: Vec<usize>,
 }
 
 impl FlushedWalk {
-    /// Over lines that lie far apart, in such pages.
+    /// Creates a walk over lines that lie far apart, in such pages.
     pub fn new(pages: Pages) -> Result<FlushedWalk, Error> {
         let mut random = ChaCha8Rng::seed_from_u64(FLUSHED_LINES as u64);
         let mut place = |cell: usize| {
@@ -135,19 +135,19 @@ impl Repeated for FlushedWalk {
     }
 }
 
-/// Jumps that go through all lines of a range of code.
+/// Jumps that visit all lines of a range of code.
 pub struct CodeWalk {
     jumps: Jumps,
     lines: usize,
 }
 
 impl CodeWalk {
-    /// Through so many bytes of code.
+    /// Creates a walk through this many bytes of code.
     ///
     /// # Errors
-    /// What the system says, where programs may not make code.
+    /// The system error if programs may not create code.
     pub fn of(bytes: u64) -> std::io::Result<CodeWalk> {
-        /// The last place in a line where a jump fits.
+        /// The last offset in a line where a jump fits.
         const LAST_OFFSET: usize = 59;
         let lines = (bytes as usize / LINE_BYTES).max(1);
         let mut random = ChaCha8Rng::seed_from_u64(lines as u64);

@@ -1,4 +1,5 @@
-//! What else the machine did while it was measured: other programs, and what the hypervisor took.
+//! Other load on the machine during a calibration: other programs, and time taken by the
+//! hypervisor.
 
 use crate::calibration::native::usage::{self, Usage};
 use procfs::{CpuTime, CurrentSI, KernelStats};
@@ -8,18 +9,18 @@ use std::time::Instant;
 /// What disturbed a calibration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Disturbance {
-    /// How long it took.
+    /// Duration, in seconds.
     pub seconds: f64,
-    /// Which share of all CPUs' time other programs had, from 0 to 1; `None` where the kernel does
-    /// not say.
+    /// Share of all CPUs' time that other programs used, from 0 to 1; `None` if the kernel does not
+    /// report it.
     pub others_share: Option<f64>,
-    /// Which share of all CPUs' time the hypervisor gave to others.
+    /// Share of all CPUs' time that the hypervisor gave to others.
     pub stolen_share: Option<f64>,
-    /// How often in a second a thread that measured was put aside for another.
+    /// Preemptions of measuring threads, per second.
     pub involuntary_switches_per_s: f64,
 }
 
-/// Watches from its making on.
+/// Watches the machine from its creation.
 pub struct Watch {
     began: Instant,
     ticks: Option<CpuTime>,
@@ -36,7 +37,7 @@ impl Watch {
         }
     }
 
-    /// What happened since.
+    /// Returns the disturbance since then.
     pub fn end(&self) -> Disturbance {
         let seconds = self.began.elapsed().as_secs_f64();
         let used = usage::now();
@@ -55,13 +56,13 @@ impl Watch {
     }
 }
 
-/// All CPUs' time since the machine started, by what it went to.
+/// Returns all CPUs' time since the machine started, by category.
 fn ticks() -> Option<CpuTime> {
     Some(KernelStats::current().ok()?.total)
 }
 
-/// The shares that others and the hypervisor had, of which so many ticks are this process's own;
-/// `None` where the kernel counts nothing.
+/// Returns the shares of others and of the hypervisor, given this process's own ticks; `None` if
+/// the kernel counts nothing.
 fn shares_of(before: &CpuTime, after: &CpuTime, own_ticks: f64) -> Option<[f64; 2]> {
     let spent = |of: fn(&CpuTime) -> u64| of(after).saturating_sub(of(before)) as f64;
     let idle = spent(|t| t.idle + t.iowait.unwrap_or(0));

@@ -1,18 +1,18 @@
-//! The machine's own counters of cache misses, of processes that run already.
+//! Hardware counters of cache misses, for processes that already run.
 //!
-//! A counter belongs to a thread and to those it starts later; so one of each kind is opened for
-//! every thread that there is (perf_event_open(2), with `inherit`). Only user mode is counted, as
-//! in a trace. When more kinds are asked for than the processor counts at once the kernel lets them
-//! take turns, and what was counted is scaled to the whole time.
+//! A counter belongs to a thread and to the threads that it starts later. One counter of each kind
+//! is therefore opened for every existing thread (perf_event_open(2), with `inherit`). Only user
+//! mode is counted, as in a trace. If more kinds are requested than the processor can count at
+//! once, the kernel multiplexes them, and counts are scaled to the whole time.
 
 use perf_event::events::{Cache, CacheId, CacheOp, CacheResult, Hardware, Raw};
 use perf_event::{Builder, Counter};
 use serde::Serialize;
 
-/// Something that can be counted.
+/// An event that can be counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// As it is reported.
+    /// Its name in reports.
     pub name: &'static str,
     event: Event,
 }
@@ -22,26 +22,26 @@ enum Event {
     Hardware(Hardware),
     Cache(CacheId),
     Raw(u64),
-    /// What the kernel counts, so that the rest can be tested without counters of the processor.
+    /// Events that the kernel counts, to test the rest without hardware counters.
     #[cfg(test)]
     Software(perf_event::events::Software),
 }
 
-/// How often something happened.
+/// Count of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Count {
-    /// What happened.
+    /// The event's name.
     pub name: &'static str,
-    /// How often, scaled to the whole time.
+    /// The count, scaled to the whole time.
     pub count: f64,
 }
 
-/// L2 misses of fetches and data, in each vendor's own encoding: L2_RQSTS.MISS of Intel's event
-/// lists (Haswell and later), and of AMD's processor programming references L2CacheReqStat with the
-/// units for misses of instructions and data (Zen and later).
+/// L2 misses of fetches and data, in each vendor's encoding. For Intel, L2_RQSTS.MISS of its event
+/// lists (Haswell and later). For AMD, L2CacheReqStat of its processor programming references, with
+/// the unit masks for instruction and data misses (Zen and later).
 const L2_MISSES: [(&str, u64); 2] = [("GenuineIntel", 0x3f24), ("AuthenticAMD", 0x0964)];
 
-/// Everything that a processor may be able to count.
+/// Returns all events that a processor may be able to count.
 fn kinds() -> Vec<Kind> {
     let cache = |name, id| Kind {
         name,
@@ -76,10 +76,10 @@ fn vendor() -> Option<String> {
     Some(processors.vendor_id(0)?.to_owned())
 }
 
-/// Those that this machine lets this process count.
+/// Returns the events that this machine lets this process count.
 ///
 /// # Errors
-/// Why it lets it count none.
+/// Why it allows none.
 pub fn available() -> std::io::Result<Vec<Kind>> {
     let tried = kinds().into_iter().map(|kind| (kind, open(kind.event, 0)));
     let (mut available, mut refusal) = (Vec::new(), None);
@@ -95,7 +95,7 @@ pub fn available() -> std::io::Result<Vec<Kind>> {
     }
 }
 
-/// A counter of a thread; 0 is the calling one.
+/// Opens a counter of a thread; 0 is the calling thread.
 fn open(event: Event, thread: i32) -> std::io::Result<Counter> {
     let mut builder = match event {
         Event::Hardware(event) => Builder::new(event),
@@ -111,14 +111,14 @@ fn open(event: Event, thread: i32) -> std::io::Result<Counter> {
     builder.observe_pid(thread).inherit(true).build()
 }
 
-/// Counters at work.
+/// Open counters.
 pub(crate) struct Counting {
     counters: Vec<(&'static str, Vec<Counter>)>,
 }
 
 impl Counting {
-    /// Counts these kinds from now on, in all threads of these processes. A thread that ends
-    /// meanwhile is left out.
+    /// Starts to count these kinds in all threads of these processes. Skips threads that have
+    /// ended.
     pub(crate) fn of(kinds: &[Kind], processes: &[u32]) -> std::io::Result<Counting> {
         let threads: Vec<i32> = processes
             .iter()
@@ -138,7 +138,7 @@ impl Counting {
         Ok(Counting { counters })
     }
 
-    /// What happened so far.
+    /// Reads the counts so far.
     pub(crate) fn read(&mut self) -> std::io::Result<Vec<Count>> {
         let mut counts = Vec::new();
         for (name, counters) in &mut self.counters {
@@ -178,7 +178,7 @@ mod tests {
     use std::io::{BufRead, BufReader, Write};
     use std::process::{Command, Stdio};
 
-    /// Page faults are the kernel's own to count, so a machine without hardware counters has them.
+    /// The kernel itself counts page faults, so machines without hardware counters have them too.
     #[test]
     fn what_a_running_process_and_its_children_do_is_counted() {
         let script = "echo ready; read go; (true | cat); echo done; read end";

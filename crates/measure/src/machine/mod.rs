@@ -1,4 +1,4 @@
-//! This machine: the counters of its processor, and what it lets a server hop between.
+//! This machine: its hardware counters, and what hops and batched system calls need of it.
 
 pub mod counters;
 pub mod cpus;

@@ -1,27 +1,27 @@
-//! Whether the kernel opens io_uring to programs here, and one that the runtime can use.
+//! Whether programs may open an io_uring here that the runtime can use.
 
-/// `struct io_uring_params` in 32-bit words, and which of them are results, flags and features.
+/// `struct io_uring_params` in 32-bit words, with the indexes of results, flags and features.
 const WORDS: usize = 30;
 const RESULTS: usize = 1;
 const FLAGS: usize = 2;
 const FEATURES: usize = 5;
 
-/// As large as the runtime's, with IORING_SETUP_CQSIZE and IORING_SETUP_CLAMP.
+/// The same size as the runtime's ring, with IORING_SETUP_CQSIZE and IORING_SETUP_CLAMP.
 const REQUESTS: u32 = 256;
 const MOST_RESULTS: u32 = 4096;
 const SIZED: u32 = 1 << 3 | 1 << 4;
 
-/// What the runtime needs (runtime/run_queues/ring_memory.c): one mapping, no lost results,
-/// submissions that stay, fast polls, and threads of the kernel that take any file.
+/// Features that the runtime needs (runtime/run_queues/ring_memory.c): one mapping, no lost
+/// results, submissions that stay, fast polls, and kernel threads for any file.
 const NEEDED: u32 = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7;
 
-/// Why system calls cannot be made in batches here; nothing where they can.
+/// Returns why system calls cannot be batched here; `None` if they can.
 pub fn why_no_rings() -> Option<&'static str> {
     let mut order = [0u32; WORDS];
     order[RESULTS] = MOST_RESULTS;
     order[FLAGS] = SIZED;
     let call = (libc::SYS_io_uring_setup, REQUESTS);
-    // SAFETY: the kernel reads and writes one such structure, and gives a new descriptor or -1.
+    // SAFETY: the kernel reads and writes one such structure, and returns a new descriptor or -1.
     let file = unsafe { libc::syscall(call.0, call.1, order.as_mut_ptr()) };
     if file < 0 {
         let error = std::io::Error::last_os_error();
@@ -36,7 +36,7 @@ pub fn why_no_rings() -> Option<&'static str> {
             _ => "this kernel opens no io_uring",
         });
     }
-    // SAFETY: the descriptor was opened above, and nothing else knows it.
+    // SAFETY: the descriptor was opened above, and no other code knows it.
     unsafe { libc::close(file as i32) };
     let is_new = order[FEATURES] & NEEDED == NEEDED;
     (!is_new).then_some("this kernel's io_uring is too old (Linux 5.11 is needed)")

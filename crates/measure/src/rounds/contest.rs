@@ -1,11 +1,12 @@
-//! The original and several contestants in turn: which does best, and by how much.
+//! Measures the original and several contestants alternately: which is the fastest, and by how
+//! much.
 //!
-//! A contestant is the server with a plan's hops, or with its system calls posted. A round measures
-//! the original once and every contestant once. `race` decides after a few rounds which contestant
-//! goes on, with the original alone. Its rounds of the race count: `settled` makes the intervals of
-//! all contestants hold together, so that the best may be chosen by the rounds that answer.
-//! Rejected: to answer by new rounds only. They need no correction for the choice, but throw away
-//! the larger part of what was measured.
+//! A contestant is the server with a plan's hops, or with asynchronous system calls. A round
+//! measures the original once and every contestant once. After a few rounds, `race` selects the
+//! contestant that continues, alone with the original. Its rounds of the race count. `settled`
+//! makes the intervals of all contestants hold together, so the selection and the answer may use
+//! the same rounds. Rejected: to answer by new rounds only. They need no correction for the
+//! selection, but discard most of the measurements.
 
 use super::interval::Comparison;
 use super::race::{Assumption, Decision, MOST_ROUNDS, Race, Raced};
@@ -17,17 +18,17 @@ use crate::{Error, Sample, Setup, Side, Trials};
 use corehop_plan::Plan;
 use std::time::Instant;
 
-/// What may make the server faster.
+/// A change that may make the server faster.
 #[derive(Clone, Copy)]
 pub enum Contestant<'a> {
     /// The hops of a plan.
     Plan(&'a Plan),
-    /// Calls of libc that are posted, as `COREHOP_SYSCALLS` names them.
+    /// Calls of libc to make asynchronously, in the syntax of `COREHOP_SYSCALLS`.
     SystemCalls(&'a str),
 }
 
 impl<'a> Contestant<'a> {
-    /// What it takes for granted.
+    /// Returns what the contestant assumes.
     fn assumption(self) -> Assumption {
         match self {
             Contestant::Plan(plan) => Assumption::of(plan),
@@ -52,37 +53,37 @@ impl<'a> Contestant<'a> {
     }
 }
 
-/// What was measured.
+/// Result of a contest.
 pub struct Measured {
-    /// Of the contestants, the one that did best.
+    /// Index of the fastest contestant.
     pub best: usize,
-    /// By what it was chosen.
+    /// Criterion of the selection.
     pub decision: Decision,
-    /// Of each contestant in the race; empty where there was but one.
+    /// Each contestant's results in the race; empty for a single contestant.
     pub raced: Vec<Raced>,
-    /// The best one's rounds, with those of the race.
+    /// The selected contestant's rounds, including those of the race.
     pub rounds: Rounds,
-    /// How long all of it took.
+    /// Duration of the whole contest, in seconds.
     pub seconds: f64,
-    /// Of those rounds.
+    /// Comparison of those rounds.
     pub comparison: Comparison,
-    /// What its servers told of their hops in them, all together.
+    /// Total hops that its servers reported in those rounds.
     pub hops: Option<Hops>,
 }
 
 impl Measured {
-    /// Whether the server told that it neither hopped nor posted a call.
+    /// Whether the server reported that it neither hopped nor made an asynchronous call.
     pub fn is_still(&self) -> bool {
         self.hops.as_ref().is_some_and(|told| !told.is_any())
     }
 
-    /// What moved threads, as far as the server told.
+    /// Returns the backend that the server reported, or else "carrier".
     pub fn backend(&self) -> &str {
         self.hops.as_ref().map_or("carrier", |told| &told.backend)
     }
 }
 
-/// All of them at the start.
+/// All contestants at the start.
 pub struct Contest<'a> {
     setup: Setup<'a>,
     contestants: Vec<Trials<'a>>,
@@ -90,7 +91,7 @@ pub struct Contest<'a> {
 }
 
 impl<'a> Contest<'a> {
-    /// Makes the hooks of all contestants; there must be one at least.
+    /// Creates the hooks of all contestants, of which there must be at least one.
     ///
     /// # Errors
     /// Those of [`Trials::new`].
@@ -111,8 +112,8 @@ impl<'a> Contest<'a> {
         })
     }
 
-    /// Measures; the limits are those of the best one's rounds, and their time is that of all, of
-    /// which the race takes half at most.
+    /// Runs the contest. The limits apply to the selected contestant's rounds; their time limit
+    /// applies to the whole contest, of which the race takes at most half.
     ///
     /// # Errors
     /// Those of [`Trials::sample`].
@@ -139,7 +140,7 @@ impl<'a> Contest<'a> {
         })
     }
 
-    /// Without a load, runs that do not count; with one every server is warmed up by itself.
+    /// Without a load, makes runs that do not count; with one, each server is warmed up on its own.
     fn warm_up(&self) -> Result<(), Error> {
         if self.setup.under.load.is_some() {
             return Ok(());
@@ -154,7 +155,8 @@ impl<'a> Contest<'a> {
         (0..self.contestants.len()).collect()
     }
 
-    /// Rounds of the original and all contestants that none has beaten yet, and those of each.
+    /// Runs rounds of the original and all contestants that are still in the race. Returns the race
+    /// and each contestant's rounds.
     fn race(&self, rule: &Rule, limits: &Limits) -> Result<(Race, Vec<Vec<Round>>), Error> {
         let most = MOST_ROUNDS.min(rule.most());
         let mut race = Race::new(self.assumptions.iter().copied(), most);
@@ -208,8 +210,8 @@ impl<'a> Contest<'a> {
         Ok((race, rounds))
     }
 
-    /// The original and these contestants, each once, perhaps in the opposite order; the original's
-    /// sample is the first of those given back.
+    /// Measures the original and these contestants once each, possibly in reverse order. The
+    /// original's sample is the first one returned.
     fn round(&self, running: &[usize], is_backwards: bool) -> Result<Vec<Sample>, Error> {
         let original = (&self.contestants[0], Side::Original);
         let patched = running

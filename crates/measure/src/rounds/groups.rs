@@ -1,36 +1,36 @@
 //! Whether rounds fall into two groups: fast in some starts, slow in the others.
 //!
-//! A plan may be fast or slow by what a start happens to do, such as where the allocator puts an
-//! object. The mean of such rounds is what no start shows. So ratios are split at the place that
-//! leaves the least variance within both parts. The split counts as two groups when it explains
-//! more of the variance than in 99 of 100 samples of normal noise of that size (Engelman and
-//! Hartigan, "Percentage Points of a Test for Clusters", JASA 64, 1969; the points here are
-//! simulated). Normal noise has no gap, so the gap must also be wider than either group spreads,
-//! and as wide as a user would notice. Rejected: the dip test, which finds nothing in few rounds.
+//! A plan may be fast or slow by chance of a start, such as where the allocator places an object.
+//! No start shows the mean of such rounds. So the ratios are split where the variance within both
+//! parts is least. The split counts as two groups if it explains more of the variance than in 99 of
+//! 100 samples of normal noise of that size (Engelman and Hartigan, "Percentage Points of a Test
+//! for Clusters", JASA 64, 1969; the points here are simulated). Normal noise has no gap. The gap
+//! must therefore also be wider than the spread of either group, and wide enough for a user to
+//! notice. Rejected: the dip test, which finds nothing in few rounds.
 
 use super::interval::TELLING_PERCENT;
 use super::noise::Noise;
 use serde::Serialize;
 
-/// Rounds of a group; a single one is an outlier.
+/// Minimum rounds of a group; a single one is an outlier.
 const FEWEST_RUNS: usize = 2;
 
-/// Samples of normal noise, of which one in a hundred may look like two groups.
+/// Number of simulated samples of normal noise; one in a hundred may look like two groups.
 const SAMPLES: usize = 2000;
 
-/// More rounds than this are judged as if they were so many, which is stricter.
+/// More rounds than this are judged by the threshold for this many, which is stricter.
 const MOST_SIMULATED: usize = 100;
 
-/// Some of the rounds.
+/// One group of rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Group {
-    /// How many.
+    /// Number of rounds.
     pub runs: usize,
     /// Throughput of the patched server as a multiple of the original's, geometric mean.
     pub ratio: f64,
 }
 
-/// The slower and the faster group of rounds of (original, patched), if there are two.
+/// Returns the slower and the faster group of rounds (original, patched), if there are two.
 pub fn groups(rounds: &[(f64, f64)]) -> Option<[Group; 2]> {
     let ratios = rounds
         .iter()
@@ -50,16 +50,17 @@ pub fn groups(rounds: &[(f64, f64)]) -> Option<[Group; 2]> {
     })
 }
 
-/// Where sorted values are split.
+/// A split of sorted values.
 struct Split {
-    /// The first value of the upper part.
+    /// Index of the first value of the upper part.
     at: usize,
-    /// The part of the variance that lies between both parts.
+    /// Share of the variance between both parts.
     explained: f64,
 }
 
 impl Split {
-    /// The split that leaves the least variance within; none of too few values, or of equal ones.
+    /// Finds the split with the least variance within parts; `None` if values are too few or all
+    /// equal.
     fn best(sorted: &[f64]) -> Option<Split> {
         let all = squares(sorted);
         let last = sorted.len().checked_sub(FEWEST_RUNS)?;
@@ -74,7 +75,8 @@ impl Split {
     }
 }
 
-/// What the best split explains in 99 of 100 samples of normal noise at most.
+/// Returns the share of variance that the best split explains at most in 99 of 100 samples of
+/// noise.
 fn chance(values: usize) -> f64 {
     let values = values.min(MOST_SIMULATED);
     let mut noise = Noise::new(values as u64);
@@ -92,7 +94,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The sum of squared distances from the mean.
+/// Returns the sum of squared distances from the mean.
 fn squares(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|value| (value - mean).powi(2)).sum()
@@ -111,7 +113,7 @@ mod tests {
         groups(&rounds)
     }
 
-    /// Requests a second of redis with a plan by argument, whose objects lay on one core in eleven
+    /// Requests per second of redis with a plan by argument; its objects were on one core in eleven
     /// of twenty starts.
     const REDIS: [f64; 20] = [
         4900.0, 7400.0, 5130.0, 5480.0, 8580.0, 5010.0, 5220.0, 7900.0, 8120.0, 4980.0, 7600.0,
@@ -156,7 +158,7 @@ mod tests {
         }
     }
 
-    /// With half of the starts 1.5 times as fast, twenty rounds show it nearly always.
+    /// If half of the starts are 1.5 times as fast, twenty rounds show it nearly always.
     #[test]
     fn two_groups_of_twenty_rounds_are_nearly_always_found() {
         let mut noise = Noise::new(4);
@@ -172,7 +174,7 @@ mod tests {
         assert!(found >= 285, "{found} of 300");
     }
 
-    /// Of infinitely many values the best split, at the mean, explains 2 / pi of the variance.
+    /// For infinitely many values, the best split, at the mean, explains 2 / pi of the variance.
     #[test]
     fn fewer_values_are_split_better_by_chance() {
         let [six, ten, twenty] = [6, 10, 20].map(chance);

@@ -1,19 +1,19 @@
-//! How certain a ratio is: Student's t on the logarithms of paired rounds.
+//! Confidence interval of a ratio: Student's t on the logarithms of paired rounds.
 //!
-//! Original and patched take turns, so what else the machine does falls on both of a round; their
-//! ratio in each round is one observation. Ratios multiply, hence logarithms, whose mean and
-//! standard deviation give the interval (NIST/SEMATECH e-Handbook of Statistical Methods, 7.2.2.1:
-//! mean ± t(1 - α/2, n - 1) s / sqrt(n)). Rejected: resampling, which for ten rounds is too narrow,
-//! and intervals of each side alone, which count what the rounds have in common twice.
+//! Original and patched alternate, so other load on the machine affects both of a round. Their
+//! ratio in each round is one observation. Ratios multiply, so the interval uses the mean and
+//! standard deviation of their logarithms (NIST/SEMATECH e-Handbook of Statistical Methods,
+//! 7.2.2.1: mean ± t(1 - α/2, n - 1) s / sqrt(n)). Rejected: resampling, which is too narrow for
+//! ten rounds, and separate intervals of each side, which count common noise twice.
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// How often intervals made like this hold the true ratio.
+/// Probability that such an interval contains the true ratio.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Changes of so many percent a user notices. An interval around 1 that reaches further tells
-/// nothing: much is left in it that someone would want to know.
+/// Changes of this many percent are noticeable. An interval around 1 that reaches further is
+/// inconclusive, because it includes noticeable changes.
 pub const TELLING_PERCENT: f64 = 5.0;
 
 /// The same as a ratio.
@@ -30,27 +30,27 @@ pub struct Comparison {
     pub high: f64,
 }
 
-/// What an interval says.
+/// Conclusion from an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// All of it lies above 1.
+    /// The interval is above 1.
     Faster,
-    /// All of it lies below 1.
+    /// The interval is below 1.
     Slower,
-    /// It holds 1, and no change of [`TELLING_PERCENT`] or more.
+    /// The interval contains 1, and no change of [`TELLING_PERCENT`] or more.
     NoDifference,
-    /// It holds 1, and such changes.
+    /// The interval contains 1 and such changes.
     Inconclusive,
 }
 
 impl Comparison {
-    /// Of at least two rounds of (original, patched), all above 0.
+    /// Compares at least two rounds of (original, patched), all above 0.
     pub fn of(rounds: &[(f64, f64)]) -> Comparison {
         Comparison::with_confidence(rounds, CONFIDENCE)
     }
 
-    /// The same with an interval that holds the true ratio so often.
+    /// The same, with an interval of this confidence level.
     pub(super) fn with_confidence(rounds: &[(f64, f64)], confidence: f64) -> Comparison {
         let count = rounds.len() as f64;
         let (mean, deviation) = moments(rounds);
@@ -62,12 +62,12 @@ impl Comparison {
         }
     }
 
-    /// The standard deviation of the logarithms of the ratios of at least two rounds.
+    /// Returns the standard deviation of the logarithms of the ratios, of at least two rounds.
     pub(super) fn deviation(rounds: &[(f64, f64)]) -> f64 {
         moments(rounds).1
     }
 
-    /// What it says.
+    /// Returns the conclusion from the interval.
     pub fn verdict(&self) -> Verdict {
         match (self.low > 1.0, self.high < 1.0) {
             (true, _) => Verdict::Faster,
@@ -77,18 +77,18 @@ impl Comparison {
         }
     }
 
-    /// How far a ratio must lie from 1 to be told from it, in percent: smaller changes do not show.
+    /// Returns the smallest distance from 1, in percent, that the interval distinguishes from 1.
     pub fn resolution_percent(&self) -> f64 {
         (self.high / self.ratio - 1.0) * 100.0
     }
 
-    /// Whether the gain is certainly so many percent or more.
+    /// Whether the interval proves a gain of this many percent or more.
     pub fn gains(&self, percent: f64) -> bool {
         self.low >= 1.0 + percent / 100.0
     }
 }
 
-/// Mean and standard deviation of the logarithms of the ratios.
+/// Returns mean and standard deviation of the logarithms of the ratios.
 fn moments(rounds: &[(f64, f64)]) -> (f64, f64) {
     let count = rounds.len() as f64;
     let logarithms = || {
@@ -101,7 +101,7 @@ fn moments(rounds: &[(f64, f64)]) -> (f64, f64) {
     (mean, (squares / (count - 1.0)).sqrt())
 }
 
-/// The factor of the two-sided interval.
+/// Returns the factor of the two-sided interval.
 pub(super) fn quantile(freedom: f64, confidence: f64) -> f64 {
     let distribution = StudentsT::new(0.0, 1.0, freedom).expect("at least two rounds");
     distribution.inverse_cdf(f64::midpoint(1.0, confidence))
@@ -113,7 +113,8 @@ mod tests {
     use crate::rounds::noise::Noise;
     use proptest::prelude::*;
 
-    /// Rounds that were recorded: memcached against itself, and staged.c with and without carrier.
+    /// Recorded rounds: memcached against itself, and staged.c with and without the carrier
+    /// backend.
     const SAME: [(f64, f64); 5] = [
         (41_230.0, 40_911.0),
         (40_015.0, 41_120.0),
@@ -160,7 +161,7 @@ mod tests {
         }
     }
 
-    /// The density of Student's t, added up in small steps from 0; constants by the recurrence of
+    /// Integrates the density of Student's t in small steps from 0; constants by the recurrence of
     /// the gamma function.
     fn naive_share_within(limit: f64, freedom: u32) -> f64 {
         let n = f64::from(freedom);
@@ -193,7 +194,7 @@ mod tests {
         }
     }
 
-    /// Of 2000 comparisons of servers that differ by 3 %, with noise of 5 % a round.
+    /// Makes 2000 comparisons of servers that differ by 3 %, with noise of 5 % per round.
     #[test]
     fn nineteen_intervals_in_twenty_hold_the_true_ratio() {
         let mut noise = Noise::new(1);
@@ -220,7 +221,7 @@ mod tests {
                     differences += (a - b) * (a - b);
                 }
             }
-            // The sum over all pairs is 2 n times that of the squares around the mean.
+            // The sum over all pairs is 2 n times the sum of squares around the mean.
             let error = (differences / (2.0 * n * (n - 1.0)) / n).sqrt();
             let mean = ratios.iter().sum::<f64>() / n;
             let found = Comparison::of(&rounds);
@@ -228,7 +229,7 @@ mod tests {
             prop_assert!(near(found.ratio, mean));
             prop_assert!(near(found.low, mean - quantile(n - 1.0, CONFIDENCE) * error));
             prop_assert!(near(found.high, mean + quantile(n - 1.0, CONFIDENCE) * error));
-            // What is as far from 1 as the resolution says, or further, has a verdict.
+            // A ratio at least as far from 1 as the resolution has a verdict.
             let distance = found.ratio.max(1.0 / found.ratio);
             let is_resolved = distance > 1.0 + found.resolution_percent() / 100.0;
             let has_verdict = matches!(found.verdict(), Verdict::Faster | Verdict::Slower);

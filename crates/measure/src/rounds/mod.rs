@@ -1,4 +1,4 @@
-//! Rounds, in which original and patched take turns, and what they say together.
+//! Rounds, in which original and patched alternate, and their combined result.
 
 mod contest;
 mod groups;
@@ -17,7 +17,7 @@ pub use settled::{Answer, Limits, Question, Rule};
 pub use standing::{Outlook, Stage, Standing};
 pub use turns::{Round, Rounds, take_turns};
 
-/// The upper median; 0 of nothing.
+/// Returns the upper median; 0 for no values.
 pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);

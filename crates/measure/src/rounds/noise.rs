@@ -1,9 +1,10 @@
-//! Normal noise from a seed: what a statistic shows by chance, and rounds made up for tests.
+//! Seeded normal noise: for the chance distribution of a statistic, and for simulated rounds in
+//! tests.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A source of made-up measurements.
+/// A source of simulated measurements.
 pub(super) struct Noise(ChaCha8Rng);
 
 impl Noise {
@@ -11,25 +12,26 @@ impl Noise {
         Noise(ChaCha8Rng::seed_from_u64(seed))
     }
 
-    /// A normal number of mean 0 and deviation 1: the sum of twelve uniform ones is near enough.
+    /// Returns a normal number of mean 0 and deviation 1, approximated by a sum of twelve uniform
+    /// ones.
     pub(super) fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.0.random::<f64>()).sum::<f64>() - 6.0
     }
 
-    /// A throughput around this one, with a deviation of 5 %.
+    /// Returns a throughput around this one, with a deviation of 5 %.
     #[cfg(test)]
     pub(super) fn around(&mut self, throughput: f64) -> f64 {
         throughput * (0.05 * self.normal()).exp()
     }
 
-    /// True with this probability.
+    /// Returns true with this probability.
     #[cfg(test)]
     pub(super) fn chance(&mut self, probability: f64) -> bool {
         self.0.random::<f64>() < probability
     }
 }
 
-/// How rounds of made-up servers differ.
+/// Distribution of simulated rounds.
 #[cfg(test)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
@@ -37,7 +39,7 @@ pub(super) enum Shape {
     Normal,
     /// Student's t of three degrees of freedom, by 2 %: one round in a hundred is 12 % off.
     HeavyTailed,
-    /// In half of the starts 10 % up, in the others 10 % down, and by 1 % within each half.
+    /// 10 % up in half of the starts, 10 % down in the others, and 1 % of noise within each half.
     TwoHeaps,
 }
 
@@ -48,7 +50,7 @@ impl Shape {
 
 #[cfg(test)]
 impl Noise {
-    /// A throughput whose logarithm has this throughput's for its mean.
+    /// Returns a throughput; the mean of its logarithm is that of the given one.
     pub(super) fn shaped(&mut self, throughput: f64, shape: Shape) -> f64 {
         let off = match shape {
             Shape::Normal => 0.03 * self.normal(),

@@ -1,43 +1,44 @@
-//! Which of several contestants goes on: a race over paired rounds.
+//! Selects one of several contestants: a race over paired rounds.
 //!
-//! In each round the original and every contestant still in the race are measured once. From the
-//! third round on a contestant leaves when the leader is faster beyond doubt: the interval of its
-//! ratio to the leader, paired by rounds, lies below 1 (Maron and Moore, "Hoeffding Races", NIPS
-//! 1993; with paired t intervals as in Birattari and others, "A Racing Algorithm for Configuring
-//! Metaheuristics", GECCO 2002). The intervals' error of 5 % is shared out among all comparisons
-//! that a race can make (Bonferroni). The race ends when one contestant is left, or after its last
-//! round.
+//! In each round, the original and every contestant still in the race are measured once. From the
+//! third round on, a contestant leaves if the leader is faster beyond doubt. That is, the interval
+//! of its ratio to the leader, paired by rounds, is below 1 (Maron and Moore, "Hoeffding Races",
+//! NIPS 1993; with paired t intervals as in Birattari and others, "A Racing Algorithm for
+//! Configuring Metaheuristics", GECCO 2002). All comparisons that a race can make share the
+//! intervals' error of 5 % (Bonferroni). The race ends when one contestant is left, or after its
+//! last round.
 //!
-//! What is not separated then is decided by the lower ends of the intervals against the original,
-//! so that a contestant which is fast in some starts only loses to a steady one. Where lower ends
-//! differ by less than a user would notice, the contestant that assumes less wins.
-//! Rejected: the best mean of two rounds, which prefers whatever varies most; and successive
-//! halving, which drops half of the contestants after so few rounds whether they differ or not.
+//! The lower ends of the intervals against the original then decide between contestants that are
+//! not separated. A contestant that is fast only in some starts thus loses to a steady one. If
+//! lower ends differ by less than a user would notice, the contestant that assumes less wins.
+//! Rejected: the best mean of two rounds, which prefers the contestant that varies most; and
+//! successive halving, which drops half of the contestants after few rounds even if they do not
+//! differ.
 
 use super::interval::{Comparison, TELLING_PERCENT};
 use super::settled::level_of_each;
 use corehop_plan::{Destination, Plan};
 use serde::Serialize;
 
-/// Rounds before which nobody leaves.
+/// Minimum rounds before a contestant may leave.
 const FEWEST_ROUNDS: usize = 3;
 
-/// Rounds after which the race is over.
+/// Maximum rounds of a race.
 pub(super) const MOST_ROUNDS: usize = 6;
 
-/// What a contestant takes for granted of later runs; less comes first.
+/// What a contestant assumes about later runs; less comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Assumption {
     /// Only which system calls the server makes.
     SystemCalls,
     /// That requests enter the same functions.
     Functions,
-    /// That the objects which arguments point to outlive requests, wherever they lie.
+    /// That the objects which arguments point to outlive requests, at any address.
     Arguments,
 }
 
 impl Assumption {
-    /// The most that a plan assumes.
+    /// Returns the strongest assumption of a plan.
     pub fn of(plan: &Plan) -> Assumption {
         let functions = plan.functions.iter().map(|function| match function.to {
             Destination::Core(_) | Destination::At(_) => Assumption::Functions,
@@ -47,7 +48,7 @@ impl Assumption {
     }
 }
 
-/// By what the winner was chosen.
+/// Criterion by which the winner was selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
@@ -61,12 +62,12 @@ pub enum Decision {
     FewerAssumptions,
 }
 
-/// What one contestant did in the race.
+/// One contestant's results in the race.
 #[derive(Clone, Copy, Debug)]
 pub struct Raced {
-    /// Its rounds; a contestant that was slower beyond doubt left early.
+    /// Number of its rounds; a contestant that was slower beyond doubt left early.
     pub rounds: usize,
-    /// Of those rounds.
+    /// Comparison of those rounds.
     pub comparison: Comparison,
 }
 
@@ -78,14 +79,14 @@ struct Racer {
     has_left: bool,
 }
 
-/// The state of a race; who holds it measures.
+/// The state of a race; its owner makes the measurements.
 pub(super) struct Race {
     racers: Vec<Racer>,
     most_rounds: usize,
 }
 
 impl Race {
-    /// Of contestants that assume this, in at most so many rounds.
+    /// Creates a race of contestants with these assumptions, in at most this many rounds.
     pub(super) fn new(assumptions: impl Iterator<Item = Assumption>, most_rounds: usize) -> Race {
         let racers = assumptions.map(|assumption| Racer {
             assumption,
@@ -98,14 +99,14 @@ impl Race {
         }
     }
 
-    /// Who is measured in the next round, in order.
+    /// Returns the contestants to measure in the next round, in order.
     pub(super) fn running(&self) -> Vec<usize> {
         let all = self.racers.iter().enumerate();
         let running = all.filter(|(_, racer)| !racer.has_left);
         running.map(|(at, _)| at).collect()
     }
 
-    /// Takes a round: the original's throughput, and that of each contestant that was running.
+    /// Adds a round: the original's throughput, and that of each running contestant.
     pub(super) fn add(&mut self, original: f64, patched: &[f64]) {
         let running = self.running();
         assert_eq!(
@@ -121,23 +122,23 @@ impl Race {
         }
     }
 
-    /// Rounds so far.
+    /// Returns the number of rounds so far.
     pub(super) fn rounds(&self) -> usize {
         let rounds = self.racers.iter().map(|racer| racer.rounds.len());
         rounds.max().unwrap_or(0)
     }
 
-    /// Throughput of the original and this contestant, round by round.
+    /// Returns the throughputs of the original and this contestant, round by round.
     pub(super) fn of(&self, contestant: usize) -> &[(f64, f64)] {
         &self.racers[contestant].rounds
     }
 
-    /// Whether another round could tell nothing more, or is one too many.
+    /// Whether the race is decided or has used all its rounds.
     pub(super) fn is_over(&self) -> bool {
         self.running().len() < 2 || self.rounds() >= self.most_rounds
     }
 
-    /// What each contestant did against the original; nothing where nobody raced.
+    /// Returns each contestant's comparison with the original; empty if there was no race.
     pub(super) fn results(&self) -> Vec<Raced> {
         let raced = self.racers.iter().filter(|racer| !racer.rounds.is_empty());
         let raced = raced.map(|racer| Raced {
@@ -147,7 +148,7 @@ impl Race {
         raced.collect()
     }
 
-    /// Who goes on, and why.
+    /// Returns the winner and the criterion.
     pub(super) fn winner(&self) -> (usize, Decision) {
         let running = self.running();
         match running[..] {
@@ -170,7 +171,7 @@ impl Race {
         (best.expect("someone runs"), decision)
     }
 
-    /// Takes those out of the race that are slower than the leader beyond doubt.
+    /// Removes contestants that are slower than the leader beyond doubt.
     fn drop_separated(&mut self) {
         let running = self.running();
         let ratio = |at: usize| Comparison::of(&self.racers[at].rounds).ratio;
@@ -191,7 +192,7 @@ impl Race {
         }
     }
 
-    /// One contestant's throughput as a multiple of another's in the same rounds.
+    /// Compares one contestant's throughput with another's in the same rounds.
     fn against(&self, one: usize, other: usize, confidence: f64) -> Comparison {
         let rounds = self.racers[other]
             .rounds
@@ -201,7 +202,8 @@ impl Race {
         Comparison::with_confidence(&pairs, confidence)
     }
 
-    /// That of one comparison, so that all of a race together err as seldom as [`CONFIDENCE`] says.
+    /// Returns the confidence level of one comparison, so that all of a race together have
+    /// [`CONFIDENCE`].
     fn confidence(&self) -> f64 {
         let rivals = self.racers.len().saturating_sub(1).max(1);
         let looks = (self.most_rounds + 1).saturating_sub(FEWEST_ROUNDS).max(1);
@@ -215,7 +217,8 @@ mod tests {
     use crate::rounds::noise::Noise;
     use Assumption::{Arguments, Functions, SystemCalls};
 
-    /// A race to its end, in which each contestant's throughput is made up from the round's number.
+    /// Runs a race to its end; `throughput` simulates each contestant's throughput by the round's
+    /// number.
     fn hold(assumptions: &[Assumption], mut throughput: impl FnMut(usize, usize) -> f64) -> Race {
         let mut race = Race::new(assumptions.iter().copied(), MOST_ROUNDS);
         while !race.is_over() {
@@ -227,12 +230,12 @@ mod tests {
         race
     }
 
-    /// Throughputs by round; the last one goes on.
+    /// Returns a throughput by round; the last one repeats.
     fn at(rounds: &[f64], round: usize) -> f64 {
         rounds[round.min(rounds.len() - 1)]
     }
 
-    /// A little noise that is the same in each test, so that no interval has no width.
+    /// Adds a little noise, the same in each test, so that each interval has a width.
     fn jitter(round: usize) -> f64 {
         1.0 + 0.002 * (round % 3) as f64
     }
@@ -263,7 +266,7 @@ mod tests {
     }
 
     /// Each kind of contestant starts with two lucky rounds and is as slow as the original in most
-    /// later ones; a steady one of each other kind is kept.
+    /// later ones. A steady one of each other kind wins.
     #[test]
     fn two_lucky_rounds_of_any_kind_do_not_win_against_a_steady_contestant() {
         let kinds = [SystemCalls, Functions, Arguments];
@@ -282,8 +285,8 @@ mod tests {
         }
     }
 
-    /// A good contestant of each kind has two unlucky rounds, as when the machine does something
-    /// else; a steady one that gains nothing is not kept.
+    /// A good contestant of each kind has two unlucky rounds, as from other load on the machine. A
+    /// steady one without a gain does not win.
     #[test]
     fn two_unlucky_rounds_of_any_kind_do_not_lose_against_one_that_gains_nothing() {
         let kinds = [SystemCalls, Functions, Arguments];
@@ -321,9 +324,9 @@ mod tests {
         assert_eq!(race.winner(), (1, Decision::LowerEnd));
     }
 
-    /// Of 1000 races between a plan that is 1.53 times as fast in each start and one that is 1.6
-    /// times as fast in 45 of 100 starts and no faster in the others. The mean of two rounds
-    /// prefers the second one as often as both of its starts are lucky, or one in five.
+    /// Makes 1000 races between two plans. One is 1.53 times as fast in each start. The other is
+    /// 1.6 times as fast in 45 of 100 starts and no faster in the others. The mean of two rounds
+    /// prefers the second one if both its starts are lucky, which is one time in five.
     #[test]
     fn a_plan_that_is_fast_in_half_of_its_starts_seldom_wins() {
         let mut noise = Noise::new(1);

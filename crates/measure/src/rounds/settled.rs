@@ -1,95 +1,95 @@
-//! When the question that rounds are to answer is settled: one rule for all that measure.
+//! Stopping rule of all measurements: when rounds have answered their question.
 //!
-//! Rounds are looked at a few times, each a third later than the one before, at numbers that are
-//! fixed beforehand. The interval is always Student's t at one level, such that all looks at all
-//! contestants together miss a true ratio in one measurement of twenty at most: they share the
-//! error equally (Bonferroni), the simplest spending of an error on looks (Lan and DeMets,
-//! "Discrete Sequential Boundaries for Clinical Trials", Biometrika 70, 1983). So the answer may be
-//! taken at the first look that has one, and of several contestants the best may be chosen by the
-//! same rounds. Half of the error is on either side: a server that is no faster is said to gain in
-//! one measurement of forty at most, and one that gains the smallest gain or more is said not to in
-//! as many. With a single look the interval is the usual one.
+//! Rounds are examined at a few looks, at round numbers that are fixed beforehand; each is a third
+//! later than the previous one. The interval is always Student's t at one level. At this level, all
+//! looks at all contestants together miss a true ratio in at most one measurement of twenty. They
+//! share the error equally (Bonferroni), which is the simplest spending of an error on looks (Lan
+//! and DeMets, "Discrete Sequential Boundaries for Clinical Trials", Biometrika 70, 1983). So the
+//! first look with an answer may end the rounds, and the same rounds may select the best of several
+//! contestants. Half of the error is on either side. At most one measurement of forty reports a
+//! gain for a server that is no faster. At most one of forty reports no gain for a server that
+//! gains at least the smallest gain. With a single look, the interval is the usual one.
 //!
-//! Rounds also end, without an answer, where those that are left will hardly bring one (stochastic
+//! Rounds also end without an answer if the remaining ones are unlikely to bring one (stochastic
 //! curtailment: Lan, Simon and Halperin, "Stochastically Curtailed Tests in Long-Term Clinical
-//! Trials", Sequential Analysis 1, 1982). That makes no error more frequent.
+//! Trials", Sequential Analysis 1, 1982). That does not increase the error rates.
 //!
-//! Starts may fall into two heaps, in which few rounds agree by chance and look certain. So the
-//! first look comes when rounds above or below the truth equally often are seldom all on one side.
-//! With two equal heaps either error stays below 3 %, as the tests count; a heap of one start in
-//! ten is seen by no rule after six.
+//! Starts may fall into two clusters, of which a few rounds may agree by chance and seem certain.
+//! The first look therefore comes when rounds that are above or below the truth equally often are
+//! seldom all on one side. With two equal clusters, either error stays below 3 %, as the tests
+//! verify. No rule can see a cluster of one start in ten after six rounds.
 //!
 //! Rejected: confidence sequences from mixtures (Howard and others, "Time-uniform, Nonparametric,
 //! Nonasymptotic Confidence Sequences", Annals of Statistics 49, 2021; for unknown variance Wang
-//! and Ramdas, "Anytime-valid t-tests", 2023), which may be looked at after each round but are a
-//! fifth wider within twenty; and stopping when an interval of a single look leaves 1 out, which
+//! and Ramdas, "Anytime-valid t-tests", 2023). They allow a look after each round but are a fifth
+//! wider within twenty. Also rejected: to stop when the interval of a single look excludes 1, which
 //! finds a difference between a server and itself.
 
 use super::interval::{CONFIDENCE, Comparison, TELLING_PERCENT, Verdict, quantile};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-/// What rounds are to answer.
+/// The question that rounds should answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Question {
-    /// Whether it is faster; `no gain` is that it is not so by this many percent or more.
+    /// Whether the server is faster; "no gain" means not faster by this many percent or more.
     Gain {
-        /// Smaller gains need not be found.
+        /// The smallest gain that must be found.
         smallest_percent: f64,
     },
-    /// Whether it is faster, slower, or neither by as much as a user would notice.
+    /// Whether it is faster, slower, or neither by a noticeable amount.
     Difference,
-    /// Whether it is faster by so many percent.
+    /// Whether it is faster by at least this many percent.
     AtLeast {
-        /// Below 0 a loss is allowed.
+        /// A negative value allows a loss.
         percent: f64,
     },
 }
 
-/// What they say to it.
+/// Answer to the question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// It is faster.
+    /// The server is faster.
     Gain,
-    /// It is not, or not by enough.
+    /// The server is not faster, or not by enough.
     NoGain,
-    /// Rounds differ too much, or are too few.
+    /// Rounds vary too much, or are too few.
     Open,
 }
 
-/// The power of a proof whose rounds are estimated, as a quantile of the normal distribution.
+/// Power of the proof whose rounds are estimated, as a quantile of the normal distribution.
 const POWER_QUANTILE: f64 = 0.8416;
 
-/// A mean hardly moves further than by so many of its standard deviations: one in a hundred does.
+/// A mean moves further than this many standard deviations once in a hundred times.
 const HARDLY_QUANTILE: f64 = 2.3263;
 
-/// The largest number of rounds that an estimate gives.
+/// Maximum number of rounds in an estimate.
 const MOST_ESTIMATED: usize = 1_000_000;
 
-/// The level of each of so many intervals that are wrong together as seldom as one may be.
+/// Returns the level of each of this many intervals for a joint level of [`CONFIDENCE`].
 pub(super) fn level_of_each(intervals: usize) -> f64 {
     1.0 - (1.0 - CONFIDENCE) / intervals.max(1) as f64
 }
 
-/// When enough was measured.
+/// Limits of the number of rounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// What is to be answered: with the answer the rounds end.
+    /// The question; its answer ends the rounds.
     pub question: Question,
-    /// So many rounds in any case; two at least, or there is nothing to compare.
+    /// Minimum number of rounds; at least two are needed to compare.
     pub fewest: u32,
-    /// No more than this.
+    /// Maximum number of rounds.
     pub most: u32,
-    /// After the answer, until the interval is no wider than this to either side, in percent, or a
-    /// tenth of the change.
+    /// After the answer, continue until the interval is at most this wide to either side, in
+    /// percent, or a tenth of the change.
     pub within_percent: Option<f64>,
-    /// No round but two begins after this time.
+    /// No round but the first two begins after this time.
     pub time: Option<Duration>,
 }
 
 impl Limits {
-    /// Just so many rounds.
+    /// Exactly this many rounds.
     pub fn fixed(rounds: u32, question: Question) -> Limits {
         Limits {
             question,
@@ -100,13 +100,13 @@ impl Limits {
         }
     }
 
-    /// When the time is over that begins now.
+    /// Returns the end of the time limit that starts now.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.time.map(|limit| Instant::now() + limit)
     }
 }
 
-/// When rounds are looked at, and what they say then.
+/// When to examine rounds, and how to interpret them.
 #[derive(Clone, Debug)]
 pub struct Rule {
     question: Question,
@@ -116,7 +116,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// For a question that is asked of so many contestants, of which one is answered for.
+    /// Creates the rule for a question about this many contestants, one of which is selected.
     pub fn new(limits: &Limits, contestants: usize) -> Rule {
         let first = first_look(contestants).max(limits.fewest as usize);
         let looks = looks(first, limits.most.max(limits.fewest) as usize);
@@ -128,7 +128,7 @@ impl Rule {
         }
     }
 
-    /// The gain that is to be found, in percent; of other questions what a user would notice.
+    /// Returns the smallest gain to find, in percent; for other questions, a noticeable change.
     pub(super) fn smallest_percent(&self) -> f64 {
         match self.question {
             Question::Gain { smallest_percent } => smallest_percent,
@@ -136,22 +136,22 @@ impl Rule {
         }
     }
 
-    /// Whether there is a look before the last.
+    /// Whether there is a look before the last one.
     pub(super) fn may_end_early(&self) -> bool {
         self.looks.len() > 1
     }
 
-    /// The last look.
+    /// Returns the number of rounds at the last look.
     pub fn most(&self) -> usize {
         self.looks[self.looks.len() - 1]
     }
 
-    /// At least two rounds of (original, patched).
+    /// Compares at least two rounds of (original, patched).
     pub fn compare(&self, rounds: &[(f64, f64)]) -> Comparison {
         Comparison::with_confidence(rounds, self.level)
     }
 
-    /// What an interval says, whenever rounds end.
+    /// Returns the answer that an interval gives, whenever rounds end.
     pub fn answer(&self, of: &Comparison) -> Answer {
         let Some([gain, none]) = self.bounds() else {
             return match of.verdict() {
@@ -168,7 +168,8 @@ impl Rule {
         }
     }
 
-    /// Above which ratio the interval is to lie for a gain, and below which for none.
+    /// Returns the ratio above which the interval means a gain, and the one below which it means
+    /// none.
     fn bounds(&self) -> Option<[f64; 2]> {
         let part = |percent: f64| 1.0 + percent / 100.0;
         match self.question {
@@ -178,8 +179,8 @@ impl Rule {
         }
     }
 
-    /// Whether the last look will hardly have an answer, if rounds go on as these: it comes, by
-    /// either answer, in one measurement of a hundred at most.
+    /// Whether the last look is unlikely to have an answer if rounds continue like these: either
+    /// answer comes in at most one measurement of a hundred.
     fn is_hopeless(&self, rounds: &[(f64, f64)], comparison: &Comparison) -> bool {
         let Some([gain, none]) = self.bounds() else {
             return false;
@@ -207,8 +208,8 @@ impl Rule {
         }
     }
 
-    /// Whether the interval is as narrow as was asked for, or a tenth of the change: of a server
-    /// three times as fast nobody needs to know it to two percent.
+    /// Whether the interval is as narrow as requested, or a tenth of the change. A server that is
+    /// three times as fast needs no precision of two percent.
     fn is_narrow(&self, comparison: &Comparison) -> bool {
         const PART_OF_CHANGE: f64 = 0.1;
         let half = comparison.resolution_percent() / 100.0;
@@ -217,8 +218,8 @@ impl Rule {
             .is_none_or(|percent| half <= percent / 100.0 || half <= PART_OF_CHANGE * change)
     }
 
-    /// After how many rounds a gain of so many percent is proven in four measurements of five, if
-    /// rounds go on to differ as these do. It may be more than there are to be.
+    /// Returns the rounds after which a gain of this many percent is proven in four measurements of
+    /// five, if rounds continue to vary like these. The result may exceed the maximum of rounds.
     pub fn rounds_to_prove(&self, percent: f64, rounds: &[(f64, f64)]) -> usize {
         let gain = (1.0 + percent / 100.0).ln();
         let deviation = Comparison::deviation(rounds);
@@ -233,24 +234,24 @@ impl Rule {
     }
 }
 
-/// As many rounds as it takes that a coin falls on one side in all of them for some contestant more
-/// seldom than an interval may err on that side; of several the choice prefers such a one, so one
-/// round more.
+/// Returns the round of the first look. For a fair coin, the chance that any contestant's rounds
+/// all fall on one side is then lower than an interval's error on that side. With several
+/// contestants, the selection prefers such a one, so the look is one round later.
 fn first_look(contestants: usize) -> usize {
     let seldom = (1.0 - CONFIDENCE) / 2.0 / contestants.max(1) as f64;
     (1.0 / seldom).log2().ceil() as usize + usize::from(contestants > 1)
 }
 
-/// The look after this one.
+/// Returns the look after this one.
 fn later(look: usize) -> usize {
     (look * 4).div_ceil(3)
 }
 
-/// From the first on, if there are so many, to the last.
+/// Returns all looks: from `first`, if there are that many rounds, to the last.
 fn looks(first: usize, most: usize) -> Vec<usize> {
     let looks = std::iter::successors(Some(first), |&look| Some(later(look)));
     let mut looks: Vec<usize> = looks.take_while(|&look| look < most).collect();
-    // Two looks close together tell no more than one.
+    // A look right before the last one adds no information.
     if let Some(&last) = looks.last()
         && looks.len() > 1
         && most - last < (later(last) - last) / 2
@@ -286,7 +287,7 @@ mod tests {
         })
     }
 
-    /// Answers and numbers of rounds of servers that are so many times as fast.
+    /// Returns answers and numbers of rounds for servers with this true ratio.
     fn measured(
         (limits, seed): (&Limits, u64),
         (ratio, shape): (f64, Shape),
@@ -307,7 +308,7 @@ mod tests {
         measured.iter().filter(|(said, _)| *said == answer).count()
     }
 
-    /// The bound of the errors on either side is 2.5 %, or 3 % with two heaps.
+    /// Errors on either side are at most 2.5 %, or 3 % with two clusters.
     fn are_few(errors: usize, sides: usize, (shape, what): (Shape, &str)) {
         let per_mille = match shape {
             Shape::Normal | Shape::HeavyTailed => 25,
@@ -337,8 +338,8 @@ mod tests {
         }
     }
 
-    /// Of several contestants that are no faster, none is said to gain, though the one that did
-    /// best is chosen by the rounds that answer.
+    /// Of several contestants that are no faster, none is reported as a gain, although the same
+    /// rounds select the best one and answer.
     #[test]
     fn the_best_of_several_that_are_no_faster_seldom_gains() {
         for (contestants, shape) in [2, 4]
@@ -380,7 +381,7 @@ mod tests {
         }
     }
 
-    /// Two answers of a difference, either of which is wrong where there is none.
+    /// A difference has two answers; both are wrong for equal servers.
     #[test]
     fn the_same_server_twice_is_seldom_a_difference() {
         for shape in Shape::ALL {

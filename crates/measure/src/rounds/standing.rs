@@ -1,55 +1,54 @@
-//! What progress reports after a round: what is being decided, what it looks like so far, and how
-//! long a proof takes.
+//! Progress after a round: what is being decided, the result so far, and how long a proof takes.
 //!
-//! Noise is known after three rounds, roughly; from it and from the time of a start follows how
-//! long the smallest gain that is asked for takes to be proven. It is said once: a figure that
-//! changes every round is one that nobody can plan by.
+//! After three rounds, the noise is roughly known. The noise and the time of a start give an
+//! estimate of how long a proof of the smallest requested gain takes. The estimate is reported
+//! once: nobody can plan by a figure that changes every round.
 
 use super::interval::Comparison;
 use super::settled::{Answer, Rule};
 use std::time::Instant;
 
-/// Rounds after which the time of a proof is estimated.
+/// Number of rounds after which the time of a proof is estimated.
 const ESTIMATED_AFTER: usize = 3;
 
 /// What is being decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Which contestant goes on.
+    /// Which contestant continues.
     Choosing,
-    /// What is to be said of the one that is left.
+    /// The answer for the contestant that is left.
     Answering(Answer),
 }
 
-/// How things are after a round.
+/// Intermediate result after a round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
     /// The round's number, from 1 on.
     pub round: usize,
-    /// Rounds at most.
+    /// Maximum number of rounds.
     pub most: usize,
-    /// What they are for.
+    /// Purpose of the rounds.
     pub stage: Stage,
-    /// The contestants that were measured, by number.
+    /// The measured contestants, by number.
     pub contestants: Vec<(usize, Comparison)>,
 }
 
-/// How long the smallest gain that is asked for takes to be proven.
+/// Estimated time to prove the smallest requested gain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outlook {
-    /// That gain.
+    /// That gain, in percent.
     pub percent: f64,
-    /// By how much rounds differ: the standard deviation of their ratios, in percent.
+    /// Standard deviation of the rounds' ratios, in percent.
     pub noise_percent: f64,
-    /// Rounds that it takes, of all.
+    /// Total rounds needed.
     pub rounds: usize,
-    /// Rounds at most.
+    /// Maximum number of rounds.
     pub most: usize,
-    /// Time that the rest of them takes.
+    /// Time of the remaining rounds, in seconds.
     pub seconds: f64,
 }
 
-/// Starts so far, and how long they took.
+/// Number of starts so far, and the time they began.
 pub(super) struct Pace {
     since: Instant,
     starts: usize,
@@ -67,8 +66,8 @@ impl Pace {
         self.starts += starts;
     }
 
-    /// The outlook after these rounds, if now is the time for it. So many rounds are still to be of
-    /// so many starts, those after them of two.
+    /// Returns the outlook after these rounds, if it is due now. The next `rounds_of_all` rounds
+    /// have `starts` starts each; later rounds have two.
     pub(super) fn outlook(
         &self,
         rule: &Rule,

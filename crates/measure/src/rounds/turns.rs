@@ -1,7 +1,8 @@
-//! Original and patched in turn, until enough was measured, and their medians.
+//! Measures original and patched alternately until `settled` has enough rounds, and computes
+//! medians.
 //!
-//! Every other round the patched server goes first, so that neither always follows the other. When
-//! it is enough, `settled` says.
+//! The patched server starts first in every other round, so that neither side always follows the
+//! other.
 
 use super::groups::{Group, groups};
 use super::settled::{Answer, Limits, Rule};
@@ -14,14 +15,14 @@ use std::time::Instant;
 /// Both sides, measured one after the other.
 #[derive(Clone)]
 pub struct Round {
-    /// As the user has it.
+    /// The original server.
     pub original: Sample,
-    /// With the plan's hops.
+    /// The server with the plan's hops.
     pub patched: Sample,
 }
 
 impl Round {
-    /// Throughput of original and patched.
+    /// Returns the throughputs of original and patched.
     pub fn throughput(&self) -> [f64; 2] {
         [self.original.throughput, self.patched.throughput]
     }
@@ -33,7 +34,7 @@ pub struct Rounds {
     rule: Rule,
 }
 
-/// Rounds in any case: one has no interval.
+/// Minimum number of rounds: a single one has no interval.
 pub(super) const FEWEST_ROUNDS: usize = 2;
 
 /// Measures rounds.
@@ -62,17 +63,17 @@ pub fn take_turns(trials: &Trials<'_>, limits: &Limits) -> Result<Rounds, Error>
     warm_turns(trials, begun, deadline)
 }
 
-/// A contestant of which rounds were measured before, perhaps none.
+/// A contestant with earlier rounds, possibly none.
 pub(super) struct Begun {
-    /// When they may end.
+    /// The stopping rule.
     pub rule: Rule,
-    /// Those rounds.
+    /// The earlier rounds.
     pub rounds: Vec<Round>,
-    /// Its number.
+    /// The contestant's number.
     pub contestant: usize,
 }
 
-/// Measures rounds of what is warm already, after those that there are.
+/// Measures further rounds of servers that are already warm.
 ///
 /// # Errors
 /// Those of [`Trials::sample`].
@@ -125,34 +126,34 @@ pub(super) fn warm_turns(
     Ok(Rounds { all, rule })
 }
 
-/// Throughput of original and patched.
+/// Returns the throughputs of original and patched, round by round.
 fn pairs(rounds: &[Round]) -> Vec<(f64, f64)> {
     let throughput = rounds.iter().map(Round::throughput);
     throughput.map(|[one, other]| (one, other)).collect()
 }
 
 impl Rounds {
-    /// Each of them.
+    /// Returns all rounds.
     pub fn all(&self) -> &[Round] {
         &self.all
     }
 
-    /// What they say together.
+    /// Compares original and patched over all rounds.
     pub fn comparison(&self) -> Comparison {
         self.rule.compare(&pairs(&self.all))
     }
 
-    /// What they say to the question.
+    /// Returns the answer to the question.
     pub fn answer(&self) -> Answer {
         self.rule.answer(&self.comparison())
     }
 
-    /// The slower and the faster starts, where the patched server's fall into two groups.
+    /// Returns the slower and the faster starts, if the patched server's fall into two groups.
     pub fn groups(&self) -> Option<[Group; 2]> {
         groups(&pairs(&self.all))
     }
 
-    /// Medians of original and patched.
+    /// Returns the medians of a value for original and patched.
     pub fn medians(&self, of: impl Fn(&Sample) -> f64) -> [f64; 2] {
         [
             median(self.all.iter().map(|round| of(&round.original))),
@@ -160,8 +161,8 @@ impl Rounds {
         ]
     }
 
-    /// Medians of how often what is counted under this name happened in the time in which
-    /// throughput grows by one.
+    /// Returns the medians of the count of this name per operation, i.e. in the time in which the
+    /// load's throughput counts one.
     pub fn per_operation(&self, name: &str) -> [f64; 2] {
         self.medians(|sample| {
             let mut counts = sample.counts.iter();
@@ -170,15 +171,15 @@ impl Rounds {
         })
     }
 
-    /// What the patched servers told of their hops, all together, and of what one takes the
-    /// median; `None` where none told.
+    /// Returns the total of the hops that the patched servers reported, with the median cost of
+    /// one; `None` if none reported.
     pub fn hops(&self) -> Option<Hops> {
         let told = self.all.iter();
         let told = told.filter_map(|round| round.patched.hops.clone());
         Hops::together(&told.collect::<Vec<_>>())
     }
 
-    /// How long a hop took in the median of all rounds, in nanoseconds; 0 when unknown.
+    /// Returns the median time of a hop over all rounds, in nanoseconds; 0 if unknown.
     pub fn hop_ns(&self) -> f64 {
         median(self.all.iter().map(|round| round.patched.hop_ns()))
     }

@@ -1,15 +1,19 @@
-//! Whether a server is worth recording: what it touches under load, told in seconds and without an
-//! emulator.
+//! Estimates in seconds, without an emulator, whether a server is worth recording, from its working
+//! set under load.
 //!
-//! Hops pay where requests need more than one core's L2 holds. Two things say so beforehand. The
-//! kernel keeps a bit for each page that is set when the page is accessed ([`pages`]): how many
-//! pages a process touches in 10 ms, 30 ms and so on is at least what its requests need, since a
-//! page may be touched for one of its 64 lines. Where all of that fits an L2 there is nothing to
-//! gain; where it does not, a recording will tell. And where the processor lets its misses be
-//! counted, misses by their latencies are the most that hops could save. The load runs twice, once
-//! counted and once with the bits being cleared, since clearing them costs the server TLB misses.
-//! Rejected: sampled addresses, of which few machines have precise ones, and which need minutes to
-//! tell a working set.
+//! Hops can only help if requests need more than one core's L2. Two checks show that beforehand.
+//!
+//! First, the kernel sets a bit for each page that is accessed ([`pages`]). The pages that a
+//! process accesses in 10 ms, 30 ms and so on are an upper bound of its requests' need. A page may
+//! be accessed for only one of its 64 lines. If all of that fits an L2, no gain is possible;
+//! otherwise a recording is needed.
+//!
+//! Second, if the processor can count misses, the misses times their latencies are the most that
+//! hops could save.
+//!
+//! The load runs twice: once for the counters and once for the bits, because clearing bits costs
+//! the server TLB misses. Rejected: sampled addresses. Few machines have precise ones, and a
+//! working set needs minutes of them.
 
 mod pages;
 mod verdict;
@@ -30,56 +34,56 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether the user wants the end.
+/// Interval between checks whether the user wants to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// What is screened.
+/// The server to screen.
 pub enum Subject<'a> {
-    /// A server that is started for it, and its load.
+    /// A server that is started for the screening, and its load.
     Started {
-        /// Its program and arguments.
+        /// Program and arguments.
         command: &'a [OsString],
-        /// What loads it.
+        /// The load's shell command.
         load: &'a str,
     },
-    /// A process that runs, with those that it started, under the load that it has anyway.
+    /// A running process and the processes that it started, under their present load.
     Running {
-        /// The first process's number.
+        /// ID of the first process.
         process: u32,
-        /// How long to look at it, twice.
+        /// Duration of each of the two observations, in seconds.
         seconds: f64,
     },
 }
 
-/// How a server is screened.
+/// Setup of a screening.
 pub struct Setup<'a> {
-    /// Which one.
+    /// The server to screen.
     pub subject: Subject<'a>,
-    /// When a started one is ready, and what fills it.
+    /// When a started server is ready, and which command fills it with data.
     pub under: &'a UnderLoad,
-    /// What is counted.
+    /// Events to count.
     pub kinds: &'a [Kind],
-    /// Who watches.
+    /// Receives the progress.
     pub observer: &'a dyn Observer,
 }
 
-/// What was found.
+/// Result of a screening.
 pub struct Found {
-    /// What was touched, by length of time.
+    /// Memory accessed, by window length.
     pub windows: Vec<Window>,
-    /// What the processor counted during one load, in user mode.
+    /// Counts of one load, in user mode.
     pub counts: Vec<Count>,
-    /// Processor time of all its processes during that load.
+    /// CPU time of all the server's processes during that load.
     pub busy: Busy,
-    /// How long that load took.
+    /// Duration of that load, in seconds.
     pub seconds: f64,
-    /// What the load said of throughput.
+    /// Throughput that the load reported.
     pub throughput: Option<f64>,
-    /// Whether the kernel had put memory into huge pages, each of which counts whole.
+    /// Whether memory was in huge pages, each of which counts as a whole.
     pub has_huge_pages: bool,
 }
 
-/// Processor time, in seconds.
+/// CPU time, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Busy {
     /// In user mode.
@@ -91,7 +95,7 @@ pub struct Busy {
 /// Screens a server.
 ///
 /// # Errors
-/// What the server or its load failed by; [`Error::NoPages`], [`Error::NoProcess`] and
+/// Failures of the server or its load; [`Error::NoPages`], [`Error::NoProcess`] and
 /// [`Error::TooShort`].
 pub fn screen(setup: &Setup<'_>) -> Result<Found, Error> {
     match setup.subject {
@@ -143,7 +147,7 @@ fn started(setup: &Setup<'_>, words: &[OsString], load: &str) -> Result<Found, E
     found(&sampler, (counts, busy, seconds), told.transpose()?)
 }
 
-/// Counts in these processes while something goes on: also their processor time meanwhile.
+/// Counts events in these processes while `go_on` runs; also measures their CPU time.
 fn counted<T>(
     kinds: &[Kind],
     processes: &[Process],
@@ -155,7 +159,7 @@ fn counted<T>(
     let result = go_on()?;
     let after = busy(processes);
     let counts = counting.as_mut().and_then(|counting| counting.read().ok());
-    // A process that has ended meanwhile has taken its time with it.
+    // A process that has ended no longer contributes its CPU time.
     let busy = Busy {
         user: (after.user - before.user).max(0.0),
         system: (after.system - before.system).max(0.0),
@@ -200,7 +204,7 @@ fn busy(processes: &[Process]) -> Busy {
     })
 }
 
-/// A process and all that it and they have started, as far as they live.
+/// Returns a process and all its living descendants.
 fn family_of(first: u32) -> Vec<Process> {
     let mut family = vec![first];
     family.extend(descendants(first));

@@ -1,14 +1,16 @@
-//! How much of a process's memory is touched within windows of time, by the kernel's bits of pages.
+//! Measures how much of a process's memory is accessed within windows of time, by the kernel's page
+//! bits.
 //!
-//! Writing 1 to /proc/PID/clear_refs clears the bit "accessed" of all its pages; what has been
-//! accessed since stands in /proc/PID/smaps under `Referenced`, mapping by mapping (see
+//! Writing 1 to /proc/PID/clear_refs clears the "accessed" bit of all its pages. /proc/PID/smaps
+//! then lists, as `Referenced`, what has been accessed since in each mapping (see
 //! proc_pid_clear_refs(5) and proc_pid_smaps(5)). A processor sets the bit when it walks the page
-//! tables, and not while its TLB has the page, so the TLB must be flushed after: writing 4, which
-//! is for another bit, does that. Without it the pages that are used most are missing.
+//! tables, but not while its TLB holds the page. The TLB must therefore be flushed afterwards.
+//! Writing 4, which is meant for another bit, does that. Without it, the most used pages are
+//! missing.
 //!
-//! Windows of several lengths take turns, so that a drift of the load falls on all, and get the
-//! same time, so that a short load has many short ones. Of several processes the one that touches
-//! most in a window counts: each has its own, on a core of its own.
+//! Windows of several lengths alternate, so that a drift of the load affects all. They get equal
+//! time, so that a short load has many short windows. Of several processes, the one that accesses
+//! most in a window counts, because each has its own core.
 
 use crate::Error;
 use procfs::process::{ClearRefs, MMPermissions, Process};
@@ -19,51 +21,51 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// From a few requests of milliseconds up to whatever a load does in a second.
+/// Window lengths: from a few requests of milliseconds to a second of the load.
 const WINDOWS_MS: [u64; 5] = [10, 30, 100, 300, 1000];
 
-/// How often it is looked whether the load is over; all windows are multiples of it.
+/// Interval between checks whether the load is over; all windows are multiples of it.
 const STEP_MS: u64 = 10;
 
-/// A median of fewer samples is none.
+/// Minimum samples for a median.
 const FEWEST_SAMPLES: usize = 3;
 
-/// What one process touched, in bytes of whole pages.
+/// Memory that one process accessed, in bytes of whole pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Touched {
-    /// Of mappings that can be executed.
+    /// In executable mappings.
     pub code_bytes: u64,
-    /// Of all others.
+    /// In all other mappings.
     pub data_bytes: u64,
 }
 
 impl Touched {
-    /// Code and data together.
+    /// Returns the sum of code and data.
     pub fn bytes(self) -> u64 {
         self.code_bytes + self.data_bytes
     }
 }
 
-/// What is touched in a length of time.
+/// Memory accessed in a window of this length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// How long.
+    /// Length of the window.
     pub milliseconds: u64,
-    /// How often it was looked.
+    /// Number of samples.
     pub samples: usize,
-    /// The sample with the median sum.
+    /// The sample with the median of code plus data.
     pub touched: Touched,
 }
 
-/// What is known of all windows so far.
+/// Samples of all windows so far.
 #[derive(Default)]
 struct Samples {
-    /// By length.
+    /// By window length.
     touched: [Vec<Touched>; WINDOWS_MS.len()],
     has_huge_pages: bool,
 }
 
-/// Looks at processes again and again.
+/// Samples processes repeatedly.
 pub(super) struct Sampler<'a> {
     family: &'a (dyn Fn() -> Vec<Process> + Sync),
     samples: Mutex<Samples>,
@@ -71,7 +73,7 @@ pub(super) struct Sampler<'a> {
 }
 
 impl<'a> Sampler<'a> {
-    /// `family` gives the processes that there are.
+    /// Creates a sampler; `family` returns the existing processes.
     pub(super) fn new(family: &'a (dyn Fn() -> Vec<Process> + Sync)) -> Sampler<'a> {
         Sampler {
             family,
@@ -80,7 +82,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Looks at them while something goes on.
+    /// Samples the processes while `go_on` runs.
     pub(super) fn during<T>(
         self,
         go_on: impl FnOnce() -> Result<T, Error>,
@@ -100,11 +102,11 @@ impl<'a> Sampler<'a> {
         Ok((self, result))
     }
 
-    /// Until it is over.
+    /// Samples until the load is over.
     fn look(&self) -> Result<(), procfs::ProcError> {
         let mut spent_ms = [0; WINDOWS_MS.len()];
         loop {
-            // The one that would then have had the least time.
+            // Select the length that will have had the least time.
             let after = |length: &usize| spent_ms[*length] + WINDOWS_MS[*length];
             let length = (0..WINDOWS_MS.len()).min_by_key(after).unwrap_or(0);
             spent_ms[length] += WINDOWS_MS[length];
@@ -121,7 +123,7 @@ impl<'a> Sampler<'a> {
             let all = process.clear_refs(ClearRefs::PGReferencedAll);
             match all.and_then(|()| process.clear_refs(ClearRefs::SoftDirty)) {
                 Ok(()) => cleared.push(process),
-                // It has ended since.
+                // The process has ended.
                 Err(procfs::ProcError::NotFound(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -134,7 +136,7 @@ impl<'a> Sampler<'a> {
         }
         let read = cleared.iter().filter_map(|process| touched(process).ok());
         let most = read.max_by_key(|(touched, _)| touched.bytes());
-        // A window in which the load ended is no whole one.
+        // Skip a window in which the load ended: it is incomplete.
         if self.is_over.load(Ordering::Relaxed) {
             return Ok(ControlFlow::Break(()));
         }
@@ -145,7 +147,7 @@ impl<'a> Sampler<'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The windows of which there are enough samples, the shortest first.
+    /// Returns the windows with enough samples, the shortest first.
     pub(super) fn windows(&self) -> Vec<Window> {
         let Ok(samples) = self.samples.lock() else {
             return Vec::new();
@@ -171,7 +173,7 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// What a process has touched since its bits were cleared, and whether it has huge pages.
+/// Returns the memory accessed since the bits were cleared, and whether any of it is in huge pages.
 fn touched(process: &Process) -> Result<(Touched, bool), procfs::ProcError> {
     let mut touched = Touched::default();
     let mut is_huge = false;
@@ -187,16 +189,16 @@ fn touched(process: &Process) -> Result<(Touched, bool), procfs::ProcError> {
     Ok((touched, is_huge))
 }
 
-/// Has the kernel give the command's processes small pages only, so that each tells more.
+/// Makes the command's processes use small pages only, for finer results.
 pub(super) fn without_huge_ones(command: &mut Command) {
     let disable = || {
-        // SAFETY: prctl sets a flag of this process and touches no memory.
+        // SAFETY: prctl sets a flag of this process and accesses no memory.
         match unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) } {
             0 => Ok(()),
             _ => Err(std::io::Error::last_os_error()),
         }
     };
-    // SAFETY: between fork and exec it makes one system call and nothing else.
+    // SAFETY: between fork and exec, it makes one system call and nothing else.
     unsafe { command.pre_exec(disable) };
 }
 
@@ -204,7 +206,7 @@ pub(super) fn without_huge_ones(command: &mut Command) {
 mod tests {
     use super::*;
 
-    /// This very process, whose memory the test touches itself.
+    /// The test samples its own process, whose memory it accesses.
     #[test]
     fn pages_that_were_touched_count_and_others_do_not() {
         const PAGES: usize = 4096;
@@ -212,13 +214,13 @@ mod tests {
         let own = || vec![Process::myself().unwrap()];
         let touch = |memory: &mut [u8]| {
             for page in 0..PAGES {
-                // SAFETY: the byte is the slice's own; a plain write might be left out.
+                // SAFETY: the byte belongs to the slice; the compiler might remove a plain write.
                 unsafe { std::ptr::write_volatile(&raw mut memory[page * 4096], 2) };
             }
         };
         let (sampler, ()) = Sampler::new(&own)
             .during(|| {
-                // As a machine gets slower, the longest window gets longer with the whole time.
+                // On a slower machine, the longest window and the whole time grow alike.
                 let end = std::time::Instant::now() + Duration::from_millis(2500);
                 let mut rounds = 0;
                 while rounds < 500 || std::time::Instant::now() < end {
@@ -231,7 +233,7 @@ mod tests {
         let windows = sampler.windows();
         assert_eq!(windows[0].milliseconds, 10);
         let is_huge = sampler.has_huge_pages();
-        // In the shorter ones a busy machine may not let all be touched.
+        // In shorter windows, a busy machine may not access all pages.
         let longest = windows.last().unwrap().touched.data_bytes;
         assert!(longest >= (PAGES * 4096) as u64, "{windows:?}");
         for window in &windows {

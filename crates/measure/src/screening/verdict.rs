@@ -1,54 +1,54 @@
-//! What the findings say: whether a recording is worth its time, and by which figure.
+//! Decides whether a recording is worth its time, and by which figure.
 //!
-//! Two bounds can rule a gain out. If all that is touched even in the longest window fits one L2,
-//! no access of it has to miss twice. And if all L2 misses together, each with the latency of what
-//! served it, took less than a hundredth of the time in user mode, avoiding them gains less than
-//! that. Both are bounds, not predictions: pages overstate the lines, and latencies overlap.
+//! Two bounds can rule out a gain. If all memory accessed even in the longest window fits one L2,
+//! no access has to miss twice. If all L2 misses together take less than a hundredth of the user
+//! time, avoiding them gains less than that; each miss counts with its serving level's latency.
+//! Both are bounds, not predictions: pages overstate the lines, and latencies overlap.
 
 use super::Found;
 use crate::machine::counters::Count;
 
-/// Less than this share of the time is not worth a recording.
+/// Below this share of the time, a recording is not worthwhile.
 const WORTH_A_RECORDING: f64 = 0.01;
 
-/// The machine's figures that a verdict is measured by.
+/// The machine's figures that a verdict uses.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// What one core's L2 holds.
+    /// Size of one core's L2.
     pub l2_bytes: u64,
-    /// Nanoseconds of an access that the L3 serves, and that memory serves; `None` where the
-    /// machine's clock is not known.
+    /// Latencies of an access served by the L3 and by memory, in nanoseconds; `None` if the
+    /// machine's clock is unknown.
     pub latencies_ns: Option<[f64; 2]>,
 }
 
 /// Whether recording the server is worth it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may gain.
+    /// A gain is possible.
     Worth,
-    /// All that it touches fits one L2.
+    /// All accessed memory fits one L2.
     Fits,
     /// It waits for too few L2 misses.
     FewMisses,
-    /// The load left it idle: what it would touch under a real one is not known.
+    /// The load left the server idle: the memory accessed under a real load is unknown.
     Idle,
 }
 
-/// A verdict, and the figures that it rests on.
+/// A verdict and its figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Screened {
-    /// What to do.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The most that avoiding all L2 misses could save, as a share of the time; `None` where
-    /// nothing was counted.
+    /// The most that avoiding all L2 misses could save, as a share of the time; `None` if nothing
+    /// was counted.
     pub at_most: Option<f64>,
 }
 
-/// A server that had its CPUs for less of the time than this was not under load.
+/// A server with a lower share of CPU time than this was not under load.
 const UNDER_LOAD: f64 = 0.02;
 
 impl Screened {
-    /// Judges what was found.
+    /// Judges the result of a screening.
     pub fn of(found: &Found, machine: Bounds) -> Screened {
         let at_most = machine.latencies_ns.and_then(|[l3, memory]| {
             let count = |name: &str| of_name(&found.counts, name);
@@ -131,7 +131,7 @@ mod tests {
             (Verdict::FewMisses, Some(0.008))
         );
         assert_eq!(of(&[]).at_most, None);
-        // The processor's two counters may not be of the same time.
+        // The processor's two counters may cover different times.
         let odd = of(&[("L2 misses", 1e6), ("last-level misses", 2e6)]);
         assert_eq!(odd.at_most, Some(0.1));
     }

@@ -1,38 +1,39 @@
-//! What moves threads at hooks, and the environment for that, the same for both sides of a
-//! comparison.
+//! Selects the backend that moves threads at hooks, and sets its environment, equally for both
+//! sides of a comparison.
 //!
-//! glibc registers restartable sequences for each thread unless a tunable says not to, and then
-//! carriers refuse (docs/reference/carrier.md). Without them some calls of libc take other ways, so
-//! the original gets the tunable too: what is compared is hops, and nothing else.
+//! glibc registers restartable sequences for each thread unless a tunable disables them, and the
+//! carrier backend refuses them (docs/reference/carrier.md). Without them, some libc calls take
+//! other code paths. The original therefore gets the tunable too, so that the comparison shows hops
+//! only.
 
 use crate::machine::cpus::can_carry;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 
-/// What libc's tunables are read from.
+/// Environment variable of libc's tunables.
 const TUNABLES: &str = "GLIBC_TUNABLES";
 
-/// What carriers need of it.
+/// Tunable that the carrier backend needs.
 const NO_SEQUENCES: &str = "glibc.pthread.rseq=0";
 
-/// What the patched program's runtime reads.
+/// Environment variable that selects the runtime's backend.
 const BACKEND: &str = "COREHOP_BACKEND";
 
-/// What moves threads at hooks.
+/// Backend that moves threads at hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
-    /// What the environment names.
+    /// The environment selects it.
     OfEnvironment,
-    /// Carriers, whatever the environment says; libc leaves out what they refuse.
+    /// The carrier backend, regardless of the environment, with the tunable that it needs.
     Carrier,
-    /// `sched_setaffinity`, whatever the environment says.
+    /// `sched_setaffinity`, regardless of the environment.
     Affinity,
 }
 
 impl Backend {
-    /// What the environment names, or else the faster one of those that can be used here. Not what
-    /// the runtime itself would do: it measures first, which takes longer than a round.
+    /// Returns the backend that the environment selects, or else the fastest usable one. The
+    /// runtime itself measures before it selects one, which takes longer than a round.
     pub fn here() -> Backend {
         match std::env::var_os(BACKEND) {
             Some(_) => Backend::OfEnvironment,
@@ -40,7 +41,7 @@ impl Backend {
         }
     }
 
-    /// The faster one of those that can be used here.
+    /// Returns the fastest backend that is usable here.
     pub fn fastest() -> Backend {
         match can_carry() {
             true => Backend::Carrier,
@@ -49,7 +50,7 @@ impl Backend {
     }
 }
 
-/// Gives a program the environment in which the backend moves its threads.
+/// Sets the environment of `command` for this backend.
 pub(crate) fn prepare(command: &mut Command, backend: Backend) {
     match backend {
         Backend::OfEnvironment => {}
@@ -63,13 +64,14 @@ pub(crate) fn prepare(command: &mut Command, backend: Backend) {
     }
 }
 
-/// The tunables that were measured with, for whoever is to start a server alike.
+/// Returns the tunables of the measurement, to start another server the same way.
 pub fn tunables_here() -> String {
     let all = tunables(std::env::var_os(TUNABLES));
     all.to_string_lossy().into_owned()
 }
 
-/// The user's own tunables, and what carriers need; of two the last counts.
+/// Returns the user's own tunables plus the one that the carrier backend needs; the last of two
+/// counts.
 fn tunables(own: Option<OsString>) -> OsString {
     let needed = Some(NO_SEQUENCES.as_bytes());
     match own {

@@ -1,4 +1,4 @@
-//! The load: run as a shell command, and what it says of throughput.
+//! Runs the load as a shell command, and extracts the throughput from its output.
 
 use super::printed::{create, last_lines, read};
 use super::role::Role;
@@ -11,13 +11,13 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether a program has ended: this is how exact its time is.
+/// Interval between checks whether a program has ended; it limits the accuracy of times.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// Why a text is no expression that finds a number.
+/// Why a text is not an expression that finds a number.
 #[derive(Debug, thiserror::Error)]
 pub enum BadExpression {
-    /// It is no regular expression.
+    /// It is not a regular expression.
     #[error(transparent)]
     Syntax(#[from] regex::Error),
     /// It has no group, or more than one.
@@ -25,7 +25,8 @@ pub enum BadExpression {
     Groups,
 }
 
-/// Reads a regular expression that has exactly one group, whose last match is the number.
+/// Parses a regular expression that has exactly one group; the last match of the group is the
+/// number.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -40,8 +41,8 @@ pub fn expression(text: &str) -> Result<Regex, BadExpression> {
 /// The option whose expression finds the throughput.
 pub(crate) const THROUGHPUT: &str = "--throughput";
 
-/// The number in the last match of an option's expression, as programs print numbers
-/// (`corehop_support::quantity::printed`).
+/// Returns the number in the last match of an option's expression, in the formats that programs
+/// print (`corehop_support::quantity::printed`).
 pub(crate) fn number(
     (option, expression): (&'static str, &Regex),
     output: &str,
@@ -56,7 +57,7 @@ pub(crate) fn number(
     let Some((whole, found)) = last.and_then(|found| found.get(0).zip(found.get(1))) else {
         return Err(failed(NoNumber::NoMatch));
     };
-    // What else the expression matches tells the number from what is around it.
+    // Text that the expression matches around the number separates it from its surroundings.
     let is_all = (whole.start() == found.start(), whole.end() == found.end());
     let from = if is_all.0 { 0 } else { found.start() };
     let to = if is_all.1 { output.len() } else { found.end() };
@@ -76,8 +77,8 @@ pub(crate) fn number(
     }
 }
 
-/// Runs the command to its end, as long as `go_on` finds nothing against it; gives what it printed
-/// and how long that took in seconds. What it prints is kept in `folder` meanwhile.
+/// Runs the command to its end, as long as `go_on` returns no error. Returns its output and its
+/// duration in seconds. The output is stored in `folder` during the run.
 ///
 /// # Errors
 /// Those of `go_on`; [`Error::Unwritable`], [`Error::NoShell`] and [`Error::LoadFailed`].
@@ -107,8 +108,8 @@ pub fn run<E: From<Error>>(
     Ok((printed, seconds))
 }
 
-/// Waits until `program` says how it ended by itself, as long as `go_on` finds nothing against it;
-/// also the seconds since `began`.
+/// Waits until `program` returns an exit status, as long as `go_on` returns no error. Also returns
+/// the seconds since `began`.
 pub(crate) fn ended<E>(
     mut program: impl FnMut() -> Option<ExitStatus>,
     began: Instant,
@@ -165,7 +166,7 @@ mod tests {
         };
         assert_eq!(found("([0-9.,]+) a second", "1.234,5 a second"), 1234.5);
         assert_eq!(found("([0-9.,]+) a second", "12,5 a second"), 12.5);
-        // The comma is the expression's own.
+        // The comma is part of the expression.
         assert_eq!(found("GET,([0-9.]+),", "GET,234.5,678"), 234.5);
     }
 

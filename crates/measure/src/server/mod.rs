@@ -1,8 +1,8 @@
-//! A server that is measured: whether it is ready, what loads it, what it tells of its hops.
+//! A server under measurement: whether it is ready, its load, and the hops that it reports.
 //!
-//! The load is the user's own command, because nobody else knows what the server is for. What fills
-//! it with data is another, which no figure is to show. Rejected: one command for both, whose time
-//! would be mostly that of filling.
+//! The load is the user's own command, because only the user knows what the server does. A separate
+//! command fills the server with data, which no figure should include. Rejected: one command for
+//! both, whose time would mostly be that of filling.
 
 pub(crate) mod environment;
 pub(crate) mod load;
@@ -25,18 +25,18 @@ use regex::Regex;
 /// How a server is put under load.
 #[derive(Clone, Debug)]
 pub struct UnderLoad {
-    /// The load, as a shell command; without it the server must end by itself and is the load.
+    /// The load, as a shell command. Without it, the server is its own load and must end by itself.
     pub load: Option<String>,
-    /// What fills each server that was started with data, as a shell command: run once, when the
-    /// server is ready.
+    /// Shell command that fills each started server with data; runs once, when the server is ready.
     pub prepare: Option<String>,
-    /// When that is.
+    /// When the server is ready.
     pub ready: Ready,
-    /// Loads on each server before the one that counts; without a load, runs of each side before
-    /// the rounds.
+    /// Number of loads on each server before the measured one. Without a load, the number of runs
+    /// of each side before the rounds.
     pub warm_up: u32,
-    /// What finds throughput in the output, see [`expression`].
+    /// Finds the throughput in the output, see [`expression`].
     pub throughput: Option<Regex>,
-    /// What finds latency there, in whichever unit; less is better, and it decides nothing.
+    /// Finds the latency in the output, in any unit. Less is better; it does not influence
+    /// decisions.
     pub latency: Option<Regex>,
 }

@@ -1,8 +1,8 @@
-//! What the runtime inside a hooked server says of its hops, asked while the server runs.
+//! Requests hop statistics from the runtime inside a hooked server while the server runs.
 //!
-//! Many servers end without running exit handlers, so statistics are not left to their end: a
-//! touched control file asks for them (docs/reference/carrier.md). Each process writes a file of
-//! its own, and may have become another user by then.
+//! Many servers end without exit handlers, so statistics cannot wait until the end. An update of a
+//! control file's time requests them (docs/reference/carrier.md). Each process writes its own file,
+//! and may run as another user by then.
 
 use super::printed::create;
 use crate::Error;
@@ -14,28 +14,28 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-/// The runtime looks at its control file four times a second.
+/// Longer than the runtime's interval between checks of its control file, four times a second.
 const LOOKS_WITHIN: Duration = Duration::from_millis(300);
-/// Touches without an answer, about ten seconds. A machine that was halted meanwhile is no silent
-/// server, so it is touches that count.
+/// Updates of the control file without an answer: about ten seconds. Updates count, not time, so
+/// that a suspended machine does not look like a silent server.
 const MOST_TOUCHES: usize = 34;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Hops of all processes of a server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Hops {
-    /// How threads were moved.
+    /// The backend that moved threads.
     pub backend: String,
-    /// How often they were.
+    /// Number of hops.
     pub hops: u64,
-    /// How often they could not be.
+    /// Number of failed hops.
     pub failed_hops: u64,
-    /// How long a hop took in the median, in nanoseconds, up to a factor of two; 0 when unknown.
+    /// Median time of a hop, in nanoseconds, accurate within a factor of two; 0 if unknown.
     pub hop_ns: f64,
-    /// System calls that were posted, and those that were to be but were made where they are.
+    /// Asynchronous system calls, and those that were made synchronously instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_calls: Option<Posted>,
-    /// Calls by function.
+    /// Number of calls by function.
     #[serde(skip)]
     pub calls: BTreeMap<String, u64>,
 }
@@ -43,9 +43,9 @@ pub struct Hops {
 /// System calls of all processes of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Posted {
-    /// Made on another core, or in batches, or after a yield.
+    /// Made on another core, in batches, or after a yield.
     pub posted: u64,
-    /// Made where they are.
+    /// Made synchronously by the calling thread.
     pub declined: u64,
 }
 
@@ -56,7 +56,7 @@ impl std::ops::AddAssign for Posted {
     }
 }
 
-/// What a process writes.
+/// Statistics that a process writes.
 #[derive(Deserialize)]
 struct Told {
     backend: String,
@@ -85,13 +85,13 @@ struct Function {
     calls: u64,
 }
 
-/// The files through which one server is asked.
+/// The control and statistics files of one server.
 pub(crate) struct Orders {
     folder: PathBuf,
 }
 
 impl Orders {
-    /// For a server that is not started yet; `folder` is its own.
+    /// Prepares `folder`, which must be the server's own, for a server that is not yet started.
     pub(crate) fn new(folder: &Path) -> Result<Orders, Error> {
         let orders = Orders {
             folder: folder.into(),
@@ -107,7 +107,7 @@ impl Orders {
         self.folder.join("control")
     }
 
-    /// Has the server write statistics; `while_it_runs` also when it is asked to.
+    /// Makes the server write statistics; with `while_it_runs`, also on request.
     pub(crate) fn give<'a>(
         &self,
         command: &'a mut Command,
@@ -120,7 +120,7 @@ impl Orders {
         }
     }
 
-    /// Asks the processes of a running server; `None` when none of them answers.
+    /// Requests statistics from the processes of a running server; `None` if none of them answers.
     pub(crate) fn ask(&self, processes: impl Fn() -> Vec<u32>) -> Option<Hops> {
         let asked = SystemTime::now();
         let asked_of = (0..MOST_TOUCHES).find_map(|_| self.touch(&processes, asked))?;
@@ -130,14 +130,15 @@ impl Orders {
         self.told()
     }
 
-    /// Touches the control file: the processes of now, if they answer that they were asked `since`.
+    /// Updates the control file. Returns the current processes if they answer the request made at
+    /// `since`.
     fn touch(&self, processes: impl Fn() -> Vec<u32>, since: SystemTime) -> Option<Vec<u32>> {
-        // A server's first look at the file is not an order, so it may take a second touch.
+        // A server's first look at the file is not a request, so a second update may be necessary.
         let _ = File::options()
             .append(true)
             .open(self.control())
             .and_then(|file| file.set_modified(SystemTime::now()));
-        // One that has ended meanwhile is not waited for.
+        // Do not wait for a process that has ended.
         let processes = processes();
         let again = Instant::now() + LOOKS_WITHIN;
         while !self.is_answered(&processes, since) {
@@ -149,8 +150,8 @@ impl Orders {
         Some(processes)
     }
 
-    /// Whether all processes have written since that ever wrote, and there is one. Others may have
-    /// no hooks.
+    /// Whether every process that ever wrote statistics has written since, and there is at least
+    /// one. Others may have no hooks.
     fn is_answered(&self, processes: &[u32], since: SystemTime) -> bool {
         let written = processes.iter().filter_map(|process| {
             let file = self.folder.join(format!("{process}.json"));
@@ -159,11 +160,11 @@ impl Orders {
         written.min().is_some_and(|oldest| oldest >= since)
     }
 
-    /// What was written last, by all processes.
+    /// Returns the sum of the latest statistics of all processes.
     pub(crate) fn told(&self) -> Option<Hops> {
         let files = std::fs::read_dir(&self.folder).ok()?.flatten();
         let files = files.filter(|file| file.path().extension().is_some_and(|e| e == "json"));
-        // Another user's link or pipe is not followed.
+        // Do not follow another user's link or pipe.
         let files = files.filter(|file| file.file_type().is_ok_and(|kind| kind.is_file()));
         let texts = files.filter_map(|file| std::fs::read(file.path()).ok());
         sum(texts.filter_map(|text| serde_json::from_slice(&text).ok()))
@@ -195,8 +196,8 @@ fn sum(told: impl Iterator<Item = Told>) -> Option<Hops> {
 }
 
 impl Hops {
-    /// Of several servers: hops all together, and of what one takes the median; `None` where none
-    /// told.
+    /// Combines several servers: the sum of hops and the median cost of one; `None` if none
+    /// reported.
     pub fn together(told: &[Hops]) -> Option<Hops> {
         Some(Hops {
             backend: told.first()?.backend.clone(),
@@ -213,7 +214,7 @@ impl Hops {
         self.hops > 0 || self.system_calls.is_some_and(|calls| calls.posted > 0)
     }
 
-    /// What happened since `before`.
+    /// Subtracts the counts at `before`.
     pub fn since(mut self, before: &Hops) -> Hops {
         self.hops = self.hops.saturating_sub(before.hops);
         self.failed_hops = self.failed_hops.saturating_sub(before.failed_hops);

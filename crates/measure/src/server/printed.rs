@@ -1,14 +1,14 @@
-//! What a program prints: kept in a file, and read again to say why the program failed.
+//! Output of a program: stored in a file, and read again to explain a failure.
 
 use crate::Error;
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Lines of a failed program's output that are shown.
+/// Maximum lines of a failed program's output to show.
 const SHOWN_LINES: usize = 8;
 
-/// A new file for what a program prints.
+/// Creates a new file for a program's output.
 ///
 /// # Errors
 /// [`Error::Unwritable`].
@@ -16,7 +16,7 @@ pub fn create(path: &Path) -> Result<File, Error> {
     File::create(path).map_err(|error| unwritable(path, error))
 }
 
-/// What a program prints cannot be kept.
+/// Returns the error for output that cannot be stored.
 pub fn unwritable(path: &Path, source: io::Error) -> Error {
     Error::Unwritable {
         path: path.into(),
@@ -24,13 +24,13 @@ pub fn unwritable(path: &Path, source: io::Error) -> Error {
     }
 }
 
-/// What a program printed.
+/// Returns a program's output.
 pub fn read(path: &Path) -> String {
     let bytes = std::fs::read(path).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The end of what a program printed, by line.
+/// Returns the last lines of a program's output.
 pub fn last_lines(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().collect();
     let from = lines.len().saturating_sub(SHOWN_LINES);

@@ -1,4 +1,4 @@
-//! Whether a server takes requests yet: when it listens, or as the user says.
+//! Detects whether a server accepts requests: when it listens, or by the user's criterion.
 
 use super::printed::last_lines;
 use crate::Error;
@@ -14,29 +14,29 @@ const CONNECT_WITHIN: Duration = Duration::from_millis(200);
 /// SO_ACCEPTCON in the flags column of /proc/net/unix: the socket listens.
 const LISTENS: &str = "00010000";
 
-/// How to tell that a server is ready.
+/// How to detect that a server is ready.
 #[derive(Clone, Debug)]
 pub struct Ready {
-    /// What says so.
+    /// The criterion.
     pub sign: Sign,
-    /// How long a server may take to become ready.
+    /// Maximum time until the server is ready.
     pub within: Duration,
 }
 
-/// What says that a server is ready.
+/// Criterion for a server that is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// One of its processes listens on a socket.
     Listens,
-    /// This TCP port of the machine itself takes a connection.
+    /// This TCP port of this machine accepts a connection.
     Port(u16),
     /// This shell command succeeds.
     Command(String),
 }
 
 impl Ready {
-    /// Before anything is started: a port that takes connections already belongs to another server,
-    /// which would be measured in the place of both.
+    /// Checks before any start that no other server accepts connections on the port. It would be
+    /// measured in place of both sides.
     ///
     /// # Errors
     /// [`Error::PortTaken`].
@@ -47,8 +47,8 @@ impl Ready {
         }
     }
 
-    /// Waits until the server is ready, as long as `look` gives its processes and finds nothing
-    /// against it; `said` is what it has printed.
+    /// Waits until the server is ready, as long as `look` returns its processes and no error;
+    /// `said` returns the server's output.
     ///
     /// # Errors
     /// Those of `look`, and [`Error::NotReady`].
@@ -88,13 +88,13 @@ fn connects(port: u16) -> bool {
     TcpStream::connect_timeout(&address, CONNECT_WITHIN).is_ok()
 }
 
-/// Those of these processes that are still there.
+/// Returns those of these processes that still exist.
 pub(crate) fn processes_of(numbers: &[u32]) -> Vec<Process> {
     let numbers = numbers.iter().map(|number| number.cast_signed());
     numbers.filter_map(|it| Process::new(it).ok()).collect()
 }
 
-/// Whether any of the processes has a socket that takes connections.
+/// Whether any of the processes has a listening socket.
 fn listens(processes: &[u32]) -> bool {
     let processes = processes_of(processes);
     let Some(first) = processes.first() else {
@@ -119,7 +119,7 @@ fn listens(processes: &[u32]) -> bool {
     })
 }
 
-/// Of a line of /proc/net/unix: the number of the socket, if it takes connections.
+/// Returns the inode of a listening socket from a line of /proc/net/unix.
 fn listening_inode(line: &str) -> Option<u64> {
     let columns: Vec<&str> = line.split_whitespace().collect();
     let [_, _, _, LISTENS, _, _, inode, ..] = columns[..] else {

@@ -1,8 +1,8 @@
-//! The user's shell commands, told apart by what they do to the server.
+//! Roles of the user's shell commands.
 
 use std::fmt::{Display, Formatter};
 
-/// A shell command of the user's on a server that is ready.
+/// Role of a user's shell command that runs on a ready server.
 #[derive(Clone, Copy, Debug)]
 pub enum Role {
     /// It puts the server under load.

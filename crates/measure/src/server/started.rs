@@ -1,7 +1,8 @@
-//! A server that was started to be measured: until it is ready, filled, warmed up and under load.
+//! A server that was started for a measurement: until it is ready, filled, warmed up and under
+//! load.
 //!
-//! It may go into the background; however a measurement ends, all of it is ended with it, and
-//! should this process be killed, too. What it prints is kept in files, to say why it failed.
+//! The server may go into the background. All of its processes end with the measurement, also if
+//! this process is killed. Its output is stored in files, to explain a failure.
 
 use super::load::{self, ended};
 use super::printed::{create, last_lines, read};
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A server that ends takes its connections down a little earlier.
+/// A server that is about to end closes its connections a little earlier.
 const TO_END: Duration = Duration::from_millis(200);
 
 /// A server, or a program that is its own load.
@@ -25,7 +26,7 @@ pub(crate) struct Started<'a> {
 }
 
 impl<'a> Started<'a> {
-    /// Starts the command; what it prints goes into the folder.
+    /// Starts the command, with its output in the folder.
     ///
     /// # Errors
     /// [`Error::PortTaken`], [`Error::Unwritable`] and [`Error::NotStarted`].
@@ -59,20 +60,20 @@ impl<'a> Started<'a> {
         })
     }
 
-    /// The process of which all of its processes are descendants.
+    /// Returns the process from which all of its processes descend.
     pub(crate) fn ancestor(&self) -> u32 {
         self.processes.ancestor()
     }
 
-    /// The numbers of all its processes.
+    /// Returns the IDs of all its processes.
     pub(crate) fn processes(&self) -> Vec<u32> {
         self.processes.members()
     }
 
-    /// Waits until it takes requests, fills it, and warms it up with loads.
+    /// Waits until the server accepts requests, fills it with data, and warms it up with loads.
     ///
     /// # Errors
-    /// What the server, the preparation or the load failed by.
+    /// Failures of the server, the preparation or the load.
     pub(crate) fn prepare(&mut self, load: &str) -> Result<(), Error> {
         let under = self.under;
         let [output, errors] = printed(self.folder);
@@ -97,10 +98,10 @@ impl<'a> Started<'a> {
         Ok(())
     }
 
-    /// Runs the load once: what it printed, and how many seconds it took.
+    /// Runs the load once. Returns its output and its duration in seconds.
     ///
     /// # Errors
-    /// What the server or the load failed by.
+    /// Failures of the server or the load.
     pub(crate) fn load(&mut self, load: &str) -> Result<(String, f64), Error> {
         self.run((Role::Load, load))
     }
@@ -119,7 +120,8 @@ impl<'a> Started<'a> {
         }
     }
 
-    /// Waits until a program that is its own load ends: how, what it printed, after what time.
+    /// Waits until a program that is its own load ends. Returns its output and its duration in
+    /// seconds.
     ///
     /// # Errors
     /// [`Error::Interrupted`] and [`Error::ProgramFailed`].
@@ -135,13 +137,13 @@ impl<'a> Started<'a> {
         }
     }
 
-    /// Ends it; at once if the observer asks for the end meanwhile.
+    /// Ends the server; immediately if the observer requests the end.
     pub(crate) fn end(&mut self) {
         let observer = self.observer;
         self.processes.end(|| observer.is_interrupted());
     }
 
-    /// What it printed on standard error.
+    /// Returns its output on standard error.
     pub(crate) fn errors(&self) -> String {
         read(&printed(self.folder)[1])
     }
@@ -151,7 +153,7 @@ impl<'a> Started<'a> {
     }
 }
 
-/// Fails once the observer asks for the end; servers and loads are ended when they are dropped.
+/// Fails once the observer requests the end; dropping servers and loads ends them.
 pub(crate) fn heed_interrupts(observer: &dyn Observer) -> Result<(), Error> {
     match observer.is_interrupted() {
         true => Err(Error::Interrupted),
@@ -159,7 +161,7 @@ pub(crate) fn heed_interrupts(observer: &dyn Observer) -> Result<(), Error> {
     }
 }
 
-/// The files for its output and its errors.
+/// Returns the files for its standard output and standard error.
 fn printed(folder: &Path) -> [PathBuf; 2] {
     ["server.out", "server.err"].map(|name| folder.join(name))
 }

@@ -1,4 +1,4 @@
-//! What speaks against a calibration, on readings that are made up; and the file that comes of it.
+//! Tests the doubts about a calibration with made-up readings, and the resulting file.
 
 use corehop_measure::calibration::samples::{Figure, Quartiles};
 use corehop_measure::calibration::{Calibration, Disturbance, Effort, Error, Observer, calibrate};
@@ -7,7 +7,7 @@ use corehop_simulator::host::Host;
 use corehop_simulator::{Inclusion, Machine};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Counts steps, and may ask for an end.
+/// Counts steps, and may request the end.
 #[derive(Default)]
 struct Watching {
     steps: AtomicU64,
@@ -41,7 +41,7 @@ fn host() -> Host {
     }
 }
 
-/// A figure whose quartiles lie apart by this share of its median.
+/// Returns a figure with this interquartile range, as a share of its median.
 fn figure(cycles: f64, spread: f64) -> Figure {
     let around = |median: f64| Quartiles {
         low: median * (1.0 - spread / 2.0),
@@ -54,7 +54,7 @@ fn figure(cycles: f64, spread: f64) -> Figure {
     }
 }
 
-/// A calibration of a quiet machine: measured in a moment, then all that is judged made up.
+/// Returns a calibration of a quiet machine: measured briefly, with every judged value made up.
 fn quiet() -> Calibration {
     let watching = Watching::default();
     let mut calibration = calibrate(&host(), &Effort::QUICK, &watching).unwrap();
@@ -99,7 +99,7 @@ fn its_file_is_the_machine_that_was_measured() {
     let mut calibration = quiet();
     let read = |text: &str| Machine::from_toml(text, "host.toml".as_ref()).unwrap();
     let machine = read(&render(&calibration, &[]));
-    // TLBs are not measured, and the file has none.
+    // TLBs are not measured, so the file has none.
     let measured = |of: &Calibration| Machine {
         translation: None,
         ..of.machine()
@@ -111,7 +111,7 @@ fn its_file_is_the_machine_that_was_measured() {
     );
     assert_eq!(machine.l2.size_bytes, described().l2.size_bytes);
     assert_eq!(machine.hop_cost_cycles, 30_000);
-    // Sharing and inclusion stand in it as they are described, and what was assumed as a comment.
+    // The file keeps sharing and inclusion as described, and lists defaults in a comment.
     let mut shared = calibration.clone();
     shared.described.l2.shared_by = 2;
     shared.described.l2.inclusion = Inclusion::NonInclusive;
@@ -122,7 +122,8 @@ fn its_file_is_the_machine_that_was_measured() {
         text.contains("# assumed: index2/size: 2048 KiB\n"),
         "{text}"
     );
-    // A name that would act on a terminal or end the line, and doubts, harm nothing.
+    // Doubts, and a name that contains a quote, a line break and a terminal sequence, cause no
+    // harm.
     calibration.cpu_model = "A \"B\"\n\u{1b}[31m".into();
     calibration.disturbance.others_share = Some(0.5);
     let text = render(&calibration, &doubts(&calibration));

@@ -1,4 +1,4 @@
-//! What a calibration doubts, and which replacement policies it tells apart.
+//! The doubts of a calibration, and the replacement policies that it distinguishes.
 
 mod doubts;
 mod policies;

@@ -1,12 +1,12 @@
-//! On a circular path larger than the cache every policy that a machine file knows misses always,
-//! but for random: that is how a calibration chooses.
+//! On a circular path larger than the cache, every policy of machine files but random misses
+//! always. A calibration distinguishes policies by that.
 
 use corehop_simulator::{Machine, Replayer, Split};
 use corehop_traces::{Access, Execution, Kind, ThreadId};
 
 const PASSES: usize = 20;
 
-/// The share of the L2's references that miss, on a path a quarter larger than it.
+/// Returns the share of L2 accesses that miss, on a path a quarter larger than the L2.
 fn miss_share(policy: &str) -> f64 {
     let machine = format!(
         r#"
@@ -51,7 +51,7 @@ fn a_circular_path_larger_than_the_cache_misses_always_or_all_but_always() {
     for policy in ["lru", "fifo"] {
         assert_eq!(miss_share(policy), 1.0, "{policy}");
     }
-    // A tree of bits is not quite the least recently used line, and counts as missing always.
+    // Tree PLRU differs slightly from LRU, and counts as always missing.
     let by_tree = miss_share("plru");
     assert!((0.95..1.0).contains(&by_tree), "{by_tree}");
 }

@@ -1,14 +1,14 @@
-//! A chain of additions, each of which needs the one before: one core cycle each on every x86-64.
+//! A chain of dependent additions: one core cycle each on every x86-64 processor.
 //!
-//! The sum of two registers, because recent processors rename additions of a constant away (Intel
-//! since Golden Cove), which then take no cycle at all.
+//! It adds two registers. Recent processors (Intel since Golden Cove) eliminate additions of a
+//! constant at rename, and these take no cycle.
 
 use std::arch::asm;
 
 /// Additions in a round.
 pub const IN_A_ROUND: u32 = 64;
 
-/// Makes so many rounds of additions; at least one.
+/// Executes this many rounds of additions, at least one.
 pub fn add(rounds: u32) {
     let rounds = u64::from(rounds.max(1));
     // SAFETY: it works in registers that it names, and ends after `rounds` rounds.

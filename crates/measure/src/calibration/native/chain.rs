@@ -1,12 +1,12 @@
-//! Pointers in a mapping that lead from node to node and at the end back to the first.
+//! A closed chain of pointers in a mapping.
 //!
-//! The invariant that makes following them safe: every node's word holds the address of a node.
+//! Invariant that makes following them safe: each node's word holds the address of a node.
 
 use super::follow::{IN_A_ROUND, follow};
 use super::mapping::Mapping;
 use std::arch::asm;
 
-/// A closed chain of nodes, and where on it a walk is.
+/// A closed chain of nodes, and the current position of a walk.
 pub struct Chain {
     mapping: Mapping,
     at: *const u8,
@@ -16,7 +16,7 @@ impl Chain {
     /// Node `i` lies at `place(i)` bytes from the mapping's start, and `next[i]` comes after it.
     ///
     /// # Panics
-    /// When there is no node, one names a successor that is none, or lies outside the mapping.
+    /// If there is no node, if a successor is not a node, or if a node lies outside the mapping.
     pub fn new(mut mapping: Mapping, next: &[u32], place: impl Fn(usize) -> usize) -> Chain {
         assert!(!next.is_empty());
         for (node, &successor) in next.iter().enumerate() {
@@ -27,21 +27,21 @@ impl Chain {
         Chain { mapping, at }
     }
 
-    /// Goes on for so many rounds of [`IN_A_ROUND`] nodes, at least one.
+    /// Follows the chain for this many rounds of [`IN_A_ROUND`] nodes, at least one.
     pub fn follow(&mut self, rounds: usize) {
-        // SAFETY: every word on the way was linked by `new` to the next, in memory that is ours.
+        // SAFETY: `new` linked each word on the path to the next node, in memory of this mapping.
         self.at = unsafe { follow(self.at, rounds) };
     }
 
-    /// Goes once around a chain of so many nodes, rounded up to a round.
+    /// Follows a chain of this many nodes once around, rounded up to whole rounds.
     pub fn pass(&mut self, nodes: usize) {
         self.follow(nodes.div_ceil(IN_A_ROUND));
     }
 
-    /// Throws the lines at these places, in bytes from the mapping's start, out of all caches.
+    /// Flushes the lines at these places, in bytes from the mapping's start, from all caches.
     ///
     /// # Panics
-    /// When a place lies outside the mapping.
+    /// If a place lies outside the mapping.
     pub fn flush(&self, places: &[usize]) {
         for &place in places {
             assert!(place < self.mapping.size());
@@ -58,7 +58,7 @@ impl Chain {
         self.mapping.is_huge()
     }
 
-    /// Gives the memory back, for another chain.
+    /// Returns the memory, for another chain.
     pub fn into_mapping(self) -> Mapping {
         self.mapping
     }

@@ -1,19 +1,19 @@
-//! Loads whose address is what the load before gave: each waits for the one before in full.
+//! Dependent loads: each load's address is the result of the previous load.
 
 use std::arch::asm;
 
 /// Loads in a round.
 pub const IN_A_ROUND: usize = 16;
 
-/// Follows pointers from `at` for so many rounds of [`IN_A_ROUND`], at least one, and says where it
-/// came to.
+/// Follows pointers from `at` for this many rounds of [`IN_A_ROUND`] loads, at least one. Returns
+/// the last pointer.
 ///
 /// # Safety
-/// `at`, and whatever is reached from it, is the address of a word that stays mapped meanwhile and
-/// holds such an address.
+/// `at`, and each pointer reachable from it, is the address of a word that stays mapped during the
+/// call and holds such an address.
 pub unsafe fn follow(at: *const u8, rounds: usize) -> *const u8 {
     let mut place = at;
-    // SAFETY: the caller promises that each word that is loaded is there; nothing is written.
+    // SAFETY: the caller guarantees that each loaded word is mapped; nothing is written.
     unsafe {
         asm!(
             "2:",

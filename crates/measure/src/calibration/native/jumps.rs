@@ -1,7 +1,8 @@
-//! Code that jumps from line to line: what fetching costs, with one instruction a line.
+//! Code that jumps from line to line, to measure fetches with one instruction per line.
 //!
-//! The code is written into a mapping of its own, made executable, and called. Each line holds one
-//! jump to the next, the last a return; the rest are one-byte traps, which nothing reaches.
+//! The code is written into its own mapping, made executable, and called. Each line holds one jump
+//! to the next line, and the last line a return. The other bytes are one-byte traps, which are
+//! never reached.
 
 use super::mapping::{Mapping, Pages};
 use std::io;
@@ -21,14 +22,14 @@ pub struct Jumps {
 }
 
 impl Jumps {
-    /// Goes from line 0 to `next[0]` and so on, through each line once. The jump of a line stands
-    /// at `offset(line)` in it, so that not all jumps look alike to a branch predictor.
+    /// Creates a chain that visits each line once, from line 0 to `next[0]` and so on. The jump of
+    /// a line is at `offset(line)` in it, so that jumps differ for a branch predictor.
     ///
     /// # Errors
-    /// What the system says, where programs may not make code.
+    /// The system error if programs may not create code.
     ///
     /// # Panics
-    /// When `next` is no cycle through its lines, or a jump does not fit into its line.
+    /// If `next` is not a cycle through its lines, or a jump does not fit into its line.
     pub fn new(next: &[u32], offset: impl Fn(usize) -> usize) -> io::Result<Jumps> {
         let size = next.len() * LINE_BYTES;
         let mut mapping = Mapping::new(size, Pages::Huge)?;
@@ -58,7 +59,7 @@ impl Jumps {
     /// Runs through all lines once.
     pub fn run(&self) {
         let entry = self.mapping.start().wrapping_add(self.entry);
-        // SAFETY: `new` wrote whole instructions from there to a return; none of them uses a
+        // SAFETY: `new` wrote whole instructions from there to a return. None of them uses a
         // register or the stack, so any calling convention is kept.
         unsafe {
             let function = std::mem::transmute::<*const u8, extern "C" fn()>(entry);

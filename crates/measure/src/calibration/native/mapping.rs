@@ -1,4 +1,4 @@
-//! Memory that a walk has to itself: mapped in huge pages, or in none, and given back at the end.
+//! Private memory for a walk: mapped in huge pages or in small pages, and unmapped when dropped.
 
 use rustix::mm::{
     Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect, munmap,
@@ -9,16 +9,16 @@ use std::io;
 /// The size of a huge page, and what mappings are rounded up and aligned to.
 pub const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// Which pages to ask the kernel for.
+/// Page size to request from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pages {
-    /// Of 2 MiB, where the kernel has them.
+    /// 2 MiB, if the kernel provides them.
     Huge,
-    /// Of 4 KiB.
+    /// 4 KiB.
     Small,
 }
 
-/// Memory of its own, all zero at first.
+/// A private mapping, initially zero.
 pub struct Mapping {
     whole: *mut c_void,
     whole_bytes: usize,
@@ -27,14 +27,14 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// At least so many bytes, in such pages. A kernel without huge pages gives small ones, as
-    /// [`Mapping::is_huge`] then says.
+    /// Maps at least this many bytes in such pages. A kernel without huge pages provides small
+    /// ones; [`Mapping::is_huge`] reports that.
     pub fn new(bytes: usize, pages: Pages) -> io::Result<Mapping> {
         let bytes = bytes.max(1).next_multiple_of(HUGE_PAGE_BYTES);
         let whole_bytes = bytes + HUGE_PAGE_BYTES;
         let rights = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-        // SAFETY: the kernel chooses a place that nobody refers to.
+        // SAFETY: the kernel chooses an unused address range.
         let whole = unsafe { mmap_anonymous(std::ptr::null_mut(), whole_bytes, rights, flags)? };
         let skipped = whole.cast::<u8>().align_offset(HUGE_PAGE_BYTES);
         let mapping = Mapping {
@@ -47,25 +47,25 @@ impl Mapping {
             Pages::Huge => Advice::LinuxHugepage,
             Pages::Small => Advice::LinuxNoHugepage,
         };
-        // SAFETY: the range lies in the mapping, whose contents the advice leaves alone.
+        // SAFETY: the range lies in the mapping, and the advice does not change its contents.
         let _ = unsafe { madvise(mapping.start.cast(), bytes, advice) };
         Ok(mapping)
     }
 
-    /// Its first byte, on the boundary of a huge page.
+    /// Returns the first byte, aligned to a huge page.
     pub fn start(&self) -> *const u8 {
         self.start
     }
 
-    /// How many bytes it has.
+    /// Returns the size in bytes.
     pub fn size(&self) -> usize {
         self.bytes
     }
 
-    /// Has the word at `from` point to the one at `to`, both in bytes from the start.
+    /// Makes the word at `from` point to the one at `to`, both in bytes from the start.
     ///
     /// # Panics
-    /// When one of them is no place for a word.
+    /// If one of them is unaligned or outside the mapping.
     pub fn link(&mut self, from: usize, to: usize) {
         const WORD_BYTES: usize = size_of::<*const u8>();
         for place in [from, to] {
@@ -81,10 +81,10 @@ impl Mapping {
         }
     }
 
-    /// Writes bytes at so many bytes from the start.
+    /// Writes bytes at an offset from the start.
     ///
     /// # Panics
-    /// When they go beyond the end.
+    /// If they exceed the mapping.
     pub fn write(&mut self, place: usize, bytes: &[u8]) {
         assert!(place <= self.bytes && bytes.len() <= self.bytes - place);
         // SAFETY: the range lies within the mapping, which may be written to and overlaps nothing.
@@ -95,7 +95,7 @@ impl Mapping {
         }
     }
 
-    /// Lets it be run and no more be written to.
+    /// Makes the memory executable and read-only.
     pub fn make_executable(&self) -> io::Result<()> {
         let rights = MprotectFlags::READ | MprotectFlags::EXEC;
         // SAFETY: the range is the mapping's own, and no reference into it exists.
@@ -103,7 +103,7 @@ impl Mapping {
         changed.map_err(io::Error::from)
     }
 
-    /// Whether the kernel has put any of it into huge pages, by /proc/self/smaps.
+    /// Whether /proc/self/smaps shows any huge page in the mapping.
     pub fn is_huge(&self) -> bool {
         let Ok(maps) = procfs::process::Process::myself().and_then(|process| process.smaps())
         else {
@@ -120,7 +120,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this value's own, and nothing refers to it after.
+        // SAFETY: this value owns the mapping, and nothing refers to it afterwards.
         let _ = unsafe { munmap(self.whole, self.whole_bytes) };
     }
 }

@@ -1,8 +1,8 @@
-//! What only unsafe code can do here: instructions by name, and memory by page size.
+//! Operations that need unsafe code: specific instructions, and memory by page size.
 //!
-//! Each file has one such thing and is as small as that allows. The instructions are written in
-//! assembly because their number and dependence are what is measured: a compiler may neither drop
-//! one nor add a bounds check, whatever the build's profile.
+//! Each file has one such operation and is as small as possible. The instructions are in assembly
+//! because their number and dependences are measured. A compiler may neither drop one nor add a
+//! bounds check, whatever the build profile.
 
 pub mod additions;
 pub mod chain;

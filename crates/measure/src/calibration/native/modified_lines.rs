@@ -1,16 +1,16 @@
-//! Lines that one thread writes and another reads one after the other, to say what a line costs
-//! that another core's caches hold modified.
+//! Lines that one thread writes and another reads in sequence, to measure a load of a line that is
+//! modified in another core's caches.
 //!
-//! Each lies in a page of its own. Where many lie in one page, prefetchers bring those that are not
-//! asked for yet, and a line seems to take less than one of the reader's own L2.
+//! Each line is in its own page. With many lines in one page, prefetchers fetch lines before they
+//! are requested, and a line seems to take less time than one of the reader's own L2.
 
 use super::follow::{IN_A_ROUND, follow};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-/// Lines of a page: the smallest page there is.
+/// Lines in the smallest page.
 const IN_A_PAGE: usize = 64;
 
-/// A line: where the reader goes on, and what the writer changes.
+/// A line: the reader's next pointer, and the word that the writer changes.
 #[repr(C, align(64))]
 #[derive(Default)]
 struct Line {
@@ -21,14 +21,14 @@ struct Line {
 #[repr(C, align(4096))]
 struct Page([Line; IN_A_PAGE]);
 
-/// So many lines in one cycle, for two threads.
+/// A cycle of lines, for two threads.
 pub struct ModifiedLines(Vec<Page>);
 
 impl ModifiedLines {
-    /// `next[i]` is read after line `i`.
+    /// Creates the cycle: `next[i]` is read after line `i`.
     ///
     /// # Panics
-    /// When there are no lines, or not whole rounds of [`IN_A_ROUND`].
+    /// If there are no lines, or not whole rounds of [`IN_A_ROUND`].
     pub fn new(next: &[u32]) -> ModifiedLines {
         assert!(!next.is_empty() && next.len().is_multiple_of(IN_A_ROUND));
         let page = |_| Page(std::array::from_fn(|_| Line::default()));
@@ -40,12 +40,13 @@ impl ModifiedLines {
         lines
     }
 
-    /// How many there are.
+    /// Returns the number of lines.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// That of the page of this number: elsewhere in each, so that they lie in many sets.
+    /// The line in the page of this number. Its position differs by page, so that lines map to many
+    /// sets.
     fn line(&self, number: usize) -> &Line {
         &self.0[number].0[number % IN_A_PAGE]
     }
@@ -54,7 +55,7 @@ impl ModifiedLines {
         (0..self.count()).map(|number| self.line(number))
     }
 
-    /// Writes to each, so that this core's caches hold it modified and no other's do.
+    /// Writes to each line, so that it is modified in this core's caches and in no other's.
     pub fn modify(&self) {
         for line in self.all() {
             let mark = line.mark.load(Ordering::Relaxed);
@@ -62,11 +63,11 @@ impl ModifiedLines {
         }
     }
 
-    /// Reads each once.
+    /// Reads each line once.
     pub fn read(&self) {
         let first = std::ptr::from_ref(self.line(0)).cast();
         // SAFETY: `new` filled the first word of each line with the address of a line of this
-        // vector, which never changes and stays as long as `self`.
+        // vector, which never changes and lives as long as `self`.
         unsafe { follow(first, self.count() / IN_A_ROUND) };
     }
 }

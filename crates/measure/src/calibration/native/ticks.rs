@@ -1,8 +1,8 @@
-//! The time stamp counter, which ticks at a rate of its own, whatever the core's clock does.
+//! The time stamp counter, which has a constant rate, independent of the core's clock.
 
 use std::arch::asm;
 
-/// What it says now.
+/// Reads the counter.
 pub fn now() -> u64 {
     let (low, high): (u32, u32);
     // SAFETY: it reads a counter that user mode may read wherever Linux runs programs unrestricted.

@@ -1,17 +1,17 @@
-//! What this process and the programs it ran have used of the processors.
+//! CPU time used by this process and the programs it ran.
 
 use std::mem::zeroed;
 
-/// Used until now.
+/// Cumulative usage.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
-    /// Processor time, in user mode and in the kernel, of this process and of children that ended.
+    /// CPU time in user mode and in the kernel, of this process and of children that ended.
     pub cpu_seconds: f64,
-    /// How often the kernel took a processor away from a thread of this process that wanted it.
+    /// Number of times the kernel preempted a runnable thread of this process.
     pub involuntary_switches: u64,
 }
 
-/// Until now.
+/// Returns the usage until now.
 pub fn now() -> Usage {
     let own = of(libc::RUSAGE_SELF);
     let children = of(libc::RUSAGE_CHILDREN);
@@ -22,7 +22,8 @@ pub fn now() -> Usage {
 }
 
 fn of(who: i32) -> Usage {
-    // SAFETY: the structure is of integers, for which zero is a value, and the kernel fills it in.
+    // SAFETY: the structure consists of integers, for which zero is valid, and the kernel fills it
+    // in.
     let told = unsafe {
         let mut told: libc::rusage = zeroed();
         match libc::getrusage(who, &raw mut told) {
