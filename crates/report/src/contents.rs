@@ -1,4 +1,4 @@
-//! What a report shows, and its pictures by section.
+//! The contents of a report, and its pictures by section.
 
 use crate::pass::pictured::PicturedRequest;
 use crate::pictures::picture::Picture;
@@ -12,22 +12,22 @@ use corehop_partitioner::attribution::Explanation;
 use corehop_simulator::detail::Attribution;
 use std::path::Path;
 
-/// All that the report shows.
+/// Contents of the report.
 pub struct Report<'a> {
     pub explained: &'a Explanation<'a>,
-    /// What was measured of the plan, in a sentence.
+    /// Measurement of the plan, in a sentence.
     pub measured: Option<String>,
-    /// Where the plan was read from.
+    /// The plan's file.
     pub plan_path: &'a Path,
-    /// Whether commands find the trace without naming it.
+    /// Whether commands find the trace without its name.
     pub is_default_trace: bool,
     pub pictured: &'a [PicturedRequest],
     pub attribution: &'a Attribution,
-    /// Where functions are written.
+    /// Source lines of functions.
     pub sources: Sources,
-    /// Unless it was left out.
+    /// `None` if it was omitted.
     pub space: Option<SearchSpace>,
-    /// Where one was given.
+    /// `None` if no sweep was given.
     pub sweep: Option<Sweep>,
 }
 
@@ -39,11 +39,11 @@ pub struct Sections {
     pub space: Vec<Picture>,
 }
 
-/// Functions in the table of functions.
+/// Rows in the table of functions.
 pub const FUNCTIONS: usize = 60;
 
 impl Report<'_> {
-    /// All pictures.
+    /// Draws all pictures.
     pub fn sections(&self) -> Sections {
         let explained = self.explained;
         let accesses = self.pictured.iter();
@@ -98,7 +98,7 @@ impl Report<'_> {
 }
 
 impl Sections {
-    /// All pictures, in the order of the page.
+    /// Returns all pictures, in the order of the page.
     pub fn all(&self) -> impl Iterator<Item = &Picture> {
         let sections = [&self.accesses, &self.misses, &self.split, &self.space];
         sections.into_iter().flatten()

@@ -1,8 +1,8 @@
-//! Why a report could not be made.
+//! Why a report could not be created.
 
 use corehop_traces::RequestId;
 
-/// What stands between a plan and its report.
+/// Reason for a missing report.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The trace could not be read.
@@ -20,26 +20,26 @@ pub enum Error {
     /// A file could not be written.
     #[error(transparent)]
     Output(#[from] corehop_support::atomic_file::Error),
-    /// A request is to be shown that the trace does not have, or not whole.
+    /// A requested request is not in the trace, or not complete.
     #[error("there is no complete request {request}")]
     NoSuchRequest {
-        /// The request asked for.
+        /// The requested request.
         request: RequestId,
-        /// How many complete requests the trace has.
+        /// Number of complete requests in the trace.
         complete: usize,
     },
-    /// A request is to be shown that the plan was searched on, so that it is left out.
+    /// A requested request was used to search the plan, so it is left out.
     #[error("the plan was searched on request {request}, which is left out")]
     SearchedRequest {
-        /// The request asked for.
+        /// The requested request.
         request: RequestId,
     },
-    /// More requests are to be shown than fit.
+    /// More requests were requested than a page can show.
     #[error("{requests} are more than a page can show")]
     TooManyRequests {
-        /// How many requests were asked for.
+        /// Number of requested requests.
         requests: usize,
-        /// How many fit.
+        /// Maximum number.
         most: usize,
     },
 }

@@ -1,7 +1,7 @@
-//! Where a report goes: the page, its pictures and numbers as files.
+//! Output of a report: the page, and its pictures and numbers as files.
 //!
-//! Everything is checked before the replays begin, so that nothing is computed that cannot be kept,
-//! and every file is written whole or not at all; `corehop_support::atomic_file` sees to that.
+//! All output paths are checked before the replays begin, so that no result is computed that cannot
+//! be written. Every file is written completely or not at all, by `corehop_support::atomic_file`.
 
 use crate::contents::{Report, Sections};
 use crate::error::Error;
@@ -12,32 +12,32 @@ use crate::pictures::picture::Picture;
 use corehop_support::atomic_file::{Output, PUBLIC};
 use std::path::{Path, PathBuf};
 
-/// What to write, each thing where it is named.
+/// The files to write.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
-    /// The page.
+    /// HTML page.
     pub page: Option<PathBuf>,
-    /// The folder for the pictures as SVG files.
+    /// Folder for the pictures as SVG files.
     pub svg: Option<PathBuf>,
-    /// The folder for the numbers behind the pictures as CSV files.
+    /// Folder for the numbers behind the pictures as CSV files.
     pub csv: Option<PathBuf>,
-    /// The timeline of the requests shown, as JSON for Perfetto and Chrome.
+    /// Timeline of the selected requests, as JSON for Perfetto and Chrome.
     pub perfetto: Option<PathBuf>,
-    /// L2 misses by call stack, folded as flame graphs read them.
+    /// L2 misses by call stack, in the folded format of flame graphs.
     pub folded: Option<PathBuf>,
-    /// References and L2 misses by function and call, in callgrind's format.
+    /// Accesses and L2 misses by function and call, in callgrind's format.
     pub callgrind: Option<PathBuf>,
     /// Whether the caller wants all numbers as JSON.
     pub json: bool,
-    /// Whether files that are there may be replaced.
+    /// Whether existing files may be replaced.
     pub force: bool,
 }
 
 impl Outputs {
-    /// Finds out before the replays that their result could not be kept.
+    /// Checks before the replays that their result can be written.
     ///
     /// # Errors
-    /// [`Error::Output`] for a file that is there already, or a place where none can be.
+    /// [`Error::Output`] for a file that already exists, or a path where no file can be created.
     pub fn check(&self) -> Result<(), Error> {
         for file in [&self.page, &self.perfetto, &self.folded, &self.callgrind]
             .into_iter()
@@ -56,22 +56,22 @@ impl Outputs {
         Ok(())
     }
 
-    /// Whether something asks for call stacks.
+    /// Whether any output needs call stacks.
     pub fn needs_calls(&self) -> bool {
         self.perfetto.is_some() || self.needs_call_tree()
     }
 
-    /// Whether something sums up by call stack.
+    /// Whether any output sums up by call stack.
     pub fn needs_call_tree(&self) -> bool {
         self.folded.is_some() || self.callgrind.is_some()
     }
 
-    /// Whether something shows pictures or their numbers.
+    /// Whether any output shows pictures or their numbers.
     pub fn needs_pictures(&self) -> bool {
         self.page.is_some() || self.svg.is_some() || self.csv.is_some() || self.json
     }
 
-    /// Writes what call stacks tell.
+    /// Writes the outputs that come from call stacks.
     pub fn write_calls(
         &self,
         tree: Option<&CallTree<'_>>,
@@ -89,7 +89,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Writes what was asked for.
+    /// Writes the requested files.
     pub fn write(&self, report: &Report<'_>, sections: &Sections) -> Result<(), Error> {
         if let Some(path) = &self.page {
             write(path, self.force, &html::render(report, sections))?;
@@ -103,7 +103,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// A file for each picture.
+    /// Writes one file for each picture.
     fn files(
         &self,
         folder: &Path,

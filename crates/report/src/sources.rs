@@ -1,7 +1,7 @@
-//! Where the functions that a report names are written, as far as the binaries are here and say so.
+//! Source lines of the functions in a report, if the binaries are present and have them.
 //!
-//! A trace has no source lines. They are looked up when a report is made, in the very build that
-//! was recorded, and for the functions shown alone; without that build a report has none.
+//! A trace has no source lines. They are looked up when a report is created, in the very build that
+//! was recorded, and only for the functions shown. Without that build, a report has none.
 
 use corehop_partitioner::attribution::Explanation;
 use corehop_symbolizer::SourceLines;
@@ -13,7 +13,7 @@ use std::path::Path;
 pub struct Sources(BTreeMap<String, String>);
 
 impl Sources {
-    /// Of the plan's functions and the first `top` of those that change most.
+    /// Looks up the plan's functions and the first `top` of those that change most.
     pub fn of(explained: &Explanation<'_>, top: usize) -> Sources {
         let functions = explained.trace.functions();
         let mut first = BTreeMap::<&str, FunctionId>::new();
@@ -37,12 +37,13 @@ impl Sources {
         Sources(planned.chain(moved).filter_map(line).collect())
     }
 
-    /// All that are known, by name.
+    /// Returns all known source lines, by name.
     pub fn all(&self) -> &BTreeMap<String, String> {
         &self.0
     }
 
-    /// The file's name and folder, and the line: of a build's long paths what tells files apart.
+    /// Returns the file's name, its folder and the line, which distinguish files without long
+    /// paths.
     pub fn short(&self, name: &str) -> Option<String> {
         let place = self.0.get(name)?;
         let parts: Vec<&str> = place.rsplitn(3, '/').take(2).collect();

@@ -1,4 +1,4 @@
-//! From a trace and a plan to the files of a report.
+//! Creates the files of a report from a trace and a plan.
 
 use crate::contents::{FUNCTIONS, Report};
 use crate::error::Error;
@@ -20,47 +20,47 @@ use corehop_traces::{RequestId, Trace};
 use serde_json::Value;
 use std::path::Path;
 
-/// Most requests whose accesses are shown: more would leave too few cells for each.
+/// Maximum number of requests whose accesses are shown: more would leave too few cells for each.
 const MOST_SHOWN: usize = 64;
 
-/// Cells of all requests shown together: 2 to 4 MB of a page.
+/// Total cells of all shown requests: 2 to 4 MB of a page.
 const MOST_CELLS: usize = 600_000;
 
-/// Most cells of one request.
+/// Maximum cells of one request.
 const MOST_CELLS_OF_ONE: usize = 100_000;
 
-/// What to report on, and what to show of it.
+/// Input of a report, and what to show of it.
 pub struct Options<'a> {
-    /// The trace that is replayed.
+    /// The trace to replay.
     pub trace: &'a Trace,
-    /// What people call the trace.
+    /// Display name of the trace.
     pub trace_name: &'a str,
-    /// Whether commands find the trace without naming it.
+    /// Whether commands find the trace without its name.
     pub is_default_trace: bool,
-    /// The machine that is simulated.
+    /// The machine to simulate.
     pub machine: &'a Machine,
     /// The plan to report on.
     pub plan: &'a Plan,
-    /// What was measured of it, in a sentence, if anything was.
+    /// Measurement of the plan in a sentence, if there was one.
     pub measured: Option<String>,
-    /// Where the plan was read from.
+    /// The plan's file.
     pub plan_path: &'a Path,
-    /// How many requests warm the caches; half of them where `None`.
+    /// Number of requests that warm the caches; half of them if `None`.
     pub warm_up: Option<usize>,
-    /// The requests whose accesses are shown; twelve, evenly spread, where `None`.
+    /// The requests whose accesses are shown; twelve, evenly spread, if `None`.
     pub requests: Option<Vec<RequestId>>,
-    /// Whether to show the space searched, which takes longer than all else.
+    /// Whether to show the search space, which takes longer than everything else.
     pub full: bool,
-    /// The best splits for other machines and numbers of cores, to show beside the plan.
+    /// The best splits for other machines and numbers of cores, to show together with the plan.
     pub sweep: Option<Sweep>,
-    /// What to write.
+    /// The files to write.
     pub outputs: &'a Outputs,
 }
 
-/// Replays the trace and writes the files; the numbers as one JSON object, if they are wanted.
+/// Replays the trace and writes the files. Returns the numbers as one JSON object, if requested.
 ///
 /// # Errors
-/// [`Error`] when a request to show is not there, the plan does not fit, the trace cannot be
+/// [`Error`] if a request to show does not exist, the plan does not fit, the trace cannot be
 /// replayed, or a file cannot be written.
 pub fn write(options: Options<'_>, progress: &dyn Progress) -> Result<Option<Value>, Error> {
     let outputs = options.outputs;
@@ -114,7 +114,7 @@ pub fn write(options: Options<'_>, progress: &dyn Progress) -> Result<Option<Val
     Ok(outputs.json.then(|| json::render(&report)))
 }
 
-/// The requests to show, of those that are replayed.
+/// Returns the replayed requests to show.
 fn shown(
     asked: Option<Vec<RequestId>>,
     explained: &Explanation<'_>,

@@ -1,8 +1,8 @@
-//! Drawing: an SVG of a few shapes, each with its class, so that one style sheet colours the page
-//! and the files alike; and the charts that several pictures have in common.
+//! Draws SVG from a few shapes, each with a class, so that one style sheet colors both the page
+//! and the files. Also has the charts that several pictures share.
 //!
-//! A chart library would bring its own scripts and fonts to a page that must open from disk alone,
-//! and the pictures here are bars. All are 480 wide, which a phone shows whole and readable.
+//! A chart library would add scripts and fonts to a page that must open from disk without them, and
+//! the pictures here are bars. All are 480 wide, which fits a phone's screen and stays readable.
 
 use super::escape::escaped;
 use std::fmt::Write;
@@ -10,23 +10,23 @@ use std::fmt::Write;
 /// Width of every picture.
 pub const WIDTH: f64 = 480.0;
 
-/// Colours and letters, in the page and in every file.
+/// Colors and fonts, for the page and all files.
 pub const STYLE: &str = include_str!("pictures.css");
 
-/// A picture being drawn, from the top down.
+/// A picture under construction, from the top down.
 #[derive(Default)]
 pub struct Drawing {
     body: String,
-    /// Where the next thing goes.
+    /// Vertical position of the next element.
     pub y: f64,
 }
 
-/// A part of a bar.
+/// One part of a bar.
 pub struct BarPart<'a> {
-    /// Class in the style sheet, which colours it.
+    /// Class in the style sheet; it sets the color.
     pub class: &'a str,
     pub value: f64,
-    /// What it stands for, told on hovering.
+    /// Tooltip: what the part represents.
     pub label: String,
 }
 
@@ -52,7 +52,8 @@ impl Drawing {
         .expect("writing to a string");
     }
 
-    /// Text from `x` on, or up to it with the class `end`, or around it with `middle`.
+    /// Adds text that starts at `x`, ends there (class `end`), or is centered there (class
+    /// `middle`).
     pub fn text(&mut self, x: f64, y: f64, class: &str, said: &str) {
         let said = escaped(said);
         write!(
@@ -62,7 +63,7 @@ impl Drawing {
         .expect("writing to a string");
     }
 
-    /// A line through points.
+    /// Adds a line through points.
     pub fn curve(&mut self, points: &[(f64, f64)], class: &str) {
         let points = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}"));
         let points: Vec<String> = points.collect();
@@ -74,12 +75,12 @@ impl Drawing {
         .expect("writing to a string");
     }
 
-    /// Shapes in SVG's own short form.
+    /// Adds a path in SVG's path syntax.
     pub fn path(&mut self, shapes: &str, class: &str) {
         write!(self.body, "<path d=\"{shapes}\" class=\"{class}\"/>").expect("writing to a string");
     }
 
-    /// What the classes of parts mean, in rows of as many as fit.
+    /// Adds a legend of the classes of parts, with as many entries per row as fit.
     pub fn legend(&mut self, of: &[(&str, &str)]) {
         let mut x = 0.0;
         self.y += 14.0;
@@ -96,8 +97,8 @@ impl Drawing {
         self.y += 12.0;
     }
 
-    /// A bar of parts that begins at `x`, with its name to the left and what it says to the right.
-    /// `scale` is what a value of 1 is wide.
+    /// Adds a bar of parts that begins at `x`, with its name on the left and `said` on the right.
+    /// `scale` is the width of a value of 1.
     pub fn bar(&mut self, (name, x): (&str, f64), scale: f64, parts: &[BarPart<'_>], said: &str) {
         self.text(0.0, self.y + BAR - 3.0, "small", name);
         let mut end = x;
@@ -110,14 +111,14 @@ impl Drawing {
         self.y += BAR + 3.0;
     }
 
-    /// A heading above bars.
+    /// Adds a heading above bars.
     pub fn heading(&mut self, said: &str) {
         self.y += 17.0;
         self.text(0.0, self.y, "strong", said);
         self.y += 6.0;
     }
 
-    /// The picture as an element for a page; `said` is what it shows, for those who do not see it.
+    /// Returns the picture as an element for a page; `said` describes it for screen readers.
     pub fn inline(&self, said: &str) -> String {
         let (height, said, body) = (self.y.ceil() + 4.0, escaped(said), &self.body);
         format!(
@@ -125,7 +126,7 @@ impl Drawing {
         )
     }
 
-    /// The picture as a file.
+    /// Returns the picture as an SVG file.
     pub fn file(&self, said: &str) -> String {
         let (height, said, body) = (self.y.ceil() + 4.0, escaped(said), &self.body);
         format!(
@@ -142,10 +143,10 @@ pub const HEIGHT: f64 = 150.0;
 /// Height of a bar.
 pub const BAR: f64 = 14.0;
 
-/// Room for a character of the class `small`. Nobody knows the reader's font: few have wider ones.
+/// Width reserved per character of the class `small`. The reader's font is unknown; few are wider.
 const CHARACTER: f64 = 7.0;
 
-/// Where bars begin that have these names to the left: at `least`, or beyond the longest name.
+/// Returns where bars with these names to their left begin: at `least`, or beyond the longest name.
 pub fn beyond<'n>(names: impl IntoIterator<Item = &'n str>, least: f64) -> f64 {
     let ends = names.into_iter().map(wide);
     ends.map(|end| end + 6.0).fold(least, f64::max)
@@ -155,7 +156,8 @@ fn wide(text: &str) -> f64 {
     text.chars().count() as f64 * CHARACTER
 }
 
-/// What a value of 1 is wide, when `most` and a label of so many characters fit beside `x`.
+/// Returns the width of a value of 1, so that `most` and a label of `label` characters fit right of
+/// `x`.
 pub fn scale(x: f64, most: f64, label: usize) -> f64 {
     (WIDTH - x - 10.0 - label as f64 * CHARACTER) / most.max(f64::MIN_POSITIVE)
 }
@@ -165,7 +167,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The first number of this attribute behind each of these elements.
+    /// Returns the first number of this attribute in each of these elements.
     fn all(drawn: &str, element: &str, attribute: &str) -> Vec<f64> {
         let number = |of: &str| {
             let value = of.split(&format!("{attribute}=\"")).nth(1)?;

@@ -1,10 +1,10 @@
-//! Text from traces and plans inside a page: function names are whatever a linker accepts, so none
-//! of them may end the element that it stands in, nor turn the text around it.
+//! Escapes text from traces and plans for a page. Function names contain whatever a linker accepts.
+//! None of them may end its element or change the direction of the text around it.
 
 use corehop_plan::inert;
 use serde_json::Value;
 
-/// Text as it stands between tags and in quoted attributes, on one line.
+/// Escapes text for use between tags and in quoted attributes, on one line.
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in inert(text).chars() {
@@ -14,7 +14,7 @@ pub fn escaped(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            // What XML does not allow, in whatever spelling.
+            // Characters that XML does not allow, in any notation.
             '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
             other => escaped.push(other),
         }
@@ -22,7 +22,7 @@ pub fn escaped(text: &str) -> String {
     escaped
 }
 
-/// JSON inside a script element, which shows its strings: `<` would end it, or begin a comment.
+/// Renders JSON for a script element: a `<` in a string could end the element or begin a comment.
 pub fn json_in_script(mut value: Value) -> String {
     make_inert(&mut value);
     value.to_string().replace('<', "\\u003c")

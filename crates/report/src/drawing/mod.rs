@@ -1,4 +1,4 @@
-//! Shapes, tables and escaped text, which know nothing of traces and plans.
+//! Shapes, tables and escaped text, independent of traces and plans.
 
 pub mod chart;
 pub mod escape;

@@ -1,9 +1,9 @@
-//! The numbers behind a picture: in the page below it, and with `--csv` as a file.
+//! The numbers behind a picture: below it in the page and, with `--csv`, in a file.
 
 use super::escape::escaped;
 use corehop_plan::inert;
 
-/// Rows under a head. The first column names the row.
+/// Rows below a head. The first column names the row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     pub head: Vec<String>,
@@ -22,7 +22,7 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// As elements. Columns of words are told from those of numbers, which stand to the right.
+    /// Renders HTML. Text columns have their own class; numbers are right-aligned.
     pub fn html(&self) -> String {
         let classes: Vec<&str> = (0..self.head.len())
             .map(|column| match self.has_words(column) {
@@ -55,7 +55,7 @@ impl Table {
             .any(|cell| cell.contains(char::is_alphabetic))
     }
 
-    /// As comma-separated values (RFC 4180), a line for each row.
+    /// Renders comma-separated values (RFC 4180), one line per row.
     pub fn csv(&self) -> String {
         let quoted = |cell: &String| {
             let cell = inert(cell);

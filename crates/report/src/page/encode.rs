@@ -1,9 +1,8 @@
-//! The requests shown, as the page's script reads them: a JSON object for each, with the cells as
-//! bytes.
+//! Encodes the selected requests for the page's script: a JSON object for each, with binary cells.
 //!
-//! Cells are many and alike, so each of their fields is a stream of its own, in LEB128 numbers, and
-//! all streams together are compressed as zlib does, which every browser can undo; in base64, since
-//! they travel inside a page. `plot.js` reads the same order.
+//! Cells are many and similar. Each of their fields is therefore a separate stream of LEB128
+//! numbers, and all streams together are compressed with zlib, which every browser can decompress.
+//! They are in base64, because they are part of a page. `plot.js` decodes the same order.
 
 use crate::pass::grid::{Cell, Cells};
 use crate::pass::pictured::{PicturedRequest, Stay};
@@ -16,7 +15,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::Write;
 
-/// Names of code in the order in which they were first needed.
+/// Names of code, in the order of their first use.
 pub struct Names<'t> {
     trace: &'t Trace,
     attribution: &'t Attribution,
@@ -44,13 +43,13 @@ impl<'t> Names<'t> {
         place
     }
 
-    /// All names so far, by place.
+    /// Returns all names so far, by index.
     pub fn all(self) -> Vec<String> {
         self.names
     }
 }
 
-/// One request with its cells.
+/// Encodes one request with its cells.
 pub fn request(pictured: &PicturedRequest, names: &mut Names<'_>) -> Value {
     let mut object = summary(pictured, names.trace);
     let cells = compressed(&streams(&pictured.cells, names));
@@ -58,7 +57,7 @@ pub fn request(pictured: &PicturedRequest, names: &mut Names<'_>) -> Value {
     object
 }
 
-/// One request without them; `corehop schema report --keys` says what its keys mean.
+/// Encodes one request without them; `corehop schema report --keys` explains its keys.
 pub fn summary(pictured: &PicturedRequest, trace: &Trace) -> Value {
     let cells = &pictured.cells;
     let regions = pictured.regions.iter();
@@ -117,7 +116,8 @@ fn streams(cells: &Cells, names: &mut Names<'_>) -> Vec<u8> {
     bytes
 }
 
-/// Seven bits a byte, the lowest first; the highest bit says that more follow.
+/// Appends a LEB128 number: seven bits per byte, the lowest first; the highest bit marks
+/// continuation.
 fn number(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);

@@ -1,4 +1,4 @@
-//! The page: a template whose places are filled with pictures, tables and data.
+//! Fills the page's template with pictures, tables and data.
 
 use super::encode::{self, Names};
 use super::reproduction;
@@ -18,7 +18,7 @@ const PAGE_STYLE: &str = include_str!("page.css");
 const PLOT: &str = include_str!("plot.js");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The page, whole.
+/// Renders the whole page.
 pub fn render(report: &Report<'_>, sections: &Sections) -> String {
     let explained = report.explained;
     let title = format!(
@@ -64,7 +64,7 @@ pub fn render(report: &Report<'_>, sections: &Sections) -> String {
     ]))
 }
 
-/// What was measured, as a paragraph of its own.
+/// Renders the measurement as a separate paragraph.
 fn measured(report: &Report<'_>) -> String {
     let measured = report.measured.as_ref();
     measured.map_or(String::new(), |measured| {
@@ -72,7 +72,7 @@ fn measured(report: &Report<'_>) -> String {
     })
 }
 
-/// The text, in which no number is broken between its groups of digits.
+/// Replaces spaces between groups of digits, so that no number is broken across lines.
 fn unbroken(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let is_digit = |place: usize| letters.get(place).is_some_and(char::is_ascii_digit);
@@ -83,8 +83,7 @@ fn unbroken(text: &str) -> String {
     letters.iter().enumerate().map(kept).collect()
 }
 
-/// The template with its places filled. What is filled in is not looked at again, so nothing in it
-/// can stand for a place.
+/// Fills the template. Inserted text is not scanned again, so it cannot contain a placeholder.
 fn fill(places: &HashMap<&str, String>) -> String {
     let mut parts = TEMPLATE.split("{{");
     let mut page = parts.next().unwrap_or_default().to_owned();
@@ -98,13 +97,13 @@ fn fill(places: &HashMap<&str, String>) -> String {
     page
 }
 
-/// What the server is called.
+/// Returns the server's name.
 fn server(command: &[String]) -> &str {
     let program = command.first().map_or("a server", String::as_str);
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// What else could have been done, or how to ask for it.
+/// Renders the search space, or how to request it.
 fn space(report: &Report<'_>, sections: &Sections) -> String {
     let plan = &report.explained.plan;
     let also = format!(
@@ -119,7 +118,7 @@ fn space(report: &Report<'_>, sections: &Sections) -> String {
     format!("{left_out}{}{also}", figures(&sections.space))
 }
 
-/// Pictures with their tables.
+/// Renders pictures with their tables.
 fn figures(pictures: &[Picture]) -> String {
     let figure = |picture: &Picture| {
         format!(
@@ -137,7 +136,7 @@ fn figures(pictures: &[Picture]) -> String {
     format!("<div class=\"figures\">\n{figures}</div>")
 }
 
-/// What the script draws.
+/// Collects the data that the script draws.
 fn data(report: &Report<'_>) -> Value {
     let mut names = Names::new(report.explained.trace, report.attribution);
     let requests = report.pictured.iter();
@@ -150,7 +149,7 @@ fn data(report: &Report<'_>) -> Value {
     })
 }
 
-/// The place of the request with the middle number of accesses, to begin with.
+/// Returns the index of the request with the median number of accesses, which is shown first.
 fn typical(report: &Report<'_>) -> usize {
     let mut places: Vec<usize> = (0..report.pictured.len()).collect();
     places.sort_by_key(|&place| report.pictured[place].cells.references);

@@ -1,11 +1,11 @@
-//! The numbers of the page for programs; `corehop schema report --keys` says what they mean.
+//! Renders the page's numbers for programs; `corehop schema report --keys` explains them.
 
 use super::{encode, reproduction};
 use crate::contents::{FUNCTIONS, Report};
 use crate::search_space::space::SearchSpace;
 use serde_json::Value;
 
-/// Everything that the page knows, but for its cells.
+/// Renders all data of the page except for the cells.
 pub fn render(report: &Report<'_>) -> Value {
     let mut object = corehop_partitioner::attribution::json::render(report.explained, FUNCTIONS);
     let pictured = report.pictured.iter();

@@ -1,4 +1,4 @@
-//! The page, and the same for programs as JSON.
+//! The page, and its data as JSON for programs.
 
 mod encode;
 pub mod html;

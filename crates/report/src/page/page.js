@@ -1,9 +1,9 @@
-// What people do with the picture of accesses: point, zoom, move, pick a request, or go from cell
-// to cell with the keyboard. plot.js, which stands before this in the page, draws it.
+// User interaction with the picture of accesses: point, zoom, move, select a request, or step from
+// cell to cell with the keyboard. plot.js, which precedes this script in the page, draws it.
 
 const columnOf = (cell) => firstBeyond(shown.ends, cell);
 
-// The first place whose value is above `value`.
+// Returns the first index whose value is above `value`.
 function firstBeyond(values, value) {
   let low = 0;
   for (let high = values.length; low < high; ) {
@@ -14,7 +14,7 @@ function firstBeyond(values, value) {
   return low;
 }
 
-// The cell nearest to a point of the canvas, within a few pixels; null where there is none.
+// Returns the cell nearest to a point of the canvas, within a few pixels; null if there is none.
 function near(x, y) {
   const box = frame();
   if (x < box.left || y < box.top || y > box.top + box.height) return null;
@@ -82,7 +82,7 @@ function tell(at, x, y) {
   tip.style.top = (below ? y - tip.offsetHeight - 10 : y + 16) + "px";
 }
 
-// Shows `times` as much of the request, with what lies at these shares of the view kept in place.
+// Shows `times` as much of the request; the point at these shares of the view stays in place.
 function zoom(times, right = 0.5, up = 0.5) {
   const range = (from, to, share, least, most) => {
     const size = Math.min(Math.max((to - from) * times, least), most);
@@ -149,7 +149,7 @@ function tabulate() {
   byId("regions").replaceChildren(...rows.reverse());
 }
 
-// From the cursor to the next cell in a direction; the first time, to the middle of the view.
+// Moves the cursor to the next cell in a direction; the first time, to the middle of the view.
 function step(right, up) {
   if (cursor === null) {
     const column = Math.floor((view.from + view.to) / 2 / shown.touches_per_column);
@@ -218,7 +218,7 @@ function listen() {
     (event) => {
       const isWhole = !shown || (view.to - view.from === shown.touches &&
         view.high - view.low === shown.rowCount);
-      // Who turns further out than the whole scrolls the page.
+      // Zooming out beyond the whole scrolls the page.
       if (isWhole && event.deltaY > 0) return;
       event.preventDefault();
       const [x, y] = at(event);

@@ -1,6 +1,6 @@
-// Draws the accesses of one request on a canvas, and tells what is under the pointer or the cursor.
-// A request is decoded when it is first picked; what is drawn and told are the cells themselves,
-// so zooming shows no more than they hold. encode.rs writes what is read here.
+// Draws the accesses of one request on a canvas, and describes the cell under the pointer or the
+// cursor. A request is decoded when it is first selected. The cells themselves are drawn and
+// described, so zooming shows no finer detail. encode.rs writes the format that is read here.
 "use strict";
 
 const data = JSON.parse(document.getElementById("data").textContent);
@@ -10,10 +10,10 @@ const context = canvas.getContext("2d");
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 
-// What is shown: the decoded request, and the part of it in view, in touches and rows.
+// The decoded request, and the part of it in view, in accesses and rows.
 let shown = null;
 let view = null;
-// The place of the keyboard's cursor: a cell of the request.
+// The cell of the request at the keyboard's cursor.
 let cursor = null;
 
 const STREAMS = ["fetches", "loads", "stores", "missedOne", "missedSplit", "owner"];
@@ -23,7 +23,7 @@ async function decode(request) {
   const unpacking = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   const bytes = new Uint8Array(await new Response(unpacking).arrayBuffer());
   let place = 0;
-  // Numbers of seven bits a byte, the lowest first.
+  // Numbers with seven bits per byte, the lowest first (LEB128).
   const number = () => {
     let value = 0;
     for (let scale = 1; ; scale *= 128) {
@@ -59,7 +59,7 @@ function missesOf(at) {
   return 1;
 }
 
-// Where the plot lies on the canvas: names of regions stand left of it, where there is room.
+// Returns the plot's position on the canvas: names of regions are left of it, if there is room.
 function frame() {
   const width = canvas.clientWidth;
   const height = canvas.clientHeight;
@@ -132,7 +132,7 @@ function drawCells(box, colour) {
   const all = byId("view").value === "all";
   const first = Math.max(Math.floor(view.from / step), 0);
   const last = Math.min(Math.ceil(view.to / step), shown.ends.length);
-  // What misses is drawn over what does not, data over code.
+  // Misses are drawn over hits, data over code.
   for (const misses of all ? [1] : [0, 1]) {
     context.globalAlpha = misses ? 1 : 0.12;
     for (const kind of [0, 1]) {

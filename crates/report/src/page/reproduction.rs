@@ -1,5 +1,5 @@
-//! Everything that it takes to get the same figures again: what was recorded and by what, the
-//! trace, the machine, the plan, and the commands. Nothing of it depends on when it was asked.
+//! Everything needed to reproduce the figures: the recording and its recorder, the trace, the
+//! machine, the plan, and the commands. It does not depend on the time of the report.
 
 use crate::contents::Report;
 use crate::drawing::escape::escaped;
@@ -9,12 +9,12 @@ use corehop_simulator::{Level, Machine};
 use corehop_support::format::number::grouped;
 use serde_json::{Value, json};
 
-/// The name and version of this program, as traces have it too.
+/// Returns the name and version of this program, in the form that traces use.
 pub fn generator() -> String {
     format!("corehop {}", env!("CARGO_PKG_VERSION"))
 }
 
-/// What belongs to the trace, by name.
+/// Returns the trace's properties, by name.
 fn recorded(report: &Report<'_>) -> Vec<(&'static str, String)> {
     let explained = report.explained;
     let (trace, header) = (explained.trace, explained.trace.header());
@@ -46,7 +46,7 @@ fn recorded(report: &Report<'_>) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Commands that print the figures of this page, and find the plan again.
+/// Returns the commands that print the figures of this page and find the plan again.
 fn commands(report: &Report<'_>) -> Vec<String> {
     let explained = report.explained;
     let plan = report.plan_path.display();
@@ -119,12 +119,12 @@ fn modules(report: &Report<'_>) -> Table {
     table
 }
 
-/// A text that is kept as it is laid out.
+/// Joins lines into a text that keeps its layout.
 fn lines<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     lines.map(escaped).collect::<Vec<_>>().join("\n")
 }
 
-/// The section.
+/// Renders the section.
 pub fn html(report: &Report<'_>) -> String {
     let list = |of: Vec<(&str, String)>| {
         let item = |(name, value): &(&str, String)| {
@@ -145,7 +145,7 @@ pub fn html(report: &Report<'_>) -> String {
     )
 }
 
-/// The same for programs.
+/// Renders the same for programs.
 pub fn json(report: &Report<'_>) -> Value {
     let keys = |of: Vec<(&str, String)>| {
         let pairs = of.into_iter();

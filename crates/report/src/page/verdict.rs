@@ -1,8 +1,8 @@
-//! What the page says first: whether the plan is worth measuring, and by which figures.
+//! The page's first statement: whether the plan is worth measuring, and by which figures.
 //!
-//! A simulation cannot say more than that: `corehop measure` and `optimize` time real servers.
-//! Time decides, which the replay has in cycles: what misses cost, and what hops do by each backend
-//! that can make them.
+//! A simulation can only give that advice: `corehop measure` and `optimize` time real servers. Time
+//! decides. The replay has it in cycles: the cost of misses, and the cost of hops by each available
+//! backend.
 
 use crate::pictures::picture::{changed, in_brackets, per_request, told};
 use corehop_partitioner::attribution::Explanation;
@@ -10,9 +10,9 @@ use corehop_partitioner::backend::{Backend, all_cost_time, hop_cycles_in_words};
 use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_support::format::number::{change, grouped};
 
-/// What to do with the plan.
+/// Advice on the plan.
 pub struct Verdict {
-    /// The class of its colour.
+    /// Class that sets the color.
     pub style: &'static str,
     pub advice: String,
     pub why: String,
@@ -46,13 +46,13 @@ fn said(backend: Backend, ratio: f64) -> String {
     format!("{} cycles with {}", change(ratio), backend.name())
 }
 
-/// The least that the plan costs.
+/// Describes the smallest loss of the plan.
 fn loss(ratios: &[(Backend, f64)]) -> String {
     let least = ratios.iter().min_by(|(_, a), (_, b)| a.total_cmp(b));
     least.map_or(String::new(), |&(backend, ratio)| said(backend, ratio))
 }
 
-/// What a request takes, and what a hop may cost.
+/// Describes the time of a request and the allowed cost of a hop.
 fn times(explained: &Explanation<'_>, ratios: &[(Backend, f64)]) -> String {
     let (before, after) = (&explained.before.0, &explained.after.0);
     let machine = explained.machine;
@@ -78,7 +78,7 @@ fn times(explained: &Explanation<'_>, ratios: &[(Backend, f64)]) -> String {
     )
 }
 
-/// What a request misses, and how often it hops.
+/// Describes the misses and hops of a request.
 fn misses(explained: &Explanation<'_>) -> String {
     let (before, after) = (&explained.before.0, &explained.after.0);
     let [was, is] = [before, after].map(|of| per_request(explained, of.counters.l2.misses()));

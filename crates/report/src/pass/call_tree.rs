@@ -1,8 +1,8 @@
-//! Line references and L2 misses of each call stack, on one core and on each core of the split.
+//! Line accesses and L2 misses of each call stack, on one core and on each core of the split.
 //!
-//! Stacks repeat millions of times, so each is a node of a tree: its function below its caller's
-//! node. An entry costs one step in the tree, and a miss one addition. `folded` and `callgrind`
-//! write it, each in its format.
+//! Stacks repeat millions of times, so each is a node of a tree: its function, as a child of its
+//! caller's node. An entry costs one step in the tree, and a miss one addition. `folded` and
+//! `callgrind` each write it in their format.
 
 use super::replay_pass::{ReplayStep, StepListener};
 use corehop_simulator::CoreId;
@@ -10,24 +10,24 @@ use corehop_simulator::detail::{Attribution, CodeOwner};
 use corehop_traces::{Calls, OpenCalls, Trace};
 use std::collections::{BTreeMap, HashMap};
 
-/// Stands for the caller of outermost calls.
+/// The caller of outermost calls.
 pub const ROOT: u32 = 0;
 
-/// A function below one call stack.
+/// A function called from one call stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Node {
-    /// The node of its caller, made before it.
+    /// The caller's node, which precedes this one.
     pub caller: u32,
-    /// Whose code it is, as [`Attribution`] numbers it.
+    /// Owner of the code, by its number in [`Attribution`].
     pub owner: u32,
-    /// Calls that began while counting; none of code that nothing was seen to call.
+    /// Calls that began while counting was on; 0 for code without an observed call.
     pub calls: u64,
-    /// Of its own code, as are the misses.
+    /// Accesses of its own code, excluding callees, as for the misses.
     pub references: u64,
     pub missed_on_one_core: u64,
 }
 
-/// Collects step by step; nothing is counted before counting starts.
+/// Collects the tree step by step; counts only after counting starts.
 pub struct CallTree<'t> {
     trace: &'t Trace,
     attribution: Attribution,
@@ -41,7 +41,7 @@ pub struct CallTree<'t> {
 }
 
 impl<'t> CallTree<'t> {
-    /// `calls` has those of all functions.
+    /// Creates an empty tree; `calls` has the calls of all functions.
     pub fn new(trace: &'t Trace, calls: &'t Calls) -> CallTree<'t> {
         let threads = trace.threads().len();
         CallTree {
@@ -55,22 +55,22 @@ impl<'t> CallTree<'t> {
         }
     }
 
-    /// All nodes, by their numbers. The first is [`ROOT`]; callers come before what they call.
+    /// Returns all nodes, by number. The first is [`ROOT`]; callers precede their callees.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// L2 misses with the plan, by core and node.
+    /// Returns the L2 misses with the plan, by core and node.
     pub fn missed(&self) -> &BTreeMap<(CoreId, u32), u64> {
         &self.missed
     }
 
-    /// What people call the code of an owner.
+    /// Returns the display name of an owner's code.
     pub fn name(&self, owner: u32) -> String {
         self.attribution.owner(owner as usize).name(self.trace)
     }
 
-    /// The file that an owner's code is from; `None` for code outside all modules.
+    /// Returns the file of an owner's code; `None` for code outside all modules.
     pub fn file(&self, owner: u32) -> Option<&'t str> {
         let module = match self.attribution.owner(owner as usize) {
             CodeOwner::Function(function) => self.trace.functions()[function.index()].module,
@@ -93,7 +93,7 @@ impl<'t> CallTree<'t> {
         node
     }
 
-    /// The node that an execution belongs to, after the calls that ended and began with it.
+    /// Returns the node of an execution, after the calls that ended and began with it.
     fn place(&mut self, step: &ReplayStep<'_>) -> u32 {
         let execution = step.execution;
         let thread = execution.thread.index();
@@ -108,7 +108,7 @@ impl<'t> CallTree<'t> {
         }
         let owner = self.attribution.owner_of(execution.code_block) as u32;
         let node = self.stacks[thread].last().copied().unwrap_or(ROOT);
-        // Code that nothing was seen to call: after a jump, or in a function without a symbol.
+        // Code without an observed call: after a jump, or in a function without a symbol.
         match node == ROOT || self.nodes[node as usize].owner != owner {
             true => self.below(node, owner),
             false => node,

@@ -1,37 +1,37 @@
-//! Line references and L2 misses by function and call, in the format of Valgrind's callgrind, which
+//! Line accesses and L2 misses by function and call, in the format of Valgrind's callgrind, which
 //! kcachegrind, qcachegrind and callgrind_annotate read.
 //!
-//! The format is in the Valgrind manual, "Callgrind Format Specification". It knows functions and
-//! calls from one to another, no whole stacks, so all stacks in which a function calls another are
-//! one call here: with what the callee and all below it cost, which is what the tree holds below
-//! its nodes. A trace has no source lines, so the only position is 0. Names are given as
-//! `(number) name` throughout: a name that begins with a bracket itself, such as
-//! `(anonymous namespace)::f`, would be taken for such a number otherwise.
+//! The format is in the Valgrind manual, "Callgrind Format Specification". It has functions and
+//! calls from one to another, but no whole stacks. All stacks in which one function calls another
+//! therefore form one call here, with the cost of the callee and its descendants. A trace has no
+//! source lines, so the only position is 0. Names are always written as `(number) name`. Otherwise
+//! a name that begins with a parenthesis, such as `(anonymous namespace)::f`, would be parsed as
+//! such a number.
 
 use super::call_tree::{CallTree, Node, ROOT};
 use corehop_plan::inert;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Line references, L2 misses on one core, and L2 misses with the plan.
+/// Line accesses, L2 misses on one core, and L2 misses with the plan.
 type Costs = [u64; 3];
 
-/// callgrind_annotate knows no `event:` lines, so the events' names say it all.
+/// callgrind_annotate does not support `event:` lines, so the events' names are descriptive.
 const HEAD: &str = concat!(
     "# callgrind format\nversion: 1\ncreator: corehop ",
     env!("CARGO_PKG_VERSION"),
     "\npositions: line\nevents: References L2MissesOneCore L2MissesSplit\n"
 );
 
-/// What a function costs by itself, and what it calls.
+/// A function's own cost, and its callees.
 #[derive(Default)]
 struct Function {
     own: Costs,
-    /// By callee: how often, and what it and all that it calls cost.
+    /// By callee: the number of calls, and their inclusive cost.
     callees: BTreeMap<u32, (u64, Costs)>,
 }
 
-/// The file, functions in the order of their numbers.
+/// Renders the file, with functions in the order of their numbers.
 pub fn text(tree: &CallTree<'_>) -> String {
     let (functions, total) = sums(tree);
     let mut text = format!("{HEAD}summary: {}\n", spaced(total));
@@ -49,7 +49,7 @@ pub fn text(tree: &CallTree<'_>) -> String {
     text
 }
 
-/// The nodes of all stacks, summed up by function and by call; and what all cost together.
+/// Sums up the nodes of all stacks by function and by call. Also returns the total cost.
 fn sums(tree: &CallTree<'_>) -> (BTreeMap<u32, Function>, Costs) {
     let nodes = tree.nodes();
     let on_one_core = |node: &Node| [node.references, node.missed_on_one_core, 0];
@@ -59,11 +59,11 @@ fn sums(tree: &CallTree<'_>) -> (BTreeMap<u32, Function>, Costs) {
     }
     let mut inclusive = own.clone();
     let mut functions = BTreeMap::<u32, Function>::new();
-    // Callers come before what they call, so from the end on all below a node is known.
+    // Callers precede their callees, so a pass from the end knows all descendants of a node.
     for (number, node) in nodes.iter().enumerate().skip(1).rev() {
         let all = inclusive[number];
         if (node.calls, all[0]) == (0, 0) {
-            // Only of what warmed the caches.
+            // Only code that warmed the caches.
             continue;
         }
         add(&mut inclusive[node.caller as usize], all);
@@ -73,8 +73,8 @@ fn sums(tree: &CallTree<'_>) -> (BTreeMap<u32, Function>, Costs) {
             let caller = nodes[node.caller as usize].owner;
             let callees = &mut functions.entry(caller).or_default().callees;
             let (calls, costs) = callees.entry(node.owner).or_default();
-            // What nothing was seen to call counts as called once for each stack: the format has
-            // no other way to it.
+            // Code without an observed call counts as called once per stack: the format has no
+            // other notation.
             *calls += node.calls.max(1);
             add(costs, all);
         }
@@ -90,7 +90,7 @@ fn spaced(costs: Costs) -> String {
     costs.map(|cost| cost.to_string()).join(" ")
 }
 
-/// Numbers of files and functions; a name is written where its number comes first.
+/// Numbers of files and functions; a name is written with the first use of its number.
 struct Names<'a, 't> {
     tree: &'a CallTree<'t>,
     files: BTreeMap<String, usize>,

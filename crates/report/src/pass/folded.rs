@@ -1,16 +1,16 @@
-//! L2 misses by call stack, as flame graphs read them: `one core;main;parse 12`, a line for each
-//! stack, under `one core` and under each core of the split, so that one graph shows both.
+//! L2 misses by call stack, in the folded format of flame graphs: `one core;main;parse 12`. Each
+//! stack is a line, under `one core` and under each core of the split, so that one graph shows
+//! both.
 //!
-//! The format cannot express a semicolon that is part of a name. Tools that fold perf's records
-//! write a colon instead, so two functions whose names differ in nothing else become one. Here such
-//! a character is written as its number after a backslash, and so is the backslash itself: every
-//! name can be read back.
+//! The format cannot express a semicolon in a name. Tools that fold perf's records replace it by a
+//! colon, so two functions whose names differ only in that are merged. Here, such a character is
+//! written as a backslash and its number, and so is the backslash. Every name can be read back.
 
 use super::call_tree::{CallTree, ROOT};
 use corehop_plan::acts;
 use std::collections::BTreeMap;
 
-/// The lines, in the order of their text.
+/// Renders the lines, in the order of their text.
 pub fn text(tree: &CallTree<'_>) -> String {
     let mut sums = BTreeMap::<String, u64>::new();
     let nodes = tree.nodes().iter().zip(0..);
@@ -32,7 +32,7 @@ pub fn text(tree: &CallTree<'_>) -> String {
     sums.into_iter().map(line).collect()
 }
 
-/// The names from the outermost call on, each after a semicolon.
+/// Returns the names from the outermost call on, each preceded by a semicolon.
 fn stack(tree: &CallTree<'_>, mut number: u32) -> String {
     let mut names = Vec::new();
     while number != ROOT {
@@ -44,7 +44,7 @@ fn stack(tree: &CallTree<'_>, mut number: u32) -> String {
     names.concat()
 }
 
-/// A name without what ends names or lines: `operator;` is `operator\x3b`.
+/// Escapes the characters that end names or lines: `operator;` becomes `operator\x3b`.
 fn spelled(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     for letter in name.chars() {
@@ -65,7 +65,7 @@ mod tests {
     use super::spelled;
     use proptest::prelude::*;
 
-    /// The name that was spelled so.
+    /// Decodes an escaped name.
     fn read(text: &str) -> String {
         let mut parts = text.split('\\');
         let mut name = parts.next().unwrap().to_owned();

@@ -1,36 +1,35 @@
-//! A request's line references as cells of a grid: time goes across, lines go up, and each cell has
-//! exact counts.
+//! A request's line accesses as cells of a grid with exact counts: columns are time, rows are
+//! lines.
 //!
-//! A request has a hundred thousand references and more, a screen some thousand columns. So
-//! references that follow each other share a column, as many as it takes to keep to
-//! [`MOST_COLUMNS`]: whenever one more column is needed, neighbours are merged. Nothing has to be
-//! known of the request beforehand, and no reference is kept. Only lines that were referenced have
-//! a row. Where that still makes more cells than wanted, columns and then lines are merged further;
-//! counts stay exact throughout.
+//! A request has a hundred thousand accesses or more, a screen some thousand columns. Successive
+//! accesses therefore share a column, as many as needed to keep to [`MOST_COLUMNS`]. Whenever one
+//! more column is needed, neighbors are merged. Nothing has to be known about the request
+//! beforehand, and no access is stored. Only accessed lines have a row. If there are still too many
+//! cells, columns and then lines are merged further. Counts stay exact throughout.
 
 use super::replay_pass::LineReference;
 use corehop_traces::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Columns of a request before neighbours are merged.
+/// Columns of a request before neighbors are merged.
 const MOST_COLUMNS: usize = 2048;
 
-/// Columns that merging for fewer cells leaves at least.
+/// Minimum columns that are left after merging for fewer cells.
 const FEWEST_COLUMNS: usize = 512;
 
-/// The references to the lines of a cell in the time of its column.
+/// The accesses to a cell's lines during its column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     pub fetches: u32,
     pub loads: u32,
     pub stores: u32,
-    /// L2 misses of these on one core, and with the plan.
+    /// L2 misses of these accesses on one core, and with the plan.
     pub missed: [u32; 2],
-    /// Whose code most of these references are of, where some code made more than half of them.
+    /// Code with the most of these accesses, if it made more than half of them.
     pub owner: u32,
-    /// Whether other code referenced the cell too.
+    /// Whether other code accessed the cell too.
     pub shared: bool,
-    /// By how many references the owner leads, by majority vote (Boyer and Moore, 1991).
+    /// Lead of the owner in accesses, by majority vote (Boyer and Moore, 1991).
     lead: u32,
 }
 
@@ -73,7 +72,7 @@ impl Cell {
         self.vote(other.owner, other.lead);
     }
 
-    /// All references.
+    /// Returns the number of all accesses.
     pub fn references(&self) -> u64 {
         u64::from(self.fetches) + u64::from(self.loads) + u64::from(self.stores)
     }
@@ -82,12 +81,12 @@ impl Cell {
 /// Cells of one column, by line.
 type Column = BTreeMap<u64, Cell>;
 
-/// A request while its references come in.
+/// A request while its accesses are added.
 #[derive(Clone, Debug)]
 pub struct Grid {
-    /// How many references share a column; the last may have fewer.
+    /// Number of accesses per column; the last may have fewer.
     references_per_column: u64,
-    /// By time, each by line; once rows were merged, by the first line of the row.
+    /// By time, each by line; after rows were merged, by the row's first line.
     columns: Vec<Column>,
     references: u64,
 }
@@ -95,15 +94,15 @@ pub struct Grid {
 /// A request as cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cells {
-    /// How many references share a column; the last may have fewer.
+    /// Number of accesses per column; the last may have fewer.
     pub references_per_column: u64,
     /// By time, each by row, ascending.
     pub columns: Vec<Vec<(u32, Cell)>>,
-    /// All lines referenced, ascending: row `r` is the lines from place `r * lines_per_row` on.
+    /// All accessed lines, ascending: row `r` starts at index `r * lines_per_row`.
     pub lines: Vec<u64>,
-    /// Lines in a row; the last may have fewer.
+    /// Lines per row; the last row may have fewer.
     pub lines_per_row: u32,
-    /// All references.
+    /// Number of all accesses.
     pub references: u64,
 }
 
@@ -118,7 +117,7 @@ impl Default for Grid {
 }
 
 impl Grid {
-    /// Adds a reference by code of `owner`.
+    /// Adds an access by code of `owner`.
     pub fn add(&mut self, reference: &LineReference, owner: u32) {
         let column = (self.references / self.references_per_column) as usize;
         if column == MOST_COLUMNS {
@@ -146,7 +145,7 @@ impl Grid {
         rows.into_iter().collect()
     }
 
-    /// The cells, merged until there are no more than `most`, or nothing is left to merge.
+    /// Returns the cells, merged until there are at most `most`, or until nothing is left to merge.
     pub fn into_cells(mut self, most: usize) -> Cells {
         while self.cells() > most && self.columns.len() > FEWEST_COLUMNS {
             self.merge_columns();
@@ -182,7 +181,7 @@ impl Grid {
         self.references_per_column *= 2;
     }
 
-    /// Makes one of each two rows that follow each other; false when there is only one.
+    /// Merges each pair of successive rows; returns false if there is only one row.
     fn merge_rows(&mut self) -> bool {
         let rows = self.rows();
         if rows.len() < 2 {

@@ -1,8 +1,8 @@
-//! One pass over the replayed requests, and those who listen to it.
+//! One pass over the replayed requests, and its listeners.
 //!
-//! `replay_pass` tells every line reference. `pictured` collects a grid of cells for each request
-//! that is shown, `call_tree` the misses of each call stack, which `folded` and `callgrind` write,
-//! and `perfetto` a timeline.
+//! `replay_pass` reports every line access. `pictured` collects a grid of cells for each request to
+//! show. `call_tree` collects the misses of each call stack, which `folded` and `callgrind` write.
+//! `perfetto` collects a timeline.
 
 pub mod call_tree;
 pub mod callgrind;

@@ -1,8 +1,8 @@
-//! The timeline of some requests in the trace event format that Perfetto and Chrome read: calls on
-//! their threads, and on each core what ran there with the plan.
+//! Timeline of selected requests in the trace event format of Perfetto and Chrome: calls on their
+//! threads, and the code that ran on each core with the plan.
 //!
-//! A trace has no clock, so time is counted in accesses of these requests: a microsecond each.
-//! Calls make many events; whoever asks names the requests.
+//! A trace has no clock, so time is counted in accesses of these requests: one microsecond each.
+//! Calls create many events, so the user has to select requests.
 
 use super::replay_pass::{ReplayStep, StepListener};
 use corehop_plan::inert_json;
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 const THREADS: u32 = 1;
 const CORES: u32 = 2;
 
-/// Time on one core.
+/// A period on one core.
 struct CoreSlice {
     core: CoreId,
     request: RequestId,
@@ -33,7 +33,7 @@ pub struct Timeline<'t> {
     split: &'t Split,
     open: OpenCalls<'t>,
     requests: BTreeSet<RequestId>,
-    /// By thread: how many of its open calls have begun in the timeline.
+    /// By thread: the number of its open calls that have begun in the timeline.
     begun: Vec<usize>,
     now: u64,
     events: Vec<Value>,
@@ -41,7 +41,7 @@ pub struct Timeline<'t> {
 }
 
 impl<'t> Timeline<'t> {
-    /// `calls` has those of all functions.
+    /// Creates a timeline; `calls` has the calls of all functions.
     pub fn new(
         trace: &'t Trace,
         split: &'t Split,
@@ -106,7 +106,7 @@ impl<'t> Timeline<'t> {
         }
     }
 
-    /// The file.
+    /// Renders the file.
     pub fn text(mut self) -> String {
         for thread in (0..self.begun.len()).map(ThreadId::from_index) {
             self.end(thread, usize::MAX);
@@ -149,7 +149,7 @@ impl StepListener for Timeline<'_> {
             .request
             .filter(|request| self.requests.contains(request));
         let Some(request) = shown else {
-            // What was open when the request ended ends with it here.
+            // Calls that were open when the request ended end here.
             self.end(thread, usize::MAX);
             return;
         };

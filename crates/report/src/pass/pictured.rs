@@ -1,7 +1,8 @@
-//! The requests that the report shows access by access: figure 2 of "Automatic staged computation".
+//! The requests that the report shows access by access, as in figure 2 of "Automatic staged
+//! computation".
 //!
-//! Each is kept as a grid of cells, with the cores it ran on and the names of its memory regions.
-//! All requests of a trace would be too much for one page, so some are taken, evenly spread.
+//! Each request is a grid of cells, with the cores it ran on and the names of its memory regions.
+//! All requests of a trace would be too much for one page, so an evenly spread selection is shown.
 
 use super::grid::{Cells, Grid};
 use super::regions::{Region, Regions, Stacks};
@@ -11,17 +12,17 @@ use corehop_simulator::{CoreId, Split, detail::Attribution};
 use corehop_traces::{FunctionId, RequestId, ThreadId, Trace};
 use std::collections::BTreeMap;
 
-/// Requests shown where none are named.
+/// Number of requests to show without a selection.
 const SHOWN: usize = 12;
 
-/// Time that a request spent on one core.
+/// A period that a request spent on one core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stay {
     pub core: CoreId,
-    /// How many line references of the request come before it.
+    /// Number of the request's line accesses before it.
     pub begins: u64,
-    /// The planned function whose entry began it; `None` where the request began on that core, and
-    /// for going back.
+    /// The planned function whose entry began it; `None` if the request began on that core, or for
+    /// a return to a core.
     pub entered: Option<FunctionId>,
     /// L2 misses with the plan.
     pub missed: u64,
@@ -31,7 +32,7 @@ pub struct Stay {
 pub struct PicturedRequest {
     pub request: RequestId,
     pub thread: ThreadId,
-    /// Whether it came after those that warm the caches.
+    /// Whether it came after the requests that warm the caches.
     pub counted: bool,
     pub cells: Cells,
     pub stays: Vec<Stay>,
@@ -58,7 +59,7 @@ pub struct PicturedRequests<'a> {
     open: BTreeMap<RequestId, OpenRequest>,
 }
 
-/// The counted requests to show: the first, the last, and others evenly between them.
+/// Selects the counted requests to show: the first, the last, and others evenly between them.
 pub fn spread(explained: &Explanation<'_>) -> Vec<RequestId> {
     let counted = &explained.requests[explained.warm_up.min(explained.requests.len())..];
     let shown = counted.len().min(SHOWN);
@@ -80,7 +81,7 @@ impl<'a> PicturedRequests<'a> {
         }
     }
 
-    /// What was collected, with at most so many cells a request.
+    /// Returns the collected requests, with at most this many cells each.
     pub fn finish(self, trace: &Trace, cells: usize) -> (Vec<PicturedRequest>, Attribution) {
         let regions = Regions::new(trace, &self.stacks);
         let pictured = self.open.into_iter().map(|(request, open)| {

@@ -1,11 +1,11 @@
 //! Names of memory regions: code and data of modules, stacks, and other memory by address.
 //!
-//! A trace knows where modules have their code and nothing of other mappings, so other regions are
-//! recognized by their use. A call stores its return address last in its code block: pages that
-//! receive return addresses are stacks. What follows a module's code without a gap is its data, to
-//! which the heap of `brk` may be joined. All else is a heap or another mapping, named by its first
-//! address, and by its process where there are several. Recording all mappings was rejected:
-//! existing traces would lack them.
+//! A trace records where modules have their code, but no other mappings, so other regions are
+//! recognized by their use. A call stores its return address as the last access of its code block:
+//! pages that receive return addresses are stacks. Memory that follows a module's code without a
+//! gap is its data, which the heap of `brk` may adjoin. All other memory is a heap or another
+//! mapping. It is named by its first address, and by its process if there are several. Recording
+//! all mappings was rejected: existing traces lack them.
 
 use super::replay_pass::{ReplayStep, StepListener};
 use corehop_traces::{Access, CodeBlock, Kind, Module, Owner, ThreadId, Trace, physical_address};
@@ -14,16 +14,17 @@ use std::collections::BTreeMap;
 /// Lines of 64 bytes in a page of 4 KiB.
 const PAGE_LINES: u64 = 64;
 
-/// Data that lies no further from what is named already belongs to it, in lines: 1 MiB.
+/// Maximum distance of data from a named region that it belongs to, in lines: 1 MiB.
 const GAP_LINES: u64 = 1 << 14;
 
-/// Where threads keep their return addresses.
+/// Pages of the threads' return addresses.
 pub struct Stacks {
     /// Pages with the thread that stored there last.
     pages: BTreeMap<u64, ThreadId>,
     /// By code block: addresses of its first and last instructions, and of its end.
     blocks: Vec<[u64; 3]>,
-    /// By thread: where its last execution stored what may be a return address, and its block.
+    /// By thread: address of a possible return address that its last execution stored, and its
+    /// block.
     stored: Vec<Option<(u64, u32)>>,
 }
 
@@ -48,7 +49,8 @@ impl StepListener for Stacks {
         let execution = step.execution;
         let [start, last, _] = self.blocks[execution.code_block as usize];
         let stored = &mut self.stored[execution.thread.index()];
-        // Not every store at the end of a block is a call: after one, a thread goes on elsewhere.
+        // Not every store at the end of a block is a call; after a call, the thread continues
+        // elsewhere.
         if let Some((address, before)) = stored.take() {
             let [_, last, end] = self.blocks[before as usize];
             if start != end && start != last {
@@ -72,16 +74,16 @@ pub struct Regions<'t> {
     stacks: Vec<(u64, u64, ThreadId)>,
 }
 
-/// Lines of one name that follow each other among those referenced.
+/// Successive accessed lines of one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// Place of the first among the lines.
+    /// Index of the first of the lines.
     pub first: usize,
     pub name: String,
 }
 
 impl<'t> Regions<'t> {
-    /// Pages of one thread's return addresses no further apart than [`GAP_LINES`] are one stack.
+    /// Pages of one thread's return addresses form one stack if at most [`GAP_LINES`] apart.
     pub fn new(trace: &'t Trace, stacks: &Stacks) -> Regions<'t> {
         let mut modules: Vec<&Module> = trace.modules().iter().collect();
         modules.sort_by_key(|module| module.start);
@@ -101,7 +103,7 @@ impl<'t> Regions<'t> {
         }
     }
 
-    /// The regions of `lines`, which are ascending.
+    /// Returns the regions of `lines`, which are ascending.
     pub fn of(&self, lines: &[u64]) -> Vec<Region> {
         let mut regions: Vec<Region> = Vec::new();
         let mut before = None;
@@ -113,7 +115,7 @@ impl<'t> Regions<'t> {
                 Some(name) => name,
                 None => match last.filter(|_| near.is_some()) {
                     Some(last) if last.ends_with(" code") => last.replace(" code", " data"),
-                    // Around a stack lies what else was mapped there.
+                    // Memory around a stack is named like the other memory there.
                     Some(last) if !last.starts_with("stack") => last,
                     _ => self.unknown(line),
                 },
@@ -125,7 +127,7 @@ impl<'t> Regions<'t> {
         regions
     }
 
-    /// The name of a line whose mapping is known.
+    /// Returns the name of a line in a known mapping.
     fn known(&self, line: u64) -> Option<String> {
         let page = line / PAGE_LINES;
         let after = self.stacks.partition_point(|stack| stack.0 <= page);
@@ -149,7 +151,7 @@ impl<'t> Regions<'t> {
         }
     }
 
-    /// The name of a line of which nothing but its address is known.
+    /// Returns the name of a line of which only the address is known.
     fn unknown(&self, line: u64) -> String {
         if let Some(address) = physical_address(line * 64) {
             return format!("physical memory at {address:#x}");

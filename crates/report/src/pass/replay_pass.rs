@@ -1,10 +1,9 @@
-//! One pass over the replayed requests that tells every line reference, with what the L2 said of it
+//! One pass over the replayed requests that reports every line access, and whether it missed the L2
 //! on one core and with the plan.
 //!
-//! Totals come from the explanation. This pass is for what totals cannot hold: when a line was
-//! referenced, and which calls were open then. Two replays run side by side, so that each reference
-//! is told once and with both answers; with one replay after the other, all references would have
-//! to be kept in memory.
+//! Totals come from the explanation. This pass provides details: when a line was accessed, and
+//! which calls were open then. Two replays run side by side, so that each access is reported once
+//! with both results. Two successive replays would have to store all accesses in memory.
 
 use crate::error::Error;
 use corehop_partitioner::attribution::Explanation;
@@ -12,29 +11,29 @@ use corehop_partitioner::progress::{self, Progress};
 use corehop_simulator::{CacheLevel, Cause, CoreId, LineId, Observer, Replayer, Split};
 use corehop_traces::{Calls, Execution, Kind, Trace};
 
-/// One line referenced by one access.
+/// One line access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineReference {
     /// Address divided by 64.
     pub line: u64,
     pub kind: Kind,
-    /// Whether the L2 missed it on one core, and with the plan.
+    /// Whether it missed the L2 on one core, and with the plan.
     pub missed: [bool; 2],
 }
 
-/// One execution and the lines it referenced.
+/// One execution and its line accesses.
 pub struct ReplayStep<'a> {
     pub execution: &'a Execution<'a>,
-    /// Where it ran with the plan.
+    /// Its core with the plan.
     pub core: CoreId,
-    /// Whether what warms the caches is over.
+    /// Whether the warm-up of the caches is over.
     pub counted: bool,
     pub references: &'a [LineReference],
 }
 
-/// Whoever listens to a pass.
+/// A listener of the pass.
 pub trait StepListener {
-    /// The next execution in the order of the replay.
+    /// Receives the next execution in the order of the replay.
     fn step(&mut self, step: &ReplayStep<'_>);
 }
 
@@ -63,7 +62,7 @@ impl Observer for Missed {
     }
 }
 
-/// The calls that the pass needs to know of: of all functions, or of those that the plan delegates.
+/// Returns the calls that the pass needs: of all functions, or of those that the plan delegates.
 pub fn calls(trace: &Trace, split: &Split, all: bool) -> Result<Option<Calls>, Error> {
     let mut wanted = vec![all; trace.functions().len()];
     for function in split.delegated() {
@@ -73,7 +72,7 @@ pub fn calls(trace: &Trace, split: &Split, all: bool) -> Result<Option<Calls>, E
     Ok(any.then(|| Calls::of(trace, &wanted)).transpose()?)
 }
 
-/// Tells all executions of the explained requests, those that warm up too.
+/// Reports all executions of the explained requests, including the warm-up.
 pub fn run(
     explained: &Explanation<'_>,
     calls: Option<&Calls>,

@@ -1,6 +1,6 @@
-//! The accesses of one request as a drawing for papers: fetches and data in two colours, time
-//! across, addresses up, the core in the background. The page draws the same on a canvas, because
-//! there people zoom; here a point is as large as what is printed.
+//! Draws the accesses of one request for papers: fetches and data in two colors, time across,
+//! addresses up, the core in the background. The page draws the same on a canvas that can be
+//! zoomed; here, a point is as large as its print.
 
 use super::picture::{KINDS, Picture};
 use super::split::{class_of, lengths};
@@ -12,7 +12,7 @@ use corehop_partitioner::attribution::Explanation;
 use corehop_support::format::number::grouped;
 use std::collections::BTreeMap;
 
-/// Room for the names of regions.
+/// Width reserved for the names of regions.
 const NAMES: f64 = 120.0;
 
 /// Height of the plot.
@@ -24,7 +24,7 @@ const POINT: f64 = 1.0;
 /// Regions lower than this have no name.
 const NAMED: f64 = 9.0;
 
-/// One request.
+/// Draws one request.
 pub fn request(explained: &Explanation<'_>, of: &PicturedRequest) -> Picture {
     let mut drawing = Drawing::default();
     drawing.legend(&KINDS);
@@ -74,7 +74,7 @@ pub fn request(explained: &Explanation<'_>, of: &PicturedRequest) -> Picture {
     }
 }
 
-/// Where the lines of each region end.
+/// Returns where the lines of each region end.
 fn ends(of: &PicturedRequest) -> impl Iterator<Item = usize> {
     let next = of.regions.iter().skip(1).map(|region| region.first);
     next.chain([of.cells.lines.len()])
@@ -88,13 +88,13 @@ fn clipped(name: &str) -> String {
     }
 }
 
-/// Cells as runs of points, one path for each colour.
+/// Draws cells as runs of points, with one path per color.
 fn draw_points(drawing: &mut Drawing, cells: &Cells, top: f64) {
     let columns = cells.references as f64 / cells.references_per_column as f64;
     let rows = (cells.lines.len() as f64 / f64::from(cells.lines_per_row)).max(1.0);
     let across = (WIDTH - NAMES) / POINT;
     let up = HEIGHT / POINT;
-    // By kind and place from the top: the places across that have a cell.
+    // By kind and position from the top: the horizontal positions that have a cell.
     let mut points = BTreeMap::<(bool, u32), Vec<u32>>::new();
     for (column, of) in cells.columns.iter().enumerate() {
         let first = (column as f64 / columns * across) as u32;
@@ -121,7 +121,7 @@ fn draw_points(drawing: &mut Drawing, cells: &Cells, top: f64) {
     }
 }
 
-/// By region.
+/// Tabulates the request by region.
 fn table(of: &PicturedRequest) -> Table {
     let head = [
         "region",

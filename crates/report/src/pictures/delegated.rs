@@ -1,4 +1,4 @@
-//! What a plan does by delegating calls: when calls are away.
+//! Draws the effect of delegated calls: when calls run on another core.
 
 use super::picture::Picture;
 use super::split::{class_of, lengths};
@@ -10,13 +10,13 @@ use corehop_support::format::name::shortened;
 use corehop_support::format::number::{counted, grouped};
 use corehop_traces::FunctionId;
 
-/// Room for the names of rows.
+/// Width reserved for the names of rows.
 const NAMES: f64 = 76.0;
 
-/// Short calls are drawn so wide at least, that they are seen.
+/// Minimum width of a call, so that short ones are visible.
 const LEAST: f64 = 1.5;
 
-/// The requests pictured, each with the calls that were away from its core.
+/// Draws the selected requests, each with the calls that ran on another core.
 pub fn calls(explained: &Explanation<'_>, pictured: &[PicturedRequest]) -> Picture {
     let delegated: Vec<FunctionId> = explained.split.delegated().collect();
     let longest = pictured.iter().map(|of| of.cells.references).max();
@@ -86,12 +86,12 @@ pub fn calls(explained: &Explanation<'_>, pictured: &[PicturedRequest]) -> Pictu
     }
 }
 
-/// The class of a function's colour: not those of the first two cores.
+/// Returns the class of a function's color; it differs from those of the first two cores.
 fn colour_of(place: usize) -> String {
     class_of(place as u32 + 2)
 }
 
-/// Names of functions by their colours.
+/// Adds a legend with the functions' colors.
 fn legend(drawing: &mut Drawing, explained: &Explanation<'_>, functions: &[FunctionId]) {
     let names = functions
         .iter()
@@ -106,8 +106,8 @@ fn legend(drawing: &mut Drawing, explained: &Explanation<'_>, functions: &[Funct
     drawing.y += 4.0;
 }
 
-/// The stays of a request that a delegated call began, each with its accesses and the function's
-/// place.
+/// Returns the periods that a delegated call began, each with its accesses and the function's
+/// index.
 fn away<'a>(
     of: &'a PicturedRequest,
     delegated: &'a [FunctionId],

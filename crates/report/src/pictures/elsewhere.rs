@@ -1,5 +1,5 @@
-//! What the split would do elsewhere: over fewer cores, on other machines, with other costs of a
-//! hop. space.rs has other splits.
+//! Draws the split's results under other conditions: fewer cores, other machines, and other costs
+//! of a hop. space.rs has other splits.
 
 use super::picture::{KINDS, Picture, changed, in_brackets, kinds, per_request, told};
 use crate::drawing::chart::{BAR, BarPart, Drawing, HEIGHT, WIDTH, scale};
@@ -12,10 +12,10 @@ use corehop_partitioner::hop_cost::break_even_cycles;
 use corehop_simulator::{Counters, Machine, Replay};
 use corehop_support::format::number::{change, change_between, grouped};
 
-/// Room for the names of bars.
+/// Width reserved for the names of bars.
 const NAMES: f64 = 62.0;
 
-/// The best found over fewer cores.
+/// Draws the best splits found over fewer cores.
 pub fn cores(explained: &Explanation<'_>, cores: &[(u32, Comparison)]) -> Picture {
     let head = ["cores", "one core", "split", "change", "hops", "break-even"];
     let mut table = Table::new(&head);
@@ -81,7 +81,7 @@ pub fn cores(explained: &Explanation<'_>, cores: &[(u32, Comparison)]) -> Pictur
     }
 }
 
-/// The plan on other machines.
+/// Draws the plan on other machines.
 pub fn machines(explained: &Explanation<'_>, space: &SearchSpace) -> Picture {
     let mut drawing = Drawing::default();
     let mut table = Table::new(&["machine", "one core", "split", "change", "change of cycles"]);
@@ -142,16 +142,16 @@ pub fn machines(explained: &Explanation<'_>, space: &SearchSpace) -> Picture {
     }
 }
 
-/// Hop costs that the axis spans, in cycles.
+/// Range of hop costs on the axis, in cycles.
 const COSTS: [f64; 2] = [100.0, 100_000.0];
 
-/// Where a cost lies on the axis.
+/// Returns the position of a cost on the axis.
 fn across(cost: f64) -> f64 {
     let [cheapest, dearest] = COSTS.map(f64::ln);
     (cost.ln() - cheapest) / (dearest - cheapest) * WIDTH
 }
 
-/// What a hop may cost.
+/// Draws the total cycles by the cost of a hop.
 pub fn hop_cost(explained: &Explanation<'_>) -> Picture {
     let (machine, (before, _), (after, _)) =
         (explained.machine, &explained.before, &explained.after);
@@ -162,7 +162,7 @@ pub fn hop_cost(explained: &Explanation<'_>) -> Picture {
         |cost: f64| (unpaid + after.hops as f64 * cost) / before.counters.cycles.max(1) as f64;
     let [cheapest, dearest] = COSTS.map(f64::ln);
     let top = 24.0;
-    // From half to one and a half of one core's cycles.
+    // The axis shows half to one and a half times the cycles of one core.
     let upwards = |ratio: f64| top + HEIGHT - (ratio.clamp(0.5, 1.5) - 0.5) * HEIGHT;
     let mut drawing = Drawing::default();
     let mut table = Table::new(&["cycles of a hop", "cycles compared with one core"]);
@@ -184,7 +184,7 @@ pub fn hop_cost(explained: &Explanation<'_>) -> Picture {
     let here = |backend: Backend| Some(f64::from(backend.hop_cycles(machine)));
     let [carrier, affinity] = Backend::ALL.map(|backend| (backend.name(), here(backend)));
     let mut marks = [("break-even", pays), carrier, affinity];
-    // The dearest stands highest, so that no label crosses another's line.
+    // The most expensive is at the top, so that no label crosses another's line.
     marks.sort_by(|(_, a), (_, b)| b.unwrap_or(0.0).total_cmp(&a.unwrap_or(0.0)));
     for (row, (name, cost)) in marks.iter().enumerate() {
         let Some(cost) = cost.filter(|cost| (COSTS[0]..COSTS[1]).contains(cost)) else {

@@ -1,4 +1,4 @@
-//! What the caches miss on one core and with the plan: by level, by core, by cause, by function.
+//! Draws cache misses on one core and with the plan: by level, core, cause and function.
 
 use super::picture::{KINDS, Picture, changed, in_brackets, kinds, per_request, told};
 use crate::drawing::chart::{BarPart, Drawing, scale};
@@ -8,7 +8,7 @@ use corehop_partitioner::attribution::Explanation;
 use corehop_simulator::{Counters, LevelCounters, MissCauses};
 use corehop_support::format::name::shortened;
 
-/// A bar of misses by kind.
+/// Draws a bar of misses by kind.
 fn bar(
     drawing: &mut Drawing,
     explained: &Explanation<'_>,
@@ -30,14 +30,14 @@ fn bar(
     drawing.bar((name, NAMES), scale, &parts, &format!("{said}{after}"));
 }
 
-/// Room for the names of bars.
+/// Width reserved for the names of bars.
 const NAMES: f64 = 62.0;
 
 fn fetches_and_data(of: [u64; 2]) -> u64 {
     of[0] + of[1]
 }
 
-/// By level.
+/// Draws the misses by level.
 pub fn levels(explained: &Explanation<'_>) -> Picture {
     let ((before, _), (after, _)) = (&explained.before, &explained.after);
     let level = |name, of: fn(&Counters) -> &LevelCounters| {
@@ -89,7 +89,7 @@ pub fn levels(explained: &Explanation<'_>) -> Picture {
     }
 }
 
-/// By core.
+/// Draws the misses by core.
 pub fn cores(explained: &Explanation<'_>) -> Picture {
     let ((before, _), (after, _)) = (&explained.before, &explained.after);
     let one = ("one core".to_owned(), &before.counters);
@@ -162,7 +162,7 @@ fn causes_of(causes: &MissCauses) -> [u64; 4] {
     ]
 }
 
-/// By cause.
+/// Draws the misses by cause.
 pub fn causes(explained: &Explanation<'_>) -> Picture {
     let levels = [&explained.before, &explained.after].map(|(replay, _)| replay.counters.l2);
     let rows = [
@@ -226,10 +226,10 @@ pub fn causes(explained: &Explanation<'_>) -> Picture {
     }
 }
 
-/// Functions that are drawn.
+/// Maximum number of functions in the drawing.
 const DRAWN: usize = 10;
 
-/// By function, the largest changes first.
+/// Draws the misses by function, the largest changes first.
 pub fn functions(explained: &Explanation<'_>, sources: &Sources, top: usize) -> Picture {
     let movers = explained.movers();
     let misses = |of: &Counters| per_request(explained, of.l2.misses());

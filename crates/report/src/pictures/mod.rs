@@ -1,4 +1,4 @@
-//! What the report shows, one picture for each question.
+//! The pictures of a report, one for each question.
 
 pub mod accesses;
 pub mod delegated;

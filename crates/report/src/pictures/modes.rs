@@ -1,5 +1,5 @@
-//! What user code and what the kernel miss and reference, on one core and with the plan: of traces
-//! that were recorded with the operating system.
+//! Draws the misses and accesses of user code and of the kernel, on one core and with the plan, for
+//! traces that include the operating system.
 
 use super::picture::{Picture, changed, per_request, told};
 use crate::drawing::chart::{BarPart, Drawing, scale};
@@ -11,15 +11,15 @@ use corehop_simulator::detail::{ModeUse, Modes, Spread};
 /// Classes and meanings of the two parts of a bar.
 const MODES: [(&str, &str); 2] = [("user", "user code"), ("kernel", "the kernel")];
 
-/// Room for the names of bars.
+/// Width reserved for the names of bars.
 const NAMES: f64 = 62.0;
 
 const SIDES: [&str; 2] = ["one core", "split"];
 
-/// A count of user code and of the kernel, on one core and with the plan.
+/// Counts of user code and of the kernel, on one core and with the plan.
 type Counts = [[f64; 2]; 2];
 
-/// Misses by level; `None` where no kernel was recorded.
+/// Draws the misses by level; `None` if no kernel was recorded.
 pub fn misses(explained: &Explanation<'_>) -> Option<Picture> {
     let (before, after) = explained.modes.as_ref()?;
     let counts = |of: &dyn Fn(&Counters) -> u64| {
@@ -51,14 +51,14 @@ pub fn misses(explained: &Explanation<'_>) -> Option<Picture> {
     })
 }
 
-/// Lines that a request references; `None` as above.
+/// Draws the number of lines that a request accesses; `None` if no kernel was recorded.
 pub fn working_sets(explained: &Explanation<'_>) -> Option<Picture> {
     let (before, after) = explained.modes.as_ref()?;
     let median = |mode: &ModeUse| {
         let sizes = mode.working_sets.iter().map(|set| set.lines);
         Spread::of(sizes).median as f64
     };
-    // What is referenced does not depend on where it runs.
+    // The accessed lines do not depend on the core.
     let of = |modes: &Modes| [median(&modes.user), median(&modes.kernel)];
     let [user, kernel] = of(before);
     let lines = [("lines", [[user, kernel], of(after)])];
@@ -75,7 +75,7 @@ pub fn working_sets(explained: &Explanation<'_>) -> Option<Picture> {
     })
 }
 
-/// Bars of two parts, one a side, below the name of each row.
+/// Draws two-part bars, one per side, below the name of each row.
 fn drawn(rows: &[(&str, Counts)], (what, head): (&str, &str)) -> (Drawing, Table) {
     let sums = rows.iter().flat_map(|(_, sides)| sides);
     let most = sums.fold(0.0, |most: f64, [user, kernel]| most.max(user + kernel));

@@ -1,5 +1,4 @@
-//! One picture: a drawing, the sentence that stands for it where it is not seen, and the table of
-//! its numbers.
+//! One picture: a drawing, its text alternative, and the table of its numbers.
 
 use crate::drawing::chart::Drawing;
 use crate::drawing::table::Table;
@@ -8,12 +7,12 @@ use corehop_simulator::LevelCounters;
 
 /// One picture.
 pub struct Picture {
-    /// Name of its files, and its place in the page.
+    /// Name of its files, and its anchor in the page.
     pub name: String,
     pub title: String,
-    /// What to look at, in a sentence or two.
+    /// A hint on how to read it, in a sentence or two.
     pub hint: String,
-    /// What it shows, for those who do not see it.
+    /// Text alternative for readers who do not see it.
     pub said: String,
     pub drawing: Drawing,
     pub table: Table,
@@ -27,15 +26,15 @@ pub fn kinds(level: &LevelCounters) -> [u64; 2] {
     [level.fetch_misses(), level.data_misses()]
 }
 
-/// Of all counted requests, each one's share.
+/// Returns the average per counted request.
 pub fn per_request(explained: &Explanation<'_>, count: u64) -> f64 {
     count as f64 / explained.after.0.requests.max(1) as f64
 }
 
-/// So few misses a request are no base for a percentage: one more or less would be many percent.
+/// Fewer misses per request than this have no percentage: one miss would be many percent.
 const FEW: f64 = 10.0;
 
-/// How misses of a request change: in percent, or, where they are few, in misses.
+/// Formats the change of misses per request: in percent, or in misses if they are few.
 pub fn changed(before: f64, after: f64) -> String {
     match before {
         FEW.. => corehop_support::format::number::change(after / before),
@@ -44,7 +43,7 @@ pub fn changed(before: f64, after: f64) -> String {
     }
 }
 
-/// What is said of a change behind a number; nothing of none.
+/// Formats a change in brackets; empty if there is none.
 pub fn in_brackets(change: &str) -> String {
     match change {
         "" => String::new(),
@@ -52,7 +51,7 @@ pub fn in_brackets(change: &str) -> String {
     }
 }
 
-/// A number of which a tenth is worth telling only while it is small.
+/// Formats a number, with one decimal only if it is small.
 pub fn told(number: f64) -> String {
     match number.abs() {
         0.0..1000.0 => format!("{number:.1}"),

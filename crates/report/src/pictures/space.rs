@@ -1,4 +1,4 @@
-//! Where the plan lies among other splits: all of them, and those that differ in one function.
+//! Draws the plan among other splits: all of them, and those that differ in one function.
 //! elsewhere.rs has other numbers of cores, other machines and other costs of a hop.
 
 use super::picture::{Picture, changed, in_brackets, per_request, told};
@@ -10,13 +10,13 @@ use corehop_simulator::Replay;
 use corehop_support::format::name::shortened;
 use corehop_support::format::number::grouped;
 
-/// Room for the names of bars.
+/// Width reserved for the names of bars.
 const NAMES: f64 = 74.0;
 
-/// Bars of the distribution.
+/// Number of bars in the distribution.
 const BINS: usize = 48;
 
-/// How good splits are, and where the plan lies.
+/// Draws the distribution of splits, with the plan marked.
 pub fn splits(space: &SearchSpace) -> Picture {
     let drawn = &space.drawn;
     let misses = |value: u64| value as f64 / drawn.requests.max(1) as f64;
@@ -86,7 +86,7 @@ pub fn splits(space: &SearchSpace) -> Picture {
     }
 }
 
-/// How many of the splits are better than the plan, in words.
+/// Describes how many of the splits are better than the plan.
 fn standing(drawn: &Drawn) -> String {
     let better = drawn
         .values
@@ -104,7 +104,7 @@ fn standing(drawn: &Drawn) -> String {
     )
 }
 
-/// The plan without each of its functions, and with the best other in its place.
+/// Draws the plan without each of its functions, and with the best other in its place.
 pub fn neighbours(explained: &Explanation<'_>) -> Picture {
     let misses = |replay: &Replay| per_request(explained, replay.counters.l2.misses());
     let plan = &explained.after.0;
@@ -169,7 +169,7 @@ pub fn neighbours(explained: &Explanation<'_>) -> Picture {
     }
 }
 
-/// The second-best split, as far as it differs in one function, in words.
+/// Describes the second-best split that differs in one function.
 fn runner_up(explained: &Explanation<'_>) -> String {
     let Some((function, other, replay)) = explained.runner_up() else {
         return "There is no other candidate.".into();

@@ -1,4 +1,5 @@
-//! What the split does with a request: where it runs, what each core holds, what cores share.
+//! Draws the effect of the split on a request: its cores, each core's working set, and shared
+//! lines.
 
 use super::picture::{Picture, per_request, told};
 use crate::drawing::chart::{BarPart, Drawing, WIDTH, beyond, scale};
@@ -9,10 +10,10 @@ use corehop_simulator::detail::{CoreUse, Spread, WorkingSet};
 use corehop_support::format::name::shortened;
 use corehop_support::format::number::{counted, grouped};
 
-/// Room for the names of rows.
+/// Width reserved for the names of rows.
 const NAMES: f64 = 76.0;
 
-/// The pictured requests as bars of the cores they ran on.
+/// Draws the selected requests as bars of the cores they ran on.
 pub fn phases(explained: &Explanation<'_>, pictured: &[PicturedRequest]) -> Picture {
     let longest = pictured.iter().map(|of| of.cells.references).max();
     let names = pictured.iter().map(|of| format!("request {}", of.request));
@@ -71,7 +72,7 @@ pub fn phases(explained: &Explanation<'_>, pictured: &[PicturedRequest]) -> Pict
     }
 }
 
-/// The stays of a request as parts of a bar and rows of a table.
+/// Returns the periods of a request as parts of a bar and rows of a table.
 fn stays<'c>(
     explained: &Explanation<'_>,
     of: &PicturedRequest,
@@ -105,12 +106,12 @@ fn stays<'c>(
     parts
 }
 
-/// The class of a core's colour; there are eight.
+/// Returns the class of a core's color; there are eight.
 pub fn class_of(core: u32) -> String {
     format!("core{}", core % 8)
 }
 
-/// A request's stays, each with its accesses.
+/// Returns a request's periods, each with its accesses.
 pub fn lengths(of: &PicturedRequest) -> impl Iterator<Item = (&Stay, u64)> {
     let ends = of.stays.iter().skip(1).map(|stay| stay.begins);
     let ends = ends.chain([of.cells.references]);
@@ -129,7 +130,7 @@ fn median(of: &CoreUse, lines: fn(&WorkingSet) -> u64) -> u64 {
     Spread::of(of.working_sets.iter().map(lines)).median
 }
 
-/// What a request references on each core, beside the size of its L2.
+/// Draws a request's working set on each core, compared with the size of its L2.
 pub fn working_sets(explained: &Explanation<'_>) -> Picture {
     let l2_kib = explained.machine.l2.size_bytes as f64 / 1024.0;
     let ((_, before), (_, after)) = (&explained.before, &explained.after);
@@ -201,7 +202,7 @@ pub fn working_sets(explained: &Explanation<'_>) -> Picture {
     }
 }
 
-/// Lines that several cores reference, and those that move between them.
+/// Draws the lines that several cores access, and those that move between them.
 pub fn shared(explained: &Explanation<'_>) -> Picture {
     const PARTS: [(&str, &str); 3] = [
         ("own", "this core only"),
@@ -248,7 +249,7 @@ pub fn shared(explained: &Explanation<'_>) -> Picture {
     }
 }
 
-/// Which core's stores take lines from which.
+/// Draws which core's stores invalidate lines of which other core.
 pub fn lost(explained: &Explanation<'_>) -> Picture {
     let cores = &explained.after.1.cores;
     let count = cores.len().max(1) as f64;

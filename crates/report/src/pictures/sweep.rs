@@ -1,6 +1,6 @@
-//! The best split for each number of cores on each machine of a sweep.
+//! Draws the best split for each number of cores on each machine of a sweep.
 //!
-//! elsewhere.rs has this plan on other machines, which are not what it was made for.
+//! elsewhere.rs shows this plan on other machines, for which it was not made.
 
 use super::picture::{Picture, changed, in_brackets, told};
 use crate::drawing::chart::{BarPart, Drawing, scale};
@@ -8,10 +8,10 @@ use crate::drawing::table::Table;
 use crate::search_space::sweep::{Sweep, SweepRow};
 use corehop_support::format::number::change_between;
 
-/// Room for the names of bars.
+/// Width reserved for the names of bars.
 const NAMES: f64 = 62.0;
 
-/// L2 misses of a request on one core, and of the best split over 2 cores and more.
+/// Draws L2 misses per request on one core, and of the best split over 2 cores or more.
 pub fn machines(sweep: &Sweep) -> Picture {
     let mut drawing = Drawing::default();
     let mut table = Table::new(&[
@@ -73,7 +73,7 @@ pub fn machines(sweep: &Sweep) -> Picture {
     }
 }
 
-/// A row of the table.
+/// Returns a row of the table.
 fn numbers(row: &SweepRow) -> [String; 8] {
     let [before, after] = row.misses();
     let even = row.break_even_hop_cycles.filter(|even| *even > 0.0);
@@ -94,7 +94,7 @@ fn saved(row: &SweepRow) -> String {
     changed(before, after)
 }
 
-/// On how many cores a machine misses least, in words; nothing where splitting only adds misses.
+/// Describes the number of cores with the fewest misses; `None` if splitting only adds misses.
 fn fewest(rows: &[SweepRow]) -> Option<String> {
     let ratio = |row: &SweepRow| row.split.l2.misses as f64 / row.baseline.l2.misses.max(1) as f64;
     let best = rows

@@ -1,5 +1,5 @@
-//! What connections get from the plan's cores, by how many there are: `corehop explain`'s table of
-//! throughput as curves.
+//! Draws the throughput on the plan's cores by the number of connections: the throughput table of
+//! `corehop explain` as curves.
 
 use super::picture::{Picture, told};
 use crate::drawing::chart::{BAR, Drawing, HEIGHT, WIDTH};
@@ -11,7 +11,7 @@ use corehop_support::format::number::{change, counted};
 /// Side of the square that marks a point.
 const POINT: f64 = 6.0;
 
-/// The figure that a curve is of.
+/// The figure that a curve shows.
 type Figure = fn(&Throughput) -> f64;
 
 /// Class, name and figure of each curve.
@@ -21,7 +21,7 @@ const CURVES: [(&str, &str, Figure); 3] = [
     ("own", "split", |of| of.after),
 ];
 
-/// Throughput over connections.
+/// Draws the throughput over connections.
 pub fn over_connections(explained: &Explanation<'_>) -> Picture {
     let throughputs = explained.throughputs();
     let mut drawing = Drawing::default();
@@ -31,7 +31,7 @@ pub fn over_connections(explained: &Explanation<'_>) -> Picture {
         .iter()
         .flat_map(|(_, _, figure)| throughputs.iter().map(figure));
     let highest = highest.fold(f64::MIN_POSITIVE, f64::max);
-    // Connections double from one point to the next.
+    // The number of connections doubles from one point to the next.
     let between = (WIDTH - 2.0 * POINT) / (throughputs.len().max(2) - 1) as f64;
     let across = |place: usize| POINT + place as f64 * between;
     let upwards = |requests: f64| top + HEIGHT - requests / highest * HEIGHT;
@@ -94,7 +94,7 @@ pub fn over_connections(explained: &Explanation<'_>) -> Picture {
     }
 }
 
-/// By how much the split serves more; empty where nothing is served without it.
+/// Formats the split's gain in throughput; empty if there is no throughput without it.
 fn gain(of: &Throughput) -> String {
     if of.before > 0.0 {
         change(of.after / of.before)
@@ -103,7 +103,7 @@ fn gain(of: &Throughput) -> String {
     }
 }
 
-/// The ends of the curves, in words.
+/// Describes the ends of the curves.
 fn verdict(throughputs: &[Throughput]) -> String {
     let of = |of: &Throughput| {
         let connections = counted(of.connections.into(), "connection", "connections");

@@ -1,4 +1,4 @@
-//! Splits other than the plan: drawn at random, over other numbers of cores, on other machines.
+//! Splits other than the plan: random ones, over other numbers of cores, on other machines.
 
 pub mod space;
 pub mod sweep;

@@ -1,10 +1,10 @@
-//! Splits to compare the plan with: others at as many functions, the best over other numbers of
-//! cores, and the plan itself on other machines.
+//! Splits to compare the plan with: other splits with as many functions, the best over other
+//! numbers of cores, and the plan itself on other machines.
 //!
-//! A plan keeps none of this, so it is computed anew, with the plan's seed and as many searched
-//! requests. Splits drawn at random (or all splits, where they are few) say where the plan lies
-//! among them, and a local search says what other numbers of cores reach. Keeping it in the plan
-//! was rejected: a plan is for people to edit.
+//! A plan stores none of this, so it is recomputed, with the plan's seed and number of searched
+//! requests. Random splits (or all splits, if they are few) show the plan's rank among them. A
+//! local search shows what other numbers of cores can achieve. Rejected: to store it in the plan,
+//! which people edit.
 
 use crate::error::Error;
 use corehop_partitioner::attribution::{Explanation, others};
@@ -20,29 +20,29 @@ use corehop_simulator::{Machine, Prepared, Replay, ReplayOptions, Setting, Split
 use corehop_traces::{FunctionId, RequestId};
 use serde_json::{Value, json};
 
-/// Requests searched where the plan does not say.
+/// Number of searched requests if the plan does not record it.
 const SEARCHED: u64 = 10;
 
-/// What is known of other splits.
+/// Results of other splits.
 pub struct SearchSpace {
     pub drawn: Drawn,
-    /// The best found over so many cores, on requests not searched; none where a search is
-    /// impossible, because there are too few candidates or requests.
+    /// The best split found over this many cores, on requests not searched; empty if there are too
+    /// few candidates or requests for a search.
     pub cores: Vec<(u32, Comparison)>,
-    /// By machine: on one core, and with the plan, on the requests counted.
+    /// By machine: on one core and with the plan, on the counted requests.
     pub machines: Vec<(String, Replay, Replay)>,
 }
 
-/// Splits at as many functions as the plan's, by what each core does alone.
+/// Splits with as many functions as the plan, evaluated by each core separately.
 pub struct Drawn {
-    /// L2 misses of each, ascending, of all requests searched and rounds.
+    /// L2 misses of each, ascending, over all searched requests and rounds.
     pub values: Vec<u64>,
-    /// Whether these are all splits there are.
+    /// Whether these are all existing splits.
     pub all: bool,
     pub one_core: u64,
-    /// The plan's, as if no thread went back.
+    /// The plan's value, as if no thread returned.
     pub plan: u64,
-    /// Requests that the values count, rounds too.
+    /// Number of requests in the values, including rounds.
     pub requests: u64,
 }
 
@@ -56,7 +56,7 @@ impl SearchSpace {
         })
     }
 
-    /// For programs; `corehop schema report --keys` says what its keys mean.
+    /// Renders JSON for programs; `corehop schema report --keys` explains its keys.
     pub fn json(&self) -> Value {
         let drawn = &self.drawn;
         let cores = self.cores.iter().map(|(cores, of)| {
@@ -79,7 +79,7 @@ impl SearchSpace {
     }
 }
 
-/// The requests that the plan was searched on, and those that judge.
+/// Returns the requests that the plan was searched on, and those that evaluate it.
 fn parts(explained: &Explanation<'_>) -> Result<TrainTestSplit, Error> {
     let complete = (explained.requests.len() + explained.left_out()) as u64;
     let expected = explained
@@ -147,7 +147,8 @@ fn drawn(
     })
 }
 
-/// The plan as a search has it: places among `functions`, cores numbered as they come first.
+/// Converts the plan to a search's form: indexes into `functions`, with cores numbered by first
+/// use.
 fn choice(explained: &Explanation<'_>, functions: &[FunctionId]) -> IndexedPlacement {
     let place = |function| functions.binary_search(&function).expect("it was added") as u32;
     let placed = explained.placed.iter();
@@ -164,7 +165,7 @@ fn choice(explained: &Explanation<'_>, functions: &[FunctionId]) -> IndexedPlace
     choice
 }
 
-/// What a local search finds over 2 cores and more, up to the plan's.
+/// Runs a local search over 2 cores and more, up to the plan's number.
 fn cores(
     explained: &Explanation<'_>,
     parts: &TrainTestSplit,
@@ -194,7 +195,7 @@ fn cores(
         .collect()
 }
 
-/// The plan on every bundled machine with enough cores, and on its own.
+/// Replays the plan on every bundled machine with enough cores, and on its own machine.
 fn machines(
     explained: &Explanation<'_>,
     progress: &dyn Progress,

@@ -1,68 +1,68 @@
-//! The best splits over other numbers of cores and on other machines, as a sweep found them.
+//! The best splits over other numbers of cores and on other machines, from a sweep.
 //!
-//! A sweep is a search for each of its rows, an hour for a large trace and many machines. So a
-//! report takes one that was made (`corehop partition --sweep --json`) and only draws it. Rejected:
-//! to keep a sweep in the plan, which is for people to edit.
+//! A sweep runs a search for each of its rows, which takes an hour for a large trace and many
+//! machines. A report therefore reads an existing one (`corehop partition --sweep --json`) and only
+//! draws it. Rejected: to store a sweep in the plan, which people edit.
 
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// What `corehop partition --sweep --json` prints, as far as it is drawn.
+/// Output of `corehop partition --sweep --json`, limited to the fields that are drawn.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sweep {
-    /// What was searched.
+    /// The searched trace.
     pub trace: String,
-    /// One row for each search, those of a machine together.
+    /// One row per search; the rows of a machine are adjacent.
     pub rows: Vec<SweepRow>,
 }
 
 /// One search.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SweepRow {
-    /// The machine simulated.
+    /// The simulated machine.
     pub machine: String,
-    /// Over how many cores.
+    /// Number of cores.
     pub cores: u32,
-    /// How many requests are counted.
+    /// Number of counted requests.
     pub requests: u64,
-    /// Everything on one core.
+    /// All code on one core.
     pub baseline: Counted,
     /// The best split found.
     pub split: Counted,
-    /// Of the split.
+    /// Hops of the split.
     pub hops: u64,
-    /// What a hop may cost at most, where hops are worth anything.
+    /// Maximum cost of a hop for the split to gain, if it can gain.
     pub break_even_hop_cycles: Option<f64>,
 }
 
-/// Of all requests counted.
+/// Totals of all counted requests.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Counted {
-    /// The L2 caches.
+    /// L2 caches.
     pub l2: CacheMisses,
-    /// Cycles, those of hops too.
+    /// Cycles, including those of hops.
     pub cycles: u64,
 }
 
-/// Of one level.
+/// Misses of one level.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CacheMisses {
-    /// How often the level missed.
+    /// Number of misses.
     pub misses: u64,
 }
 
 /// Why a sweep could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
-    /// The file is not there, or cannot be read.
+    /// The file does not exist, or cannot be read.
     #[error("{}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system error.
         source: std::io::Error,
     },
-    /// The file holds something else.
+    /// The file is not a sweep.
     #[error("{}: {source}", path.display())]
     Syntax {
         /// The file.
@@ -70,7 +70,7 @@ pub enum SweepError {
         /// What is wrong with it, and where.
         source: serde_json::Error,
     },
-    /// There is nothing in it to draw.
+    /// It has nothing to draw.
     #[error("{}: it has no rows, or rows of no requests", path.display())]
     Empty {
         /// The file.
@@ -79,10 +79,10 @@ pub enum SweepError {
 }
 
 impl Sweep {
-    /// Reads what the search printed into the file at `path`.
+    /// Reads the output of a sweep from the file at `path`.
     ///
     /// # Errors
-    /// [`SweepError`] when it cannot be read, or is not what a sweep prints.
+    /// [`SweepError`] if it cannot be read, or is not the output of a sweep.
     pub fn read(path: &Path) -> Result<Sweep, SweepError> {
         let bytes = std::fs::read(path).map_err(|source| SweepError::Read {
             path: path.into(),
@@ -98,14 +98,14 @@ impl Sweep {
         }
     }
 
-    /// The machines in their order, with the rows of each.
+    /// Returns the machines in their order, with the rows of each.
     pub fn by_machine(&self) -> impl Iterator<Item = &[SweepRow]> {
         self.rows.chunk_by(|a, b| a.machine == b.machine)
     }
 }
 
 impl SweepRow {
-    /// L2 misses of a request: on one core, and split.
+    /// Returns L2 misses per request: on one core, and with the split.
     pub fn misses(&self) -> [f64; 2] {
         [&self.baseline, &self.split].map(|of| of.l2.misses as f64 / self.requests as f64)
     }
