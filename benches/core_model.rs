@@ -1,13 +1,13 @@
-//! What core models say of misses that wait for each other and of misses that do not, beside the
-//! time that they take: redis walking a skip list, and intersecting two sets.
+//! Compares core models with measured times, for dependent and for independent misses: redis walks
+//! a skip list, and intersects two sets.
 //!
-//! `make bench-core-model` runs it whole: a table for people, and one JSON object in the last line.
-//! A walk loads the address of each node from the node before; an intersection looks each element
-//! of one set up in the other, for which it needs nothing of the element before. Each is timed
-//! natively with members that fit the L2 and with members that do not, then recorded, and its third
-//! request simulated by all models, on `--machine host`. All figures are nanoseconds a member, by
-//! the core's clock as `corehop calibrate` measures it. Without arguments, as under
-//! `cargo test`, few members show that it still works.
+//! `make bench-core-model` runs it in full and prints a table, and one JSON object in the last
+//! line. A walk loads each node's address from the previous node. An intersection looks up each
+//! element of one set in the other, independently of the previous element. Each is timed natively,
+//! with members that fit the L2 and with members that do not. It is then recorded, and all models
+//! simulate its third request on `--machine host`. All figures are nanoseconds per member, by the
+//! core's clock as `corehop calibrate` measures it. Without arguments, as under `cargo test`, a few
+//! members show that it still works.
 
 mod started;
 
@@ -25,14 +25,14 @@ use std::time::Instant;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// What redis is asked to do.
+/// A request to redis.
 struct Work {
     name: &'static str,
-    /// Which fills the two keys, and whether a score stands before each member.
+    /// Command that fills the two keys, and whether a score precedes each member.
     add: &'static str,
     is_scored: bool,
     request_at: &'static str,
-    /// The request, for so many members.
+    /// The request, for this many members.
     ask: fn(usize) -> String,
 }
 
@@ -55,13 +55,13 @@ const WORKS: [Work; 2] = [
 
 const MODELS: [&str; 3] = ["in-order", "interval", "window"];
 
-/// Bytes of a node of a skip list: most have 48, some more.
+/// Bytes per node of a skip list: most have 48, some more.
 const BYTES_A_MEMBER: u64 = 52;
-/// Of the L2, which the nodes of a list take.
+/// Size of a list's nodes as a share of the L2.
 const SIZES: [f64; 2] = [0.25, 4.0];
-/// Members added by one command.
+/// Members per adding command.
 const ADDED_AT_ONCE: usize = 500;
-/// Requests, of which the last is simulated.
+/// Number of requests; the last one is simulated.
 const RECORDED: usize = 3;
 
 fn main() -> Outcome<()> {
@@ -105,7 +105,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// A redis-server in a folder of its own, by itself or recorded. It is ended when dropped.
+/// A redis-server in its own folder, native or recorded. It is ended when dropped.
 struct Redis {
     child: Child,
     folder: tempfile::TempDir,
@@ -147,8 +147,8 @@ impl Redis {
         })
     }
 
-    /// Both keys get the same members, each in another order, so that neighbours in a list or a
-    /// table are not neighbours in memory.
+    /// Adds the same members to both keys in different orders, so that neighbors in a list or a
+    /// table are not neighbors in memory.
     fn fill(&mut self, work: &Work, members: usize) -> Outcome<()> {
         let mut random = ChaCha8Rng::seed_from_u64(1);
         for key in ["one", "other"] {
@@ -173,14 +173,14 @@ impl Redis {
         Ok(())
     }
 
-    /// Asks once; the length of the answer.
+    /// Sends one request and returns the length of its answer.
     fn ask(&mut self, work: &Work, members: usize) -> Outcome<usize> {
         self.stream.write_all((work.ask)(members).as_bytes())?;
         let mut answer = Vec::new();
         let mut part = [0; 4096];
         let is_whole = |answer: &[u8]| {
             let lines = answer.iter().filter(|&&byte| byte == b'\n').count();
-            // Ten members of two lines each behind their number, or a number.
+            // Ten members with two lines each after their count, or a number.
             answer.ends_with(b"\n") && lines == if work.is_scored { 21 } else { 1 }
         };
         while !is_whole(&answer) {
@@ -206,7 +206,7 @@ fn trace_in(folder: &Path) -> PathBuf {
     folder.join("trace")
 }
 
-/// The median of so many rounds of requests that are sent at once.
+/// Returns the median of this many rounds of requests that are sent together.
 fn native_ns(work: &Work, members: usize, rounds: usize, requests: usize) -> Outcome<f64> {
     let mut redis = Redis::start(None)?;
     redis.fill(work, members)?;
@@ -229,7 +229,7 @@ fn native_ns(work: &Work, members: usize, rounds: usize, requests: usize) -> Out
 struct Simulated {
     /// By model.
     ns: [f64; MODELS.len()],
-    /// A member.
+    /// Misses per member.
     l2_misses: f64,
 }
 
@@ -242,7 +242,8 @@ fn simulated(work: &Work, members: usize, ghz: f64) -> Outcome<Simulated> {
     for _ in 0..RECORDED {
         redis.ask(work, members)?;
     }
-    // One more ends the last, and the recorder then the server, whether or not it has answered.
+    // One more request ends the last one, after which the recorder ends the server, answered or
+    // not.
     redis.stream.write_all((work.ask)(members).as_bytes())?;
     let status = redis.child.wait()?;
     let trace = trace_in(redis.folder.path());
@@ -269,7 +270,7 @@ fn plugin(corehop: &Path) -> Outcome<PathBuf> {
     let mut build = Command::new(env!("CARGO"));
     build.args(["build", "--quiet", "--locked"]);
     match cfg!(debug_assertions) {
-        // With the features that `cargo test --workspace` has built it with.
+        // With the features that `cargo test --workspace` uses.
         true => build.args(["--workspace", "--lib", "--bench", "core_model"]),
         false => build.args(["--release", "-p", "corehop-qemu-plugin"]),
     };
@@ -280,7 +281,7 @@ fn plugin(corehop: &Path) -> Outcome<PathBuf> {
     }
 }
 
-/// The third request, after two that warm the caches up.
+/// Replays the third request, after two that warm the caches.
 fn replay(corehop: &Path, trace: &Path, model: &str) -> Outcome<Value> {
     let mut replay = Command::new(corehop);
     replay.arg("replay").arg(trace);

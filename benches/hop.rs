@@ -1,10 +1,9 @@
-//! Times hops and hooks of a program that corehop patched, beside what they stand in for.
+//! Times hops and hooks of a patched program, compared with the operations that they replace.
 //!
-//! `make bench-hop` runs it whole: a table for people, and one JSON object in the last line. The
-//! program is `crates/measure/programs/hop.c`; its trials take turns, round after round, so that
-//! what else the machine does falls on all alike, and a row is of the samples of all rounds.
-//! Without arguments, as under `cargo test`, each trial runs once and briefly, to show that it
-//! still works.
+//! `make bench-hop` runs it in full and prints a table, and one JSON object in the last line. The
+//! program is `crates/measure/programs/hop.c`. Its trials alternate, round by round, so that other
+//! load on the machine affects all of them, and a row has the samples of all rounds. Without
+//! arguments, as under `cargo test`, each trial runs once and briefly, to show that it still works.
 
 mod machine;
 mod patched;
@@ -13,25 +12,25 @@ use corehop_plan::Mode;
 use patched::{Outcome, Program, quartiles};
 use serde_json::json;
 
-/// A row of the table: title, key, backend or none, and the program's words.
+/// A row of the table: title, key, backend or none, and the program's arguments.
 struct Trial {
     title: &'static str,
     key: &'static str,
     backend: Option<&'static str>,
     words: Vec<String>,
-    /// What its plan says of first_core().
+    /// The plan's entry for first_core().
     first: First,
     values: Vec<f64>,
 }
 
-/// Where first_core() takes a thread, and for how long.
+/// Destination of first_core(), and how long a thread stays there.
 #[derive(Clone, Copy)]
 enum First {
-    /// To core 0, to stay.
+    /// Core 0, permanently.
     Stays,
-    /// To core 0 for the call.
+    /// Core 0, for the call.
     GoesBack,
-    /// To the core of the object that is its argument.
+    /// The core of the object that is its argument.
     ByArgument,
 }
 
@@ -110,7 +109,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// What follows from the medians.
+/// Prints the figures that follow from the medians.
 fn print_figures(figures: &serde_json::Value) {
     let figure = |key: &str| figures[key].as_f64().unwrap_or(f64::NAN);
     println!("\n{:<56}{:>12}", "of these medians", "figure");
@@ -200,7 +199,7 @@ fn one_thread(samples: u32, processors: [usize; 2]) -> Vec<Trial> {
     ]
 }
 
-/// Where first_core() is for its call only.
+/// Trials in which first_core() moves the thread only for its call.
 fn going_back(samples: u32) -> Vec<Trial> {
     let row = |title, key, word: &str| {
         Trial::new(title, key, Some("carrier"), &[&word, &samples]).with(First::GoesBack)
@@ -219,7 +218,7 @@ fn going_back(samples: u32) -> Vec<Trial> {
     ]
 }
 
-/// Where first_core() goes by its argument.
+/// Trials in which the destination of first_core() depends on its argument.
 fn by_argument(samples: u32) -> Vec<Trial> {
     let row = |title, key, word: &str| {
         Trial::new(title, key, Some("carrier"), &[&word, &samples]).with(First::ByArgument)
@@ -280,7 +279,7 @@ fn row(trial: &Trial, decimals: usize) {
     );
 }
 
-/// Medians and quartiles by key; null for what was not measured.
+/// Returns medians and quartiles by key; null for missing measurements.
 fn figures(trials: &[Trial]) -> serde_json::Value {
     let mut figures = json!({
         "carrier_hop_ns": null, "affinity_hop_ns": null, "parked_hop_ns": null, "hook_ns": null,

@@ -1,15 +1,16 @@
-//! Times replays of one trace, each way beside the others in one run, and prints one JSON object.
+//! Times replays of one trace, in all ways side by side in one run, and prints one JSON object.
 //!
-//! `make bench-replay` runs this (scripts/bench/replay.py) and puts other simulators beside it:
+//! `make bench-replay` runs this (scripts/bench/replay.py) and compares other simulators with
+//! it:
 //!
 //!     cargo bench --bench replay -- TRACE PLAN REPEATS
 //!     cargo bench --bench replay -- --connections REPEATS
 //!
-//! The second is of the bundled sample of four connections, which needs no recording.
-//! Every figure is the median of some repetitions, which take turns, so that whatever else the host
-//! does falls on all of them alike. Without arguments, as under `cargo test`, it runs once on a few
-//! requests of the bundled sample, to show that it still works. Memory is that of a process of its
-//! own: this program runs itself with `--memory`.
+//! The second command uses the bundled sample of four connections, which needs no recording. Every
+//! figure is the median of some repetitions. They alternate, so that other load on the host affects
+//! all of them. Without arguments, as under `cargo test`, it runs once on a few requests of the
+//! bundled sample, to show that it still works. Memory is measured in a separate process: this
+//! program runs itself with `--memory`.
 
 mod machine;
 #[path = "replay/of_connections.rs"]
@@ -32,7 +33,7 @@ use std::time::Instant;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// What is replayed: a trace of a server, split as a plan says.
+/// Input of the replays: a trace of a server, and a split from a plan.
 struct Subject {
     path: PathBuf,
     trace: Trace,
@@ -98,7 +99,7 @@ impl Subject {
         })
     }
 
-    /// The bundled sample, split at some function that it enters often.
+    /// Returns the bundled sample, split at a function that it enters often.
     fn of_sample() -> Outcome<Subject> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces/samples/mariadb-tpcc.trace");
         let trace = Trace::open(&path)?;
@@ -138,7 +139,7 @@ impl Subject {
     }
 }
 
-/// One way to replay, timed.
+/// One timed way to replay.
 struct Way<'a> {
     name: &'static str,
     run: Box<dyn Fn() -> Outcome<Replay> + 'a>,
@@ -218,7 +219,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The plain loop, access by access, in the recorded order.
+/// Replays with the plain loop, access by access, in the recorded order.
 fn sequential(subject: &Subject) -> Outcome<Replay> {
     let mut replayer = Replayer::new(&subject.machine, &subject.split)?;
     let mut executions = match &subject.requests {
@@ -231,10 +232,10 @@ fn sequential(subject: &Subject) -> Outcome<Replay> {
     Ok(replayer.finish())
 }
 
-/// Most accesses that the oracle is timed on: it is not fast, and needs them in memory.
+/// Maximum accesses for the oracle, which is slow and needs them in memory.
 const ORACLE_ACCESSES: usize = 8 << 20;
 
-/// The rate of the tests' oracle, without reading the trace.
+/// Returns the rate of the tests' oracle, without reading the trace.
 fn naive(subject: &Subject, expected: &Replay) -> Outcome<f64> {
     let cores = subject.split.cores();
     let mut accesses: Vec<(usize, Access)> = Vec::new();
@@ -265,14 +266,14 @@ fn naive(subject: &Subject, expected: &Replay) -> Outcome<f64> {
     Ok(touched as f64 / seconds / 1e6)
 }
 
-/// The rate of the timed replay.
+/// Returns the rate of the timed replay.
 fn with_time(subject: &Subject) -> Outcome<f64> {
     let streams = Streams::new(&subject.trace, &[&subject.split])?;
     let of = (&subject.machine, Some(&subject.split));
     of_connections::rate(&streams, of, subject.effort(), InOrder::new)
 }
 
-/// Three machines in one pass, against one after the other: the ratio of times.
+/// Returns the time of three machines in one pass relative to three passes.
 fn machines_at_once(subject: &Subject) -> Outcome<Map<String, Value>> {
     let names = ["xeon-e5-2620-v4", "xeon-8480", "epyc-9004"];
     let machines: Vec<Machine> = names
@@ -302,7 +303,8 @@ fn machines_at_once(subject: &Subject) -> Outcome<Map<String, Value>> {
     Ok(figures)
 }
 
-/// Seconds for a sixteenth, a quarter and all of the requests, each replayed once from the file.
+/// Returns the seconds for a sixteenth, a quarter and all of the requests, each replayed once from
+/// the file.
 fn growth(subject: &Subject) -> Outcome<Map<String, Value>> {
     let all = match &subject.requests {
         Some(requests) => requests.len(),
@@ -328,8 +330,8 @@ fn growth(subject: &Subject) -> Outcome<Map<String, Value>> {
     Ok(Map::from_iter([("growth".to_owned(), Value::Array(rows))]))
 }
 
-/// Runs a replay, which gives its accesses, and prints by how many bytes an access the peak of this
-/// process grew.
+/// Runs a replay, which returns its accesses, and prints the growth of this process's peak memory
+/// in bytes per access.
 fn grown(replay: impl FnOnce() -> Outcome<u64>) -> Outcome<()> {
     let before = peak_bytes()?;
     let accesses = replay()?;
@@ -347,7 +349,7 @@ fn replayed(what: &str, subject: &Subject) -> Outcome<u64> {
     Ok(replay.accesses)
 }
 
-/// What this program prints when it is run for its memory alone.
+/// Returns the output of this program, run separately for its memory.
 fn memory_of(replay: &[&str]) -> Outcome<Value> {
     let program = std::env::current_exe()?;
     let mut command = std::process::Command::new(program);
@@ -356,7 +358,7 @@ fn memory_of(replay: &[&str]) -> Outcome<Value> {
     Ok(json!(text.trim().parse::<f64>()?))
 }
 
-/// The most memory this process ever had, as the kernel says it.
+/// Returns this process's peak memory, as the kernel reports it.
 fn peak_bytes() -> Outcome<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,9 +1,9 @@
-//! Times searches of the bundled sample, beside the same search done by replaying each split.
+//! Times searches of the bundled sample, compared with the same search by replaying each split.
 //!
-//! `make bench-search` runs it whole: a table for people, and one JSON object in the last line.
-//! Every counted split is checked against a full replay, a random thousand of them or all. The
-//! naive rate is that of some splits, each replayed access by access from the trace as the search's
-//! rounds are, on the same two host threads; what all would take is extrapolated. Without
+//! `make bench-search` runs it in full and prints a table, and one JSON object in the last line.
+//! Counted splits are checked against full replays, a random thousand of them or all. The naive
+//! rate is that of some splits, each replayed access by access from the trace like the search's
+//! rounds, on the same two host threads. The time for all splits is extrapolated. Without
 //! arguments, as under `cargo test`, it runs once on a few requests, to show that it still works.
 
 mod machine;
@@ -22,10 +22,10 @@ use std::time::{Duration, Instant};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// Longest time that a search is given.
+/// Maximum time of a search.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What is searched.
+/// Input of a search.
 struct Subject {
     trace: Trace,
     machine: Machine,
@@ -33,7 +33,7 @@ struct Subject {
     functions: Vec<FunctionId>,
 }
 
-/// One search, timed from the trace on.
+/// One search, timed from the opened trace on.
 struct Timed {
     ranking: Ranking,
     seconds: f64,
@@ -94,7 +94,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// How time grows with requests, functions and cores, one of them at a time.
+/// Measures the growth of time with requests, functions and cores, one of them at a time.
 fn growth() -> Outcome<Vec<serde_json::Value>> {
     let rows = [
         (10, 300, 2),
@@ -111,7 +111,7 @@ fn growth() -> Outcome<Vec<serde_json::Value>> {
     rows.into_iter().map(row).collect()
 }
 
-/// Searches as `corehop partition` does, and prints a line of the table; its figures.
+/// Searches like `corehop partition`, prints a line of the table, and returns its figures.
 fn row(requests: usize, within: u64, cores: u32) -> Outcome<serde_json::Value> {
     let subject = Subject::new(requests, within)?;
     let timed = subject.time(cores, None, Some(LIMIT))?;
@@ -139,7 +139,7 @@ fn percent(ranking: &Ranking) -> Option<f64> {
 }
 
 impl Subject {
-    /// Some requests of the bundled sample, with its candidates grouped.
+    /// Takes some requests of the bundled sample, and groups its candidates.
     fn new(requests: usize, group_within: u64) -> Outcome<Subject> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces/samples/mariadb-tpcc.trace");
         let trace = Trace::open(&path)?;
@@ -170,7 +170,7 @@ impl Subject {
         Ok(prepared?)
     }
 
-    /// The machine without the L3, which the ranking leaves out.
+    /// Returns the machine without the L3, which the ranking ignores.
     fn private(&self) -> Machine {
         Machine {
             l3: None,
@@ -210,7 +210,7 @@ impl Subject {
         Split::new(named(choice, &self.functions))
     }
 
-    /// Seconds a split when each is replayed access by access from the trace.
+    /// Returns the seconds per split if each is replayed access by access from the trace.
     fn naive_seconds(&self, cores: u32, splits: usize) -> Outcome<f64> {
         let machine = self.private();
         let begun = Instant::now();
@@ -236,7 +236,7 @@ impl Subject {
         Ok(seconds)
     }
 
-    /// Holds what the search says of random splits against full replays.
+    /// Checks the search's counts of random splits against full replays.
     fn check(&self, cores: u32, splits: usize) -> Outcome<()> {
         let (machine, prepared) = (self.private(), self.prepare()?);
         let choices = self.drawn(cores, splits);
@@ -256,7 +256,7 @@ impl Subject {
         Ok(Evaluator::new(&terms, &self.functions).evaluate(choices))
     }
 
-    /// Splits drawn at random, the same each time: a multiplicative sequence is random enough.
+    /// Returns random splits, the same each time: a multiplicative sequence is random enough.
     fn drawn(&self, cores: u32, splits: usize) -> Vec<IndexedPlacement> {
         let mut state = 1u64;
         let mut next = || {
@@ -278,7 +278,7 @@ impl Subject {
     }
 }
 
-/// The most memory this process ever had, as the kernel says it.
+/// Returns this process's peak memory, as the kernel reports it.
 fn peak_mib() -> Outcome<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

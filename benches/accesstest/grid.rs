@@ -1,14 +1,14 @@
-//! Working sets around each level of a machine's caches, by each share of updates.
+//! Working sets around each level of a machine's caches, for each share of updates.
 
 use crate::simulated::{Point, Rates, rates};
 use corehop_simulator::Machine;
 use corehop_simulator::timing::Error;
 use rayon::prelude::*;
 
-/// Shares of the touches that write, in percent; the text's.
+/// Shares of accesses that write, in percent; those of the thesis.
 pub const UPDATES: [f64; 5] = [0.0, 0.1, 1.0, 10.0, 100.0];
 
-/// A level of the caches.
+/// A cache level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     L1d,
@@ -27,7 +27,7 @@ impl Level {
         }
     }
 
-    /// What one instance holds; nothing where there is no such level.
+    /// Returns the capacity of one instance; `None` if there is no such level.
     pub fn kib(self, machine: &Machine) -> Option<u64> {
         let level = match self {
             Level::L1d => machine.l1d,
@@ -37,7 +37,7 @@ impl Level {
         Some(level.size_bytes / 1024)
     }
 
-    /// Eighths of the level that working sets are, on the text's machine.
+    /// Sizes of working sets in eighths of the level, for the thesis's machine.
     fn eighths(self) -> &'static [u64] {
         match self {
             Level::L1d | Level::L2 => &[4, 6, 8, 10, 12, 14, 16, 20],
@@ -45,7 +45,7 @@ impl Level {
         }
     }
 
-    /// The same natively, where each takes minutes of the machine.
+    /// The same for native runs, each of which takes minutes.
     fn few_eighths(self) -> &'static [u64] {
         match self {
             Level::L1d => &[4, 8, 12, 16, 20],
@@ -55,25 +55,25 @@ impl Level {
     }
 }
 
-/// Points, row by row: a working set, by all updates.
+/// Points, row by row: a working set with all shares of updates.
 pub struct Grid {
-    /// Around which level, of how many KiB, and the working set.
+    /// The level, its size in KiB, and the working set.
     pub rows: Vec<(Level, u64, u64)>,
     pub updates: &'static [f64],
 }
 
 impl Grid {
-    /// All sets around these levels.
+    /// Returns all working sets around these levels.
     pub fn whole(machine: &Machine, levels: &[Level]) -> Grid {
         Grid::of(machine, levels, Level::eighths, &UPDATES)
     }
 
-    /// Those that are measured.
+    /// Returns the points that are measured.
     pub fn native(machine: &Machine) -> Grid {
         Grid::of(machine, &Level::ALL, Level::few_eighths, &UPDATES)
     }
 
-    /// One set, without updates and with nothing else.
+    /// Returns one working set, without updates and with updates only.
     pub fn small(machine: &Machine) -> Grid {
         Grid::of(machine, &[Level::L1d], |_| &[12], &[0.0, 100.0])
     }
@@ -105,7 +105,7 @@ impl Grid {
         self.rows.iter().flat_map(row).collect()
     }
 
-    /// Of each point, in place and delegated.
+    /// Simulates each point, in place and delegated.
     pub fn simulate(&self, machine: &Machine) -> Result<Vec<[Rates; 2]>, Error> {
         let points = self.points();
         points
@@ -114,7 +114,8 @@ impl Grid {
             .collect()
     }
 
-    /// What lies at the points of this level that `is_of` takes, by size in levels and updates.
+    /// Selects the values at the points of this level that `is_of` accepts, by size in levels and
+    /// updates.
     pub fn select<'a>(
         &'a self,
         of: &'a [f64],

@@ -1,14 +1,14 @@
-//! Curto's Accesstest: a working set shared by a hundred sessions, on two cores, in place or with
-//! each half of it at a core.
+//! Curto's Accesstest: a hundred sessions share a working set on two cores, either in place or with
+//! each half of it on its own core.
 //!
-//! `make bench-accesstest` runs it whole. A session goes around the first half of the working set,
-//! then around the second; the sets grow from half an L1D to beyond an L3, and from none to all of
-//! the touches write. Simulated it is on the text's machine, which is the same everywhere, and on
-//! this one as the kernel or a calibration describes it; natively it is
-//! `benches/programs/staged.c`, whose phases `corehop` hooks, with the carrier backend. The text's
-//! figures stand beside both. `COREHOP_PARTS` names the parts to run (`simulated,native`),
-//! `COREHOP_ROUNDS` how often all is measured. Without arguments, as under `cargo test`, two small
-//! points show that it works.
+//! `make bench-accesstest` runs it in full. A session walks around the first half of the working
+//! set, then around the second. The sets grow from half an L1D to beyond an L3, and the share of
+//! writes from none to all accesses. The simulation uses the thesis's machine, which gives the same
+//! results everywhere, and this machine as the kernel or a calibration describes it. The native
+//! program is `benches/programs/staged.c`, whose phases `corehop` hooks, with the carrier backend.
+//! The tables show the thesis's figures next to both. `COREHOP_PARTS` selects the parts to run
+//! (`simulated,native`), `COREHOP_ROUNDS` the number of rounds. Without arguments, as under
+//! `cargo test`, two small points show that it works.
 
 #[path = "../asked/mod.rs"]
 mod asked;
@@ -31,7 +31,7 @@ use grid::{Grid, Level};
 use patched::Outcome;
 use serde_json::{Value, json};
 
-/// The text's.
+/// The thesis's machine.
 const MACHINE: &str = "xeon-d-1540";
 const PARTS: [&str; 2] = ["simulated", "native"];
 const ROUNDS: usize = 5;
@@ -52,7 +52,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// On the text's machine.
+/// Simulates the thesis's machine.
 fn simulated(machine: &Machine, is_whole: bool) -> Outcome<Value> {
     let grid = match is_whole {
         true => Grid::whole(machine, &Level::ALL),
@@ -74,7 +74,7 @@ fn simulated(machine: &Machine, is_whole: bool) -> Outcome<Value> {
     Ok(table::figures(&grid, &found))
 }
 
-/// On this machine, with what is foretold of it.
+/// Measures on this machine, with the predictions for it.
 fn native(is_whole: bool) -> Outcome<Value> {
     let Ok(host) = Machine::named_or_path("host") else {
         println!("the native part is left out: the kernel does not describe the caches");

@@ -1,5 +1,5 @@
-//! The same natively: two threads that take turns with the sessions, or a thread for each session,
-//! whose phases go to two carriers.
+//! The native experiment: two threads that serve the sessions alternately, or a thread for each
+//! session, whose phases migrate to two worker threads.
 
 use crate::grid::Grid;
 use crate::patched::{Outcome, Program, quartiles};
@@ -7,19 +7,19 @@ use crate::point::Point;
 use crate::simulated;
 use serde_json::{Value, json};
 
-/// With this word for a program's number of touches, a phase is once around its path.
+/// For this number of accesses, a phase walks once around its path.
 const ONCE_AROUND: u32 = 0;
 const WAYS: [(&str, Option<&str>); 2] = [("in-place", None), ("delegated", Some("carrier"))];
 
-/// What was measured at a point.
+/// Measurements at a point.
 pub struct Measured {
-    /// Medians of touches a second, in place and delegated.
+    /// Median accesses per second, in place and delegated.
     pub rates: [f64; 2],
-    /// Quarter, median and quarter of the rounds' own ratios.
+    /// Lower quartile, median and upper quartile of the rounds' ratios.
     pub ratio: [f64; 3],
 }
 
-/// Measures all points, in rounds that pass through all of them.
+/// Measures all points, in rounds over all of them.
 pub fn measure(
     program: &Program,
     grid: &Grid,
@@ -53,7 +53,7 @@ pub fn measure(
     Ok(measured.collect())
 }
 
-/// Touches count when a turn is over: a turn through much memory needs a longer run.
+/// Accesses count at the end of a turn, so a turn through much memory needs a longer run.
 fn lasting(point: simulated::Point, duration_ms: u32) -> u32 {
     duration_ms + (point.working_set_kib / 32) as u32
 }
@@ -67,7 +67,7 @@ fn of(point: simulated::Point) -> Point {
     }
 }
 
-/// Adds what was measured to the figures of the points.
+/// Adds the measurements to the figures of the points.
 pub fn add(figures: &mut Value, measured: &[Measured]) {
     let points = figures["points"].as_array_mut().into_iter().flatten();
     for (point, measured) in points.zip(measured) {

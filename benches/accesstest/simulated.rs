@@ -1,9 +1,10 @@
-//! Accesstest on a simulated machine: sessions of two phases, in place or a core for each phase.
+//! Accesstest on a simulated machine: sessions of two phases, in place or with one core per phase.
 //!
-//! A session goes once around the path of the first half of the working set, then around that of
-//! the second, over and over; all sessions share both paths, so one request of the trace stands for
-//! all of them. In place a session stays on one of two cores (`pinned`), delegated each phase has a
-//! core (`split`). A hop costs what one by a carrier does, and a yield in place nothing.
+//! A session walks once around the path of the first half of the working set, then around that of
+//! the second, repeatedly. All sessions share both paths, so one request of the trace represents
+//! all of them. In place, a session stays on one of two cores (`pinned`); delegated, each phase has
+//! a core (`split`). A hop costs as much as with the carrier backend, and a yield in place costs
+//! nothing.
 
 use crate::synthetic::{LINE_BYTES, Phase, Step, record, setting, simulate, streams, zipf};
 use corehop_simulator::timing::{Error, Outcome};
@@ -12,35 +13,35 @@ use corehop_traces::FunctionId;
 
 pub const PHASES: [&str; 2] = ["first_phase", "second_phase"];
 pub const CORES: u32 = 2;
-/// As in the text.
+/// As in the thesis.
 pub const SESSIONS: usize = 100;
 const BUFFER: u64 = 1 << 30;
-/// Steps that are simulated before counting and counted, or a few turns of a session.
+/// Steps simulated before counting and while counting, but at least a few turns of a session.
 const STEPS: u64 = 1 << 19;
-/// Turns of sessions, at the least and at most.
+/// Minimum and maximum turns of sessions.
 const TURNS: (u64, u64) = (8, 400);
 
-/// Where the experiment is made.
+/// Parameters of the experiment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Of both phases together.
+    /// Size of both phases together.
     pub working_set_kib: u64,
-    /// Share of the touches that write.
+    /// Share of accesses that write.
     pub updates_percent: f64,
 }
 
-/// What a way of running came to, per touch.
+/// Results of one way to run, per access.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
     pub touches_per_kcycle: f64,
     pub l1d_misses: f64,
     pub l2_misses: f64,
     pub l3_misses: f64,
-    /// Those of an L2, of lines that the other core had written.
+    /// L2 misses of lines that the other core has written.
     pub coherence_misses: f64,
 }
 
-/// Phases' paths, one behind the other in one buffer, so that they fill all sets alike.
+/// Returns the phases' paths, adjacent in one buffer, so that they fill all sets evenly.
 pub fn paths(point: Point) -> [Vec<Step>; 2] {
     let lines = point.working_set_kib * 1024 / LINE_BYTES / 2;
     let path = |phase: u64| {
@@ -50,12 +51,12 @@ pub fn paths(point: Point) -> [Vec<Step>; 2] {
     [path(0), path(1)]
 }
 
-/// Each phase at a core of its own.
+/// Returns a split with one core per phase.
 pub fn split() -> Split {
     Split::new([0, 1].map(|index| (FunctionId(index), CoreId(index))))
 }
 
-/// In place, and delegated.
+/// Simulates in place and delegated.
 pub fn rates(machine: &Machine, point: Point) -> Result<[Rates; 2], Error> {
     let paths = paths(point);
     let touches = paths.iter().map(Vec::len).sum::<usize>() as u64;
@@ -75,7 +76,7 @@ pub fn rates(machine: &Machine, point: Point) -> Result<[Rates; 2], Error> {
     Ok([rates(&outcome("pinned")?), rates(&outcome("split")?)])
 }
 
-/// So many turns of sessions, after as many that warm the caches.
+/// Simulates this many turns of sessions, after as many that warm the caches.
 pub fn outcome(
     machine: &Machine,
     paths: &[Vec<Step>; 2],

@@ -1,4 +1,4 @@
-//! The grid in rows for people and as an object for programs.
+//! Prints the grid as a table and returns it as JSON.
 
 use crate::grid::Grid;
 use crate::native::Measured;
@@ -6,7 +6,7 @@ use crate::simulated::Rates;
 use crate::text::TEXT;
 use serde_json::{Value, json};
 
-/// Ratios by working set and updates, as changes.
+/// Prints ratios by working set and updates, as changes in percent.
 pub fn changes(grid: &Grid, title: &str, ratios: &[f64]) {
     let words = grid.updates.iter().map(|updates| format!("{updates} %"));
     let row = |at: usize| ratios[at..at + grid.updates.len()].iter().copied();
@@ -15,8 +15,8 @@ pub fn changes(grid: &Grid, title: &str, ratios: &[f64]) {
     });
 }
 
-/// Misses in a hundred touches: of each level without updates, and of L2s where every touch
-/// writes, because it does.
+/// Prints misses per hundred accesses: of each level without updates, and of the L2 when every
+/// access writes, because writes cause misses there.
 pub fn misses(grid: &Grid, found: &[[Rates; 2]]) {
     let levels = ["L1D", "L2", "L3", "L2, written"];
     let words = levels.map(|level| [level.to_owned(), "delegated".into()]);
@@ -33,7 +33,8 @@ pub fn misses(grid: &Grid, found: &[[Rates; 2]]) {
     });
 }
 
-/// Million touches a second, in place and delegated, without updates and with nothing else.
+/// Prints million accesses per second, in place and delegated, without updates and with updates
+/// only.
 pub fn rates(grid: &Grid, measured: &[Measured]) {
     let (first, last) = (grid.updates[0], grid.updates[grid.updates.len() - 1]);
     let words = [first, last].map(|u| [format!("at {u} %"), "delegated".into(), "ratio".into()]);
@@ -52,7 +53,7 @@ pub fn rates(grid: &Grid, measured: &[Measured]) {
     });
 }
 
-/// The text's figures, and the same of these grids' ratios.
+/// Prints the thesis's figures and the same figures of these grids' ratios.
 pub fn beside_text(grid: &Grid, all: &[(&str, &[f64])]) {
     let heads: String = all.iter().map(|(name, _)| format!("{name:>16}")).collect();
     println!("{:<36}{:>10}{heads}", "delegation changes", "text");
@@ -66,7 +67,7 @@ pub fn beside_text(grid: &Grid, all: &[(&str, &[f64])]) {
     }
 }
 
-/// All points, with what was simulated there.
+/// Returns all points with their simulated figures.
 pub fn figures(grid: &Grid, found: &[[Rates; 2]]) -> Value {
     let rates = |rates: &Rates| {
         json!({
@@ -85,7 +86,7 @@ pub fn figures(grid: &Grid, found: &[[Rates; 2]]) -> Value {
     json!({ "points": points })
 }
 
-/// A row for each working set; `cells` is told where the row's points begin.
+/// Prints a row for each working set; `cells` receives the index of the row's first point.
 fn print(grid: &Grid, (title, words): (&str, &[String]), cells: impl Fn(usize) -> Vec<String>) {
     let shown = |cells: &[String]| {
         let cells = cells.iter().map(|cell| format!("{cell:>13}"));
@@ -100,7 +101,7 @@ fn print(grid: &Grid, (title, words): (&str, &[String]), cells: impl Fn(usize) -
     println!();
 }
 
-/// A ratio as a change in percent.
+/// Formats a ratio as a change in percent.
 fn change(ratio: f64) -> String {
     format!("{:+.0} %", (ratio - 1.0) * 100.0)
 }

@@ -1,19 +1,19 @@
-//! What the text says of delegating: Curto, "Execution Delegation via User Thread Migration",
+//! The thesis's figures for delegation: Curto, "Execution Delegation via User Thread Migration",
 //! section 5.3.2, figures 5.4 to 5.6.
 
 use crate::grid::{Grid, Level};
 
-/// A figure: what delegating makes of the touches a second, at the best or worst of some points.
+/// A figure: the change of throughput by delegation, at the best or worst of some points.
 pub struct Figure {
     pub name: &'static str,
     pub ratio: f64,
     pub level: Level,
-    /// The points: size in levels, and updates in percent.
+    /// Selects the points by size in levels and updates in percent.
     pub is_of: fn(f64, f64) -> bool,
     pub is_most: bool,
 }
 
-/// What the text shows around L3s is "roughly the same" for both, whatever the updates.
+/// Around L3s, the thesis shows "roughly the same" for both, with any updates.
 pub const TEXT: [Figure; 7] = [
     Figure {
         name: "set below an L1D, 0 %, at worst",
@@ -67,7 +67,7 @@ pub const TEXT: [Figure; 7] = [
 ];
 
 impl Figure {
-    /// The same of a grid's ratios; nothing where the grid has no such point.
+    /// Returns the same figure of a grid's ratios; `None` if the grid has no such point.
     pub fn of(&self, grid: &Grid, ratios: &[f64]) -> Option<f64> {
         let ratios = grid.select(ratios, self.level, self.is_of);
         match self.is_most {

@@ -1,10 +1,10 @@
-//! What a bench is asked for in the environment: some of its parts, and how often it measures.
+//! Options of a bench from the environment: its parts and the number of rounds.
 
-#![allow(dead_code)] // each bench is a crate of its own and uses a part of this
+#![allow(dead_code)] // each bench is a separate crate and uses a part of this
 
 use crate::patched::Outcome;
 
-/// The parts of a bench that are wanted: those that `COREHOP_PARTS` names, by default all.
+/// Returns the requested parts of a bench: those in `COREHOP_PARTS`, by default all.
 pub fn parts(known: &[&str]) -> Outcome<Vec<String>> {
     let named = std::env::var("COREHOP_PARTS").unwrap_or_else(|_| known.join(","));
     let parts: Vec<String> = named.split(',').map(String::from).collect();
@@ -17,7 +17,7 @@ pub fn parts(known: &[&str]) -> Outcome<Vec<String>> {
     }
 }
 
-/// How often all is measured: as often as `COREHOP_ROUNDS` says, by default so often.
+/// Returns the number of rounds: `COREHOP_ROUNDS`, by default `usual`.
 pub fn rounds(usual: usize) -> Outcome<usize> {
     let Ok(wanted) = std::env::var("COREHOP_ROUNDS") else {
         return Ok(usual);

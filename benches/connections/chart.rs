@@ -1,7 +1,7 @@
-//! Throughput and L2 misses by connections, as an SVG picture of two panels.
+//! Draws throughput and L2 misses by connections, as an SVG picture of two panels.
 //!
-//! A line for each scheduler. The text's changes are crosses at what `free` has, changed by as
-//! much; its mean changes are dashed lines.
+//! Each scheduler has a line. Crosses show the published changes applied to the values of `free`;
+//! dashed lines show the published mean changes.
 
 use crate::published::{
     CONTROL_PERCENT, MEAN_MISSES_PERCENT, MEAN_THROUGHPUT_PERCENT, THROUGHPUT_PERCENT,
@@ -20,7 +20,8 @@ const COLOURS: [&str; 6] = [
 ];
 const TEXT_COLOUR: &str = "#b00000";
 
-/// One panel: what it shows of a replay, and the text's crosses by connections and its mean.
+/// One panel: the value of a replay that it shows, and the published crosses by connections and
+/// mean.
 struct Panel {
     left: f64,
     title: &'static str,
@@ -29,7 +30,7 @@ struct Panel {
     mean: f64,
 }
 
-/// Where a panel's values lie.
+/// Ranges of a panel's axes.
 struct Scale {
     left: f64,
     connections: f64,
@@ -46,7 +47,7 @@ impl Scale {
     }
 }
 
-/// The picture, of transactions of so many requests.
+/// Draws the picture, for transactions of this many requests.
 pub fn draw(found: &[Timed], statements: f64) -> String {
     let mut crosses = THROUGHPUT_PERCENT.to_vec();
     crosses.push((1, CONTROL_PERCENT[0]));
@@ -78,7 +79,7 @@ pub fn draw(found: &[Timed], statements: f64) -> String {
     svg + "</svg>\n"
 }
 
-/// The names of the schedulers, as they come; the server as it is first.
+/// Returns the names of the schedulers in order of appearance; the unmodified server is first.
 fn schedulers(found: &[Timed]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for timed in found {

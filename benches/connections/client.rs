@@ -1,11 +1,11 @@
-//! The real client: how long it thinks between an answer and its next statement, and what a
-//! statement takes of the CPUs that is in no recording of the server.
+//! Measures the real client: its think time between an answer and the next statement, and the CPU
+//! time of a statement that is in no recording of the server.
 //!
-//! TPC-C's own think times are left out of the load, but its program needs time to read an answer
-//! and to make the next statement, and meanwhile the connection has no request at the server. It is
-//! measured on one connection: with more, clients wait for CPUs, which is no thinking. The client's
-//! work and the kernel's for the server are what the kernel counts of their CPU time: on a machine
-//! that both share they leave so much less for the server.
+//! The load omits TPC-C's own think times, but its program needs time to read an answer and to
+//! create the next statement. During that time, the connection has no request at the server. It is
+//! measured on one connection: with more, clients wait for CPUs, which is not think time. The
+//! client's CPU time, and the kernel's time for the server, come from the kernel's accounting. On a
+//! machine that both share, they leave that much less time for the server.
 
 use crate::Outcome;
 use crate::mariadb;
@@ -16,26 +16,26 @@ use rustix::param::clock_ticks_per_second;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// So many take seconds: the kernel tells user code from its own by its ticks.
+/// This many take seconds: the kernel separates user and system time by its ticks.
 const TRANSACTIONS: &str = "1000";
-/// Fields of /proc/PID/stat (proc(5)): a process's time in the kernel, and of the children that it
-/// has waited for the time in their own code and in the kernel; all in ticks.
+/// Fields of /proc/PID/stat (proc(5)), in ticks: a process's system time, and the user and system
+/// time of its children that it has waited for.
 const STIME: usize = 15;
 const CHILDREN: [usize; 2] = [16, 17];
 
-/// What one connection's client does.
+/// Behavior of one connection's client.
 pub struct Client {
-    /// Between an answer and the next statement, in microseconds; the mean.
+    /// Mean time between an answer and the next statement, in microseconds.
     pub think_us: f64,
-    /// What a statement takes of the CPUs outside the server's own code: the client, and the kernel
-    /// for both.
+    /// CPU time of a statement outside the server's own code, in microseconds: the client, and the
+    /// kernel for both.
     pub outside_us: f64,
-    /// Of a transaction.
+    /// Statements per transaction.
     pub statements: f64,
 }
 
 impl Client {
-    /// For programs.
+    /// Renders JSON.
     pub fn json(&self) -> Value {
         json!({
             "think_us": self.think_us, "outside_us": self.outside_us,
@@ -44,7 +44,7 @@ impl Client {
     }
 }
 
-/// Measures it on the server as it is, natively.
+/// Measures the client on the unmodified server, natively.
 pub fn measure(server: &Mariadb, folder: &Path) -> Outcome<Client> {
     let way = Way::Hopping {
         variant: Variant::Original,
@@ -55,7 +55,7 @@ pub fn measure(server: &Mariadb, folder: &Path) -> Outcome<Client> {
     let socket = mariadb::socket(&running.folder);
     let words = ["run", "--json", "--transactions", TRANSACTIONS, "--seed"];
     let run = |seed| mariadb::tpcc(&tpcc::load(), &[&words[..], &[seed]].concat(), &socket);
-    // The first warms up.
+    // The first run warms up.
     run("1")?;
     let outside = || {
         Ok::<_, Box<dyn std::error::Error>>(
@@ -78,10 +78,10 @@ pub fn measure(server: &Mariadb, folder: &Path) -> Outcome<Client> {
     })
 }
 
-/// The sum of such fields of a process.
+/// Returns the sum of these fields of a process.
 fn ticks(process: &str, fields: &[usize]) -> Outcome<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
-    // The second is the program's name in parentheses, which may hold anything.
+    // The second field is the program's name in parentheses, which may contain anything.
     let behind = stat.rsplit_once(')').ok_or("no name in /proc/PID/stat")?.1;
     let all: Vec<&str> = behind.split_whitespace().collect();
     let ticks = |&field: &usize| -> Outcome<u64> {

@@ -1,15 +1,15 @@
-//! Throughput and L2 misses over the number of connections: figures 4 and 5 of the published text.
+//! Throughput and L2 misses by the number of connections: figures 4 and 5 of the published text.
 //!
-//! `make bench-connections` runs it whole. First mariadbd is recorded under TPC-C on 1, 2, 4 and 8
-//! connections, and the table says whether the requests of each are told apart. Then the recording
-//! of the most connections is replayed with time on the text's machine, on four cores, under every
-//! scheduler, and the text's numbers stand below. Last the same server runs natively on this
-//! machine with as many connections: as it is, with connections' threads pinned to CPUs, with hooks
-//! that only count, and with hops. How long the real client thinks between an answer and its next
-//! statement is measured, and the replay has its connections think as long. `COREHOP_PARTS` names
-//! the parts to run (`recorded,simulated,native`), `COREHOP_STARTS` the native starts. Without
-//! arguments, as under `cargo test`, some requests of the bundled sample of four connections take
-//! the recordings' place. Native measurement and recording are those of `benches/servers`.
+//! `make bench-connections` runs it in full. First, mariadbd is recorded under TPC-C on 1, 2, 4 and
+//! 8 connections, and the table shows whether their requests are distinguished. Then the recording
+//! with the most connections is replayed with time on the published machine, on four cores, under
+//! every scheduler; the published numbers are below. Finally, the same server runs natively on this
+//! machine with as many connections. It runs unmodified, with connections' threads pinned to CPUs,
+//! with hooks that only count, and with hops. The real client's think time is measured, and
+//! connections in the replay think as long. `COREHOP_PARTS` selects the parts to run
+//! (`recorded,simulated,native`), `COREHOP_STARTS` the native starts. Without arguments, as under
+//! `cargo test`, some requests of the bundled sample of four connections replace the recordings.
+//! Native measurement and recording are those of `benches/servers`.
 
 #[path = "../servers/awake.rs"]
 mod awake;
@@ -72,14 +72,14 @@ const VARIANTS: &[Variant] = &[
 const PARTS: [&str; 3] = ["recorded", "simulated", "native"];
 const PICTURE: &str = "target/connections.svg";
 
-/// How much of it is run.
+/// Extent of the bench.
 struct Extent {
     is_whole: bool,
-    /// Of [`PARTS`].
+    /// A subset of [`PARTS`].
     parts: Vec<String>,
     recorded: &'static [u32],
     native: &'static [u32],
-    /// Up to so many connections are simulated, as far as the trace has them.
+    /// Maximum number of connections to simulate, as far as the trace has them.
     simulated: u32,
 }
 
@@ -116,7 +116,7 @@ impl Extent {
         self.parts.iter().any(|wanted| wanted == part)
     }
 
-    /// The numbers of connections to record: without that part, only what others need.
+    /// Numbers of connections to record: without that part, only those that other parts need.
     fn recorded(&self) -> &'static [u32] {
         match self.has("recorded") {
             true => self.recorded,
@@ -185,7 +185,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// All recordings that are wanted, and why others are missing.
+/// Makes all requested recordings; also returns why others are missing.
 fn record(
     server: &Mariadb,
     extent: &Extent,
@@ -210,7 +210,7 @@ fn record(
     Ok(recordings)
 }
 
-/// Simulates, prints and draws it.
+/// Simulates, prints and draws the results.
 fn simulate(
     extent: &Extent,
     trace: &Path,
@@ -236,7 +236,7 @@ fn simulate(
         .collect())
 }
 
-/// The server on this machine, with the best split of the trace over two cores.
+/// Measures the server on this machine, with the best split of the trace over two cores.
 fn native(
     server: &Mariadb,
     extent: &Extent,
@@ -256,14 +256,14 @@ fn native(
     };
     eprintln!("native: {planned}");
     let rows = match measuring::measure(server, effort, &planned, folder) {
-        // What is installed is to work: under `cargo test` that is what is tested.
+        // What is installed has to work: `cargo test` tests that.
         Err(error) if extent.is_whole => return Ok(nulls(&error.to_string())),
         measured => measured?,
     };
     Ok(rows)
 }
 
-/// A file of the checkout.
+/// Returns the path of a file in the checkout.
 fn in_checkout(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }

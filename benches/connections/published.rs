@@ -1,31 +1,32 @@
-//! What the published text says of many connections: section 4 of "Automatic staged computation".
+//! Published results for many connections: section 4 of "Automatic staged computation".
 //!
-//! Its figures 4 and 5 are pictures; the numbers here are those of its words. They are changes
-//! against MySQL as it is, on four cores of the machine below with L2 prefetchers off. The control
-//! is the text's own scheduler without thread migration, all on one core, with one connection.
+//! Its figures 4 and 5 are pictures, so the numbers here are from its prose. They are changes
+//! relative to unmodified MySQL, on four cores of the machine below with L2 prefetchers off. The
+//! control is the paper's own scheduler without thread migration, on one core, with one connection.
 
 use serde_json::{Value, json};
 
-/// The machine, as this repository describes it.
+/// The machine's name in this repository.
 pub const MACHINE: &str = "xeon-e5-2620-v4";
-/// How many of its cores the server had.
+/// Number of cores that the server used.
 pub const CORES: u32 = 4;
-/// Its base clock, in cycles a microsecond (Intel's product specification: 2.1 GHz).
+/// Base clock, in cycles per microsecond (Intel's product specification: 2.1 GHz).
 pub const CYCLES_PER_US: f64 = 2100.0;
-/// Cycles that a hop is simulated to cost. The text does not say what its kernel's hand-over to a
-/// core that waits for it took; between carriers that are awake it took 185 ns, 390 cycles of this
-/// clock (research/notes/hops.md), and its cores have to leave `mwait` besides.
+/// Simulated cost of a hop, in cycles. The paper does not give the cost of its kernel's hand-over
+/// to a waiting core. Between awake worker threads, it was 185 ns, or 390 cycles of this clock
+/// (research/notes/hops.md). The paper's cores must also leave `mwait`.
 pub const HOP_CYCLES: u32 = 500;
-/// Throughput with thread migration, in percent, by connections: the most and the least.
+/// Change of throughput with thread migration, in percent, by connections: the largest and
+/// smallest.
 pub const THROUGHPUT_PERCENT: [(u32, f64); 2] = [(1, 13.0), (4, 5.2)];
-/// The mean over all numbers of connections.
+/// Mean over all numbers of connections.
 pub const MEAN_THROUGHPUT_PERCENT: f64 = 8.6;
-/// The same of L2 misses a transaction.
+/// Mean change of L2 misses per transaction.
 pub const MEAN_MISSES_PERCENT: f64 = -52.3;
-/// The control's throughput and L2 misses, with one connection.
+/// Changes of the control's throughput and L2 misses, with one connection.
 pub const CONTROL_PERCENT: [f64; 2] = [4.5, -6.7];
 
-/// For programs.
+/// Renders JSON.
 pub fn json() -> Value {
     let throughput: Vec<Value> = THROUGHPUT_PERCENT
         .into_iter()

@@ -1,9 +1,10 @@
-//! mariadbd recorded on one connection or several, and whether the requests of each are told apart.
+//! Recordings of mariadbd on one or several connections, and whether their requests are
+//! distinguished.
 //!
-//! A connection has a thread of the server's, and a request carries both. They are told apart when
-//! as many connections as the load has were found, each of them on one thread that serves no other
-//! of them. The connections of a batch that is not recorded are there before, and a good-bye of
-//! theirs may come late.
+//! A connection has a server thread, and a request records both. Requests are distinguished if as
+//! many connections were found as the load has, each on one thread that serves no other of them.
+//! The connections of the unrecorded warm-up batch exist before, and their quit commands may
+//! arrive late.
 
 use crate::Outcome;
 use crate::planning::{self, Wanted};
@@ -15,28 +16,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Of each connection.
+/// Requests per connection.
 const REQUESTS: u32 = 100;
 
-/// One recording, and what was found in it.
+/// One recording and its properties.
 pub struct Recording {
-    /// That the load had.
+    /// Connections of the load.
     pub connections: u32,
     pub trace: PathBuf,
     pub requests: usize,
-    /// Of the load's connections that were found, ascending.
+    /// Requests of each connection found, ascending.
     pub requests_of_each: Vec<u64>,
     pub is_told_apart: bool,
     pub accesses: u64,
     pub bytes: u64,
-    /// Of a request, on one core of the text's machine, once half of them have warmed it up.
+    /// L2 misses per request on one core of the published machine, after half of the requests have
+    /// warmed it up.
     pub l2_misses: f64,
-    /// From the end of the pause until the trace was there.
+    /// Time from the end of the pause until the trace was complete.
     pub seconds: f64,
 }
 
 impl Recording {
-    /// For programs.
+    /// Renders JSON.
     pub fn json(&self) -> Value {
         json!({
             "connections": self.connections, "requests": self.requests,
@@ -47,7 +49,7 @@ impl Recording {
     }
 }
 
-/// Records so many connections into this folder; the inner error says why there is no trace.
+/// Records this many connections into this folder; the inner error explains why there is no trace.
 pub fn record(
     server: &Mariadb,
     connections: u32,
@@ -84,7 +86,7 @@ pub fn record(
     }))
 }
 
-/// What a subcommand says of the trace.
+/// Returns the JSON output of a subcommand for the trace.
 fn ask(words: &[&str], trace: &Path) -> Outcome<Value> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
     let output = command.args(words).arg("--json").arg(trace).output()?;
@@ -104,10 +106,10 @@ fn l2_misses(trace: &Path, requests: &[Request]) -> Outcome<f64> {
     Ok(misses / (complete - warm_up).max(1) as f64)
 }
 
-/// How many requests came over a connection, and which threads served them.
+/// By connection: the number of requests, and the threads that served them.
 type ByConnection = BTreeMap<u64, (u64, BTreeSet<ThreadId>)>;
 
-/// The load's connections: each sends more than a good-bye.
+/// Returns the load's connections: each sends more than a quit command.
 fn by_connection(requests: &[Request]) -> ByConnection {
     let mut found = ByConnection::new();
     for request in requests {

@@ -1,4 +1,4 @@
-//! The bundled sample of four connections, where nothing is recorded here.
+//! The bundled sample of four connections, used if nothing is recorded here.
 
 use crate::{Outcome, in_checkout};
 use corehop_traces::{RequestId, Trace, WriterOptions, copy};
@@ -6,10 +6,10 @@ use object::Object;
 use std::path::{Path, PathBuf};
 
 const SAMPLE: &str = "traces/samples/mariadb-tpcc-4.trace";
-/// As many requests show that it works.
+/// Number of requests that show that it works.
 const FEW: usize = 16;
 
-/// The sample, or a trace of its first requests in this folder.
+/// Returns the sample, or a trace of its first requests in this folder.
 pub fn make(folder: &Path, is_short: bool) -> Outcome<PathBuf> {
     let whole = in_checkout(SAMPLE);
     if !is_short {
@@ -22,7 +22,7 @@ pub fn make(folder: &Path, is_short: bool) -> Outcome<PathBuf> {
     Ok(short)
 }
 
-/// Why plans of this trace do not fit the server that is installed here, if they do not.
+/// Returns why plans of this trace do not fit the installed server, if they do not.
 pub fn is_foreign(trace: &Path) -> Option<String> {
     let trace = match Trace::open(trace) {
         Ok(trace) => trace,

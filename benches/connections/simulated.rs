@@ -1,10 +1,10 @@
-//! The recording of many connections, replayed with time on the text's machine.
+//! Replays the recording of many connections with time on the published machine.
 //!
-//! The plan is the best split of the trace over the four cores that the text used; teams of two
-//! cores each have the best split over two. Connections think as long as the real client did, by
-//! the machine's base clock. What the split gains depends on two numbers that the text does not
-//! tell, the cost of a hop and how long clients think, so it is simulated with others too, and with
-//! a core that waits for several misses at once.
+//! The plan is the best split of the trace over the four cores that the paper used; teams of two
+//! cores each have the best split over two. Connections think as long as the real client, by the
+//! machine's base clock. The gain of the split depends on two numbers that the paper does not give:
+//! the cost of a hop and the clients' think time. Other values of both are therefore simulated too,
+//! and so is a core that overlaps misses.
 
 use crate::client::Client;
 use crate::published::{CORES, CYCLES_PER_US, HOP_CYCLES, MACHINE};
@@ -14,50 +14,49 @@ use corehop_simulator::machine::CARRIED_HOP_CYCLES;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The core model that is simulated besides.
+/// The other simulated core model.
 const INTERVAL: &str = "interval";
-/// Of [`CORES`] cores.
+/// Schedulers with [`CORES`] cores.
 const SCHEDULERS: [&str; 4] = ["free", "pinned", "split", "split-if-idle"];
-/// Of [`TEAM`] cores each.
+/// Schedulers with [`TEAM`] cores each.
 const IN_TEAMS: [&str; 1] = ["teams"];
 const TEAM: u32 = 2;
-/// What is simulated with other costs and thinking.
+/// Schedulers that are simulated with other hop costs and think times.
 const VARIED: [&str; 2] = ["free", "split"];
-/// Requests that are searched: connections begin at different places of the load, so that ten, the
-/// usual number, make other plans of every recording.
+/// Number of searched requests. Connections begin at different places of the load, so that ten, the
+/// usual number, give different plans for each recording.
 const SEARCHED: &str = "60";
 const FEW_SEARCHED: &str = "3";
-/// What hops cost besides: those of carriers, and those of the machine's description.
+/// Other hop costs: those of the carrier backend, and those of the machine's description.
 const OTHER_HOPS: [Option<u32>; 2] = [Some(CARRIED_HOP_CYCLES), None];
-/// How long clients think besides, in the time that `free` takes for a request of one connection.
+/// Other think times, as multiples of the time of a request of one connection with `free`.
 const LONGER_THINKING: [f64; 2] = [1.0, 3.0];
 
-/// All that was simulated.
+/// Results of the simulations.
 pub struct Simulated {
-    /// Every scheduler on each number of connections.
+    /// Every scheduler with each number of connections.
     pub usual: Vec<Timed>,
     pub variations: Vec<Variation>,
     /// Why there are no more connections.
     pub reason: Option<String>,
 }
 
-/// `free` and `split` with another cost of a hop, with clients that think longer, or with the other
-/// core model.
+/// `free` and `split` with another hop cost, longer think times, or the other core model.
 pub struct Variation {
-    /// Of what is different.
+    /// Name of the difference.
     pub name: String,
     pub found: Vec<Timed>,
 }
 
 impl Simulated {
-    /// The usual, and all variations.
+    /// Returns the usual results and all variations.
     pub fn all(&self) -> impl Iterator<Item = &Timed> {
         let others = self.variations.iter().flat_map(|other| &other.found);
         self.usual.iter().chain(others)
     }
 }
 
-/// Simulates all of it.
+/// Runs all simulations.
 pub fn measure(
     trace: &Path,
     extent: &Extent,
@@ -124,7 +123,7 @@ pub fn measure(
     })
 }
 
-/// The best split over so many cores.
+/// Searches for the best split over this many cores.
 fn plan(trace: &Path, cores: u32, is_whole: bool, folder: &Path) -> Outcome<PathBuf> {
     let plan = folder.join(format!("split-{cores}.toml"));
     let mut partition = Command::new(env!("CARGO_BIN_EXE_corehop"));

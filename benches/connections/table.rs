@@ -1,7 +1,7 @@
-//! What was recorded and simulated, in tables for people.
+//! Prints the recordings and simulations as tables.
 //!
-//! Simulated figures are those of the server as it is (`free`), and what the other schedulers
-//! change, in percent, with the text's own changes in the lines below.
+//! Simulated figures are those of the unmodified server (`free`), and the changes by the other
+//! schedulers in percent, with the published changes in the lines below.
 
 use crate::client::Client;
 use crate::published::{
@@ -12,30 +12,30 @@ use crate::recordings::Recording;
 use crate::simulated::Simulated;
 use crate::timed::Timed;
 
-/// The scheduler that the others are held against.
+/// The scheduler that the others are compared with.
 const BASELINE: &str = "free";
-/// What the text's control and its splits are called here.
+/// Names of the published control and splits here.
 const CONTROL: &str = "pinned";
 const SPLIT: &str = "split";
 
 /// One of the two figures.
 struct Figure {
-    /// Heads the first column, in as many letters.
+    /// Heading of the first column, with its width.
     name: &'static str,
     title: &'static str,
     of: fn(&Timed, f64) -> f64,
     published: Vec<Published>,
 }
 
-/// Changes that the text tells, in percent.
+/// Published changes, in percent.
 struct Published {
-    /// `None` is the mean over all.
+    /// `None` for the mean over all.
     connections: Option<u32>,
     split: Option<f64>,
     control: Option<f64>,
 }
 
-/// Prints what each recording holds.
+/// Prints the contents of each recording.
 pub fn print_recordings(recordings: &[Recording]) {
     if recordings.is_empty() {
         return;
@@ -73,7 +73,7 @@ pub fn print_recordings(recordings: &[Recording]) {
     }
 }
 
-/// Prints what the client does between answers and statements, or why that is not known.
+/// Prints the client's times, or why they are unknown.
 pub fn print_client(client: &Result<Client, String>) {
     match client {
         Ok(client) => println!(
@@ -88,7 +88,7 @@ pub fn print_client(client: &Result<Client, String>) {
     }
 }
 
-/// Prints both figures, and what else hops and clients would make of the first.
+/// Prints both figures, and the first one for other hop costs and clients.
 pub fn print_simulated(simulated: &Simulated, statements: f64) {
     let [control_throughput, control_misses] = CONTROL_PERCENT;
     let mut throughput: Vec<Published> = THROUGHPUT_PERCENT
@@ -133,8 +133,8 @@ pub fn print_simulated(simulated: &Simulated, statements: f64) {
     }
 }
 
-/// Prints what the split does to throughput where hops cost more, clients think longer, or cores
-/// wait for several misses at once.
+/// Prints the split's effect on throughput with more expensive hops, longer think times, or
+/// overlapping misses.
 fn print_variations(simulated: &Simulated) {
     println!("\nthroughput of {SPLIT} against {BASELINE}, by cycles of a hop and of thinking,");
     println!("and by core model\n");

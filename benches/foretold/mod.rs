@@ -1,8 +1,8 @@
-//! What the timed replay says of this machine's variants, with the plan that hops natively.
+//! Predictions of the timed replay for this machine's variants, with the plan of the native runs.
 //!
-//! Every hook costs nothing there. Where it is known what a request takes of the CPUs outside the
-//! server's code, the client's work and the kernel's, connections think as long, and no throughput
-//! is foretold that leaves these CPUs less time than that: natively clients share them.
+//! Hooks cost nothing in it. If the CPU time of a request outside the server's code (the client's
+//! and the kernel's) is known, connections think as long. No predicted throughput leaves these CPUs
+//! less time than that, because native clients share them.
 
 use crate::Outcome;
 use crate::running::Variant;
@@ -13,9 +13,9 @@ use std::path::Path;
 const HOST: &str = "host";
 const CORES: u32 = 2;
 
-/// Throughputs by scheduler, number of connections and cost of a hop.
+/// Predicted throughputs by scheduler, number of connections and cost of a hop.
 pub struct Foretold {
-    /// With hops of carriers, and by `sched_setaffinity`.
+    /// With hops of the carrier backend, and by `sched_setaffinity`.
     by_backend: [Vec<Timed>; 2],
 }
 
@@ -50,8 +50,9 @@ impl Foretold {
         })
     }
 
-    /// The original's time a request by the variant's; nothing where it was not simulated. `auto`
-    /// takes the better of hops and none, and one core serves one connection.
+    /// Returns the original's time per request divided by the variant's; `None` if it was not
+    /// simulated. `auto` is the better of hopping and not hopping, and one core serves one
+    /// connection.
     pub fn ratio(&self, variant: Variant, connections: u32) -> Option<f64> {
         let [carrier, affinity] = &self.by_backend;
         let (simulated, scheduler) = match variant {
@@ -71,8 +72,8 @@ impl Foretold {
     }
 }
 
-/// Throughput where all that connections think is work for the same cores: a request takes as long
-/// of them as they run its thread and as its client thinks, and they have no more time than that.
+/// Returns the throughput if think time is work on the same cores. A request then takes the time of
+/// its thread plus that of its client, and the cores have no more time than that.
 fn beside_clients(timed: &Timed) -> f64 {
     let taken = timed.busy_cycles + timed.think_cycles as f64;
     timed

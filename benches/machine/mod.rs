@@ -1,11 +1,11 @@
-//! The machine that a bench runs on, in a line that is kept beside its figures.
+//! Describes the machine of a bench in a line that is stored with its figures.
 //!
-//! scripts/figures knows the line by its beginning, the number of CPUs.
+//! scripts/figures recognizes the line by its beginning, the number of CPUs.
 
 use corehop_simulator::Machine;
 use procfs::{CpuInfo, Current};
 
-/// Processors, the L2 of each, and the kernel.
+/// Returns the processors, the L2 of each, and the kernel.
 pub fn described() -> String {
     let processors = CpuInfo::current().ok();
     let count = processors.as_ref().map_or(0, CpuInfo::num_cores);

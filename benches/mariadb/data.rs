@@ -1,11 +1,11 @@
-//! mariadbd, the options that a bench starts it with, and a data directory for it.
+//! mariadbd's data directory, and the options that a bench starts it with.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::process::Command;
 
-/// What a data directory is made from: of MariaDB 10.11, and of 11.8.
+/// Source files of a data directory: of MariaDB 10.11, and of 11.8.
 const SYSTEM_TABLES: [[&str; 2]; 2] = [
     [
         "/usr/share/mysql/mysql_system_tables.sql",
@@ -17,14 +17,14 @@ const SYSTEM_TABLES: [[&str; 2]; 2] = [
     ],
 ];
 
-/// The files that this machine has.
+/// Returns the files that this machine has.
 fn system_tables() -> [&'static str; 2] {
     let mut releases = SYSTEM_TABLES.into_iter();
     let found = releases.find(|files| Path::new(files[0]).is_file());
     found.unwrap_or(SYSTEM_TABLES[0])
 }
 
-/// Runs a command to its end; what it printed.
+/// Runs a command to its end and returns its output.
 pub fn succeed(command: &mut Command) -> io::Result<Vec<u8>> {
     let output = command.output()?;
     if !output.status.success() {
@@ -35,7 +35,7 @@ pub fn succeed(command: &mut Command) -> io::Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// A data directory in a folder that has none yet, with what else these statements make.
+/// Creates a data directory in a folder that has none yet, and runs these statements.
 pub fn make_data(folder: &Path, more: &str) -> io::Result<()> {
     std::fs::create_dir(folder.join("data"))?;
     let mut statements = b"create database mysql;\nuse mysql;\n".to_vec();
@@ -51,7 +51,7 @@ pub fn make_data(folder: &Path, more: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// The server on a folder's tables.
+/// Returns the server's command for a folder's tables.
 pub fn mariadbd(folder: &Path) -> Vec<String> {
     let at = |option: &str, name: &str| format!("--{option}={}", folder.join(name).display());
     let mut command = vec![
@@ -67,7 +67,7 @@ pub fn mariadbd(folder: &Path) -> Vec<String> {
         "--innodb-flush-log-at-trx-commit=0".into(),
         "--max-connections=40".into(),
         "--table-open-cache=200".into(),
-        // QEMU keeps flags for every reserved page; without a maximum, 8 TB are reserved.
+        // QEMU stores flags for every reserved page; without a maximum, the server reserves 8 TB.
         "--innodb-buffer-pool-size=64M".into(),
         "--innodb-buffer-pool-size-max=64M".into(),
     ];

@@ -1,7 +1,7 @@
 //! mariadbd with TPC-C's tables, for the benches that start it.
 //!
-//! The tables are made once, natively, and every server begins with a copy of them. The load is
-//! loads/tpcc's own command, wherever a bench has built it.
+//! The tables are created once, natively, and every server starts with a copy of them. The load is
+//! the command of loads/tpcc, wherever a bench has built it.
 
 mod data;
 
@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// A data directory with the load's tables, in a folder that has none yet.
+/// Creates a data directory with the load's tables, in a folder that has none yet.
 pub fn make_tables(folder: &Path, load: &Path) -> Outcome<()> {
     make_data(folder, "")?;
     let words = mariadbd(folder);
@@ -39,7 +39,7 @@ pub fn copy_tables(from: &Path, to: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// Where the server of a folder listens.
+/// Returns the socket of a folder's server.
 pub fn socket(folder: &Path) -> PathBuf {
     folder.join("socket")
 }

@@ -1,34 +1,34 @@
-//! The three experiments of the text: what each varies, and what it holds.
+//! The three experiments of the thesis: their variables and constants.
 //!
 //! Srinivasan, "Improving Data Locality in Applications using Message Passing", chapter 3: figures
 //! 3.5 (data displacement), 3.6 (data invalidation) and 3.7 (message size).
 
 use crate::simulated::{Point, Way};
 
-/// Points that are measured and simulated by some ways.
+/// Points to measure and simulate in some ways.
 pub struct Experiment {
     pub name: &'static str,
     pub ways: &'static [Way],
     pub points: Vec<Point>,
 }
 
-/// Bytes of a message that says no more than what to do.
+/// Bytes of a message that only contains the request.
 const SHORT: u64 = 64;
 const SERVED: [Way; 3] = [Way::Copying, Way::ZeroCopy, Way::Batched];
 
-/// Those of the text, which are for an L1D of 1024 lines.
+/// Returns the experiments of the thesis, for an L1D of 1024 lines.
 pub fn of_text() -> Vec<Experiment> {
     let sections = [16, 32, 64, 128, 256, 512, 768, 960, 1024, 1536, 2048];
     all((10, 1024), &sections, (&[2, 4, 8, 12], 128), &[5, 9, 16])
 }
 
-/// The same where there are two cores, of so many lines of L1D: a thread each.
+/// Returns the experiments for two cores with an L1D of this many lines, and one thread each.
 pub fn of_two_cores(l1d_lines: u64) -> Vec<Experiment> {
     let sections = [16, 64, 128, 256, 512, 768, 960, 1024, 1536].map(|of| of * l1d_lines / 1024);
     all((2, l1d_lines), &sections, (&[2], l1d_lines / 8), &[2])
 }
 
-/// A point of each, small.
+/// Returns one small point of each experiment.
 pub fn brief() -> Vec<Experiment> {
     let mut experiments = all((2, 64), &[8], (&[2], 8), &[2]);
     for experiment in &mut experiments {
@@ -62,7 +62,7 @@ fn all(
             ..point
         })
     });
-    // With the text's component, whose server is busy; with a quarter of it, ours is.
+    // With the thesis's local component, its server is busy; with a quarter of it, ours is.
     let sent = [point.local_lines, point.local_lines / 4].map(|local_lines| {
         let of = sending.iter().flat_map(move |&threads| {
             [64, 256, 1024, 4096].map(|message_bytes| Point {

@@ -1,14 +1,15 @@
-//! Srinivasan's benchmark: a critical section in place under a lock, by a server that takes
-//! messages, or by a hop to a core of its own.
+//! Srinivasan's benchmark: a critical section in place under a lock, by a server that receives
+//! messages, or by a hop to a dedicated core.
 //!
-//! `make bench-messages` runs it whole: the section's size is varied (data displacement), how much
-//! of it is modified (data invalidation), and the size of a message, which a server copies, reads
-//! where it was written, or takes with others. Simulated it is on the text's machine, of which the
-//! four sockets are one here, with one L3; natively it is `benches/programs/messages.c` on two
-//! cores, a thread each, and simulated for this machine beside that. `COREHOP_PARTS` names the
-//! parts to run (`simulated,native`), `COREHOP_ROUNDS` how often all is measured. Without
-//! arguments, as under `cargo test`, a point of each experiment shows that it works. Rejected:
-//! natively more threads than cores, which tells how the kernel takes turns with them.
+//! `make bench-messages` runs it in full. It varies the section's size (data displacement), the
+//! modified share of it (data invalidation), and the size of a message. A server copies messages,
+//! reads them in place, or takes several together. The simulation uses the thesis's machine, with
+//! its four sockets modeled as one with one L3. The native program is
+//! `benches/programs/messages.c` on two cores with one thread each, compared with a simulation of
+//! this machine. `COREHOP_PARTS` selects the parts to run (`simulated,native`), `COREHOP_ROUNDS`
+//! the number of rounds. Without arguments, as under `cargo test`, one point of each experiment
+//! shows that it works. Rejected: more native threads than cores, which measures the kernel's
+//! scheduling.
 
 #[path = "../asked/mod.rs"]
 mod asked;
@@ -31,7 +32,7 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 use simulated::Rates;
 
-/// The text's, and how many of its cores the text has in four sockets.
+/// The thesis's machine, and its number of cores in four sockets.
 const MACHINE: &str = "opteron-8431";
 const MACHINE_CORES: u32 = 24;
 const PARTS: [&str; 2] = ["simulated", "native"];
@@ -84,7 +85,7 @@ fn simulate(
     experiment.points.par_iter().map(ways).collect()
 }
 
-/// On this machine's first two cores.
+/// Measures on this machine's first two cores.
 fn native(is_whole: bool) -> Outcome<Value> {
     let Ok(host) = Machine::named_or_path("host") else {
         println!("the native part is left out: the kernel does not describe the caches");

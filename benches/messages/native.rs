@@ -1,10 +1,10 @@
-//! The same natively: `benches/programs/messages.c`, whose functions `corehop` hooks for hops.
+//! The native experiment: `benches/programs/messages.c`, whose functions `corehop` hooks for hops.
 
 use crate::experiments::Experiment;
 use crate::patched::{Outcome, Program, quartiles};
 use crate::simulated::{Point, Rates, Way};
 
-/// All ways at all points of all experiments, in rounds that pass through all of them: medians.
+/// Measures all ways at all points of all experiments, in rounds over all of them; returns medians.
 pub fn measure(
     program: &Program,
     experiments: &[Experiment],

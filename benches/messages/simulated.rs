@@ -1,12 +1,12 @@
 //! Srinivasan's benchmark on a simulated machine: each way to run the critical section as a trace.
 //!
-//! Under a lock each thread has a core and runs both components there. The timed replay knows no
-//! locks: it tells how long the critical section takes on caches that other threads write to, and
-//! steady rounds through a delay and one station, the lock, have the throughput of the asymptotic
-//! bound (`corehop_simulator::queueing`). With a server, threads that ask have cores of their own
-//! and the last core is the server's: a request's critical section happens there, by messages that
-//! are loads and stores of lines that both cores touch, or by a hop that costs what a carrier's
-//! does.
+//! Under a lock, each thread has a core and runs both components there. The timed replay does not
+//! model locks. It gives the time of the critical section on caches that other threads write to.
+//! Steady rounds through a delay and one station, the lock, then have the throughput of the
+//! asymptotic bound (`corehop_simulator::queueing`). With a server, requesting threads have
+//! separate cores, and the last core is the server's. A request's critical section runs there,
+//! either by messages that load and store lines shared by both cores, or by a hop with the cost of
+//! the carrier backend.
 
 use crate::synthetic::{LINE_BYTES, Phase, Step, once, record, setting, simulate, streams};
 use corehop_simulator::queueing::{Network, asymptotic};
@@ -14,16 +14,16 @@ use corehop_simulator::timing::{Error, Load, Outcome};
 use corehop_simulator::{CoreId, Machine, Split};
 use corehop_traces::FunctionId;
 
-/// How the critical section is run.
+/// How to run the critical section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Where the thread is, under a lock.
+    /// On the thread's core, under a lock.
     Lock,
-    /// By a server thread, which copies each message and takes one at a time.
+    /// By a server thread that copies each message and takes one at a time.
     Copying,
-    /// The same, but reads messages where they were written.
+    /// The same, but the server reads messages where they were written.
     ZeroCopy,
-    /// The same as that, but takes all messages that have come by then, up to [`BATCH`].
+    /// The same as `ZeroCopy`, but it takes all waiting messages, up to [`BATCH`].
     Batched,
     /// By the thread itself, on the server's core.
     Hop,
@@ -49,51 +49,51 @@ impl Way {
     }
 }
 
-/// What is varied; sizes in lines but for the message's.
+/// The variables; sizes in lines, except for the message's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// Of all threads, the server's included.
+    /// Number of all threads, including the server.
     pub threads: u32,
     pub local_lines: u64,
     pub section_lines: u64,
-    /// Of the section's.
+    /// Modified lines of the section.
     pub modified_lines: u64,
     pub message_bytes: u64,
 }
 
-/// What a way came to.
+/// Results of one way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
-    /// In a million cycles, or natively a second.
+    /// Per million cycles in a simulation, per second natively.
     pub rounds: f64,
-    /// Of all cores, waiting left out.
+    /// Sum over all cores, without waiting.
     pub cycles_per_round: f64,
-    /// The share of its time that the server's core, or the lock, is in use; natively, that of the
-    /// messages that the server finds without having to wait.
+    /// Share of time that the server's core, or the lock, is in use. Natively, the share of
+    /// messages that the server finds without waiting.
     pub busy: f64,
-    /// In a round, L1D misses and lines that stores took from other cores; not known natively.
+    /// L1D misses per round, and lines that stores took from other cores; `None` natively.
     pub counted: Option<[f64; 2]>,
 }
 
-/// Messages that are taken together.
+/// Maximum number of messages taken together.
 pub const BATCH: u64 = 4;
 
-/// Between buffers; a multiple of what any level of caches holds.
+/// Distance between buffers; a multiple of every cache's size.
 const SPACING: u64 = 1 << 28;
-/// Of lines that threads share: the section's, the lock or the queue's ends, the queue's places,
-/// the server's copy, replies; threads' messages and own lines follow.
+/// Buffers of lines that threads share: the section, the lock or the queue's ends, the queue's
+/// slots, the server's copy, and replies. Threads' messages and own lines follow.
 const SECTION: u64 = SPACING;
 const LOCK: u64 = 2 * SPACING + BESIDE;
 const PLACES: u64 = 3 * SPACING + BESIDE;
 const COPY: u64 = 4 * SPACING + 2 * BESIDE;
 const REPLIES: u64 = 5 * SPACING + 3 * BESIDE;
 const MESSAGES: u64 = 6 * SPACING + 2 * BESIDE;
-/// Keeps small buffers from falling into the same sets.
+/// Keeps small buffers from mapping to the same sets.
 const BESIDE: u64 = 1 << 14;
-/// Rounds of each thread before counting, and counted.
+/// Rounds of each thread before counting, and while counting.
 const ROUNDS: u64 = 32;
 
-/// One way at one point.
+/// Simulates one way at one point.
 pub fn rates(machine: &Machine, way: Way, point: Point) -> Result<Rates, Error> {
     let all = play(machine, way, point, true)?;
     let round = cycles_per_round(&all);
@@ -124,7 +124,7 @@ fn cycles_per_round(outcome: &Outcome) -> f64 {
     busy as f64 / outcome.requests as f64
 }
 
-/// The replay, with the critical section or without it.
+/// Replays with or without the critical section.
 fn play(machine: &Machine, way: Way, point: Point, has_section: bool) -> Result<Outcome, Error> {
     let mut machine = machine.clone();
     machine.set_hop_cost(match way {
@@ -149,7 +149,7 @@ fn play(machine: &Machine, way: Way, point: Point, has_section: bool) -> Result<
     let phases: Vec<Vec<Phase<'_>>> = phases.collect();
     let names = vec!["component"; section + 1];
     let trace = record(&names, &phases)?;
-    // Each client's function is at its core, and the section at the last.
+    // Each client's function is on its own core, and the section on the last.
     let split = match way {
         Way::Lock => Split::default(),
         _ => Split::new((0..=clients).map(|number| (FunctionId(number), CoreId(number)))),
@@ -160,7 +160,7 @@ fn play(machine: &Machine, way: Way, point: Point, has_section: bool) -> Result<
     let on = (scheduler, point.threads);
     let mut setting = setting(&machine, &split, on, clients as usize, (rounds, rounds));
     if way == Way::Lock {
-        // Threads that think for different times are seldom in the section together.
+        // Threads with different think times are seldom in the section together.
         setting.load = Load::Closed {
             think_cycles: point.local_lines * u64::from(machine.l2.latency_cycles),
             exponential: true,
@@ -169,12 +169,12 @@ fn play(machine: &Machine, way: Way, point: Point, has_section: bool) -> Result<
     simulate(&streams, &setting)
 }
 
-/// What one thread does in a round, step by step.
+/// Steps of one thread in a round.
 struct Thread {
     local: Vec<Step>,
-    /// Writes the message, and takes a place in the queue.
+    /// Writes the message, and reserves a slot in the queue.
     sends: Vec<Step>,
-    /// Takes it out of the queue.
+    /// Removes the message from the queue.
     takes: Vec<Step>,
     section: Vec<Step>,
     replies: Vec<Step>,
@@ -197,7 +197,7 @@ impl Thread {
             Way::Hop => {}
             Way::Copying | Way::ZeroCopy | Way::Batched => {
                 sends = lines(message).chain([LOCK, place]).map(write).collect();
-                // Of messages that are taken together, the first finds the queue's ends.
+                // Only the first of several messages taken together accesses the queue's ends.
                 if way != Way::Batched || number.is_multiple_of(BATCH) {
                     takes.push(write(LOCK));
                 }
@@ -223,7 +223,7 @@ impl Thread {
         }
     }
 
-    /// The local component, and all that follows it.
+    /// Returns the local component and all following phases.
     fn phases(&self, number: usize, section: usize) -> Vec<Phase<'_>> {
         let phase = |function, steps, is_chained| Phase {
             function,

@@ -1,11 +1,12 @@
-//! Experiments in rows for people and as objects for programs.
+//! Prints experiments as tables and returns them as JSON.
 
 use crate::experiments::Experiment;
 use crate::simulated::{Point, Rates, Way};
 use crate::text::TEXT;
 use serde_json::{Value, json};
 
-/// Prints an experiment: rounds, cycles a round, and how busy the server is; `unit` is the rounds'.
+/// Prints an experiment: rounds, cycles per round, and the server's utilization; `unit` is the
+/// rounds'.
 pub fn print(experiment: &Experiment, rates: &[Vec<Rates>], unit: &str) {
     let busy = |rates: &[Rates]| {
         let place = experiment.ways.iter().position(|&way| way == Way::Copying);
@@ -26,7 +27,7 @@ pub fn print(experiment: &Experiment, rates: &[Vec<Rates>], unit: &str) {
     println!();
 }
 
-/// Prints what caches lost of a round: L1D misses, and lines that stores took from other cores.
+/// Prints cache effects per round: L1D misses, and lines that stores took from other cores.
 pub fn counts(experiment: &Experiment, rates: &[Vec<Rates>]) {
     heading(
         experiment,
@@ -46,7 +47,7 @@ pub fn counts(experiment: &Experiment, rates: &[Vec<Rates>]) {
     println!();
 }
 
-/// The experiment's name, what two groups of columns are, and the columns.
+/// Prints the experiment's name, the titles of two groups of columns, and the columns.
 fn heading(experiment: &Experiment, groups: [&str; 2], last: &str) {
     let width = WIDTH * experiment.ways.len();
     let names = experiment
@@ -82,7 +83,7 @@ fn place(point: &Point) -> String {
     format!("{threads:>7}{local_lines:>7}{section_lines:>8}{modified_lines:>9}{message_bytes:>7}")
 }
 
-/// An experiment's points, with what each way came to.
+/// Returns an experiment's points with the results of each way.
 pub fn figures(experiment: &Experiment, rates: &[Vec<Rates>]) -> Value {
     let row = |(point, rates): (&Point, &Vec<Rates>)| {
         let mut row = json!({
@@ -102,8 +103,8 @@ pub fn figures(experiment: &Experiment, rates: &[Vec<Rates>]) -> Value {
     experiment.points.iter().zip(rates).map(row).collect()
 }
 
-/// The text's figures of a server beside a lock, and the same of these rates: of a server that
-/// copies messages, and of hops.
+/// Prints the thesis's comparisons of a server with a lock, and the same from these rates: for a
+/// server that copies messages, and for hops.
 pub fn beside_text(experiments: &[Experiment], rates: &[Vec<Vec<Rates>>]) {
     println!(
         "{:<50}{:>8}{:>10}{:>10}",

@@ -1,14 +1,15 @@
-//! What the text says of a server beside a lock (sections 3.4.2 and 3.4.3), in words and numbers.
+//! The thesis's comparisons of a server with a lock (sections 3.4.2 and 3.4.3).
 
 use crate::experiments::Experiment;
 use crate::simulated::{Point, Rates, Way};
 
-/// A figure: a server's rounds or cycles by the lock's, at the best or the worst of some points.
+/// A figure: a server's rounds or cycles relative to the lock's, at the best or worst of some
+/// points.
 pub struct Figure {
     pub name: &'static str,
     pub told: &'static str,
     experiment: &'static str,
-    /// The points; the lines of an L1D are told, too.
+    /// Selects the points; also receives the lines of an L1D.
     is_of: fn(&Point, u64) -> bool,
     of: fn(&Rates) -> f64,
     is_most: bool,
@@ -85,7 +86,8 @@ fn cycles(rates: &Rates) -> f64 {
 }
 
 impl Figure {
-    /// The same of what this way and the lock came to; nothing where no point is of it.
+    /// Returns the same figure from the results of this way and the lock; `None` without such
+    /// points.
     pub fn of(
         &self,
         way: Way,

@@ -1,9 +1,9 @@
-//! Small C programs, built by the system's compiler and patched as users' servers are.
+//! Small C programs, built by the system's compiler and patched like users' servers.
 //!
-//! The benches of hops share this; patching and running is what `corehop calibrate` does with its
-//! own program.
+//! The benches of hops share this. Patching and running are the same as those of
+//! `corehop calibrate` for its own program.
 
-#![allow(dead_code, unused_imports)] // each bench is a crate of its own and uses a part of this
+#![allow(dead_code, unused_imports)] // each bench is a separate crate and uses a part of this
 
 pub use corehop_measure::calibration::patched::{PLAN, Program};
 pub use corehop_measure::calibration::samples::quartiles;
@@ -12,7 +12,7 @@ use corehop_plan::Mode;
 use std::path::Path;
 use std::process::Command;
 
-/// What went wrong, in words.
+/// Result with a readable error.
 pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// Builds `benches/programs/<name>.c` and hooks these functions, on cores 0 and 1.

@@ -1,10 +1,10 @@
 /*
- * Threads that each send a byte through a socket of their own and receive it again, all on one CPU:
- * what system calls cost where none ever waits, by how many threads there are.
+ * Threads that each send a byte through their own socket and receive it back, all on one CPU.
+ * Measures the cost of system calls that never wait, by the number of threads.
  *
- * usage: batches THREADS ROUNDS; prints nanoseconds a call. Of a runtime that posts their calls the
- * threads' own time includes their switches; without one they run one after the other, as they
- * come.
+ * usage: batches THREADS ROUNDS; prints nanoseconds per call. With a runtime that makes the
+ * calls asynchronously, the time includes the threads' switches. Without one, the threads run
+ * one after the other, as they arrive.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -33,7 +33,7 @@ static void *talk(void *unused)
     (void)unused;
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
         exit(1);
-    /* Once, so that what is looked up at the first call is. */
+    /* One round trip first, which resolves symbols. */
     if (send(ends[0], &byte, 1, 0) != 1 || recv(ends[1], &byte, 1, 0) != 1)
         exit(1);
     pthread_barrier_wait(&start);

@@ -1,15 +1,15 @@
 /*
- * Threads with a component of their own and a critical section, in place or somewhere else.
+ * Threads with a local component and a critical section, in place or elsewhere.
  *
- * The experiment is Srinivasan's micro-benchmark. Both components walk a circular path that passes
- * each line of a buffer once, in a random order; of the section's some lines are modified. The
- * section runs where the thread is, under a lock; or by a server thread, which takes messages from
- * a queue and copies them, or reads them where they were written, or takes several at once; or by
- * the thread itself on another core, where corehop hooks both functions.
+ * The experiment is Srinivasan's micro-benchmark. Both components walk a circular path that
+ * visits each line of a buffer once, in a random order; some lines of the section are modified.
+ * The section runs in one of three places: on the thread's core, under a lock; in a server
+ * thread; or in the thread itself on another core, if corehop hooks both functions. The server
+ * takes messages from a queue and copies them, reads them in place, or takes several together.
  *
- * Whoever waits looks again and again, and gives the CPU away now and then: threads that slept
- * would measure how fast the kernel wakes them. The time-stamp counter says how long components
- * take, waiting left out; in a server that includes taking the message and answering it.
+ * Waiting threads poll, and yield the CPU occasionally: sleeping threads would measure how fast
+ * the kernel wakes them. The time-stamp counter measures the components without waiting. In a
+ * server, that includes taking the message and answering it.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -31,7 +31,7 @@
 #define FEW_LOOKS 256
 #define MANY_LOOKS (1 << 20)
 
-/* Where the next line is, and whether that one is to be modified. */
+/* Index of the next line, and whether that line is to be modified. */
 typedef uint32_t element;
 #define MODIFIED 1u
 
@@ -109,7 +109,7 @@ static int lay_path(struct path *path, uint32_t count, uint32_t modified)
         order[i - 1] = order[other];
         order[other] = kept;
     }
-    /* The order is random, so every line of its first part is as good as any. */
+    /* The order is random, so the lines of its first part are representative. */
     uint32_t next = order[0] * LINE_ELEMENTS << 1 | (modified > 0 ? MODIFIED : 0);
     path->at = next;
     for (uint32_t i = count; i-- > 0;) {
@@ -228,7 +228,7 @@ struct sums {
     uint64_t rounds, local_ticks, section_ticks, taken, found_one;
 };
 
-/* What the threads have done so far; ticks may be a round behind. */
+/* Returns the threads' totals so far; ticks may lag by a round. */
 static struct sums sum(int count)
 {
     struct sums sums = {0, 0, server_ticks, taken, found_one};
@@ -249,8 +249,8 @@ static int start(pthread_t *thread, void *(*run)(void *), void *own, const cpu_s
     return pthread_create(thread, &attributes, run, own);
 }
 
-/* Rounds a second, ticks a round in both components, and the share of messages that the server
- * found without having to wait. */
+/* Prints rounds per second, ticks per round in both components, and the share of messages that
+ * the server found without waiting. */
 static int measure(const char *way, int count, int duration_ms)
 {
     static pthread_t started[MOST_THREADS];
@@ -285,8 +285,8 @@ static int measure(const char *way, int count, int duration_ms)
 }
 
 /* messages lock|copying|zero-copy|batched|hop LOCAL SECTION MODIFIED BYTES THREADS MILLISECONDS
- * SEED A B: lines of the components, how many of the section's are modified, bytes of a message,
- * all threads, and the CPUs, of which a server has the second. */
+ * SEED A B: lines of the components, modified lines of the section, bytes per message, number of
+ * all threads, and the CPUs; a server uses the second. */
 int main(int count, char **words)
 {
     if (count != 11) {
@@ -298,7 +298,7 @@ int main(int count, char **words)
         numbers[i] = atoi(words[2 + i]);
     int thread_count = numbers[4];
     message_bytes = numbers[3];
-    /* Two threads have a CPU each, and nobody to give it to. */
+    /* Two threads have a CPU each, and no other thread to yield to. */
     looks_at_once = thread_count > 2 ? FEW_LOOKS : MANY_LOOKS;
     state = (uint64_t)numbers[6];
     at_once = strcmp(words[1], "batched") == 0 ? MOST_AT_ONCE : 1;

@@ -1,11 +1,13 @@
 /*
- * What system calls cost the code between them: loads that each wait for the last, over a set of
- * lines in random order, and after so many of them a call.
+ * Cost of system calls for the code between them. Dependent loads access a set of lines in
+ * random order; a call follows after a fixed number of loads.
  *
- * usage: pollution KIB LOADS STRETCHES none|getppid|pwrite; prints nanoseconds a load, calls left
- * out, and nanoseconds a call. pwrite() writes a page of a file in the folder that it runs in.
- *        pollution KIB LOADS STRETCHES none|getppid|pwrite BUCKET; prints nanoseconds a load for
- * each BUCKET loads after a call.
+ * usage: pollution KIB LOADS STRETCHES none|getppid|pwrite
+ * Prints nanoseconds per load, without calls, and nanoseconds per call. pwrite() writes a page
+ * of a file in the current folder.
+ *
+ * usage: pollution KIB LOADS STRETCHES none|getppid|pwrite BUCKET
+ * Prints nanoseconds per load for each BUCKET loads after a call.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -34,7 +36,7 @@ static uint32_t draw(void)
     return (uint32_t)(state >> 32);
 }
 
-/* A circle through all lines, in random order. */
+/* Returns a cycle through all lines, in random order. */
 static struct line *circle(size_t lines)
 {
     struct line *all = aligned_alloc(PAGE, lines * sizeof *all);

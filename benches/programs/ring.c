@@ -1,9 +1,10 @@
 /*
- * A call that does nothing, by itself and in batches: getppid(), and requests of an io_uring that
- * do nothing either.
+ * Times a call that does nothing, single and in batches: getppid(), and no-op requests of an
+ * io_uring.
  *
- * usage: ring BATCH CALLS [CPU]; prints nanoseconds a call, by itself and in batches. With CPU a
- * thread of the kernel there takes the batches (SQPOLL), without it io_uring_enter() makes them.
+ * usage: ring BATCH CALLS [CPU]; prints nanoseconds per call, single and in batches. With CPU, a
+ * kernel thread on that CPU takes the batches (SQPOLL); without it, io_uring_enter() submits
+ * them.
  */
 #define _GNU_SOURCE
 #include <linux/io_uring.h>
@@ -61,7 +62,7 @@ static void set_up(uint32_t entries, const char *cpu)
     }
 }
 
-/* Leaves so many requests and takes their results. */
+/* Submits this many requests and takes their results. */
 static void make(uint32_t batch)
 {
     uint32_t *tail = field(params.sq_off.tail), *done = field(params.cq_off.tail);

@@ -1,16 +1,16 @@
 /*
  * Sessions that chase pointers through a loop of two phases, in place or delegated to two cores.
  *
- * The experiment is Curto's Accesstest. Each phase has a working set of its own, a circular path
- * through cache lines that holds in each element where the next one is and whether that one is to
- * be written. Lines are visited by Zipf's law with exponent 1, each at least once a round and no
- * more often than elements fit in it. A session takes so many steps in one phase, then in the
- * other, and begins each where it left it.
+ * The experiment is Curto's Accesstest. Each phase has its own working set, a circular path
+ * through cache lines. Each element holds the index of the next one and whether that one is to
+ * be written. Lines are visited by Zipf's law with exponent 1, each at least once per round and
+ * at most as often as elements fit in it. A session takes a number of steps in one phase, then
+ * in the other, and continues each where it stopped.
  *
- * In place, two threads, each on a core of its own, serve half of the sessions each. Delegated,
- * each session is a thread; benches/staged has corehop hook both phases. The buffers are of huge
- * pages, so that a cache holds as much as its size says. With 0 touches a phase is once around its
- * path, as in Accesstest; else its length does not depend on its working set.
+ * In place, two threads on separate cores serve half of the sessions each. Delegated, each
+ * session is a thread; benches/staged lets corehop hook both phases. The buffers use huge pages,
+ * so that a cache holds as much as its size. With 0 accesses, a phase walks once around its
+ * path, as in Accesstest; otherwise its length does not depend on its working set.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -27,7 +27,7 @@
 #define MOST_SESSIONS 1000
 #define HUGE_PAGE (2ul << 20)
 
-/* An element, and a place on a path: the next element's index, and whether it is to be written. */
+/* An element, and a position on a path: the next element's index, and whether it is written. */
 typedef uint32_t element;
 #define WRITTEN 1u
 
@@ -59,7 +59,7 @@ static void shuffle(uint32_t *values, uint32_t count)
     }
 }
 
-/* How often the line of this rank is visited in a round. */
+/* Returns how often the line of this rank is visited per round. */
 static uint32_t visits(uint32_t rank, uint32_t lines, double harmonic)
 {
     double share = (double)lines / harmonic / (rank + 1);
@@ -164,8 +164,8 @@ static uint64_t all_touches(void)
     return sum;
 }
 
-/* Touches a second, once what was first touched is warm, and which share of its two CPUs this
- * process got meanwhile. */
+/* Prints accesses per second after a warm-up, and the share of its two CPUs that this process
+ * got. */
 static int measure(int duration_ms)
 {
     static pthread_t threads[MOST_SESSIONS];
@@ -187,7 +187,7 @@ static int measure(int duration_ms)
     return 0;
 }
 
-/* A phase's path from its beginning, for the simulator: each element as it is in the buffer. */
+/* Prints a phase's path from its beginning for the simulator: each element as in the buffer. */
 static void list(int phase)
 {
     element first = sessions[0].at[phase], at = first;
@@ -197,10 +197,10 @@ static void list(int phase)
     } while (at >> 1 != first >> 1);
 }
 
-/* staged in-place|delegated KIB UPDATES TOUCHES SESSIONS MILLISECONDS SEED A B: KIB of a phase,
- * UPDATES of a touch, TOUCHES of a session in a phase (0 for once around), and the CPUs of the
- * threads in place.
- * staged list ... with 0 or 1 in place of MILLISECONDS: that phase's path. */
+/* staged in-place|delegated KIB UPDATES TOUCHES SESSIONS MILLISECONDS SEED A B: KIB per phase,
+ * UPDATES as the share of accesses that write, TOUCHES as accesses per session and phase (0 for
+ * once around), and the CPUs A and B of the threads in place.
+ * staged list ... with 0 or 1 in place of MILLISECONDS prints that phase's path. */
 int main(int count, char **words)
 {
     if (count != 10) {

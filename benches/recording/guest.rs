@@ -1,10 +1,10 @@
-//! What it costs to record redis with its operating system: QEMU's whole machine without the
-//! plugin, with the plugin that records nothing, and recorded.
+//! Cost of recording redis with its operating system: a whole QEMU machine without the plugin, with
+//! the plugin loaded but idle, and recorded.
 //!
-//! The load runs on the machine as well, and both are one process with the kernel's start. So each
-//! way runs twice, under a short load and a long one: what the one takes more than the other is
-//! of the requests, and the short one is the start. To have no plugin, QEMU is a script that leaves
-//! the option out; the recorder waits for such a machine as for any other.
+//! The load also runs on the machine, and the kernel's start is in the same process. So each way
+//! runs twice, under a short load and a long one. Their difference is the cost of the requests, and
+//! the short one is the start. For a run without the plugin, a script in place of QEMU drops the
+//! option; the recorder waits for that machine as for any other.
 
 use crate::processes::Tools;
 use crate::{Outcome, median};
@@ -45,7 +45,7 @@ impl Way {
         }
     }
 
-    /// How the recorder ends: without a plugin, without a request, and well.
+    /// Returns the recorder's exit status: without a plugin, without a request, or success.
     fn code(self) -> i32 {
         match self {
             Way::Bare => 6,
@@ -55,14 +55,14 @@ impl Way {
     }
 }
 
-/// How many requests the two loads have.
+/// Number of requests in the two loads.
 #[derive(Clone, Copy)]
 pub struct Loads {
     pub short: u32,
     pub long: u32,
 }
 
-/// Measures all ways; `None` where no machine can be recorded.
+/// Measures all ways; `None` if no machine can be recorded here.
 pub fn measure(tools: &Tools, loads: Loads, rounds: usize) -> Outcome<Option<Value>> {
     if tools::system_qemu().is_err() || system::parts().is_err() {
         println!("\nredis and its kernel: left out (`corehop doctor` lists what is missing)");
@@ -74,7 +74,7 @@ pub fn measure(tools: &Tools, loads: Loads, rounds: usize) -> Outcome<Option<Val
     let script = folder.path().join("without-plugin");
     std::fs::write(&script, WITHOUT_PLUGIN)?;
     chmod(&script, Permissions::RUSR | Permissions::XUSR)?;
-    // By way, in each round the start and a request.
+    // By way: samples of the start and of one request, per round.
     let mut samples = WAYS.map(|_| (Vec::new(), Vec::new()));
     for _ in 0..rounds {
         for (way, (starts, requests)) in WAYS.into_iter().zip(&mut samples) {
@@ -99,7 +99,8 @@ pub fn measure(tools: &Tools, loads: Loads, rounds: usize) -> Outcome<Option<Val
     Ok(Some(Value::Object(figures)))
 }
 
-/// Runs a machine to its end; the processor time that it and the recorder take, in microseconds.
+/// Runs a machine to its end. Returns the CPU time of the machine and the recorder, in
+/// microseconds.
 fn run(tools: &Tools, way: Way, requests: u32, folder: &Path) -> Outcome<f64> {
     let load = format!("redis-benchmark -p 7000 -c 1 -t get -n {requests}");
     let mut command = tools.record();
@@ -124,10 +125,10 @@ fn run(tools: &Tools, way: Way, requests: u32, folder: &Path) -> Outcome<f64> {
     Ok(spent.as_secs_f64() * 1e6)
 }
 
-/// Processor time of all children that were waited for, and of theirs.
+/// Returns the CPU time of all children that were waited for, and of their children.
 fn children() -> Outcome<Duration> {
     let mut usage = std::mem::MaybeUninit::uninit();
-    // SAFETY: it writes to the variable it is given, and to nothing else.
+    // SAFETY: it only writes to the variable that is passed to it.
     let failed = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) } != 0;
     if failed {
         return Err(std::io::Error::last_os_error().into());

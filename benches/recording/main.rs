@@ -1,15 +1,24 @@
-//! What recording costs: processor time of server and recorder for each request, seven ways.
+//! Cost of recording: CPU time of server and recorder per request, in seven modes.
 //!
-//! `make bench-record` runs it whole: a table for people, and one JSON object in the last line.
-//! Each program runs natively, under bare QEMU, under QEMU with a plugin that does nothing for each
-//! access (what no recorder that sees each can go below), recorded, the same with no access left
-//! out that follows from others, with one request in a hundred recorded, and under the recorder
-//! with its requests not chosen, all at once, and is driven in turn: so what else the machine does
-//! falls on all alike, and no start-up is counted. Its speed wavers still, so ratios are taken
-//! within a round. Wall time would say more of the machine than of the recorder, which works beside
-//! the server. redis is recorded with its kernel as well (`guest`, named redis-system).
+//! `make bench-record` runs it in full and prints a table, and one JSON object in the last line.
+//!
+//! The modes are:
+//! - native;
+//! - bare QEMU;
+//! - QEMU with a plugin that does nothing for each access, the lower bound of any recorder that
+//!   sees each access;
+//! - recorded;
+//! - recorded without eliding accesses that follow from others;
+//! - with one request in a hundred recorded;
+//! - under the recorder with no request selected.
+//!
+//! All modes run at the same time, and their loads alternate, so that other load on the machine
+//! affects all of them and no start counts. The CPU's speed still varies, so ratios are computed
+//! within a round. Wall time would depend more on the machine than on the recorder, which works in
+//! parallel with the server. redis is also recorded with its kernel (`guest`, named redis-system).
+//!
 //! Without arguments, as under `cargo test`, redis and sqlite3 answer a few requests, to show that
-//! it still works. `COREHOP_BENCH` names the one program to measure.
+//! it still works. `COREHOP_BENCH` selects one program to measure.
 
 mod guest;
 #[path = "../machine/mod.rs"]
@@ -37,22 +46,23 @@ const MODES: [Mode; 7] = [
     Mode::NotChosen,
 ];
 
-/// The paper whose method this follows (docs/internals/architecture.md), of one thread under QEMU;
-/// and DynamoRIO's recorder, measured once on a sqlite3 script that keeps a processor busy.
+/// Slowdown of the paper whose method this follows (docs/internals/architecture.md), with one
+/// thread under QEMU; and of DynamoRIO's recorder, measured once on a CPU-bound sqlite3 script.
 const ELSEWHERE: &str = "more than 50x (Automatic Staged Computation), 37x (drmemtrace, sqlite3; \
     24x without its start)";
 
-/// What one way to run a program costs.
+/// Cost of running a program in one mode.
 struct Cost {
     mode: Mode,
-    /// In microseconds of processor time a request, by round.
+    /// CPU time per request in microseconds, by round.
     samples_us: Vec<f64>,
     /// Medians of the rounds' ratios.
     to_bare: f64,
     to_native: f64,
 }
 
-/// A part of what a recording costs: medians, in microseconds a request and to bare QEMU.
+/// A part of the cost of a recording: medians, in microseconds per request and relative to bare
+/// QEMU.
 struct Part {
     us: f64,
     to_bare: f64,
@@ -60,18 +70,18 @@ struct Part {
 
 type Of = fn(&Spent) -> f64;
 
-/// Who spends what a recording costs, the last of them within the one before.
+/// Parts of the cost of a recording; each later one is included in the previous one.
 const PARTS: [(&str, Of); 3] = [
     ("server", |spent| spent.server_us),
     ("recorder", |spent| spent.recorder_us),
     ("coding", |spent| spent.coding_us),
 ];
 
-/// What was found of one program.
+/// Costs of one program.
 struct Costs {
-    /// As [`MODES`].
+    /// In the order of [`MODES`].
     modes: Vec<Cost>,
-    /// Of the recording, the parts of [`PARTS`].
+    /// The parts of the recording's cost, in the order of [`PARTS`].
     parts: Vec<Part>,
     bytes_per_access: f64,
 }
@@ -99,7 +109,7 @@ fn main() -> Outcome<()> {
         let subject = Sqlite { statements };
         figures.insert("sqlite3".into(), measure(&subject, &tools, rounds)?);
     }
-    // Six starts of a machine are too many for a test.
+    // Six starts of a machine take too long for a test.
     if is_whole && wanted("redis-system") || only.as_deref() == Some("redis-system") {
         let loads = match is_whole {
             true => guest::Loads {
@@ -156,7 +166,7 @@ fn costs(subject: &impl Subject, tools: &Tools, rounds: usize) -> Outcome<Costs>
         std::fs::create_dir(&own)?;
         let mut process = Running::start(subject, mode, tools, &own)?;
         let mut load = subject.load(&mut process)?;
-        // What QEMU translates is translated, and what the program caches is cached.
+        // After this, QEMU's translations and the program's caches are warm.
         load.drive()?;
         running.push((process, load));
     }

@@ -1,4 +1,4 @@
-//! One program that runs one way: started, its processor time read, ended.
+//! One program in one mode: starts it, reads its CPU time, and ends it.
 
 use crate::Outcome;
 use crate::started;
@@ -8,23 +8,23 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
-/// What a program under bare QEMU may have of memory of its own.
+/// Data limit of a program under bare QEMU.
 const MOST_BYTES: u64 = 4 << 30;
 
 /// How a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// By itself.
+    /// Natively.
     Native,
-    /// Under QEMU, with no plugin.
+    /// Under QEMU, without a plugin.
     Bare,
-    /// Under QEMU, which calls a plugin that does nothing for each access.
+    /// Under QEMU, with a plugin that does nothing for each access.
     Callbacks,
-    /// Every request is recorded.
+    /// With every request recorded.
     Recording,
-    /// The same, with each access seen by itself.
+    /// The same, but each access is seen individually.
     NoElision,
-    /// One request in a hundred is recorded, drawn at random.
+    /// With one request in a hundred recorded, selected at random.
     OneInHundred,
     /// Under the recorder, but the request to record never comes.
     NotChosen,
@@ -44,17 +44,17 @@ impl Mode {
     }
 }
 
-/// Processor time, in microseconds.
+/// CPU time, in microseconds.
 #[derive(Clone, Copy, Default)]
 pub struct Spent {
     pub server_us: f64,
     pub recorder_us: f64,
-    /// The recorder's second thread's part: it codes columns, compresses and writes.
+    /// The share of the recorder's second thread, which encodes columns, compresses and writes.
     pub coding_us: f64,
 }
 
 impl Spent {
-    /// What was spent since `before`, a request.
+    /// Returns the CPU time since `before`, per request.
     pub fn since(self, before: Spent, requests: u64) -> Spent {
         let part = |now, before| (now - before) / requests as f64;
         Spent {
@@ -65,7 +65,7 @@ impl Spent {
     }
 }
 
-/// The programs that this needs, built the way this is.
+/// The required programs, built in the same profile as this bench.
 pub struct Tools {
     corehop: PathBuf,
     pub tpcc: PathBuf,
@@ -86,9 +86,9 @@ impl Tools {
             "idle",
         ]);
         match cfg!(debug_assertions) {
-            // With the features that `cargo test --workspace` has built them with.
+            // With the features that `cargo test --workspace` uses.
             true => build.args(["--workspace", "--lib", "--bench", "recording"]),
-            // A release build of the command carries the plugin.
+            // A release build of the command contains the plugin.
             false => build.args([
                 "--release",
                 "-p",
@@ -108,14 +108,14 @@ impl Tools {
         })
     }
 
-    /// The recorder, ready for its arguments.
+    /// Returns the recorder's command, without arguments.
     pub fn record(&self) -> Command {
         let mut command = Command::new(&self.corehop);
         command.arg("record");
         command
     }
 
-    /// Size of a trace's file for each access in it.
+    /// Returns the size of a trace file per access in it.
     pub fn bytes_per_access(&self, trace: &Path) -> Outcome<f64> {
         let mut info = Command::new(&self.corehop);
         let output = info.arg("info").arg("--json").arg(trace).output()?;
@@ -124,7 +124,7 @@ impl Tools {
     }
 }
 
-/// A program that runs. It is killed when dropped.
+/// A running program. It is killed when dropped.
 pub struct Running {
     mode: Mode,
     child: Child,
@@ -144,7 +144,7 @@ impl Running {
         let mut command = match mode {
             Mode::Native => Command::new(&program[0]),
             Mode::Bare | Mode::Callbacks => {
-                // The recorder has a limit of its own.
+                // The recorder sets its own limit.
                 let mut command = Command::new("prlimit");
                 command.arg(format!("--data={MOST_BYTES}"));
                 command.arg("qemu-x86_64");
@@ -191,7 +191,7 @@ impl Running {
             running.server = running.wait_for("the server to start", || {
                 let children = format!("/proc/{id}/task/{id}/children");
                 let children = std::fs::read_to_string(children).unwrap_or_default();
-                // QEMU's own questions before the start are children, too, but short-lived.
+                // QEMU's version queries before the start are children too, but short-lived.
                 let found = children.split_whitespace().find(|child| {
                     let line = std::fs::read(format!("/proc/{child}/cmdline"));
                     line.is_ok_and(|line| line.windows(7).any(|part| part == b"-plugin"))
@@ -210,12 +210,12 @@ impl Running {
         &self.folder
     }
 
-    /// What the program reads.
+    /// Returns the program's standard input.
     pub fn stdin(&mut self) -> Option<ChildStdin> {
         self.child.stdin.take()
     }
 
-    /// Waits for `found` to find something.
+    /// Waits until `found` returns a value.
     pub fn wait_for<T>(&mut self, what: &str, found: impl FnMut() -> Option<T>) -> Outcome<T> {
         if let Some(found) = started::wait_for(&mut self.child, found)? {
             return Ok(found);
@@ -224,7 +224,7 @@ impl Running {
         Err(format!("waited in vain for {what}:\n{said}").into())
     }
 
-    /// Lets the recorder write what it has received.
+    /// Gives the recorder time to write what it has received.
     pub fn settle(&self) {
         let records = [Mode::Recording, Mode::NoElision, Mode::OneInHundred];
         if records.contains(&self.mode) {
@@ -232,7 +232,7 @@ impl Running {
         }
     }
 
-    /// Processor time so far.
+    /// Returns the CPU time so far.
     pub fn spent(&self) -> Outcome<Spent> {
         let server_us = cpu_us(self.server)?;
         if self.server == self.child.id() {
@@ -248,7 +248,7 @@ impl Running {
         })
     }
 
-    /// Ends the program; the trace, where all was recorded. mariadbd takes no notice of SIGINT.
+    /// Ends the program. Returns the trace if everything was recorded. mariadbd ignores SIGINT.
     pub fn end(mut self) -> Outcome<Option<PathBuf>> {
         started::terminate(&self.child);
         let status = self.child.wait()?;
@@ -270,15 +270,15 @@ impl Drop for Running {
     }
 }
 
-/// User and system time of a process with all its threads, those that have ended included. The
-/// ticks of proc_pid_stat(5) are too coarse for what a program does in a few milliseconds.
+/// Returns the user and system time of a process, including its threads that have ended. The ticks
+/// of proc_pid_stat(5) are too coarse for a few milliseconds of work.
 fn cpu_us(process: u32) -> Outcome<f64> {
     let mut clock = 0;
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: both write to the variables they are given and to nothing else.
+    // SAFETY: both only write to the variables that are passed to them.
     let failed = unsafe {
         libc::clock_getcpuclockid(process.cast_signed(), &raw mut clock) != 0
             || libc::clock_gettime(clock, &raw mut time) != 0
@@ -289,7 +289,7 @@ fn cpu_us(process: u32) -> Outcome<f64> {
     }
 }
 
-/// The same of the thread of this name.
+/// Returns the same for the thread of this name.
 fn thread_us(process: u32, name: &str) -> Outcome<f64> {
     for task in std::fs::read_dir(format!("/proc/{process}/task"))? {
         let task = task?.path();

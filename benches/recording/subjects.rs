@@ -1,4 +1,4 @@
-//! The programs that are recorded, and what drives each: redis, MariaDB under TPC-C, and sqlite3.
+//! The recorded programs and their loads: redis, MariaDB under TPC-C, and sqlite3.
 
 use crate::Outcome;
 use crate::mariadb::{self, copy_tables, make_tables, mariadbd, succeed, tpcc};
@@ -12,24 +12,24 @@ use tempfile::TempDir;
 
 /// A program and its load.
 pub trait Subject {
-    /// What drives one running program.
+    /// Load of one running program.
     type Load: Load;
 
     fn name(&self) -> &'static str;
     fn request_at(&self) -> &'static str;
-    /// The program and its arguments, for a folder of its own.
+    /// Returns the program and its arguments, for its own folder.
     fn command(&self, folder: &Path) -> Outcome<Vec<String>>;
     /// Waits until the program answers.
     fn load(&self, running: &mut Running) -> Outcome<Self::Load>;
 }
 
-/// What drives a program.
+/// A load of a program.
 pub trait Load {
-    /// Has some requests answered; how many.
+    /// Sends requests and waits for their answers. Returns their number.
     fn drive(&mut self) -> Outcome<u64>;
 }
 
-/// redis-server under redis-benchmark: so many SETs and as many GETs.
+/// redis-server under redis-benchmark: this many SETs and as many GETs.
 pub struct Redis {
     pub requests: u64,
 }
@@ -97,7 +97,7 @@ impl Load for RedisLoad {
 pub struct Mariadb {
     tpcc: PathBuf,
     transactions: u64,
-    /// Tables that nobody has changed since they were loaded.
+    /// Tables as they were loaded, never modified.
     pristine: TempDir,
 }
 
@@ -109,7 +109,7 @@ pub struct MariadbLoad {
 }
 
 impl Mariadb {
-    /// Makes the tables, natively.
+    /// Creates the tables, natively.
     pub fn prepare(tools: &Tools, transactions: u64) -> Outcome<Mariadb> {
         let pristine = tempfile::Builder::new()
             .prefix("corehop-")
@@ -156,7 +156,7 @@ impl Subject for Mariadb {
 }
 
 impl Load for MariadbLoad {
-    /// The same transactions on every server, but others in every round.
+    /// Runs the same transactions on every server, but other ones in each round.
     fn drive(&mut self) -> Outcome<u64> {
         let (transactions, seed) = (self.transactions.to_string(), self.seed.to_string());
         let words = [
@@ -176,7 +176,7 @@ impl Load for MariadbLoad {
     }
 }
 
-/// sqlite3 on a script that takes nothing but processor time; each statement is a request.
+/// sqlite3 on a CPU-bound script; each statement is a request.
 pub struct Sqlite {
     pub statements: u64,
 }

@@ -1,9 +1,9 @@
 //! The timed replay on one host core: eight connections on four simulated cores.
 //!
-//! Of the trace at hand, or of the bundled sample of four connections, of which each is there
-//! twice; that is the same on every machine, with no recording. Streams are in memory before
-//! the clock starts. Memory is the peak of a process that does nothing else, by what it grew, for
-//! each access of the trace: what repeats is in memory once.
+//! It uses the given trace, or the bundled sample of four connections, each of them twice. The
+//! sample is the same on every machine and needs no recording. Streams are in memory before the
+//! clock starts. Memory is the growth of a separate process's peak per access of the trace;
+//! repeated content is in memory once.
 
 use crate::Outcome;
 use corehop_simulator::core_model::{CoreModel, InOrder, Interval};
@@ -22,7 +22,7 @@ const SAMPLE: &str = concat!(
 );
 const MACHINE: &str = "xeon-e5-2620-v4";
 
-/// How much to simulate.
+/// Extent of the simulation.
 #[derive(Clone, Copy)]
 pub struct Effort {
     pub repeats: usize,
@@ -30,7 +30,7 @@ pub struct Effort {
     pub requests: Option<u64>,
 }
 
-/// Millions of accesses a second, a run of each scheduler after the other.
+/// Returns millions of accesses per second, over one run of each scheduler.
 pub fn rate<M: CoreModel>(
     streams: &Streams,
     (machine, split): (&Machine, Option<&Split>),
@@ -74,7 +74,7 @@ pub fn rate<M: CoreModel>(
     Ok(crate::median(rates))
 }
 
-/// What is told of the sample.
+/// Returns the figures of the sample.
 pub fn of_sample(effort: Effort) -> Outcome<Map<String, Value>> {
     let (streams, machine) = sample()?;
     let of = (&machine, None);
@@ -94,7 +94,7 @@ pub fn of_sample(effort: Effort) -> Outcome<Map<String, Value>> {
         .collect())
 }
 
-/// Replays it once; gives how many accesses the trace has.
+/// Replays the sample once. Returns the number of accesses in the trace.
 pub fn replay_sample() -> Outcome<u64> {
     let (streams, machine) = sample()?;
     let once = Effort {

@@ -1,10 +1,10 @@
 //! apache2 with ModSecurity and the OWASP rules, in one process; and with PHP and DokuWiki in it.
 //!
-//! The rules (paranoia level 2) look at each of a request's arguments with some hundred regular
-//! expressions, whose compiled code is the load's working set; how many rules there are is the
-//! package's doing, so the load has no size. apache2 runs as `-X`, one process that serves one
-//! connection at a time. It loads its modules when it has started, which `corehop run` cannot hook:
-//! copies are patched, and its configuration names them.
+//! The rules (paranoia level 2) match each request argument against several hundred regular
+//! expressions, whose compiled code is the load's working set. The package determines the number of
+//! rules, so the load has no adjustable size. apache2 runs with `-X`, as one process that serves
+//! one connection at a time. It loads its modules after its start, where `corehop run` cannot hook
+//! them. So copies are patched, and its configuration names them.
 
 use crate::Outcome;
 use crate::dokuwiki;
@@ -21,12 +21,12 @@ const SETTINGS: &str = "/etc/modsecurity/crs/crs-setup.conf";
 const UNICODE: &str = "/etc/modsecurity/unicode.mapping";
 const LAST_WORDS: &[u8] = b"the end\n";
 
-/// What apache2 serves behind the rules.
+/// Content that apache2 serves behind the rules.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Apache {
     /// A small file.
     File,
-    /// DokuWiki's page, by PHP in the same process.
+    /// DokuWiki's page, through PHP in the same process.
     Wiki,
 }
 
@@ -132,7 +132,8 @@ impl Server for Apache {
     }
 }
 
-/// Everything but PHP. An ETag is longer while the file is younger than a second.
+/// Returns the configuration without PHP. An ETag is longer while the file is younger than a
+/// second.
 fn configuration(place: &Place, root: &Path) -> Outcome<String> {
     let (at, its_own) = (
         place.folder.display(),
@@ -176,7 +177,7 @@ fn configuration(place: &Place, root: &Path) -> Outcome<String> {
     Ok(modules + &text)
 }
 
-/// PHP in the same process.
+/// Returns the configuration of PHP in the same process.
 fn php(place: &Place) -> Outcome<String> {
     let entries = std::fs::read_dir(MODULES)?.flatten();
     let mut files = entries.map(|entry| entry.path());

@@ -1,13 +1,13 @@
-//! Whether CPUs are kept from halting while servers are measured.
+//! Keeps CPUs from halting while servers are measured.
 //!
-//! Where client and server wake each other for each request, how often a CPU has halted by then
-//! decides the time more than anything the server does, and whoever spins in the meantime, as a
-//! carrier does, seems to gain. Kept awake, neither is so.
+//! If client and server wake each other for each request, the time depends mostly on how often CPUs
+//! halt. A spinning thread, such as a worker thread of the carrier backend, then seems to gain.
+//! Awake CPUs avoid both effects.
 
 use crate::Outcome;
 use corehop_support::processes::Awake;
 
-/// If `COREHOP_AWAKE` asks for it.
+/// Keeps the CPUs awake if `COREHOP_AWAKE` requests it.
 pub fn if_asked() -> Outcome<Option<Awake>> {
     match std::env::var_os("COREHOP_AWAKE") {
         Some(asked) if asked == "1" => Ok(Some(Awake::keep()?)),

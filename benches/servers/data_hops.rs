@@ -1,12 +1,13 @@
-//! redis with several sorted sets that exceed an L2 together, and each set at one core; mariadbd
-//! with tables (`tables.rs`) likewise.
+//! redis with several sorted sets that together exceed an L2, with each set on one core; and
+//! likewise mariadbd with tables (`tables.rs`).
 //!
-//! Every command is the same, a page deep in one of the sets (`redis.rs` says what that costs), and
-//! which set it is changes at random: no split by functions tells them apart. `ZRANGEBYSCORE` calls
-//! zslFirstInRange with the set's skip list and walks the list from what that gives, so a thread
-//! that goes there by the argument, and stays, does all of the walk where the list is. With 2 MiB
-//! of L2 the sets have 2500 KiB together: two of 1250, four of 625, eight of 312. Plans are written
-//! by hand, for two cores, and the original runs twice as in the rest of the bench.
+//! Every command is the same, a deep page of one of the sets (`redis.rs` describes its cost), and
+//! the set changes at random: no split by functions distinguishes them. `ZRANGEBYSCORE` calls
+//! zslFirstInRange with the set's skip list and walks the list from the result. A thread that
+//! migrates there by the argument, and stays, therefore does the whole walk on the list's core.
+//! With 2 MiB of L2, the sets have 2500 KiB in total: two of 1250, four of 625, or eight of 312.
+//! Plans are written by hand, for two cores, and the original runs twice as in the rest of the
+//! bench.
 
 use crate::Outcome;
 use crate::here::Here;
@@ -34,14 +35,14 @@ const VARIANTS: &[Variant] = &[
     Variant::Auto,
 ];
 const PROGRAM: &str = "/usr/bin/redis-server";
-/// It has the skip list as its first argument.
+/// Its first argument is the skip list.
 const HOOKED: &str = "zslFirstInRange";
-/// What all sets take of an L2 together.
+/// Total size of all sets, relative to an L2.
 const SHARE_OF_L2: f64 = 2500.0 / 2048.0;
-/// Of each set, in a batch.
+/// Requests of each set per batch.
 const REQUESTS_OF_A_SET: usize = 50;
 
-/// redis with so many sets.
+/// redis with this many sets.
 struct Sets {
     sets: usize,
     members: usize,
@@ -60,7 +61,7 @@ impl Sets {
         }
     }
 
-    /// To show that it works.
+    /// A small load that shows that it works.
     fn tiny() -> Sets {
         Sets {
             sets: 4,
@@ -132,7 +133,7 @@ impl Server for Sets {
     }
 }
 
-/// A server, and the function whose first argument is what it goes by.
+/// A server, and the function whose first argument selects the core.
 struct ByData {
     server: Box<dyn Server>,
     program: &'static str,
@@ -165,7 +166,7 @@ fn all(l2_bytes: u64) -> Vec<ByData> {
         .collect()
 }
 
-/// Measures all, or a tiny one; prints a table, and one JSON object.
+/// Measures all loads, or a tiny one; prints a table, and one JSON object.
 pub fn measure(here: &Here, is_whole: bool) -> Outcome<()> {
     let (effort, all) = match is_whole {
         true => {

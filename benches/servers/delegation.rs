@@ -1,16 +1,16 @@
-//! memcached with its allocator on another core than its callers.
+//! memcached with its allocator on a separate core.
 //!
 //! Srinivasan's case ("Exploring data locality and message passing in programs", figure 4.1): the
-//! server's allocator, `do_item_alloc`, runs asynchronously on a core of its own, and with 30, 25
-//! and 20 % of the requests SETs serves 32, 13 and 1 % more of them. Here the calls of that
-//! function are delegated: the thread that calls goes there and comes back, with its registers and
-//! stack. Keys have 64 bytes and values 1024, as memslap has them; the server's memory is full
-//! before it is measured, so that each SET takes an old item's place. Debian's memcached has no
-//! names, so its build says where the function is.
+//! server's allocator, `do_item_alloc`, runs asynchronously on its own core. With 30, 25 and 20 %
+//! SETs, the server serves 32, 13 and 1 % more requests. Here, the calls of that function are
+//! delegated: the calling thread migrates there and back, with its registers and stack. Keys have
+//! 64 bytes and values 1024, as with memslap. The server's memory is full before the measurement,
+//! so that each SET replaces an old item. Debian's memcached has no symbols, so its build ID
+//! determines the function's address.
 //!
-//! It is not the same server: memcached 1.4.20 has one lock around all allocations, 1.6 one for
-//! each size and a thread that frees items before they are asked for. Nor is it the same machine,
-//! which has 64 cores there and lends one of them to the allocator.
+//! The server differs: memcached 1.4.20 has one lock around all allocations; 1.6 has one lock per
+//! size and a thread that frees items in advance. The machine differs too: theirs has 64 cores and
+//! uses one of them for the allocator.
 
 use crate::Outcome;
 use crate::here::Here;
@@ -36,22 +36,24 @@ const VARIANTS: &[Variant] = &[
     Variant::Auto,
 ];
 const PROGRAM: &str = "/usr/bin/memcached";
-/// Debian 12's memcached 1.6.18. Its first test there is that of items.c: less than two bytes.
+/// Debian 12's memcached 1.6.18. The first check at the address is that of items.c: less than two
+/// bytes.
 const BUILD: &str = "cb4951e778913a1598cb9fa92e8c377dfc545320";
 const DO_ITEM_ALLOC: u64 = 0x17300;
-/// SETs in a hundred requests, and the throughput of the text's modified server by its original's.
+/// SETs per hundred requests, and the paper's throughput of the modified server relative to the
+/// original.
 const LOADS: [(u32, &str, f64); 3] = [
     (30, "30%-sets", 1.32),
     (25, "25%-sets", 1.13),
     (20, "20%-sets", 1.01),
 ];
-/// The fewest that give 95 % intervals.
+/// Minimum for 95 % intervals.
 const STARTS: usize = 6;
 const THREADS: usize = 2;
 const VALUE_BYTES: usize = 1024;
-/// A sixth more than 64 MiB hold, so that some GETs miss and SETs must make room.
+/// A sixth more than 64 MiB hold, so that some GETs miss and SETs must evict items.
 const KEYS: u32 = 60_000;
-/// Requests of a connection that are sent at once: what is written fits the sockets' buffers.
+/// Requests of a connection that are sent together: they fit the sockets' buffers.
 const DEPTH: usize = 100;
 /// Different batches of a connection, one after the other.
 const BATCHES: usize = 200;
@@ -231,7 +233,7 @@ pub fn measure(here: &Here, is_whole: bool) -> Outcome<()> {
     Ok(())
 }
 
-/// What carriers make of it.
+/// Returns the ratio of the carrier backend.
 fn ratio(rows: &[Row]) -> Option<f64> {
     let carried = rows.iter().find(|row| row.variant == Variant::Carrier);
     carried?.ratio

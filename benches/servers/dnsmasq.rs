@@ -1,11 +1,10 @@
-//! dnsmasq with two long lists, both of which one question has it walk: two phases of known size.
+//! dnsmasq with two long lists; one question walks both: two phases of known size.
 //!
-//! The question is of type ANY for the name of an address that nobody has. dnsmasq looks through
-//! all TXT records, one after the other, and then through all names of its hosts file: an address
-//! is found by looking at every name, in the order of their hashes, so that each is a line or two
-//! anywhere in memory. Filters of advertisements have it read hosts files as long as these. The
-//! number of records chooses how much of an L2 a phase is. Questions are datagrams, several at
-//! once.
+//! The question is of type ANY for the name of an unknown address. dnsmasq searches all TXT
+//! records, one after the other, and then all names of its hosts file. It finds an address by
+//! comparing every name, in hash order, so that each is a line or two anywhere in memory. Ad
+//! filters make it read hosts files of this length. The number of records determines the size of a
+//! phase relative to an L2. Questions are datagrams, several at once.
 
 use crate::Outcome;
 use crate::running::{Place, Running};
@@ -15,19 +14,19 @@ use std::net::{Ipv4Addr, UdpSocket};
 use std::time::{Duration, Instant};
 
 const DNSMASQ: &str = "/usr/sbin/dnsmasq";
-/// Of a host or a TXT record: lines that a walk touches, from the misses of a recorded one.
+/// Bytes of a host or a TXT record: lines that a walk accesses, by the misses of a recorded one.
 const BYTES_A_RECORD: f64 = 105.0;
-/// Questions sent at once, few enough for a socket to hold them.
+/// Questions sent together, few enough to fit a socket's buffer.
 const DEPTH: u64 = 20;
-/// For an answer, under the recorder too.
+/// Timeout of an answer, including under the recorder.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// 9.9.99.10.in-addr.arpa, ANY, IN: the address 10.99.9.9, whatever is known of it.
+/// 9.9.99.10.in-addr.arpa, ANY, IN: all records of the address 10.99.9.9.
 const QUESTION: &[u8] = b"\x00\x01\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\
                           \x019\x019\x0299\x0210\x07in-addr\x04arpa\x00\x00\xff\x00\x01";
-/// In the fourth byte of an answer: no such name.
+/// Response code in the fourth byte of an answer: no such name.
 const NO_SUCH_NAME: u8 = 3;
 
-/// dnsmasq with so many hosts, and as many TXT records.
+/// dnsmasq with this many hosts, and as many TXT records.
 pub struct Dnsmasq {
     records: usize,
     size_of_l2: f64,
@@ -39,7 +38,7 @@ struct Questions {
 }
 
 impl Dnsmasq {
-    /// With lists that each take this share of an L2.
+    /// Creates lists that each take this share of an L2.
     pub fn of(size_of_l2: f64, l2_bytes: u64) -> Dnsmasq {
         Dnsmasq {
             records: (size_of_l2 * l2_bytes as f64 / BYTES_A_RECORD) as usize,
@@ -65,7 +64,7 @@ impl Server for Dnsmasq {
         Some(self.size_of_l2)
     }
 
-    /// Debian's program has no symbols, so the call that every question comes by.
+    /// Debian's program has no symbols, so requests begin at the call that receives every question.
     fn request_at(&self) -> &'static str {
         "libc.so.6:recvmsg"
     }
@@ -102,7 +101,7 @@ impl Server for Dnsmasq {
         let socket = socket_to(running.port)?;
         let mut answer = [0; 512];
         running.wait_for("dnsmasq to answer", || {
-            // Refused until it listens.
+            // Sends fail until it listens.
             let asked = socket.send(QUESTION).and_then(|_| socket.recv(&mut answer));
             asked.ok().map(|_| ())
         })

@@ -1,9 +1,9 @@
-//! A wiki of one page for Debian's DokuWiki, for whatever runs PHP.
+//! A wiki with one page for Debian's DokuWiki, for every server that runs PHP.
 //!
-//! The page is parsed and rendered for each request (`~~NOCACHE~~`), so that a request is PHP's
-//! work and not a file's way to a socket. The program is Debian's; configuration and data are a
-//! folder's own, named by DokuWiki's own hook for that (inc/preload.php). How much of an L2 a
-//! request touches is the program's doing: the page decides only how long it takes.
+//! The page is parsed and rendered for each request (`~~NOCACHE~~`), so that a request measures
+//! PHP's work and not the transfer of a file. The program is Debian's. Configuration and data are
+//! in a separate folder, set by DokuWiki's own hook for that (inc/preload.php). The program
+//! determines the working set of a request; the page determines only its time.
 
 use crate::Outcome;
 use std::os::unix::fs::chown;
@@ -11,11 +11,11 @@ use std::path::Path;
 use std::process::Command;
 
 pub const NEEDS: (&str, &str) = ("/usr/share/dokuwiki/doku.php", "dokuwiki");
-/// In the query of a request for the page.
+/// Query of a request for the page.
 pub const QUERY: &str = "id=notes";
-/// A session that goes on: each new one would leave a file.
+/// An existing session: each new one would create a file.
 pub const COOKIE: &str = "DokuWiki=0123456789abcdefghijklmnop";
-/// What only the page's text holds.
+/// Text that only the page contains.
 pub const MARK: &str = "the last of the notes";
 
 const CONFIGURATION: &str = "/etc/dokuwiki";
@@ -32,10 +32,10 @@ const DATA: [&str; 11] = [
     "pages",
     "tmp",
 ];
-/// Debian's nobody.
+/// User ID of Debian's nobody.
 const NOBODY: u32 = 65534;
 
-/// Lays the wiki out in this folder; its root for the web is `wiki` in it.
+/// Creates the wiki in this folder; its web root is `wiki` in it.
 pub fn lay_out(folder: &Path) -> Outcome<()> {
     let mut copy = Command::new("cp");
     copy.args(["-rL", "/usr/share/dokuwiki"]);
@@ -47,7 +47,7 @@ pub fn lay_out(folder: &Path) -> Outcome<()> {
     let (conf, data) = (folder.join("conf"), folder.join("data"));
     std::fs::create_dir(&conf)?;
     for entry in std::fs::read_dir(CONFIGURATION)?.flatten() {
-        // Users and rights are links to what only the web server may read, and are not needed.
+        // Users and access rights are links that only the web server can read, and are not needed.
         if entry.file_type()?.is_file() {
             std::fs::copy(entry.path(), conf.join(entry.file_name()))?;
         }
@@ -72,7 +72,7 @@ pub fn lay_out(folder: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// Headings, lists, a table, links, code: some of each of what the parser knows.
+/// Returns a page with headings, lists, a table, links and code: some of each parser element.
 fn page() -> String {
     let mut page = String::from("~~NOCACHE~~\n====== Notes ======\n");
     for number in 1..=12 {

@@ -1,8 +1,8 @@
-//! haproxy that answers from its own settings, without a backend: hops do not make it faster.
+//! haproxy that answers from its configuration, without a backend: hops do not make it faster.
 //!
-//! One thread, which reads a request, goes through its rules and returns a page that stands in its
-//! settings, so no second server's time is measured. A request is some microseconds, half of them
-//! the kernel's, and its code and data fit an L2.
+//! A single thread reads a request, evaluates its rules and returns a page from its configuration,
+//! so no second server's time is measured. A request takes some microseconds, half of them in the
+//! kernel, and its code and data fit an L2.
 
 use crate::Outcome;
 use crate::pipeline::Pipeline;
@@ -11,7 +11,7 @@ use crate::server::{Launch, Load, Server};
 
 const HAPROXY: &str = "/usr/sbin/haproxy";
 const LAST_WORDS: &str = "the end.";
-/// Requests sent at once.
+/// Requests sent together.
 const DEPTH: usize = 100;
 
 /// haproxy with one thread.

@@ -1,7 +1,7 @@
-//! The machine that is measured on, and what else it did meanwhile.
+//! The machine of the measurement, and its other load during it.
 //!
-//! Loads are sized by its L2, so figures of two machines are of two loads. Processor time that a
-//! hypervisor gave to others (`steal`) falls on all variants, but unevenly.
+//! Loads are sized by its L2, so figures of two machines are for two loads. CPU time that a
+//! hypervisor gives to others (`steal`) affects all variants, but unevenly.
 
 use crate::Outcome;
 use crate::awake;
@@ -11,15 +11,15 @@ use corehop_simulator::Machine;
 use corehop_support::processes::Awake;
 use procfs::{CpuTime, Current, CurrentSI, KernelStats, LoadAverage};
 
-/// Where the kernel does not say: of most servers since 2017.
+/// L2 size if the kernel does not report it: that of most servers since 2017.
 const USUAL_L2_BYTES: u64 = 1 << 20;
 
-/// The machine, as it was when this began.
+/// The machine, with its state at the beginning.
 pub struct Here {
     pub l2_bytes: u64,
     is_l2_known: bool,
     before: Option<CpuTime>,
-    /// As long as this lives.
+    /// Keeps the CPUs awake during its lifetime.
     awake: Option<Awake>,
 }
 
@@ -35,7 +35,7 @@ impl Here {
         })
     }
 
-    /// What stands above the table.
+    /// Returns the text above the table.
     pub fn head(&self, effort: &Effort) -> String {
         let awake = match self.awake {
             Some(_) => ", kept awake",
@@ -53,7 +53,7 @@ impl Here {
         )
     }
 
-    /// What the CPUs did since.
+    /// Describes what the CPUs did since the beginning.
     pub fn since(&self) -> String {
         let (Some(before), Some(after)) = (&self.before, times()) else {
             return "the kernel does not tell what the CPUs did".into();

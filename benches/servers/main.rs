@@ -1,21 +1,26 @@
-//! What hops do for real servers: each original against itself with hops, and on one core.
+//! Effect of hops on real servers: each original compared with itself with hops, and on one core.
 //!
-//! `make bench-servers` runs it whole: a table for people, the reason of every figure that is
-//! missing, and one JSON object in the last line. A server is recorded and split for two cores,
-//! then started in every variant side by side, several times over, so that rounds can take turns
-//! among servers that are warm: in a round each serves its load once for less than half a second,
-//! one after the other, and a ratio is taken within the round. Whatever else the machine does then
-//! falls on all alike. Plans are taken also where the replay sees no gain: what hops cost there is
-//! in the table, too. The original itself runs twice: what the second one differs by is chance, and
-//! no other row tells more than that. Rejected: `corehop measure`, which starts servers anew each
-//! round; it knows two variants, and most of its time would go into filling them. Without
-//! arguments, as under `cargo test`, redis answers a few requests, to show that it works.
-//! `COREHOP_BENCH` names the servers to measure (`redis,memcached`), `COREHOP_STARTS` says how many
-//! starts, `COREHOP_AWAKE=1` keeps the CPUs from halting (awake.rs). `make bench-verdicts` runs it
-//! with `--verdicts`: what `auto` says, twenty times over. `make bench-data-hops` runs it with
-//! `--data-hops`: hops by data (data_hops.rs), and `make bench-delegation` with `--delegation`: an
-//! allocator on another core (delegation.rs). `make bench-optimize` runs it with `--optimize`: how
-//! soon `corehop optimize` answers (optimized.rs).
+//! `make bench-servers` runs it in full. It prints a table, the reason of every missing figure, and
+//! one JSON object in the last line. A server is recorded and split for two cores. Then all
+//! variants start side by side, several times over, so that rounds alternate among warm servers. In
+//! a round, each serves its load once for less than half a second, one after the other, and a ratio
+//! is computed within the round. Other load on the machine then affects all of them. Plans are used
+//! even if the replay predicts no gain, because the table also shows what hops cost then. The
+//! original itself runs twice: the difference of the second one is chance, and smaller differences
+//! of other rows mean nothing.
+//!
+//! Rejected: `corehop measure`, which restarts servers each round; it has only two variants, and
+//! would spend most of its time filling them.
+//!
+//! Without arguments, as under `cargo test`, redis answers a few requests, to show that it works.
+//! `COREHOP_BENCH` selects the servers to measure (`redis,memcached`), `COREHOP_STARTS` sets the
+//! number of starts, `COREHOP_AWAKE=1` keeps the CPUs from halting (awake.rs).
+//!
+//! `make bench-verdicts` runs it with `--verdicts`: the verdicts of `auto`, twenty times over.
+//! `make bench-data-hops` runs it with `--data-hops`: hops by data (data_hops.rs), and
+//! `make bench-delegation` with `--delegation`: an allocator on another core (delegation.rs).
+//! `make bench-optimize` runs it with `--optimize`: how soon `corehop optimize` answers
+//! (optimized.rs).
 
 mod apache;
 mod awake;
@@ -112,7 +117,7 @@ fn main() -> Outcome<()> {
             Some(reason) => row::nulls(&*server, VARIANTS, &reason),
             None => match measure(&*server, &effort) {
                 Ok(rows) => rows,
-                // What is installed is to work: under `cargo test` that is what is tested.
+                // What is installed has to work: `cargo test` tests that.
                 Err(error) if !is_whole => return Err(error),
                 Err(error) => row::nulls(&*server, VARIANTS, &error.to_string()),
             },
@@ -129,7 +134,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// The servers with their loads, those that `COREHOP_BENCH` names or all.
+/// Returns the servers with their loads: those in `COREHOP_BENCH`, or all.
 fn wanted(here: &Here, is_whole: bool) -> Outcome<Vec<Box<dyn Server>>> {
     let mut all: Vec<Box<dyn Server>> = Vec::new();
     if !is_whole {
@@ -163,7 +168,7 @@ fn wanted(here: &Here, is_whole: bool) -> Outcome<Vec<Box<dyn Server>>> {
     Ok(all)
 }
 
-/// Recorded, split, run in every variant.
+/// Records and splits a server, and measures it in every variant.
 fn measure(server: &dyn Server, effort: &Effort) -> Outcome<Vec<row::Row>> {
     eprintln!("{} {}: recording", server.name(), server.load_name());
     let folder = running::folder()?;

@@ -1,15 +1,18 @@
-//! All variants of a server side by side, started several times, measured in turns.
+//! Measures all variants of a server side by side, over several starts, alternately.
 //!
-//! Which parts of a cache a process's pages share is chance, and stays as it fell as long as the
-//! process lives: rounds show nothing of it. So all variants are started anew several times, and
-//! what varies is a start. A round begins with another variant each time, so that none always
-//! follows the same. Each turn is a time, not a number of requests: a variant that hops cost a lot
-//! takes no longer than others. Turns are short and many, since the kernel lets client and server
-//! share a CPU or not for some tenths of a second at a time, which changes a short request's time
-//! by half and more. A variant that fails is out, with the reason; the others go on. A start's
-//! ratio is that of throughputs, over all its turns. Of the starts' ratios the median is told, with
-//! the interval that order statistics give it whatever their distribution. Rejected: the median of
-//! the rounds' ratios, which does not see that a variant is slow more often.
+//! Which parts of a cache a process's pages share is chance, and stays fixed during the process's
+//! life, so rounds do not show it. All variants are therefore restarted several times, and a start
+//! is the unit of variation. A round begins with another variant each time, so that none always
+//! follows the same one.
+//!
+//! Each turn has a fixed time, not a number of requests: a variant with expensive hops takes no
+//! longer than others. Turns are short and many. The kernel lets client and server share a CPU or
+//! not for some tenths of a second at a time, which changes a short request's time by half or more.
+//!
+//! A variant that fails is excluded, with the reason; the others continue. A start's ratio is that
+//! of throughputs, over all its turns. The result is the median of the starts' ratios, with its
+//! distribution-free interval from order statistics. Rejected: the median of the rounds' ratios,
+//! which hides that a variant is slow more often.
 
 use crate::Outcome;
 use crate::planning::Planned;
@@ -21,19 +24,19 @@ use std::time::Duration;
 
 const CONFIDENCE: f64 = 0.95;
 
-/// What is measured beside each other, and how long all of it may take.
+/// Variants to compare, and the time for all of it.
 pub struct Effort {
-    /// The original first.
+    /// The original is first.
     pub variants: &'static [Variant],
-    /// Of all variants.
+    /// Number of starts of all variants.
     pub starts: usize,
-    /// In a round a variant is measured once for so long, or for a batch that takes longer.
+    /// Duration of a variant's turn in a round, or one batch if that takes longer.
     turn: Duration,
-    /// Rounds go on until the original has been measured for so long.
+    /// Rounds continue until the original has been measured for this long.
     whole: Duration,
-    /// Before the first round.
+    /// Warm-up before the first round.
     warm_up: Duration,
-    /// The same for the variant that finds out by itself whether hops pay.
+    /// The same for the variant that decides itself whether hops pay off.
     decision: Duration,
     pub recorded_requests: u64,
 }
@@ -43,8 +46,8 @@ impl Effort {
         Effort {
             variants,
             starts: 7,
-            // Of all variants a round takes about half a second: to `auto` pauses of a second or
-            // more between its turns would be a load that has changed.
+            // A round over all variants takes about half a second. Pauses of a second or more
+            // between its turns would look like a changed load to `auto`.
             turn: Duration::from_millis(80),
             whole: Duration::from_secs(2),
             warm_up: Duration::from_secs(1),
@@ -53,7 +56,7 @@ impl Effort {
         }
     }
 
-    /// To show that it works.
+    /// A short measurement that shows that it works.
     pub fn tiny(variants: &'static [Variant]) -> Effort {
         Effort {
             variants,
@@ -66,7 +69,7 @@ impl Effort {
         }
     }
 
-    /// With as many starts as the user asks for.
+    /// Uses the number of starts that the user requests.
     pub fn with_starts(mut self, wanted: Option<&str>) -> Outcome<Effort> {
         if let Some(wanted) = wanted {
             let starts = wanted.parse().ok().filter(|&starts| starts > 0);
@@ -77,26 +80,26 @@ impl Effort {
     }
 }
 
-/// One variant that runs, and what was found of it.
+/// A running variant and its results.
 struct Side {
     variant: Variant,
     running: Running,
-    /// Why it does not have its data.
+    /// Why it has no data.
     unfilled: Option<String>,
-    /// What drives it, or why it is out.
+    /// Its load, or why it is excluded.
     load: Result<Box<dyn Load>, String>,
-    /// In all its turns.
+    /// Total over all its turns.
     answered: Answered,
 }
 
-/// What all starts have told of a variant, or why there is nothing to tell.
+/// Results of a variant over all starts, or why there are none.
 struct Starts {
     row: Row,
     original: Vec<f64>,
     ratios: Vec<f64>,
 }
 
-/// All variants on each number of connections.
+/// Measures all variants on each number of connections.
 pub fn measure(
     server: &dyn Server,
     effort: &Effort,
@@ -119,7 +122,7 @@ pub fn measure(
         let place = folder.join(format!("start-{start}"));
         std::fs::create_dir(&place)?;
         measure_start(server, effort, planned, &place, &mut starts)?;
-        // What is left goes with the folder around it.
+        // The parent folder is removed later with anything that is left.
         let _ = std::fs::remove_dir_all(&place);
     }
     Ok(starts.into_iter().map(Starts::row).collect())
@@ -171,15 +174,15 @@ fn measure_start(
     Ok(())
 }
 
-/// Rounds among the sides, of which the original is the first.
+/// Runs rounds among the sides; the original is the first of them.
 fn take_turns(sides: &mut [Side], effort: &Effort) {
     for round in 0.. {
         let original = &sides[0];
         if original.load.is_err() || original.answered.seconds >= effort.whole.as_secs_f64() {
             return;
         }
-        // A server goes on for a while after its turn, in threads of its own: the next one's turn
-        // pays for it, so every second round goes the other way.
+        // A server's own threads continue for a while after its turn, at the expense of the next
+        // one. So every second round runs in reverse order.
         let mut order: Vec<usize> = (0..sides.len()).collect();
         order.rotate_left(round % sides.len());
         if round % 2 == 1 {
@@ -211,7 +214,7 @@ impl Side {
         self.answered.seconds / self.answered.requests.max(1) as f64
     }
 
-    /// Drives the load for so long, and takes down what was answered.
+    /// Drives the load for this long, and adds its answers.
     fn measure(&mut self, turn: Duration) {
         let Ok(load) = &mut self.load else {
             return;
@@ -232,7 +235,7 @@ impl Side {
         }
     }
 
-    /// Ready for another number of connections.
+    /// Prepares for another number of connections.
     fn disconnect(&mut self) {
         self.load = Err("not connected".into());
         self.answered = Answered::default();
@@ -240,7 +243,7 @@ impl Side {
 }
 
 impl Starts {
-    /// What one more start has told.
+    /// Adds the results of one more start.
     fn add(&mut self, side: &Side, original: &Side) {
         let refusal = match side.variant {
             Variant::Carrier => side.running.refusal(),
@@ -261,7 +264,8 @@ impl Starts {
         self.ratios.push(original / own);
     }
 
-    /// A variant that failed in one start has no figures: the others' would be of those that work.
+    /// A variant that failed in one start has no figures: the rest would only cover the working
+    /// starts.
     fn row(self) -> Row {
         let mut row = self.row;
         if !row.reasons.is_empty() {
@@ -286,8 +290,9 @@ fn median(mut samples: Vec<f64>) -> f64 {
     }
 }
 
-/// The narrowest two of the samples, as many from either end, between which their distribution's
-/// median lies with the confidence: how many samples lie below it is binomial, of one half.
+/// Returns the narrowest pair of samples, equally far from both ends, that contains their
+/// distribution's median with the confidence. The number of samples below the median is binomial
+/// with one half.
 fn interval(mut samples: Vec<f64>) -> Option<[f64; 2]> {
     samples.sort_by(f64::total_cmp);
     let count = samples.len();

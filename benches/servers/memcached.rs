@@ -1,8 +1,8 @@
-//! memcached as it is, asked for one key again and again: a server that hops cannot help.
+//! Unmodified memcached with repeated requests of one key: a server that hops cannot help.
 //!
-//! A get takes a microsecond or two and touches little; its row shows what hops cost a server whose
-//! requests fit an L1. Debian's program has no names, so its system calls tell where requests
-//! begin, and under the recorder each waits for its answer.
+//! A get takes a microsecond or two and accesses little memory; its row shows the cost of hops for
+//! a server whose requests fit an L1. Debian's program has no symbols, so its system calls mark
+//! where requests begin. Under the recorder, each request waits for its answer.
 
 use crate::Outcome;
 use crate::pipeline::Pipeline;
@@ -11,7 +11,7 @@ use crate::server::{Launch, Load, Server};
 use std::io::{BufRead, BufReader, Write};
 
 const VALUE_BYTES: usize = 100;
-/// Requests sent at once: fewer than memcached reads at once, 16 KiB.
+/// Requests sent together: fewer than memcached reads at once, 16 KiB.
 const DEPTH: usize = 500;
 
 /// memcached with one thread.

@@ -1,7 +1,7 @@
-//! redis, asked for a little of everything: a load whose data fit an L2.
+//! redis with a mixed load whose data fit an L2.
 //!
-//! Strings, counters, a hash, a list and a set, each read and written once: a request is six
-//! commands of a microsecond or two. Unlike deep pages it has no phase that fills a cache, so hops
+//! It reads and writes strings, counters, a hash, a list and a set once each: a request is six
+//! commands of a microsecond or two. Unlike deep pages, it has no phase that fills a cache, so hops
 //! have nothing to gain.
 
 use crate::Outcome;
@@ -11,14 +11,14 @@ use crate::running::{Place, Running};
 use crate::server::{Launch, Load, Server};
 use std::io::{Read, Write};
 
-/// Requests sent at once.
+/// Requests sent together.
 const DEPTH: usize = 100;
 const VALUE: &str = "a value of some length, as programs keep them";
 
 /// redis with a few keys.
 pub struct Mixed;
 
-/// The commands of a request, of which the last one's answer is always the same.
+/// Returns the commands of a request; the last one's answer is always the same.
 fn request() -> Vec<u8> {
     let commands: [&[&str]; 6] = [
         &["SET", "string", VALUE],
@@ -31,7 +31,7 @@ fn request() -> Vec<u8> {
     commands.into_iter().flat_map(encoded).collect()
 }
 
-/// Whether both values have come, which ends the answers to a request.
+/// Whether both values have arrived, which ends the answers to a request.
 fn is_last(answers: &[u8]) -> bool {
     let answers = String::from_utf8_lossy(answers);
     answers.matches(VALUE).count() == 2 && answers.ends_with("\r\n")
@@ -58,7 +58,7 @@ impl Server for Mixed {
         Ok(launch(place))
     }
 
-    /// What is there already is not added again, so that all later answers are alike.
+    /// Existing entries are not added again, so all later answers are the same.
     fn fill(&self, running: &mut Running) -> Outcome<()> {
         let mut stream = running.dial()?;
         stream.write_all(&request())?;

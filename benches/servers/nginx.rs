@@ -1,7 +1,7 @@
-//! nginx as it is, serving one small file: the other server that hops cannot help.
+//! Unmodified nginx that serves one small file: the other server that hops cannot help.
 //!
-//! One process without a master, so that a variant is one process. A request is 20 µs, most of them
-//! the kernel's, and its code and data fit an L2 many times over.
+//! It is one process without a master, so that a variant is one process. A request takes 20 µs,
+//! most of them in the kernel, and its code and data fit an L2 many times over.
 
 use crate::Outcome;
 use crate::pipeline::Pipeline;
@@ -10,7 +10,7 @@ use crate::server::{Launch, Load, Server};
 
 const FILE_BYTES: usize = 1000;
 const LAST_WORDS: &[u8] = b"the end\n";
-/// Requests sent at once.
+/// Requests sent together.
 const DEPTH: usize = 100;
 
 /// nginx in one process.

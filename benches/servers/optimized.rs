@@ -1,14 +1,16 @@
-//! How soon `corehop optimize` answers on real servers, and how often rightly.
+//! How soon `corehop optimize` answers on real servers, and how often correctly.
 //!
-//! Eight loads. `make bench-servers` shows for each whether a split pays, and `make bench-syscalls`
-//! whether asynchronous system calls do. The whole command runs several times for each load, from
-//! the recording to the answer, in a new folder each time. The table counts the right answers, and
-//! has the time from start to answer, the share of measuring, and the number of rounds. An open
-//! answer is not right. The command takes its load as a shell command, which is this program:
-//! `--fill` and `--drive` with a load's name and a server's folder and port. Loads are driven for a
-//! time, so that all starts take as long, and with one request at a time under the recorder.
+//! It uses eight loads. `make bench-servers` shows for each whether a split pays off, and
+//! `make bench-syscalls` whether asynchronous system calls do. The whole command runs several times
+//! for each load, from the recording to the answer, in a new folder each time. The table counts the
+//! correct answers, and has the time from start to answer, the share of measuring, and the number
+//! of rounds. An open answer is not correct. The command takes its load as a shell command, which
+//! is this program: `--fill` and `--drive` with a load's name and a server's folder and port. Loads
+//! run for a fixed time, so that all starts take as long, and with one request at a time under the
+//! recorder.
 //!
-//! `COREHOP_BENCH` names the loads (`redis-mixed,haproxy`), `COREHOP_RUNS` says how many runs.
+//! `COREHOP_BENCH` selects the loads (`redis-mixed,haproxy`), `COREHOP_RUNS` sets the number of
+//! runs.
 
 use crate::Outcome;
 use crate::here::Here;
@@ -21,20 +23,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A load is driven for so long, twice in a start: a thousand requests and more of each server.
+/// Duration of a load, twice per start: a thousand requests or more of each server.
 const DRIVEN: Duration = Duration::from_millis(500);
-/// For a run that does not end by its own limits.
+/// Timeout of a run that does not end by its own limits.
 const LONGEST_RUN: Duration = Duration::from_secs(1200);
 const RUNS: usize = 5;
 
-/// A load, and what is known of it.
+/// A load and its expected answer.
 struct Known {
     name: &'static str,
     server: Box<dyn Server>,
     is_gain: bool,
 }
 
-/// All of them; loads of known size are sized by this L2.
+/// Returns all loads; loads of adjustable size are sized by this L2.
 fn all(l2_bytes: u64) -> Vec<Known> {
     let known = |name, server, is_gain| Known {
         name,
@@ -53,7 +55,7 @@ fn all(l2_bytes: u64) -> Vec<Known> {
         known("haproxy", Box::new(haproxy::Haproxy), false),
         known("memcached", Box::new(memcached::Memcached), false),
         known(
-            // By asynchronous system calls; its two tables fit one L2, so no split pays.
+            // A gain by asynchronous system calls; its two tables fit one L2, so no split pays off.
             "mariadbd",
             Box::new(tables::Tables::of(2, 0.2, l2_bytes)),
             true,
@@ -69,7 +71,7 @@ struct Run {
     figures: Value,
 }
 
-/// Measures the loads that are named, or all; a load and a moment to show that it works.
+/// Measures the selected loads, or all; or one load briefly, to show that it works.
 pub fn measure(here: &Here, is_whole: bool) -> Outcome<()> {
     println!("\nwhat `corehop optimize` answers; medians of the runs, times in seconds\n");
     println!(
@@ -87,7 +89,7 @@ pub fn measure(here: &Here, is_whole: bool) -> Outcome<()> {
             Ok(runs) => {
                 println!("{}", text(&known, &runs));
                 let row = row(&known, &runs);
-                // Who ends the bench before its end keeps what was measured.
+                // If the user interrupts the bench, the results so far have been printed.
                 eprintln!("{row}");
                 rows.push(row);
             }
@@ -123,7 +125,7 @@ fn wanted(here: &Here, is_whole: bool) -> Outcome<Vec<Known>> {
     Ok(all)
 }
 
-/// How many there are to be.
+/// Returns the number of runs.
 fn number_of_runs(is_whole: bool) -> Outcome<usize> {
     match std::env::var("COREHOP_RUNS") {
         Ok(wanted) => {
@@ -143,13 +145,13 @@ fn runs(known: &Known, is_whole: bool) -> Outcome<Vec<Run>> {
         let run = run(known, place.clone(), is_whole)?;
         eprintln!("{}: {} after {:.0} s", known.name, run.answer, run.seconds);
         runs.push(run);
-        // What is left goes with the folder around it.
+        // The parent folder is removed later with anything that is left.
         let _ = std::fs::remove_dir_all(place);
     }
     Ok(runs)
 }
 
-/// One run in a folder of this name.
+/// Runs the command once in a folder of this name.
 fn run(known: &Known, folder: PathBuf, is_whole: bool) -> Outcome<Run> {
     let way = Way::Hopping {
         variant: Variant::Original,
@@ -194,7 +196,7 @@ fn run(known: &Known, folder: PathBuf, is_whole: bool) -> Outcome<Run> {
     })
 }
 
-/// `corehop optimize` of a server that is laid out there.
+/// Returns `corehop optimize` for a server in that folder.
 fn command(known: &Known, place: &Place, is_whole: bool) -> Outcome<Command> {
     let server = &*known.server;
     let launch = server.lay_out(place)?;
@@ -239,7 +241,7 @@ impl Run {
         self.figures["original"].as_array().map_or(0, Vec::len) as f64
     }
 
-    /// Nothing where the replay alone has answered.
+    /// Returns 0 if the replay alone has given the answer.
     fn measuring(&self) -> f64 {
         self.figures["measuring_seconds"].as_f64().unwrap_or(0.0)
     }
@@ -267,7 +269,7 @@ fn median(runs: &[Run], of: impl Fn(&Run) -> f64) -> f64 {
     values[values.len() / 2]
 }
 
-/// Runs that were right, wrong, and without an answer.
+/// Counts the runs that were correct, wrong, and without an answer.
 fn counts(known: &Known, runs: &[Run]) -> [usize; 3] {
     let right = runs.iter().filter(|run| run.is(known)).count();
     let open = runs.iter().filter(|run| run.answer == "open").count();
@@ -306,7 +308,7 @@ fn row(known: &Known, runs: &[Run]) -> Value {
     })
 }
 
-/// Fills or drives a server that `corehop optimize` has started, if the command line says so.
+/// Fills or drives a server that `corehop optimize` has started, if the command line requests it.
 pub fn is_load() -> Outcome<bool> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [what, name, folder, port] = &words[..] else {

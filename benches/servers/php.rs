@@ -1,9 +1,10 @@
-//! php-cgi with DokuWiki, spoken to in FastCGI over one connection.
+//! php-cgi with DokuWiki, over one FastCGI connection.
 //!
-//! One process takes one request after the other (no children), with its scripts compiled once
-//! (opcache, without its JIT, whose code is in no file that could be hooked). A batch is sent at
-//! once; php reads the next request where the one before ended. Answers have their lengths in their
-//! records, so the client only adds up. The load's size follows from PHP and DokuWiki: it has none.
+//! One process serves one request after the other (no children), with its scripts compiled once. It
+//! uses opcache without its JIT, whose code is in no file that could be hooked. A batch is sent at
+//! once; php reads the next request after the previous one ends. Answers have their lengths in
+//! their records, so the client only adds them up. PHP and DokuWiki determine the load's working
+//! set, so it has no adjustable size.
 
 use crate::Outcome;
 use crate::dokuwiki;
@@ -13,15 +14,15 @@ use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Instant;
 
-/// Requests sent at once.
+/// Requests sent together.
 const DEPTH: u64 = 10;
-/// Of the FastCGI specification, 8.
+/// Record types: FastCGI specification, section 8.
 const BEGIN_REQUEST: u8 = 1;
 const END_REQUEST: u8 = 3;
 const PARAMETERS: u8 = 4;
 const STANDARD_INPUT: u8 = 5;
 const STANDARD_OUTPUT: u8 = 6;
-/// A responder, on a connection to be kept.
+/// The responder role, with a connection that stays open.
 const BEGIN_BODY: [u8; 8] = [0, 1, 1, 0, 0, 0, 0, 0];
 
 /// php-cgi with DokuWiki.
@@ -107,7 +108,7 @@ impl Server for Php {
 }
 
 impl FastCgi {
-    /// One answer's standard output.
+    /// Returns the standard output of one answer.
     fn answer(&mut self) -> Outcome<Vec<u8>> {
         let mut output = Vec::new();
         loop {
@@ -141,7 +142,7 @@ impl Load for FastCgi {
     }
 }
 
-/// A GET of the wiki's page.
+/// Returns a GET request for the wiki's page.
 fn request(script: &str) -> Vec<u8> {
     let query = dokuwiki::QUERY;
     let target = format!("/doku.php?{query}");
@@ -176,7 +177,7 @@ fn request(script: &str) -> Vec<u8> {
     .concat()
 }
 
-/// A record of request 1.
+/// Returns a record of request 1.
 fn record(kind: u8, body: &[u8]) -> Vec<u8> {
     let [high, low] = (body.len() as u16).to_be_bytes();
     let head = [1, kind, 0, 1, high, low, 0, 0];

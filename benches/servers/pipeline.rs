@@ -1,9 +1,9 @@
-//! The same request many times over one connection, sent at once, and as many answers read.
+//! Sends the same request many times over one connection at once, and reads as many answers.
 //!
-//! The answers are as long as the first one was, which is checked to be the right one, so that
-//! nothing has to be parsed. A client that sends a hundred requests sleeps while they are served,
-//! and leaves its CPU to the server's hops. Rejected: waking it only when all answers are there
-//! (SO_RCVLOWAT), since what lies unread is acknowledged late and holds the server up for 40 ms.
+//! The answers are as long as the first one, which is checked, so nothing has to be parsed. A
+//! client that sends a hundred requests sleeps while they are served, and leaves its CPU to the
+//! server's hops. Rejected: waking it only when all answers are there (SO_RCVLOWAT), because unread
+//! data is acknowledged late, which stalls the server for 40 ms.
 
 use crate::Outcome;
 use crate::running::Running;
@@ -15,17 +15,17 @@ use std::time::Instant;
 /// One connection.
 pub struct Pipeline {
     stream: TcpStream,
-    /// As many requests as a batch has.
+    /// The requests of one batch.
     requests: Vec<u8>,
     depth: usize,
     answers: Vec<u8>,
-    /// Which every answer ends with.
+    /// Text at the end of every answer.
     end: Vec<u8>,
 }
 
 impl Pipeline {
-    /// Asks once, and takes what comes up to `end` as every answer's form, if it begins with
-    /// `start`. `depth` requests make a batch; one, under the recorder.
+    /// Sends one request. Uses its answer up to `end` as the form of every answer, if it begins
+    /// with `start`. `depth` requests make a batch; under the recorder, a batch is one request.
     pub fn new(
         running: &mut Running,
         request: &[u8],
@@ -35,7 +35,7 @@ impl Pipeline {
         Pipeline::of_all(running, &vec![request.to_vec(); depth], (start, end))
     }
 
-    /// The same of these requests, which make a batch; all have the first one's answer.
+    /// The same for a batch of these requests; all have the same answer as the first.
     pub fn of_all(
         running: &mut Running,
         requests: &[Vec<u8>],

@@ -1,6 +1,7 @@
-//! A server recorded under its load, and the best split of it over two cores, gain or not.
+//! Records a server under its load, and searches for the best split over two cores, with or without
+//! a gain.
 //!
-//! What may be expected of the split is what the timed replay of the same recording says.
+//! The timed replay of the same recording predicts the effect of the split.
 
 use crate::Outcome;
 use crate::foretold::Foretold;
@@ -12,30 +13,30 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// For the load to be recorded, and for the recorder to write what it has.
+/// Timeout for the load to be recorded and for the recorder to write the trace.
 const PATIENCE: Duration = Duration::from_secs(400);
 const MEMORY_LIMIT_MIB: &str = "4096";
 
-/// A plan, and what is expected of it.
+/// A plan and its prediction.
 pub struct Planned {
     pub plan: PathBuf,
     /// Names of the functions that hop, in the order of their cores.
     functions: Vec<String>,
-    /// Only of a plan that a search found.
+    /// Only for a plan from a search.
     foretold: Option<Foretold>,
 }
 
-/// What is to be recorded.
+/// What to record.
 pub struct Wanted {
     pub requests: u64,
-    /// Of the load.
+    /// Connections of the load.
     pub connections: u32,
-    /// Whether a batch of the load comes before, unrecorded.
+    /// Whether an unrecorded batch of the load precedes.
     pub is_warm: bool,
 }
 
 impl Planned {
-    /// Records and searches. The inner error says why there is no plan.
+    /// Records and searches. The inner error explains why there is no plan.
     pub fn of(
         server: &dyn Server,
         effort: &Effort,
@@ -54,8 +55,8 @@ impl Planned {
         }
     }
 
-    /// Searches a trace of the server, whoever recorded it. A request takes so much of the CPUs
-    /// outside the server's own code, as far as that is known.
+    /// Searches a trace of the server from any recorder. The last argument is the CPU time of a
+    /// request outside the server's own code, if known.
     pub fn search(
         server: &dyn Server,
         trace: &Path,
@@ -91,7 +92,7 @@ impl Planned {
         }))
     }
 
-    /// A plan that no search found, of which nothing is expected.
+    /// Wraps a plan that is not from a search and has no prediction.
     pub fn by_hand(plan: PathBuf, functions: Vec<String>) -> Planned {
         Planned {
             plan,
@@ -100,7 +101,7 @@ impl Planned {
         }
     }
 
-    /// The original's time by the variant's, as the timed replay has them.
+    /// Returns the original's time divided by the variant's, as predicted by the timed replay.
     pub fn predicted(&self, variant: Variant, connections: u32) -> Option<f64> {
         self.foretold.as_ref()?.ratio(variant, connections)
     }
@@ -112,8 +113,8 @@ impl std::fmt::Display for Planned {
     }
 }
 
-/// Drives the server under the recorder until enough requests are recorded; how long that took,
-/// from the first that could be. The inner error says why there is no trace.
+/// Drives the server under the recorder until enough requests are recorded. Returns the time since
+/// the first recordable request. The inner error explains why there is no trace.
 pub fn record(
     server: &dyn Server,
     wanted: &Wanted,
@@ -129,7 +130,7 @@ pub fn record(
     };
     let mut running = Running::start(server, &way, folder)?;
     let driven = drive(server, wanted, trace, &mut running);
-    // The recorder ends the server in the middle of an answer, which is no failure.
+    // The recorder ends the server in the middle of an answer, which is not a failure.
     let status = running.end()?;
     match (driven, trace.exists()) {
         (Err(error), _) => Ok(Err(format!("not recorded: {error}"))),
@@ -157,7 +158,7 @@ fn drive(
     let deadline = begun + PATIENCE;
     while Instant::now() < deadline {
         if let Err(error) = load.batch() {
-            // It is the recorder that ends the server; it takes some time to write the trace.
+            // The recorder ends the server; writing the trace takes some time.
             running.wait_to_end(deadline).map_err(|_| error)?;
             return Ok(begun.elapsed());
         }

@@ -1,10 +1,10 @@
-//! postgres, asked for joins of eight small tables that it plans anew each time.
+//! postgres with joins of eight small tables, planned again for each query.
 //!
-//! Planning eight relations takes milliseconds and most of the planner's code and catalog caches,
-//! running the plan little; how much of an L2 that is, is postgres's doing, so the load has no
-//! size. Statements are simple queries, several sent at once. Its postmaster forks a process for
-//! each connection, which needs the QEMU of `make qemu` to be recorded; JIT is off, since its code
-//! is in no file that could be hooked.
+//! Planning eight relations takes milliseconds and accesses most of the planner's code and catalog
+//! caches; executing the plan takes little time. postgres determines the working set, so the load
+//! has no adjustable size. Statements are simple queries, several sent together. Its postmaster
+//! forks a process for each connection, which requires the QEMU of `make qemu` for recordings. JIT
+//! is off, because its code is in no file that could be hooked.
 
 use crate::Outcome;
 use crate::running::{Place, Running};
@@ -17,7 +17,7 @@ use std::process::Command;
 use std::time::Instant;
 
 const TABLES: u32 = 8;
-/// Queries sent at once.
+/// Queries sent together.
 const DEPTH: u64 = 5;
 /// Protocol 3.0.
 const PROTOCOL: u32 = 3 << 16;
@@ -129,7 +129,7 @@ impl Server for Postgres {
     }
 }
 
-/// All eight, each to the one before it.
+/// Joins all eight tables, each to the previous one.
 fn joins() -> String {
     let mut tables = String::from("t0");
     for table in 1..TABLES {
@@ -140,7 +140,7 @@ fn joins() -> String {
 
 impl Session {
     fn open(running: &mut Running) -> Outcome<Session> {
-        // It listens before it takes connections, and refuses them meanwhile.
+        // It listens before it accepts sessions, and refuses them until then.
         let port = running.port;
         running.wait_for("postgres to be ready", || {
             let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
@@ -208,13 +208,13 @@ impl Load for Session {
     }
 }
 
-/// A simple query.
+/// Returns a simple query message.
 fn query(statements: &str) -> Vec<u8> {
     let length = (statements.len() as u32 + 5).to_be_bytes();
     [&b"Q"[..], &length, statements.as_bytes(), b"\0"].concat()
 }
 
-/// Of the newest version that is installed.
+/// Returns the folder of the newest installed version.
 fn programs() -> Outcome<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql")?.flatten();
     let folders = versions.map(|version| version.path().join("bin"));
@@ -224,7 +224,7 @@ fn programs() -> Outcome<PathBuf> {
     Ok(folder.ok_or("no postgres: apt-get install postgresql")?)
 }
 
-/// Where `make qemu` puts it.
+/// Returns the path where `make qemu` installs it.
 fn qemu() -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").filter(|value| !value.is_empty());
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
@@ -232,7 +232,7 @@ fn qemu() -> PathBuf {
     cache.join("corehop/qemu/qemu-x86_64")
 }
 
-/// A command as another user than root.
+/// Returns a command that runs as a user other than root.
 fn unprivileged(program: String) -> Command {
     let words = crate::running::unprivileged();
     let mut words = words.iter().map(|&word| word.to_owned()).chain([program]);

@@ -1,4 +1,4 @@
-//! mariadbd's tables as they were made once: each server begins with a copy.
+//! mariadbd's tables as they were created once: each server starts with a copy.
 
 use crate::Outcome;
 use crate::mariadb::{copy_tables, mariadbd};
@@ -8,12 +8,12 @@ use std::cell::OnceCell;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// Tables that nobody has changed since they were made; none before the first server.
+/// Unmodified tables; none before the first server.
 #[derive(Default)]
 pub struct Pristine(OnceCell<TempDir>);
 
 impl Pristine {
-    /// The server on a copy; `make` makes the tables in a folder.
+    /// Launches the server on a copy; `make` creates the tables in a folder.
     pub fn launch(
         &self,
         place: &Place,

@@ -1,10 +1,11 @@
-//! redis, asked for the last page of two sorted sets: a request has two phases of known size.
+//! redis with requests for the last page of two sorted sets: a request has two phases of known
+//! size.
 //!
 //! ZRANGEBYSCORE with LIMIT n-10 10 walks n nodes of a skip list one after the other, and
-//! ZRANGEBYLEX those of another set; which member lies where in memory is chance, since they were
-//! added in another order. So each phase is a chain of loads through as much memory as its set's
-//! nodes take, and the number of members chooses how much of an L2 that is. MULTI and EXEC make one
-//! request of the two.
+//! ZRANGEBYLEX those of another set. Members are at random places in memory, because they were
+//! added in another order. Each phase is therefore a chain of loads through its set's nodes, and
+//! the number of members determines their size relative to an L2. MULTI and EXEC combine the two
+//! into one request.
 
 use crate::Outcome;
 use crate::pipeline::Pipeline;
@@ -16,14 +17,14 @@ use rand_chacha::ChaCha8Rng;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 
-/// Of a walk through a set, by the lines that `corehop replay --detail` finds touched first in
-/// genericZrangebylexCommand: most nodes have 48 bytes, some more.
+/// Bytes per member in a walk through a set, by the lines that `corehop replay --detail` first
+/// finds accessed in genericZrangebylexCommand: most nodes have 48 bytes, some more.
 pub const BYTES_A_MEMBER: f64 = 52.0;
 pub const LAST: usize = 10;
-/// Members added by one command.
+/// Members per adding command.
 const ADDED_AT_ONCE: usize = 500;
 
-/// redis with two sets of so many members.
+/// redis with two sets of this many members.
 pub struct Redis {
     members: usize,
     size_of_l2: f64,
@@ -32,7 +33,7 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// With sets whose nodes take this share of an L2.
+    /// Creates sets whose nodes take this share of an L2.
     pub fn of(size_of_l2: f64, l2_bytes: u64) -> Redis {
         Redis {
             members: (size_of_l2 * l2_bytes as f64 / BYTES_A_MEMBER) as usize,
@@ -42,7 +43,7 @@ impl Redis {
         }
     }
 
-    /// To show that it works.
+    /// A small load that shows that it works.
     pub fn tiny() -> Redis {
         Redis {
             members: 1000,
@@ -122,7 +123,7 @@ impl Server for Redis {
     }
 }
 
-/// How redis is started, whatever its sets are.
+/// Returns how redis is started, for any sets.
 pub fn launch(place: &Place) -> Launch {
     let port = place.port.to_string();
     let words = ["/usr/bin/redis-server", "--bind", "127.0.0.1", "--save", ""];
@@ -134,8 +135,8 @@ pub fn launch(place: &Place) -> Launch {
     }
 }
 
-/// Adds a set of so many members, in random order: its key, what its members' names begin with,
-/// and whether each has a score of its own.
+/// Adds a set of this many members, in random order. Arguments are its key, the prefix of its
+/// members' names, and whether members have different scores.
 pub fn add_set(
     answers: &mut BufReader<TcpStream>,
     (key, name, is_scored): (&str, &str, bool),
@@ -155,7 +156,7 @@ pub fn add_set(
     Ok(())
 }
 
-/// Sends a command that adds so many members.
+/// Sends a command that adds this many members.
 fn add(answers: &mut BufReader<TcpStream>, words: &[String], members: usize) -> Outcome<()> {
     answers.get_mut().write_all(&encoded(words))?;
     let mut answer = String::new();
@@ -166,7 +167,7 @@ fn add(answers: &mut BufReader<TcpStream>, words: &[String], members: usize) -> 
     }
 }
 
-/// A command as redis reads it.
+/// Encodes a command for redis.
 pub fn encoded(words: &[impl AsRef<str>]) -> Vec<u8> {
     let mut bytes = format!("*{}\r\n", words.len());
     for word in words.iter().map(AsRef::as_ref) {

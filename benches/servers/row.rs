@@ -1,14 +1,14 @@
-//! What was found, for people and for programs, with a reason for each figure that is missing.
+//! Results as a table and as JSON, with a reason for each missing figure.
 //!
-//! A row is one variant of one server under one load: programs get all, and null for what could not
-//! be measured. People get a line a server, since what they compare are its variants.
+//! A row is one variant of one server under one load. The JSON has all rows, with null for missing
+//! measurements. The table has one line per server, because readers compare its variants.
 
 use crate::running::Variant;
 use crate::server::Server;
 use crate::timed::WINDOW;
 use serde_json::{Value, json};
 
-/// A variant beside the original.
+/// A variant compared with the original.
 pub struct Row {
     server: &'static str,
     load: &'static str,
@@ -17,7 +17,7 @@ pub struct Row {
     pub variant: Variant,
     /// Median time of the original's requests, in microseconds.
     pub original_us: Option<f64>,
-    /// The original's time by the variant's.
+    /// The original's time divided by the variant's.
     pub ratio: Option<f64>,
     pub interval: Option<[f64; 2]>,
     pub predicted: Option<f64>,
@@ -26,7 +26,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Nothing is known yet.
+    /// Creates a row without results.
     pub fn of(server: &dyn Server, connections: u32, variant: Variant) -> Row {
         Row {
             server: server.name(),
@@ -51,14 +51,14 @@ impl Row {
         })
     }
 
-    /// What the rows of one line share.
+    /// Returns what the rows of one line share.
     fn place(&self) -> (&'static str, &'static str, Option<u64>, u32) {
         let share = self.size_of_l2.map(f64::to_bits);
         (self.server, self.load, share, self.connections)
     }
 }
 
-/// The rows of a server of which nothing can be measured.
+/// Returns the rows of a server that cannot be measured.
 pub fn nulls(server: &dyn Server, variants: &[Variant], reason: &str) -> Vec<Row> {
     let one = |connections: &u32| {
         let all = variants[1..].iter();
@@ -76,7 +76,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Without rows yet; prints what stands above them.
+    /// Creates an empty table; prints its heading.
     pub fn of(variants: &[Variant]) -> Table {
         println!("\nthe original's time by the variant's (above 1: faster), 95 % intervals\n");
         print!(
@@ -90,8 +90,8 @@ impl Table {
         Table { rows: Vec::new() }
     }
 
-    /// Prints a server's lines at once, and its rows for programs on standard error: who ends the
-    /// bench before its end keeps what was measured.
+    /// Prints a server's lines immediately, and its rows as JSON on standard error. If the user
+    /// interrupts the bench, these results are kept.
     pub fn add(&mut self, rows: Vec<Row>) {
         for line in rows.chunk_by(|a, b| a.place() == b.place()) {
             println!("{}", text(line));
@@ -101,7 +101,7 @@ impl Table {
         self.rows.extend(rows);
     }
 
-    /// Prints the reasons of what is missing; the rows for programs.
+    /// Prints the reasons of missing figures. Returns the rows as JSON.
     pub fn end(&self) -> Vec<Value> {
         println!();
         for row in &self.rows {
@@ -118,7 +118,7 @@ impl Table {
     }
 }
 
-/// A server's variants in one line.
+/// Formats a server's variants in one line.
 fn text(rows: &[Row]) -> String {
     let first = &rows[0];
     let size = first.size_of_l2.map(|size| format!("{size:.1}"));

@@ -1,8 +1,8 @@
-//! A server that runs: recorded, as it is, or with hops; started, reached, and ended.
+//! A running server: recorded, unmodified, or with hops. Starts it, connects to it, and ends it.
 //!
-//! Each has a folder and a port of its own, since all variants of a server run side by side. It is
-//! ended by its process id with SIGTERM, killed when that does not help, and told by the kernel to
-//! end when this process is killed, so that no server outlives a measurement.
+//! Each server has its own folder and port, because all variants of a server run side by side. It
+//! is ended by its process ID with SIGTERM, and killed if that does not help. The kernel ends it if
+//! this process is killed, so that no server outlives a measurement.
 
 use crate::Outcome;
 use crate::server::{Launch, Server};
@@ -19,18 +19,18 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// For a server to end.
+/// Timeout for a server to end.
 const LAST_WORDS: Duration = Duration::from_secs(20);
-/// In a server's folder: one that it may write to, whoever it is.
+/// Subfolder of a server's folder that the server may write to as any user.
 const ITS_OWN: &str = "its-own";
-/// There, of a server that decides by itself.
+/// File in it, with the statistics of a server that decides itself.
 const STATISTICS: &str = "statistics";
 
-/// In what way a server runs beside the others.
+/// How a server runs, compared with the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     Original,
-    /// The original once more: what it shows is chance.
+    /// The original once more: its difference is chance.
     Again,
     Auto,
     Carrier,
@@ -38,7 +38,7 @@ pub enum Variant {
     Count,
     /// The original, on one CPU.
     OneCore,
-    /// The original, each connection's thread on one CPU.
+    /// The original, with each connection's thread pinned to one CPU.
     Pinned,
 }
 
@@ -63,13 +63,13 @@ impl Variant {
     }
 }
 
-/// How a server is run.
+/// How to run a server.
 pub enum Way<'a> {
     Recorded {
         trace: &'a Path,
         request_at: &'a str,
         requests: u64,
-        /// Until `corehop control start` says so.
+        /// Whether it pauses until `corehop control start`.
         is_paused: bool,
         memory_limit_mib: &'a str,
     },
@@ -79,14 +79,14 @@ pub enum Way<'a> {
     },
 }
 
-/// A process that runs, and what it was told.
+/// A running process and its settings.
 pub struct Running {
-    /// None where someone else has started it.
+    /// `None` if another program started it.
     child: Option<Child>,
     pub folder: PathBuf,
     pub port: u16,
     pub is_recorded: bool,
-    /// Whether its load is to pin the threads of connections.
+    /// Whether its load should pin the threads of connections.
     pub is_pinned: bool,
 }
 
@@ -98,7 +98,7 @@ impl Verdict {
         self.0[key].as_str().unwrap_or("?")
     }
 
-    /// `gain`, `no gain`, or `none yet`.
+    /// Returns `gain`, `no gain`, or `none yet`.
     pub fn said(&self) -> &str {
         self.word("verdict")
     }
@@ -115,19 +115,19 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Where a server is to run.
+/// Folder and port of a server.
 pub struct Place {
     pub folder: PathBuf,
     pub port: u16,
-    /// Where the patched copies of its files are.
+    /// Folder with the patched copies of its files.
     patched: Option<PathBuf>,
 }
 
 impl Place {
-    /// A folder of this name; with the patched copies, if the server needs them.
+    /// Creates a folder of this name, with the patched copies if the server needs them.
     pub fn make(server: &dyn Server, way: &Way, folder: PathBuf) -> Outcome<Place> {
         std::fs::create_dir(&folder)?;
-        // A server may give up the rights of who started it.
+        // A server may drop the rights of the user who started it.
         std::fs::create_dir(folder.join(ITS_OWN))?;
         std::fs::set_permissions(folder.join(ITS_OWN), Permissions::from_mode(0o777))?;
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
@@ -146,12 +146,12 @@ impl Place {
         })
     }
 
-    /// Where the server may write, whoever it runs as.
+    /// Returns the folder that the server may write to as any user.
     pub fn its_own(&self) -> PathBuf {
         self.folder.join(ITS_OWN)
     }
 
-    /// The patched copy of a file, where there is one.
+    /// Returns the patched copy of a file, if there is one.
     pub fn file(&self, path: &str) -> PathBuf {
         let name = Path::new(path).file_name().unwrap_or_default();
         let copy = self.patched.as_ref().map(|folder| folder.join(name));
@@ -160,7 +160,7 @@ impl Place {
     }
 }
 
-/// Patches copies of all files that a plan names, into a folder below this one.
+/// Patches copies of all files in a plan, in a subfolder of this one.
 fn patched(plan: &Path, folder: &Path) -> Outcome<PathBuf> {
     let copies = folder.join("patched");
     std::fs::create_dir(&copies)?;
@@ -180,7 +180,7 @@ fn patched(plan: &Path, folder: &Path) -> Outcome<PathBuf> {
     }
 }
 
-/// A folder that servers with other users' rights may enter.
+/// Creates a folder that servers of other users may enter.
 pub fn folder() -> Outcome<TempDir> {
     let folder = tempfile::Builder::new()
         .prefix("corehop-")
@@ -212,7 +212,7 @@ impl Running {
         })
     }
 
-    /// A server that `corehop optimize` has started in this folder and will end.
+    /// Returns a server that `corehop optimize` has started in this folder and will end.
     #[allow(dead_code)] // Only the bench of servers is a load for it.
     pub fn at(folder: PathBuf, port: u16) -> Running {
         Running {
@@ -224,7 +224,7 @@ impl Running {
         }
     }
 
-    /// The process that was started.
+    /// Returns the ID of the started process.
     #[allow(dead_code)] // Only the bench of connections asks.
     pub fn id(&self) -> u32 {
         self.child.as_ref().map_or(0, Child::id)
@@ -242,13 +242,13 @@ impl Running {
         Ok(stream)
     }
 
-    /// Waits until `found` finds something; not for a server that has ended.
+    /// Waits until `found` returns a value; fails if the server has ended.
     pub fn wait_for<T>(&mut self, what: &str, found: impl FnMut() -> Option<T>) -> Outcome<T> {
         let found = started::wait_for(self.child.as_mut(), found)?;
         found.ok_or_else(|| format!("waited in vain for {what}: {}", self.last_words()).into())
     }
 
-    /// Waits until the process ends by itself.
+    /// Waits until the process ends without a signal from here.
     pub fn wait_to_end(&mut self, deadline: Instant) -> Outcome<()> {
         while Instant::now() < deadline {
             if self.child().try_wait()?.is_some() {
@@ -259,8 +259,8 @@ impl Running {
         Err("the server does not end".into())
     }
 
-    /// What a server that decided by itself said of its hops when it ended: that one of its
-    /// processes which has tried most.
+    /// Ends a server that decides itself, and returns the statistics of its hops, from the process
+    /// with the most trials.
     pub fn verdict(&mut self) -> Outcome<Verdict> {
         self.end()?;
         let mut said: Vec<Value> = Vec::new();
@@ -274,7 +274,7 @@ impl Running {
         Ok(Verdict(most.ok_or("no statistics")?))
     }
 
-    /// Whether the runtime moves threads otherwise than it was told to, and why.
+    /// Returns why the runtime moves threads in another way than requested, if it does.
     pub fn refusal(&self) -> Option<String> {
         let said = self.errors();
         let mut lines = said.lines().filter(|line| line.starts_with("corehop: "));
@@ -283,13 +283,13 @@ impl Running {
             .map(str::to_owned)
     }
 
-    /// All that it said on standard error.
+    /// Returns all its output on standard error.
     fn errors(&self) -> String {
         let said = std::fs::read(self.folder.join("stderr")).unwrap_or_default();
         String::from_utf8_lossy(&said).into_owned()
     }
 
-    /// The end of what it said on standard error, in one line.
+    /// Returns the end of its output on standard error, in one line.
     pub fn last_words(&self) -> String {
         let said = self.errors();
         let lines: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
@@ -341,8 +341,8 @@ fn is_recorded(folder: &Path, port: u16) -> bool {
     words.into_iter().any(is_it)
 }
 
-/// What stands before a command that refuses to run as root: a namespace in which this user has
-/// another's number.
+/// Returns the prefix of a command that refuses to run as root: a namespace in which this user has
+/// another user ID.
 pub fn unprivileged() -> &'static [&'static str] {
     match rustix::process::geteuid().is_root() {
         true => &["unshare", "--user", "--map-user=65534", "--map-group=65534"],
@@ -350,7 +350,7 @@ pub fn unprivileged() -> &'static [&'static str] {
     }
 }
 
-/// The command that runs a server so, with all that stands before it.
+/// Returns the complete command that runs a server this way.
 fn command(launch: &Launch, way: &Way, is_patched: bool, folder: &Path) -> Command {
     let corehop = env!("CARGO_BIN_EXE_corehop");
     let mut words: Vec<String> = Vec::new();
@@ -400,7 +400,7 @@ fn command(launch: &Launch, way: &Way, is_patched: bool, folder: &Path) -> Comma
     command
 }
 
-/// Has the kernel end what is started when the bench is killed.
+/// Makes the kernel end the started process if the bench is killed.
 pub fn end_with_bench(command: &mut Command) {
     let die_with_parent = || Ok(set_parent_process_death_signal(Some(Signal::TERM))?);
     // SAFETY: the closure makes one system call and allocates nothing.

@@ -1,11 +1,11 @@
-//! mariadbd with several tables in memory that exceed an L2 together, and each table at one core.
+//! mariadbd with several tables in memory that together exceed an L2, with each table on one core.
 //!
-//! Every query is the same but for the table, which changes at random: a sum over all rows in the
-//! order of a tree that the table has as its index (`ENGINE=MEMORY`, `USING BTREE`). Rows were
-//! inserted in another order, so a query walks the tree's nodes, and from each a row, as a chain of
-//! loads. It opens its table by TABLE::init, called on an object that the server keeps for the
-//! table, so a thread that goes there by argument 1, and stays, walks where the tree is. The client
-//! is mariadb's own, a process that gets a batch of queries at once and asks them one by one.
+//! Every query is the same except for the table, which changes at random: a sum over all rows in
+//! the order of the table's tree index (`ENGINE=MEMORY`, `USING BTREE`). Rows were inserted in
+//! another order, so a query walks the tree's nodes, and a row from each, as a chain of loads. It
+//! opens its table by TABLE::init, called on an object that the server keeps for the table. A
+//! thread that migrates there by argument 1, and stays, walks on the tree's core. The client is
+//! mariadb's own, a process that receives a batch of queries at once and sends them one by one.
 
 use crate::Outcome;
 use crate::mariadb::{self, make_data};
@@ -25,15 +25,15 @@ pub const PROGRAM: &str = "/usr/sbin/mariadbd";
 const CLIENT: &str = "/usr/bin/mariadb";
 /// `TABLE::init(THD*, TABLE_LIST*)`.
 pub const HOOKED: &str = "_ZN5TABLE4initEP3THDP10TABLE_LIST";
-/// Of a walk, by the lines that `corehop candidates --by-argument` counts of a query: each node of
-/// the tree is allocated by itself.
+/// Bytes per row in a walk, by the lines that `corehop candidates --by-argument` counts for a
+/// query: each node of the tree is allocated separately.
 const BYTES_A_ROW: f64 = 100.0;
-/// Of each table, in a batch.
+/// Requests of each table per batch.
 const REQUESTS_OF_A_TABLE: usize = 25;
-/// Rows added by one statement.
+/// Rows per inserting statement.
 const ADDED_AT_ONCE: usize = 500;
 
-/// mariadbd with so many tables.
+/// mariadbd with this many tables.
 pub struct Tables {
     tables: usize,
     rows: usize,
@@ -42,7 +42,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// That take this share of an L2 together.
+    /// Creates tables that together take this share of an L2.
     pub fn of(tables: usize, size_of_l2: f64, l2_bytes: u64) -> Tables {
         let bytes = size_of_l2 * l2_bytes as f64 / tables as f64;
         Tables {
@@ -158,14 +158,14 @@ impl Server for Tables {
     }
 }
 
-/// A client that runs.
+/// A running client.
 struct Queries {
     client: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     queries: String,
     count: usize,
-    /// To each.
+    /// Answer to each query.
     answer: String,
 }
 

@@ -1,10 +1,11 @@
 //! mariadbd under TPC-C (loads/tpcc), on one to 32 connections.
 //!
-//! Its working set is mariadbd's code and the tables' hot pages; no option makes it a share of an
-//! L2, so it has no size. The client is a process of its own, asks one statement at a time and
-//! waits for its answer, so on one connection client and server work in turn. All variants begin
-//! with copies of the same tables, and all get the same transactions. Time is that of a statement.
-//! Where connections' threads are to be pinned, the load does it, before its first transaction.
+//! Its working set is mariadbd's code and the tables' hot pages, which no option scales to a share
+//! of an L2, so it has no adjustable size. The client is a separate process that sends one
+//! statement at a time and waits for its answer, so on one connection, client and server alternate.
+//! All variants start with copies of the same tables, and all get the same transactions. Time is
+//! that of a statement. If connections' threads are to be pinned, the load does it, before its
+//! first transaction.
 
 use crate::Outcome;
 use crate::mariadb::{self, make_tables, succeed, tpcc};
@@ -15,17 +16,17 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Of each connection, in a batch.
+/// Transactions of each connection per batch.
 const TRANSACTIONS: u64 = 20;
 
-/// mariadbd, and tables that nobody has changed since they were loaded.
+/// mariadbd, and unmodified tables.
 pub struct Mariadb {
     connections: &'static [u32],
     pristine: Pristine,
 }
 
 impl Mariadb {
-    /// Measured with each of these numbers of connections.
+    /// Creates the server to be measured with each of these numbers of connections.
     pub fn on(connections: &'static [u32]) -> Mariadb {
         Mariadb {
             connections,
@@ -37,7 +38,7 @@ impl Mariadb {
 struct Tpcc {
     socket: PathBuf,
     connections: u32,
-    /// The CPUs that connections' threads are pinned to in turn; none where they are not.
+    /// CPUs for the connections' threads, assigned round-robin; `None` if threads are not pinned.
     pinned_to: Option<String>,
     seed: u64,
 }
@@ -91,7 +92,7 @@ impl Server for Mariadb {
 }
 
 impl Load for Tpcc {
-    /// The same transactions on every variant, but others in every batch.
+    /// Runs the same transactions on every variant, but other ones in each batch.
     fn batch(&mut self) -> Outcome<Answered> {
         let connections = self.connections.to_string();
         let transactions = (TRANSACTIONS * u64::from(self.connections)).to_string();
@@ -108,7 +109,7 @@ impl Load for Tpcc {
     }
 }
 
-/// The CPUs of this process, as the load's command line has them.
+/// Returns the CPUs of this process, in the syntax of the load's command line.
 fn processors() -> Outcome<String> {
     let own = sched_getaffinity(None)?;
     let processors = (0..CpuSet::MAX_CPU).filter(|&cpu| own.is_set(cpu));
@@ -118,7 +119,7 @@ fn processors() -> Outcome<String> {
         .join(","))
 }
 
-/// From the load's report.
+/// Parses the load's report.
 fn answered(said: &[u8]) -> Outcome<Answered> {
     let report: serde_json::Value = serde_json::from_slice(said)?;
     let requests = report["requests"].as_u64();
@@ -129,13 +130,13 @@ fn answered(said: &[u8]) -> Outcome<Answered> {
     })
 }
 
-/// Makes the tables in a folder.
+/// Creates the tables in a folder.
 fn make(folder: &Path) -> Outcome<()> {
     build_load()?;
     make_tables(folder, &load())
 }
 
-/// The load's command, which is built beside corehop.
+/// Returns the load's command, which is built into the folder of corehop.
 pub fn load() -> PathBuf {
     Path::new(env!("CARGO_BIN_EXE_corehop")).with_file_name("corehop-tpcc")
 }
@@ -144,7 +145,7 @@ fn build_load() -> Outcome<()> {
     let mut build = Command::new(env!("CARGO"));
     build.args(["build", "--quiet", "--locked", "--bins"]);
     match cfg!(debug_assertions) {
-        // With the features that `cargo test --workspace` has built it with.
+        // With the features that `cargo test --workspace` uses.
         true => build.args(["--workspace", "--bench", "servers"]),
         false => build.args(["--release", "-p", "corehop-tpcc"]),
     };

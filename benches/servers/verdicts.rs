@@ -1,8 +1,8 @@
-//! What `auto` says where nothing is to be gained and where much is, twenty times each.
+//! Verdicts of `auto` on a load without any gain and on one with a large gain, twenty times each.
 //!
-//! One run says little of a test that may err. So redis is started anew each time, with both walks
-//! of its deep pages in one L2 (0.3 of it each) or not (0.7), and driven until `auto` has had time
-//! to decide. Prints how often it said what, and one JSON object.
+//! A single run means little for a test that may err. So redis is restarted each time, with both
+//! walks of its deep pages in one L2 (0.3 of it each) or not (0.7). It is driven until `auto` has
+//! had time to decide. Prints the number of each verdict, and one JSON object.
 
 use crate::Outcome;
 use crate::here::Here;
@@ -15,10 +15,10 @@ use serde_json::json;
 use std::time::{Duration, Instant};
 
 const RUNS: usize = 20;
-/// Several trials' time.
+/// Time for several trials.
 const DECISION: Duration = Duration::from_secs(8);
 
-/// Runs all of it.
+/// Runs everything.
 pub fn measure(here: &Here, effort: &Effort) -> Outcome<()> {
     println!(
         "{:<8}{:>8}{:>8}{:>10}{:>10}",

@@ -1,7 +1,7 @@
-//! Throughput by working set, as an SVG picture.
+//! Draws throughput by working set, as an SVG picture.
 //!
-//! Three measured lines, and as dashes the lines that the simulator draws: its rates are scaled so
-//! that both agree in place at the first point, since it knows no clock.
+//! It has three measured lines, and the simulator's lines dashed. The simulator has no clock, so
+//! its rates are scaled to agree with the measurement in place at the first point.
 
 use crate::found::{Found, Ways};
 use std::fmt::Write;
@@ -18,7 +18,7 @@ const LINES: [(&str, &str); 3] = [
     ("affinity", "#d55e00"),
 ];
 
-/// The picture of points that differ in their working sets only.
+/// Draws points that differ only in their working sets.
 pub fn draw(found: &[&Found]) -> String {
     let mut found = found.to_vec();
     found.sort_by_key(|f| f.point.working_set_kib);

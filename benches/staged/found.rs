@@ -1,8 +1,8 @@
-//! What is measured at a point, round by round, and the ratios within each round.
+//! Measurements at a point, round by round, and the ratios within each round.
 //!
-//! In a round the ways of running follow each other within a second, so a ratio is taken there and
-//! then; of the rounds' ratios, far apart in time, there are a median and quarters. Rejected: the
-//! ratio of two medians, which may come from different minutes of the host.
+//! In a round, the ways of running follow each other within a second, so a ratio is computed within
+//! the round. The rounds, far apart in time, give a median and quartiles of these ratios. Rejected:
+//! the ratio of two medians, which may come from different minutes of the host.
 
 use crate::patched::{Outcome, Program, quartiles};
 use crate::point::Point;
@@ -17,21 +17,21 @@ const WAYS: [(&str, Option<&str>); 3] = [
     ("delegated", Some("affinity")),
 ];
 
-/// What was found at a point.
+/// Results at a point.
 pub struct Found {
-    /// Where.
+    /// The point.
     pub point: Point,
-    /// Touches a second by the simulator's clock; `None` on a machine whose caches the kernel does
-    /// not describe.
+    /// Predicted accesses per million cycles; `None` on a machine whose caches the kernel does not
+    /// describe.
     pub predicted: Option<Ways>,
-    /// Touches a second, by round.
+    /// Accesses per second, by round.
     rates: Vec<Ways>,
-    /// Which share of the two CPUs each got, by round, as other work left it.
+    /// Share of the two CPUs that each way got, by round, next to other work.
     shares: Vec<Ways>,
 }
 
 impl Found {
-    /// What the simulator says; nothing is measured yet.
+    /// Returns the prediction, without measurements.
     pub fn predicted(program: &Program, point: Point) -> Outcome<Found> {
         Ok(Found {
             point,
@@ -41,7 +41,8 @@ impl Found {
         })
     }
 
-    /// One more round. Each begins with another way, so that none always follows the same.
+    /// Measures one more round. Each begins with another way, so that none always follows the same
+    /// one.
     pub fn measure(&mut self, program: &Program, round: usize, duration_ms: u32) -> Outcome<()> {
         let (mut rates, mut shares) = ([0.0; 3], [0.0; 3]);
         for turn in 0..WAYS.len() {
@@ -55,28 +56,28 @@ impl Found {
         Ok(())
     }
 
-    /// The latest round counts no more.
+    /// Discards the latest round.
     pub fn forget_round(&mut self) {
         self.rates.pop();
         self.shares.pop();
     }
 
-    /// Medians of touches a second.
+    /// Returns the median accesses per second.
     pub fn measured(&self) -> Ways {
         medians(&self.rates)
     }
 
-    /// Medians of the CPUs' shares.
+    /// Returns the medians of the CPUs' shares.
     pub fn shares(&self) -> Ways {
         medians(&self.shares)
     }
 
-    /// Quarter, median and quarter of the rounds' ratios to in place: of carrier, of affinity.
+    /// Returns the quartiles of the rounds' ratios to in place: of carrier, of affinity.
     pub fn ratios(&self) -> [[f64; 3]; 2] {
         quarters(self.rates.iter().copied())
     }
 
-    /// The same of touches in a second of both CPUs' time.
+    /// Returns the same for accesses per second of both CPUs' time.
     pub fn ratios_in_equal_time(&self) -> [[f64; 3]; 2] {
         let rounds = self.rates.iter().zip(&self.shares);
         quarters(
@@ -102,7 +103,7 @@ fn quarters(rounds: impl Iterator<Item = Ways>) -> [[f64; 3]; 2] {
     })
 }
 
-/// Carrier and affinity, against in place.
+/// Returns the ratios of carrier and affinity to in place.
 pub fn ratios_of([in_place, carrier, affinity]: Ways) -> [f64; 2] {
     [carrier / in_place, affinity / in_place]
 }

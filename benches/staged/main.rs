@@ -1,13 +1,13 @@
-//! Times sessions that run two phases in place, against phases delegated to a core each.
+//! Times sessions that run two phases in place, compared with phases delegated to one core each.
 //!
-//! `make bench-staged` runs it whole: tables for people, a picture, and one JSON object in the last
-//! line. The program is `benches/programs/staged.c`, after Curto's Accesstest; the carrier and
-//! affinity backends are held against two plain threads on the same two cores, never against one
-//! core. Ratios are also given for equal processor time, since what else the machine does takes
-//! more from two threads than from many. Beside them stands what the simulator says of the same
-//! paths. A second table has one session alone, whose carriers must wait. Without arguments, as
-//! under `cargo test`, one small point is measured, to show that it
-//! works. Rejected: one point after the other, each of which then has minutes of its own.
+//! `make bench-staged` runs it in full. It prints tables, draws a picture, and prints one JSON
+//! object in the last line. The program is `benches/programs/staged.c`, after Curto's Accesstest.
+//! The carrier and affinity backends are compared with two plain threads on the same two cores,
+//! never with one core. Ratios are also given for equal CPU time, because other load on the machine
+//! takes more from two threads than from many. The simulator's results for the same paths are next
+//! to them. A second table has a single session, whose worker threads must wait. Without arguments,
+//! as under `cargo test`, one small point is measured, to show that it works. Rejected: one point
+//! after the other, each of which is then measured in different minutes.
 
 mod chart;
 #[allow(dead_code)] // Rounds are forgotten by benches/truth alone.
@@ -86,7 +86,7 @@ fn main() -> Outcome<()> {
     for point in points {
         found.push(Found::predicted(&program, point)?);
     }
-    // A round passes through all points, so that a slow minute of the host falls on all alike.
+    // A round covers all points, so that a slow minute of the host affects all of them.
     for round in 0..rounds {
         for point in &mut found {
             point.measure(&program, round, duration_ms)?;
@@ -117,7 +117,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// The point and those that differ from it in one respect.
+/// Returns the point and those that differ from it in one parameter.
 fn around(point: Point) -> Vec<Point> {
     let mut points = vec![point];
     points.extend([100, 300, 1000].map(|touches| Point { touches, ..point }));

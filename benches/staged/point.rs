@@ -1,22 +1,22 @@
-//! Where the experiment with staged sessions is made: what the program and the simulator are told.
+//! A point of the experiment with staged sessions: parameters of the program and the simulator.
 
 use crate::patched::Program;
 
-/// A working set, how much of it is written, and how sessions use it.
+/// A working set, the written share of it, and how sessions use it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Of one phase.
+    /// Size per phase.
     pub working_set_kib: u32,
-    /// Share of the touches that write.
+    /// Share of accesses that write.
     pub updates_percent: f64,
-    /// Of a session in one phase.
+    /// Accesses of a session in one phase.
     pub touches: u32,
-    /// Delegated, each is a thread.
+    /// Number of sessions; when delegated, each is a thread.
     pub sessions: u32,
 }
 
 impl Point {
-    /// The program's arguments.
+    /// Returns the program's arguments.
     pub fn words(&self, way: &str, last: u32, program: &Program) -> Vec<String> {
         let [a, b] = program.processors;
         let updates = self.updates_percent / 100.0;

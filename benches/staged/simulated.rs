@@ -1,9 +1,9 @@
-//! The same experiment as a trace, replayed on the machine that this one is.
+//! The same experiment as a trace, replayed on a description of this machine.
 //!
-//! The trace is what a recording of the program would be, without the program's own stack: the very
-//! paths that it laid, sessions that take turns as they do there, and two cores that are at work at
-//! the same time, some touches of one and then of the other. The simulator knows neither how long
-//! this machine's caches really take nor that a session may have to wait for a core.
+//! The trace is that of a recording of the program, without the program's own stack. It has the
+//! same paths, and sessions that alternate as in the program. Two cores work at the same time: some
+//! accesses of one and then of the other. The simulator knows neither this machine's real cache
+//! latencies nor that a session may have to wait for a core.
 
 use crate::found::Ways;
 use crate::patched::{Outcome, Program};
@@ -16,15 +16,15 @@ use corehop_traces::{
 use std::collections::VecDeque;
 use std::path::Path;
 
-/// Touches that one execution stands for, and after which the other core's turn comes.
+/// Accesses per execution, after which the other core continues.
 const TOUCHES: usize = 16;
-/// Touches that are simulated, the first half of them to warm up.
+/// Simulated accesses; the first half of them warms up.
 const SIMULATED: usize = 1 << 20;
 /// Guest addresses of the phases' buffers: 1 GiB apart.
 const BUFFERS: u64 = 1 << 30;
 
-/// What the simulator says of a point, in touches in a million cycles; nothing on a machine whose
-/// caches the kernel does not describe.
+/// Returns the simulated accesses per million cycles at a point; `None` on a machine whose caches
+/// the kernel does not describe.
 pub fn rates(program: &Program, point: Point) -> Outcome<Option<Ways>> {
     let Ok(mut machine) = Machine::named_or_path("host") else {
         return Ok(None);
@@ -32,7 +32,7 @@ pub fn rates(program: &Program, point: Point) -> Outcome<Option<Ways>> {
     let paths = [path(program, point, 0)?, path(program, point, 1)?];
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("staged.trace");
-    // With more sessions than cores, some wait for each core that another comes to.
+    // With more sessions than cores, some wait for each core that another migrates to.
     let by_affinity = match point.sessions > 2 {
         true => machine.busy_hop_cost_cycles,
         false => machine.hop_cost_cycles,
@@ -50,14 +50,14 @@ pub fn rates(program: &Program, point: Point) -> Outcome<Option<Ways>> {
     Ok(Some([in_place, carrier?, affinity?]))
 }
 
-/// A phase's path: the distance of each element from the buffer's start, and whether it is written.
+/// Returns a phase's path: each element's offset in the buffer, and whether it is written.
 fn path(program: &Program, point: Point, phase: u32) -> Outcome<Vec<(u64, bool)>> {
     let elements = program.run(None, &point.words("list", phase, program))?;
     let element = |value: f64| (value as u64 / 2 * 4, value as u64 % 2 == 1);
     Ok(elements.into_iter().map(element).collect())
 }
 
-/// A session on its way: where it is on both paths, and what is left of the phase it is in.
+/// State of a session: its positions on both paths, and the rest of its current phase.
 struct Session {
     thread: ThreadId,
     phase: usize,
@@ -72,7 +72,8 @@ fn write(file: &Path, paths: &[Vec<(u64, bool)>; 2], point: Point, delegated: bo
     for thread in 0..threads {
         writer.thread(1, thread + 1)?;
     }
-    // Delegated, a core serves the sessions of its phase; in place, its own, one turn each.
+    // Delegated, a core serves the sessions of its phase; in place, its own sessions, one turn
+    // each.
     let mut queues = [VecDeque::new(), VecDeque::new()];
     for number in 0..point.sessions as usize {
         let at = |phase: usize| number * 7919 % paths[phase].len();
@@ -110,7 +111,7 @@ fn write(file: &Path, paths: &[Vec<(u64, bool)>; 2], point: Point, delegated: bo
 }
 
 impl Session {
-    /// Some touches of the phase, the first of them with the function's entry.
+    /// Writes some accesses of the phase; the first of them include the function's entry.
     fn run(
         &mut self,
         writer: &mut Writer,
@@ -140,7 +141,7 @@ impl Session {
     }
 }
 
-/// Two functions; of each the block that enters it and the one that takes steps.
+/// Defines two functions, each with one block that enters it and one that takes steps.
 fn define(writer: &mut Writer) -> Outcome<[[u32; 2]; 2]> {
     writer.module(&Module {
         path: "staged".into(),
@@ -169,7 +170,7 @@ fn define(writer: &mut Writer) -> Outcome<[[u32; 2]; 2]> {
     Ok(blocks)
 }
 
-/// Touches in a million cycles of the core that needs the most, in the trace's second half.
+/// Returns the accesses per million cycles of the busiest core, in the trace's second half.
 fn replay(file: &Path, machine: &Machine, split: &Split) -> Outcome<f64> {
     let trace = Trace::open(file)?;
     let mut replayer = Replayer::new(machine, split)?;

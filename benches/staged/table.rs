@@ -1,10 +1,10 @@
-//! The points in rows for people, and the same as an object for programs.
+//! Prints the points as a table and returns them as JSON.
 
 use crate::found::{Found, ratios_of};
 use crate::point::Point;
 use serde_json::{Value, json};
 
-/// Prints all points, the one that was named first.
+/// Prints all points; the selected one is first.
 pub fn print(found: &[Found]) {
     println!("million touches a second; ratios to two plain threads on the same cores, by round\n");
     println!(
@@ -58,7 +58,7 @@ fn row(found: &Found) -> String {
     .concat()
 }
 
-/// All points, and the first one's figures beside them.
+/// Returns all points, together with the first one's figures.
 pub fn figures(found: &[Found]) -> Value {
     let points: Vec<Value> = found.iter().map(figures_of).collect();
     let mut figures = points[0].clone();

@@ -1,9 +1,11 @@
-//! The same program through `corehop measure`: its gain is found, and none of the same file twice.
+//! The same program through `corehop measure`: it must find the gain, and none between two copies
+//! of the same file.
 //!
-//! Here the original is the delegated program without hops: every session is a thread that runs
-//! both phases wherever the scheduler puts it. The rounds of such a program differ by half on a
-//! virtual machine, so that a gain of a fifth would need hundreds of them. It is therefore asked
-//! where the gain is large: an L2 holds all, and what is lost are lines that the other core writes.
+//! Here, the original is the delegated program without hops: every session is a thread that runs
+//! both phases wherever the scheduler puts it. On a virtual machine, the rounds of such a program
+//! differ by half, so a gain of a fifth would need hundreds of them. The test therefore uses a
+//! point with a large gain: an L2 holds everything, and the misses are lines that the other core
+//! writes.
 
 use crate::patched::{Outcome, PLAN, Program};
 use crate::point::Point;
@@ -12,7 +14,8 @@ use std::process::Command;
 
 const WORKING_SET_KIB: u32 = 64;
 
-/// Prints what `verify` says of hops by carrier, and of the program beside itself.
+/// Prints the result of `verify` for hops with the carrier backend, and for the program against
+/// itself.
 pub fn tell(program: &Program, rounds: u32, duration_ms: u32) -> Outcome<Value> {
     let point = Point {
         working_set_kib: WORKING_SET_KIB,
@@ -20,7 +23,7 @@ pub fn tell(program: &Program, rounds: u32, duration_ms: u32) -> Outcome<Value> 
         touches: 5000,
         sessions: 8,
     };
-    // On a busy machine the threads get no turn in less.
+    // On a busy machine, the threads do not get the CPU in less time.
     let words = point.words("delegated", duration_ms.max(300), program);
     let carrier = verify(program, rounds, &words, false)?;
     let same = verify(program, rounds, &words, true)?;
@@ -60,7 +63,7 @@ fn verify(program: &Program, rounds: u32, words: &[String], is_same: bool) -> Ou
     serde_json::from_slice(&output.stdout).map_err(|_| format!("corehop measure: {said}").into())
 }
 
-/// A line for people.
+/// Formats a line of the table.
 fn line(name: &str, told: &Value) -> String {
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
     let [low, high] = [0, 1].map(|end| number(&told["interval"][end]));

@@ -1,18 +1,19 @@
-//! One session alone, in phases of a microsecond to ten milliseconds: what it takes to wait well.
+//! A single session, in phases of a microsecond to ten milliseconds: how worker threads should
+//! wait.
 //!
-//! With many sessions each core always has one to run. With one, each core waits while the other's
-//! phase lasts, and how it waits decides: a carrier that sleeps must be woken for every hop, and on
-//! a virtual machine its CPU may lose its caches meanwhile. So the carrier as it is stands beside
-//! one that waits awake for 50 us and no longer. They are held against a thread that runs both
-//! phases in place on the first core, since one session cannot use two. A phase has seven tenths of
-//! what an L2 holds, so both together have none's room.
+//! With many sessions, each core always has one to run. With a single one, each core waits during
+//! the other's phase, and its way of waiting decides. A sleeping worker must be woken for every
+//! hop, and on a virtual machine, its CPU may lose its caches. So the default worker is compared
+//! with one that spins for at most 50 us. The baseline is a thread that runs both phases in place
+//! on the first core, because one session cannot use two. A phase has seven tenths of an L2, so
+//! both together do not fit.
 
 use crate::patched::{Outcome, Program, quartiles};
 use crate::point::Point;
 use corehop_simulator::Machine;
 use serde_json::{Value, json};
 
-/// Touches of the session in a phase; a touch takes some nanoseconds.
+/// Accesses of the session in a phase; one takes some nanoseconds.
 const TOUCHES: [u32; 7] = [100, 1000, 10_000, 35_000, 100_000, 500_000, 1_000_000];
 const SHORT_US: &str = "50";
 /// One way to run the session.
@@ -35,7 +36,7 @@ impl Way {
     }
 }
 
-/// In place, carrier, carrier that waits for [`SHORT_US`], affinity.
+/// In place, carrier, carrier that spins for [`SHORT_US`], affinity.
 const WAYS: [Way; 4] = [
     Way {
         way: "in-place",
@@ -46,10 +47,10 @@ const WAYS: [Way; 4] = [
     Way::hopping("carrier", &[("COREHOP_SPIN_US", SHORT_US)]),
     Way::hopping("affinity", &[]),
 ];
-/// Where the kernel does not say what an L2 holds.
+/// L2 size if the kernel does not report it.
 const USUAL_L2_KIB: u32 = 1024;
 
-/// Measures all points in turns, prints a table and gives its figures.
+/// Measures all points alternately, prints a table and returns its figures.
 pub fn tell(program: &Program, rounds: usize, duration_ms: u32) -> Outcome<Value> {
     let host = Machine::named_or_path("host");
     let l2_kib = host.map_or(USUAL_L2_KIB, |host| (host.l2.size_bytes / 1024) as u32);
@@ -95,7 +96,7 @@ pub fn tell(program: &Program, rounds: usize, duration_ms: u32) -> Outcome<Value
     Ok(json!({"working_set_kib": working_set_kib, "points": figures}))
 }
 
-/// Prints a point, and gives its figures.
+/// Prints a point, and returns its figures.
 fn row(point: &Point, rates: &[[f64; WAYS.len()]]) -> Value {
     let in_place: Vec<f64> = rates.iter().map(|round| round[0]).collect();
     let phase_us = f64::from(point.touches) / quartiles(&in_place)[1] * 1e6;

@@ -1,15 +1,15 @@
-//! A program that a bench has started: waited for until it is ready, and asked to end.
+//! A program that a bench has started: waits until it is ready, and ends it.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::io;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// For a program to start, be filled, or answer; under QEMU, too.
+/// Timeout for a program to start, be filled, or answer, including under QEMU.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Waits until `found` finds something. It finds nothing in a program that has ended, as far as it
-/// was started here, nor in one that takes longer than [`PATIENCE`].
+/// Waits until `found` returns a value. Returns `None` if the program, started here, has ended, or
+/// after [`PATIENCE`].
 pub fn wait_for<'a, T>(
     child: impl Into<Option<&'a mut Child>>,
     mut found: impl FnMut() -> Option<T>,
@@ -31,8 +31,8 @@ pub fn wait_for<'a, T>(
     Ok(None)
 }
 
-/// Asks the program to end. It must not have been waited for yet.
+/// Requests the program to end. It must not have been waited for yet.
 pub fn terminate(child: &Child) {
-    // One that has ended by itself is none the worse for it.
+    // A program that has already ended is not affected.
     let _ = kill_process(Pid::from_child(child), Signal::TERM);
 }

@@ -1,10 +1,10 @@
-//! Programs that walk along circular paths through lines, as traces, simulated with clocks.
+//! Programs that walk along circular paths through lines, as traces, simulated with time.
 //!
-//! Both benchmarks of theses (`benches/accesstest`, `benches/messages`) are such programs: a
-//! request is a few phases, a phase one function that goes once around a path. A step loads where
-//! the next one is, so no step begins before the one before it is done; the trace says so of its
-//! code, and the core model `window` goes by it. Nothing here depends on this machine: the same
-//! arguments give the same counts everywhere.
+//! Both benchmarks of theses (`benches/accesstest`, `benches/messages`) are such programs. A
+//! request is a few phases; a phase is one function that walks once around a path. A step loads the
+//! position of the next one, so steps are dependent. The trace records these dependences, and the
+//! core model `window` follows them. Nothing here depends on this machine: the same arguments give
+//! the same counts everywhere.
 
 #![allow(dead_code, unused_imports)] // each bench and test uses a part of this
 
@@ -19,10 +19,10 @@ use corehop_simulator::timing::{Error, Load, Outcome, PrefetcherName, Setting, S
 use corehop_simulator::{Machine, Split};
 use corehop_traces::Trace;
 
-/// Cores are never further apart than a few steps, so that lines change owner as they would.
+/// Cores are at most a few steps apart, so that lines change owner realistically.
 pub const QUANTUM_CYCLES: u64 = 20;
 
-/// What the connections of a trace do, with what steps wait for.
+/// Returns the connections' streams of a trace, with the dependences of steps.
 pub fn streams(trace: &Trace, split: &Split) -> Result<Streams, Error> {
     let sources = &mut AddressSources::new(trace);
     Streams::annotated(
@@ -33,7 +33,7 @@ pub fn streams(trace: &Trace, split: &Split) -> Result<Streams, Error> {
     )
 }
 
-/// Connections that never think, on cores that bring nothing before it is asked for.
+/// Returns a setting with connections that never think, on cores without prefetching.
 pub fn setting<'a>(
     machine: &'a Machine,
     split: &'a Split,
@@ -60,7 +60,7 @@ pub fn setting<'a>(
     }
 }
 
-/// Simulates it with cores of the model `window`.
+/// Simulates with cores of the model `window`.
 pub fn simulate(streams: &Streams, setting: &Setting<'_>) -> Result<Outcome, Error> {
     corehop_simulator::timing::simulate(streams, setting, Window::new)
 }

@@ -1,8 +1,9 @@
-//! Circular paths through the lines of a buffer, in an order drawn from a seed.
+//! Circular paths through the lines of a buffer, in a seeded random order.
 //!
-//! An element is four bytes, so a line has sixteen, and a path passes an element once. By Zipf's
-//! law with exponent 1 a line is passed in proportion to the inverse of its rank, at least once and
-//! no more often than it has elements (Accesstest); or every line once (Srinivasan's benchmark).
+//! An element is four bytes, so a line has sixteen, and a path visits an element once. By Zipf's
+//! law with exponent 1, a line is visited in proportion to the inverse of its rank, at least once
+//! and at most once per element (Accesstest); or every line is visited once (Srinivasan's
+//! benchmark).
 
 use corehop_traces::execution::LINE_SHIFT;
 use rand::SeedableRng;
@@ -11,19 +12,20 @@ use rand_chacha::ChaCha8Rng;
 
 pub const LINE_BYTES: u64 = 1 << LINE_SHIFT;
 
-/// In a line.
+/// Elements per line.
 const ELEMENTS: u64 = 16;
 
-/// A load, and perhaps a store to the same place.
+/// A load, and possibly a store to the same address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Of the element.
+    /// Address of the element.
     pub address: u64,
-    /// Whether it is written once it is read.
+    /// Whether it is written after the load.
     pub is_written: bool,
 }
 
-/// A path through so many lines from `base` on, by Zipf's law; this share of its steps writes.
+/// Returns a path by Zipf's law through this many lines from `base` on; this share of its steps
+/// writes.
 pub fn zipf(base: u64, lines: u64, written: f64, seed: u64) -> Vec<Step> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let harmonic: f64 = (1..=lines).map(|rank| 1.0 / rank as f64).sum();
@@ -41,14 +43,15 @@ pub fn zipf(base: u64, lines: u64, written: f64, seed: u64) -> Vec<Step> {
     steps(addresses, count, &mut random)
 }
 
-/// A path through so many lines from `base` on, each once; so many of them are written.
+/// Returns a path that visits each of these lines from `base` on once; `written` of them are
+/// written.
 pub fn once(base: u64, lines: u64, written: u64, seed: u64) -> Vec<Step> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let addresses = (0..lines).map(|line| base + line * LINE_BYTES);
     steps(addresses.collect(), written as usize, &mut random)
 }
 
-/// The addresses in a random order, so many of them to be written.
+/// Returns the addresses in a random order, with this many of them to be written.
 fn steps(mut addresses: Vec<u64>, written: usize, random: &mut ChaCha8Rng) -> Vec<Step> {
     let mut is_written: Vec<bool> = (0..addresses.len()).map(|place| place < written).collect();
     is_written.shuffle(random);

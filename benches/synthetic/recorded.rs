@@ -1,4 +1,4 @@
-//! The trace of threads that walk: what a recording of the program would be, without its stack.
+//! The trace of walking threads: like a recording of the program, without its stack.
 
 use super::path::Step;
 use corehop_traces::{
@@ -6,37 +6,38 @@ use corehop_traces::{
     ThreadId, Trace, Writer, WriterOptions,
 };
 
-/// Steps that one execution stands for; what is left over at a path's end has one for each.
+/// Steps per execution; the rest at a path's end has one execution per step.
 const STEPS: usize = 16;
 
-/// The register that holds where the next step is.
+/// The register with the position of the next step.
 const NEXT: u8 = 0;
 const CODE: u64 = 4096;
 
-/// A function that goes once around a path.
+/// A function that walks once around a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Phase<'a> {
-    /// By number.
+    /// Number of the function.
     pub function: usize,
     /// The path.
     pub steps: &'a [Step],
-    /// Whether a step loads where the next one is; else all are known beforehand.
+    /// Whether a step loads the position of the next one; otherwise all positions are known in
+    /// advance.
     pub is_chained: bool,
 }
 
-/// Code blocks of a function: its entry; sixteen steps and one that wait for each other; the same
-/// of steps that do not.
+/// Code blocks of a function: its entry; blocks of sixteen and of one dependent step; and the same
+/// with independent steps.
 struct Blocks {
     entry: u32,
     chained: [u32; 2],
     free: [u32; 2],
 }
 
-/// Writes what each thread does in one request as a trace, and opens it; the function numbered `n`
-/// is on the page `n + 1`.
+/// Writes each thread's steps in one request as a trace, and opens it. The function with number `n`
+/// is on page `n + 1`.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If it cannot be written.
 pub fn record(functions: &[&str], threads: &[Vec<Phase<'_>>]) -> Result<Trace, Error> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("synthetic.trace");
@@ -51,7 +52,7 @@ pub fn record(functions: &[&str], threads: &[Vec<Phase<'_>>]) -> Result<Trace, E
         for phase in phases {
             walk(&mut writer, thread, &blocks[phase.function], phase)?;
         }
-        // The request has ended when the next one begins.
+        // A request ends when the next one begins.
         writer.request(thread)?;
         writer.execution(thread, blocks[0].entry)?;
     }
@@ -125,12 +126,12 @@ fn define(writer: &mut Writer, functions: &[&str]) -> Result<Vec<Blocks>, Error>
         .collect()
 }
 
-/// So many steps, of a load and a store each.
+/// Returns a block of this many steps, with a load and a store each.
 fn steps(start: u64, count: usize) -> CodeBlock {
     CodeBlock::new(start, (0..2 * count).map(|_| 2))
 }
 
-/// The same, where the load before has loaded a step's address.
+/// Returns the same, with each step's address loaded by the previous step.
 fn chained(start: u64, count: usize) -> CodeBlock {
     let mut block = steps(start, count);
     let from = |place: u16| match place / 2 {

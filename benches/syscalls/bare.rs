@@ -1,8 +1,8 @@
-//! What leaving a call that does nothing in a ring costs, by how many are left there.
+//! Cost of a no-op call in a ring, by the number of calls submitted together.
 //!
-//! Soares's figures 5.3 and 5.4 have the same: getppid() by his system call page, on one core and
-//! on another. There 2 calls together cost less each than one by itself, 32 less than half of it;
-//! on another core 32 are needed to cost as little.
+//! Soares's figures 5.3 and 5.4 show the same: getppid() by his system call page, on one core and
+//! on another. There, 2 calls together cost less each than a single one, and 32 less than half of
+//! it; on another core, 32 are needed to reach that cost.
 
 use crate::asked;
 use crate::patched::{Outcome, quartiles};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 const BATCHES: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 const CALLS: u32 = 200_000;
 
-/// Prints a table, and gives its figures.
+/// Prints a table, and returns its figures.
 pub fn measure(is_whole: bool) -> Outcome<Vec<Value>> {
     let folder = tempfile::tempdir()?;
     let program = build("ring", folder.path())?;

@@ -1,4 +1,4 @@
-//! The figures of `pollution` and `bare` as one SVG picture of four panels.
+//! Draws the figures of `pollution` and `bare` as one SVG picture of four panels.
 
 use crate::patched::Outcome;
 use plotters::prelude::*;
@@ -11,7 +11,7 @@ const COLOURS: [RGBColor; 3] = [
     RGBColor(0xd5, 0x5e, 0x00),
 ];
 
-/// A line by its name, and its points.
+/// A line's name and its points.
 type Line = (String, Vec<(f64, f64)>);
 
 struct Panel {
@@ -20,7 +20,7 @@ struct Panel {
     lines: Vec<Line>,
 }
 
-/// Draws those of the parts that were measured.
+/// Draws the parts that were measured.
 pub fn draw(figures: &Value, path: &Path) -> Outcome<()> {
     let panels = [
         user(figures),

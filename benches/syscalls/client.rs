@@ -1,8 +1,8 @@
-//! Connections that each ask, wait for the answer, and ask again, all from one thread.
+//! Connections that each send a request, wait for the answer, and repeat, all from one thread.
 //!
-//! Unlike the clients of other benches these wait for each answer: how many connections have a
-//! request at the server is what is varied here. Every answer is checked, to the last byte of its
-//! kind. It prints requests a second and the 50th and 99th percentile of what one took.
+//! Unlike the clients of other benches, these wait for each answer, because this bench varies the
+//! number of connections with a pending request. The beginning and end of every answer are checked.
+//! It prints requests per second and the 50th and 99th percentile of latency.
 
 use crate::mariadb_session;
 use crate::patched::Outcome;
@@ -12,14 +12,14 @@ use std::net::{Ipv4Addr, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// For an answer; a server that takes longer is taken to have lost it.
+/// Timeout of an answer; after it, the answer counts as lost.
 const PATIENCE: Duration = Duration::from_secs(20);
 const MOST_EVENTS: usize = 64;
 
-/// What is asked, and how the answer begins, ends and how long it is.
+/// The request, and the beginning and end of its answer.
 pub struct Question {
     pub asked: Vec<u8>,
-    /// What opens a connection; nothing does most.
+    /// Opens a connection, if the protocol needs it.
     pub opening: Option<fn(&mut TcpStream) -> Outcome<()>>,
     pub begins: &'static [u8],
     pub ends: &'static [u8],
@@ -27,7 +27,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// Of a server that the bench knows.
+    /// Returns the question for a server that the bench supports.
     fn of(server: &str) -> Option<Question> {
         let page = b"GET /page.txt HTTP/1.1\r\nHost: localhost\r\n\r\n".as_slice();
         let row = mariadb_session::statement("select text from bench.pages where id = 500");
@@ -40,7 +40,7 @@ impl Question {
                 b"the end\x05\0\0\x05\xfe\0\0\x02\0",
             ),
             "redis" => (b"*1\r\n$4\r\nPING\r\n", b"+PONG", b"\r\n"),
-            // A name that the zone of the bench has, and its address.
+            // A name in the bench's zone, and its address.
             "bind9" => (
                 b"\x12\x34\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x03www\x07example\x04test\x00\
                   \x00\x01\x00\x01",
@@ -119,7 +119,7 @@ struct Connection {
     answer: Vec<u8>,
 }
 
-/// `SERVER PORT CONNECTIONS REQUESTS`, or `SERVER PORT fill` to give it its data.
+/// Runs `SERVER PORT CONNECTIONS REQUESTS`, or `SERVER PORT fill` to fill it with data.
 pub fn run(words: &[String]) -> Outcome<()> {
     let [server, port, connections, rest @ ..] = words else {
         return Err("--client SERVER PORT CONNECTIONS REQUESTS".into());
@@ -149,7 +149,7 @@ fn fill(server: &str, port: u16, question: &Question) -> Outcome<()> {
     Ok(())
 }
 
-/// named answers before it has read its zone, that it cannot.
+/// Before named has read its zone, it answers with a failure.
 fn await_zone(question: &Question, port: u16) -> Outcome<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -219,7 +219,7 @@ impl Connection {
         Ok(self.socket.send(&question.asked)?)
     }
 
-    /// Whether the answer is whole.
+    /// Whether the answer is complete.
     fn hear(&mut self, question: &Question) -> Outcome<bool> {
         let mut some = [0; 4096];
         match self.socket.receive(&mut some) {

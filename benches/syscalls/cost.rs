@@ -1,9 +1,9 @@
-//! What a call costs where none ever waits: one core's threads send and receive a byte each.
+//! Cost of a call that never waits: one core's threads send and receive a byte each.
 //!
-//! With as many threads as there are, so many calls can be made together. Soares's figure 5.3 has
-//! the same question for a call whose work is nothing: there a call of a batch costs less than one
-//! by itself from three on. Here a call has work, as servers' have, and a thread that leaves its
-//! call is switched from and to. All is on the CPU of one core, but for the ways that name core 1.
+//! The number of threads is the number of calls that can be made together. Soares's figure 5.3 has
+//! the same question for a no-op call: there, a call in a batch of three or more costs less than a
+//! single one. Here, a call has work, as in servers, and a thread that submits its call is switched
+//! away and back. Everything runs on the CPU of one core, except for the ways with core 1.
 
 use crate::asked;
 use crate::patched::{Outcome, quartiles};
@@ -13,12 +13,12 @@ use std::path::Path;
 use std::process::Command;
 
 const THREADS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
-/// Of all threads together.
+/// Number of calls of all threads together.
 const CALLS: usize = 200_000;
-/// Where calls are made; nothing is where they are.
+/// Where calls are made; empty for synchronous calls.
 const WAYS: [&str; 5] = ["", "yield", "batch", "batch:1", "1"];
 
-/// Prints a table, and gives its figures.
+/// Prints a table, and returns its figures.
 pub fn measure(is_whole: bool) -> Outcome<Vec<Value>> {
     let folder = tempfile::tempdir()?;
     let program = build("batches", folder.path())?;
@@ -35,7 +35,7 @@ pub fn measure(is_whole: bool) -> Outcome<Vec<Value>> {
     println!("{:>14}", "a batch holds");
     let mut rows = Vec::new();
     for &count in threads {
-        // Every way in each round, so that whatever else the machine does falls on all.
+        // Every way runs in each round, so that other load on the machine affects all.
         let mut samples = vec![Vec::new(); WAYS.len()];
         let mut batch = 0.0;
         for _ in 0..rounds {
@@ -64,7 +64,7 @@ fn name(way: &str) -> &str {
     if way.is_empty() { "in place" } else { way }
 }
 
-/// Nanoseconds a call, and of batches how many requests one held.
+/// Returns nanoseconds per call, and for batches the mean number of requests in one.
 fn run(program: &Path, folder: &Path, of: (usize, usize), way: &str) -> Outcome<(f64, f64)> {
     let (threads, calls) = of;
     let statistics = folder.join("statistics.json");
@@ -74,7 +74,8 @@ fn run(program: &Path, folder: &Path, of: (usize, usize), way: &str) -> Outcome<
     if !way.is_empty() {
         command.arg(env!("CARGO_BIN_EXE_corehop"));
         command.args(["run", "--system-calls", &format!("send,recv@{way}"), "--"]);
-        // Queues and other programs decline calls otherwise, which is not what is asked here.
+        // Otherwise, queues and other programs make the runtime decline calls, which is not
+        // measured here.
         command
             .env("COREHOP_QUEUE", "0")
             .env("COREHOP_RUN_DELAY", "100");

@@ -1,16 +1,16 @@
-//! System calls where they are, on another core, and in batches: what each costs, and what servers
-//! make of it.
+//! System calls made synchronously, on another core, and in batches: the cost of each, and the
+//! effect on servers.
 //!
-//! `make bench-syscalls` runs it whole. The part `pollution` tells what calls cost the code around
-//! them; `bare` what a call that does nothing costs by itself and in batches. The part `cost` has
-//! one core's threads each send and receive a byte, and tells nanoseconds a call by how many
-//! threads there are to batch. The part `servers` has `corehop measure --system-calls` start six
-//! servers as they are and with their calls posted, under 1 to 256 connections that each wait for
-//! their answers, beside what Soares found with FlexSC (thesis, Toronto 2012, chapters 5 and 6).
-//! The load is this program too, started with `--client`: it checks every answer. `COREHOP_PARTS`
-//! names parts, `COREHOP_BENCH` servers, `COREHOP_WAYS` ways, `COREHOP_ROUNDS` says how many
-//! rounds. The first two parts are drawn, in `target/syscalls.svg`. Without arguments, as under
-//! `cargo test`, a few calls show that it works.
+//! `make bench-syscalls` runs it in full. The part `pollution` measures the cost of calls for the
+//! code around them. The part `bare` measures a no-op call, single and in batches. In the part
+//! `cost`, one core's threads each send and receive a byte, which gives nanoseconds per call by the
+//! number of threads to batch. In the part `servers`, `corehop measure --system-calls` starts six
+//! servers unmodified and with asynchronous calls. They run under 1 to 256 connections that each
+//! wait for their answers, compared with Soares's results with FlexSC (thesis, Toronto 2012,
+//! chapters 5 and 6). The load is also this program, started with `--client`: it checks every
+//! answer. `COREHOP_PARTS` selects parts, `COREHOP_BENCH` servers, `COREHOP_WAYS` ways, and
+//! `COREHOP_ROUNDS` sets the number of rounds. The first two parts are drawn, in
+//! `target/syscalls.svg`. Without arguments, as under `cargo test`, a few calls show that it works.
 
 #[path = "../asked/mod.rs"]
 mod asked;

@@ -1,5 +1,5 @@
-//! The opening of a MariaDB connection, as its protocol has it ("Connection phase" of MariaDB's
-//! documentation of the client/server protocol): a greeting, an answer without a password, OK.
+//! Opens a MariaDB connection by its protocol ("Connection phase" of MariaDB's documentation of the
+//! client/server protocol): a greeting, an answer without a password, OK.
 
 use crate::patched::Outcome;
 use std::io::{Read, Write};
@@ -11,10 +11,10 @@ const LARGEST_PACKET: u32 = 1 << 24;
 const UTF8: u8 = 33;
 const RESERVED: [u8; 23] = [0; 23];
 const USER_WITHOUT_PASSWORD: &[u8] = b"root\0\0";
-/// The first byte of a packet that says that it went well.
+/// First byte of a packet that reports success.
 const OK: u8 = 0;
 
-/// Makes the connection one that takes statements.
+/// Opens a session that accepts statements.
 pub fn open(stream: &mut TcpStream) -> Outcome<()> {
     read_packet(stream)?;
     let answer = [
@@ -32,7 +32,7 @@ pub fn open(stream: &mut TcpStream) -> Outcome<()> {
     }
 }
 
-/// A statement, as a packet of its own.
+/// Returns a statement in its own packet.
 pub fn statement(text: &str) -> Vec<u8> {
     const COM_QUERY: u8 = 3;
     packet(0, &[&[COM_QUERY], text.as_bytes()].concat())

@@ -1,7 +1,8 @@
-//! Servers under `corehop measure --system-calls`, over ways and connections, beside the text.
+//! Servers under `corehop measure --system-calls`, over ways and connections, compared with the
+//! thesis.
 //!
-//! On one core both sides' servers have one CPU and the client the other: that is the text's
-//! comparison on one core. On two cores both sides have both CPUs, with the client on them too.
+//! On one core, both sides' servers have one CPU and the client the other, as in the thesis's
+//! comparison on one core. On two cores, both sides have both CPUs, which the client shares.
 //! `batch on 2` has threads and rings on both.
 
 use crate::asked;
@@ -13,14 +14,14 @@ use std::path::Path;
 use std::process::Command;
 
 const CONNECTIONS: [usize; 3] = [1, 16, 256];
-/// Where calls are made, and on which CPUs server and client are.
+/// Where calls are made, and the CPUs of server and client.
 struct Way {
     name: &'static str,
-    /// Behind the `@`.
+    /// The text after the `@`.
     at: &'static str,
     own: &'static str,
     clients: &'static str,
-    /// The column of a server's `text` that it is beside.
+    /// The column of a server's `text` to compare with.
     text: Option<usize>,
 }
 
@@ -49,7 +50,7 @@ const WAYS: [Way; 5] = [
     way("1", "1", TOGETHER, None),
 ];
 
-/// Prints a table, and gives its figures.
+/// Prints a table, and returns its figures.
 pub fn measure(is_whole: bool) -> Outcome<Vec<Value>> {
     let rounds = asked::rounds(if is_whole { 5 } else { 2 })?;
     let ways = ways(is_whole)?;
@@ -104,7 +105,7 @@ fn wanted(is_whole: bool) -> Outcome<Vec<&'static Server>> {
     names.split(',').map(named).collect()
 }
 
-/// Those that COREHOP_WAYS names; all where it says nothing.
+/// Returns the ways in COREHOP_WAYS; all if it is not set.
 fn ways(is_whole: bool) -> Outcome<Vec<&'static Way>> {
     let Ok(names) = std::env::var("COREHOP_WAYS") else {
         let all = if is_whole { &WAYS[..] } else { &WAYS[1..2] };
@@ -162,7 +163,7 @@ fn measure_one(
         .args(&command)
         .env("COREHOP_QUEUE", "0");
     let output = measure.output()?;
-    // 8 is a loss, which is a result.
+    // Exit status 8 is a loss, which is a result.
     if !matches!(output.status.code(), Some(0 | 8)) {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         return Ok(json!({
@@ -195,7 +196,7 @@ fn measure_one(
     }))
 }
 
-/// What the text has for the same number of cores.
+/// Returns the thesis's result for the same number of cores.
 fn text(server: &Server, way: &Way) -> Option<f64> {
     Some(server.text?[way.text?])
 }
@@ -214,7 +215,7 @@ fn print_row(server: &Server, way: &str, connections: usize, row: &Value) {
     let latency = number(&row["latency_us"][1]) / number(&row["latency_us"][0]);
     let calls = &row["system_calls"];
     let [posted, declined] = ["posted", "declined"].map(|key| number(&calls[key]));
-    // A server that has become another user cannot tell.
+    // A server that has changed its user cannot report.
     let share = match posted + declined {
         all if all > 0.0 => format!("{:.0}%", 100.0 * posted / all),
         _ => "-".to_owned(),

@@ -1,9 +1,9 @@
-//! What a call costs the code around it, by how often it comes; and the call itself.
+//! Cost of a call for the code around it, by its frequency, and of the call itself.
 //!
-//! Soares's figures 4.1 to 4.4 have instructions per cycle of two programs by how often `pwrite` or
-//! a call that does nothing is made. There are no counters of cycles by mode on many machines, so
-//! here a program's time is taken before and after each call: dependent loads over a set of lines,
-//! each of which waits for the last, so that their time is what caches have left of the set.
+//! Soares's figures 4.1 to 4.4 show the instructions per cycle of two programs by the frequency of
+//! `pwrite` or a no-op call. Many machines have no cycle counters by mode, so a program's time
+//! before and after each call is measured instead. It makes dependent loads over a set of lines, so
+//! that their time depends on how much of the set is still in the caches.
 
 use crate::asked;
 use crate::patched::{Outcome, quartiles};
@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 
 /// Sets that fit an L1D, and an L2 of 512 KiB or more.
 pub const SETS_KIB: [u32; 2] = [24, 256];
-/// Between two calls.
+/// Loads between two calls.
 const LOADS: [u32; 8] = [100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000];
 const ALL_LOADS: u32 = 6_000_000;
 const KINDS: [&str; 3] = ["none", "getppid", "pwrite"];
-/// Of loads after a call, of which each bucket's time is told.
+/// Number of loads per bucket after a call.
 const BUCKETS: u32 = 16;
 
-/// Prints tables, and gives their figures.
+/// Prints tables, and returns their figures.
 pub fn measure(is_whole: bool) -> Outcome<Value> {
     let folder = tempfile::tempdir()?;
     let program = build("pollution", folder.path())?;
@@ -52,7 +52,7 @@ fn one(
 ) -> Outcome<Value> {
     let mut load = [const { Vec::new() }; 3];
     let mut call = [const { Vec::new() }; 3];
-    // Every kind in each round, so that whatever else the machine does falls on all.
+    // Every kind runs in each round, so that other load on the machine affects all.
     for _ in 0..rounds {
         for (kind, name) in KINDS.iter().enumerate() {
             let words = [kib, loads, stretches].map(|number| number.to_string());
@@ -77,7 +77,7 @@ fn one(
     Ok(json!({"set_kib": kib, "loads": loads, "load_ns": of(load), "call_ns": of(call)}))
 }
 
-/// How long a call is felt.
+/// Measures how long the effect of a call lasts.
 fn since(program: &std::path::Path, is_whole: bool, rounds: usize) -> Outcome<Vec<Value>> {
     let stretches = if is_whole { 2000 } else { 2 };
     println!("\na load, ns, by loads since the last pwrite\n");

@@ -1,4 +1,4 @@
-//! The small C programs of this bench: built, run on CPU 0 and asked for their numbers.
+//! The small C programs of this bench: builds them, runs them on CPU 0 and reads their numbers.
 
 use crate::patched::Outcome;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub fn build(name: &str, folder: &Path) -> Outcome<PathBuf> {
     }
 }
 
-/// What it prints, run in its folder.
+/// Returns its output, run in its folder.
 pub fn numbers(program: &Path, words: &[String]) -> Outcome<Vec<f64>> {
     let mut command = Command::new("taskset");
     command.args(["-c", "0"]).arg(program).args(words);

@@ -1,11 +1,11 @@
-//! The servers, each as Debian has it: how it is started in a folder, and which calls it posts.
+//! The servers in Debian's versions: how to start each in a folder, and its asynchronous calls.
 
 use crate::mariadb;
 use crate::patched::Outcome;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Calls that sockets' servers make; what one of them does not make costs nothing.
+/// Calls of socket servers; calls that a server does not make cost nothing.
 const OF_SOCKETS: &str = "read,readv,recv,recvfrom,recvmsg,write,writev,send,sendto,sendmsg";
 
 /// A server.
@@ -13,27 +13,27 @@ pub struct Server {
     pub name: &'static str,
     pub program: &'static str,
     pub package: &'static str,
-    /// How much more throughput Soares's systems gave it at most, in percent: by batches on one
-    /// core, and on two.
+    /// Largest gain in throughput by Soares's systems, in percent: by batches on one core, and on
+    /// two.
     pub text: Option<[f64; 2]>,
-    /// Requests of one load on one connection; those on more are four times as many.
+    /// Requests of one load on one connection; more connections have four times as many.
     pub requests: usize,
-    /// Beside those of sockets: what it asks of files, which goes to another core.
+    /// Calls on files, in addition to sockets' calls; they run on another core.
     pub files: &'static str,
-    /// What it waits with, which goes into rings.
+    /// Calls that wait; they use the rings.
     pub waits: &'static str,
     start: fn(&Path, u16) -> Outcome<Vec<String>>,
 }
 
 impl Server {
-    /// Writes what it reads into the folder; how it is started there.
+    /// Writes its input files into the folder. Returns how to start it there.
     pub fn lay_out(&self, folder: &Path, port: u16) -> Outcome<Vec<String>> {
         let mut words = vec![self.program.to_owned()];
         words.extend((self.start)(folder, port)?);
         Ok(words)
     }
 
-    /// The calls to be posted, as `--system-calls` names them.
+    /// Returns its asynchronous calls, in the syntax of `--system-calls`.
     pub fn calls(&self, way: &str) -> String {
         let more = if way.starts_with("batch") {
             self.waits
@@ -47,7 +47,7 @@ impl Server {
     }
 }
 
-/// All of them.
+/// All servers.
 pub const SERVERS: [Server; 6] = [
     Server {
         name: "apache2",
@@ -121,7 +121,7 @@ fn page(folder: &Path) -> Outcome<()> {
     Ok(std::fs::write(folder.join("files/page.txt"), file)?)
 }
 
-/// Threads that each serve a connection: with many of them batches have something to batch.
+/// A thread per connection: with many of them, batches are larger.
 fn apache(folder: &Path, port: u16) -> Outcome<Vec<String>> {
     page(folder)?;
     let at = folder.display();
@@ -193,7 +193,7 @@ fn redis(_folder: &Path, port: u16) -> Outcome<Vec<String>> {
     ]))
 }
 
-/// A thread for each connection, which all read rows of one table.
+/// A thread for each connection; all read rows of one table.
 fn mariadbd(folder: &Path, port: u16) -> Outcome<Vec<String>> {
     let table = "create database bench;\n\
         create table bench.pages (id int primary key, text varchar(200)) engine=innodb;\n\

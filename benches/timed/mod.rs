@@ -1,4 +1,4 @@
-//! `corehop replay --timed`: how it is called, and what is read of its JSON. Only this file knows.
+//! Runs `corehop replay --timed` and parses its JSON. Only this file knows its format.
 
 use crate::Outcome;
 use corehop_traces::{ThreadId, Trace};
@@ -7,50 +7,50 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// The core model that a replay has by default.
+/// The default core model of a replay.
 pub const IN_ORDER: &str = "in-order";
-/// That which comes nearest to what a core takes (`make bench-core-model`).
+/// The model that is closest to a real core (`make bench-core-model`).
 pub const WINDOW: &str = "window";
 
-/// What is replayed.
+/// A replay to run.
 pub struct Question<'a> {
     pub trace: &'a Path,
     pub machine: &'a str,
-    /// What references and instructions cost its cores, as on the command line.
+    /// Core model, as on the command line.
     pub core_model: &'a str,
     pub cores: u32,
     pub plan: &'a Path,
     pub connections: &'a [u32],
-    /// Whether those that the trace lacks repeat those that it has.
+    /// Whether missing connections repeat those in the trace.
     pub is_repeating: bool,
     pub schedulers: &'a [&'a str],
     pub think_cycles: u64,
-    /// `None` is what the machine says.
+    /// `None` for the machine's own cost.
     pub hop_cycles: Option<u32>,
 }
 
-/// What one scheduler makes of so many connections.
+/// Result of one scheduler with this many connections.
 pub struct Timed {
     pub connections: u32,
     pub scheduler: String,
-    /// That a hop costs.
+    /// Cost of a hop.
     pub hop_cycles: u32,
     pub think_cycles: u64,
     pub core_model: String,
-    /// Requests served in a million cycles.
+    /// Requests served per million cycles.
     pub throughput: f64,
-    /// Of a request.
+    /// Per request.
     pub l2_misses: f64,
-    /// Of a request.
+    /// Per request.
     pub hops: f64,
-    /// Of all cores, for a request.
+    /// Sum over all cores, per request.
     pub busy_cycles: f64,
-    /// Which share of them the busiest core has.
+    /// Share of the busiest core.
     pub busiest: f64,
 }
 
 impl Timed {
-    /// For programs, of transactions of so many requests.
+    /// Renders JSON, for transactions of this many requests.
     pub fn json(&self, statements: f64) -> Value {
         json!({
             "connections": self.connections, "scheduler": self.scheduler,
@@ -64,7 +64,7 @@ impl Timed {
     }
 }
 
-/// How many connections a trace has: threads that served a whole request.
+/// Returns the number of connections in a trace: threads that served a complete request.
 pub fn connections_of(trace: &Path) -> Outcome<u32> {
     let trace = Trace::open(trace)?;
     let complete = trace.requests().iter().filter(|request| request.complete);
@@ -72,7 +72,7 @@ pub fn connections_of(trace: &Path) -> Outcome<u32> {
     Ok(threads.len() as u32)
 }
 
-/// Asks it of every scheduler on each number of connections.
+/// Replays every scheduler with each number of connections.
 pub fn replay(question: &Question) -> Outcome<Vec<Timed>> {
     let mut replay = Command::new(env!("CARGO_BIN_EXE_corehop"));
     replay.args(["replay", "-q", "--timed", "--json"]);
@@ -98,7 +98,7 @@ pub fn replay(question: &Question) -> Outcome<Vec<Timed>> {
     parse(&output.stdout)
 }
 
-/// Takes the command's JSON apart.
+/// Parses the command's JSON.
 fn parse(said: &[u8]) -> Outcome<Vec<Timed>> {
     let told: Value = serde_json::from_slice(said)?;
     let settings = told["settings"].as_array().ok_or("no settings")?;
@@ -131,14 +131,14 @@ fn parse(said: &[u8]) -> Outcome<Vec<Timed>> {
     settings.iter().map(timed).collect()
 }
 
-/// Each core's busy cycles.
+/// Returns each core's busy cycles.
 fn busy(setting: &Value) -> Outcome<Vec<f64>> {
     let cores = setting["per_core"].as_array().ok_or("no cores")?;
     let busy = cores.iter().filter_map(|core| core["busy_cycles"].as_f64());
     Ok(busy.collect())
 }
 
-/// A scheduler's name without its number: `split-if-idle=1` is `split-if-idle`.
+/// Returns a scheduler's name without its number: `split-if-idle` for `split-if-idle=1`.
 fn name(scheduler: &Value) -> String {
     let text = scheduler.as_str().unwrap_or("?");
     text.split('=').next().unwrap_or(text).to_owned()

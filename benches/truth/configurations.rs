@@ -1,19 +1,20 @@
-//! The configurations of the staged benchmark: every axis crossed with the one that matters most.
+//! The configurations of the staged benchmark: every axis crossed with the most important one.
 //!
-//! What a split gains is decided by how a phase's working set lies to an L2, so each other axis is
-//! varied at a working set below it, about it and above it.
+//! The gain of a split depends on a phase's working set relative to an L2, so each other axis is
+//! varied at working sets below, near and above it.
 
 use crate::point::Point;
 
-/// Of a phase, in L2s.
+/// Working set of a phase, in L2s.
 const WORKING_SETS: [f64; 10] = [0.01, 0.06, 0.12, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0];
-/// At which the other axes are varied.
+/// Working sets at which the other axes are varied.
 const CROSSED: [f64; 3] = [0.12, 0.7, 1.4];
 const UPDATES_PERCENT: [f64; 3] = [0.0, 1.0, 100.0];
 const TOUCHES: [u32; 3] = [300, 1000, 20_000];
 const SESSIONS: [u32; 3] = [2, 4, 32];
 
-/// All of them, for an L2 of so many KiB: 37, so that no three decide what all say together.
+/// Returns all 37 of them for an L2 of this many KiB: enough that no three decide the overall
+/// result.
 pub fn all(l2_kib: u64) -> Vec<Point> {
     let mut points: Vec<Point> = WORKING_SETS.map(|share| at(share, l2_kib)).into();
     for share in CROSSED {
@@ -28,12 +29,12 @@ pub fn all(l2_kib: u64) -> Vec<Point> {
     points
 }
 
-/// Two, to show that it works.
+/// Returns two, to show that it works.
 pub fn few() -> Vec<Point> {
     [0.12, 0.7].map(|share| at(share, 1024)).into()
 }
 
-/// The point about which the others with this working set lie.
+/// Returns the point around which the others with this working set vary.
 fn at(share_of_l2: f64, l2_kib: u64) -> Point {
     Point {
         working_set_kib: (share_of_l2 * l2_kib as f64) as u32,
@@ -43,7 +44,7 @@ fn at(share_of_l2: f64, l2_kib: u64) -> Point {
     }
 }
 
-/// By which a configuration is told from the others.
+/// Returns a name that identifies a configuration.
 pub fn name(point: &Point, backend: &str) -> String {
     let Point {
         working_set_kib,

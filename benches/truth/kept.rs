@@ -1,8 +1,7 @@
-//! The real servers' rows, from the figures that are kept beside the experiments' pages.
+//! The real servers' rows, from the stored figures of the experiments' pages.
 //!
-//! Only variants that hop have predictions worth the name: without hops the replay is the
-//! original's own. A row that was not measured, or not predicted by the model that predicts now, is
-//! left out.
+//! Only variants that hop have meaningful predictions: without hops, the replay is the original's.
+//! Rows that were not measured, or not predicted by the present model, are omitted.
 
 use crate::patched::Outcome;
 use crate::row::Row;
@@ -11,11 +10,11 @@ use serde_json::Value;
 use std::path::Path;
 
 const FIGURES: &str = "research/notes/figures";
-/// Of the files' names.
+/// Prefixes of the files' names.
 const PREFIXES: [&str; 2] = ["servers-", "connections-native"];
 const HOPPING: [&str; 2] = ["carrier", "affinity"];
 
-/// All of them, by file.
+/// Returns all rows, by file.
 pub fn rows() -> Outcome<Vec<Row>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(FIGURES);
     let entries = std::fs::read_dir(folder)?

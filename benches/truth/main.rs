@@ -1,16 +1,18 @@
-//! Whether predictions are true: what replays foretell beside what clocks say.
+//! Accuracy of predictions: predictions of replays compared with measured times.
 //!
-//! `make bench-truth` runs it whole. The staged benchmark is measured over working sets, updates,
-//! touches and sessions, with phases on a core each by `carrier` and by `affinity`, against both
-//! phases in place; beside each ratio stands the one that the replay of the same paths gives, and
-//! the one that the timed replay of a recording of the program itself gives. The real servers come
-//! from the figures kept in research/notes/figures, which benches of theirs printed with their
-//! predictions. Told are the rank correlation, the median error, and the three largest errors by
-//! name: those are what a better model has to explain. `COREHOP_ROUNDS` is how often all is
-//! measured; rounds in which the CPUs did not lie as they did in the calibration do not count, and
-//! are made up for. Without arguments, as under `cargo test`, two small configurations stand for
-//! all.
-//! Rejected: the correlation of the ratios themselves, which one large ratio decides.
+//! `make bench-truth` runs it in full. The staged benchmark is measured over working sets, updates,
+//! accesses and sessions. Phases run on a core each by `carrier` and by `affinity`, compared with
+//! both phases in place. Next to each ratio are the one from a replay of the same paths and the one
+//! from the timed replay of a recording of the program.
+//!
+//! The real servers' rows come from the figures stored in research/notes/figures, which their
+//! benches printed with their predictions. The output is the rank correlation, the median error,
+//! and the three largest errors by name, which a better model has to explain. `COREHOP_ROUNDS` sets
+//! the number of rounds. Rounds in which the CPUs' placement differs from that of the calibration
+//! do not count, and are repeated.
+//!
+//! Without arguments, as under `cargo test`, it measures two small configurations. Rejected: the
+//! correlation of the ratios themselves, which a single large ratio dominates.
 
 #[path = "../asked/mod.rs"]
 mod asked;
@@ -80,7 +82,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// Prints a line of some rows together; the same for programs.
+/// Prints a summary line for some rows. Returns it as JSON.
 fn summary(name: &str, rows: &[&Row]) -> Value {
     let pairs: Vec<(f64, f64)> = rows
         .iter()
@@ -100,7 +102,7 @@ fn summary(name: &str, rows: &[&Row]) -> Value {
     })
 }
 
-/// The staged benchmark in every configuration, measured in turns.
+/// Measures the staged benchmark in every configuration, alternately.
 fn staged(machine: &Machine, is_whole: bool) -> Outcome<Vec<Row>> {
     let program = patched::build("staged", ["first_phase", "second_phase"])?;
     let [first, second] = program.processors;
@@ -154,8 +156,9 @@ fn staged(machine: &Machine, is_whole: bool) -> Outcome<Vec<Row>> {
     Ok(rows)
 }
 
-/// Measures all points in so many rounds that count, in twice as many at most; says how many did.
-/// A round passes through all points, so that a slow minute of the host falls on all alike.
+/// Measures all points until this many rounds count, in at most twice as many rounds. Returns the
+/// number that count. A round covers all points, so that a slow minute of the host affects all of
+/// them.
 fn measured(
     program: &Program,
     found: &mut [Found],
@@ -188,7 +191,7 @@ fn measured(
     Ok(counted)
 }
 
-/// What was foretold of a configuration, beside what was found.
+/// Returns the predictions and measurements of a configuration.
 fn rows_of(kind: &'static str, found: &Found, predicted: [f64; 2]) -> Vec<Row> {
     let measured = found.ratios().map(|[_, median, _]| median);
     let ways = BACKENDS.into_iter().zip(predicted).zip(measured);

@@ -1,28 +1,28 @@
-//! Whether the two CPUs lie to each other as they did when the machine was calibrated.
+//! Whether the two CPUs are placed relative to each other as in the machine's calibration.
 //!
-//! A hypervisor moves virtual CPUs near each other and apart, and a line that the other wrote then
-//! takes a multiple of what it took. What was foretold for one placement says nothing of another,
-//! so what a line takes is measured before and after each round. Rejected: to correct what was
-//! foretold by it, which would hold predictions to what was measured beside them.
+//! A hypervisor moves virtual CPUs closer together or apart, and a line that the other CPU wrote
+//! then takes a multiple of its time. A prediction for one placement does not hold for another, so
+//! the transfer time is measured before and after each round. Rejected: to correct predictions by
+//! it, which would mix measurements into them.
 
 use crate::patched::Outcome;
 use corehop_measure::calibration::transfer_cycles;
 use corehop_simulator::calibrated::{self, Calibrated};
 use corehop_simulator::host;
 
-/// A line takes so many times as long, or as short, in another placement.
+/// Minimum factor of a line's time, up or down, that means another placement.
 const MOVED: f64 = 1.4;
 
-/// What a line of another core takes where the predictions hold.
+/// Transfer time of another core's line in the placement of the predictions.
 pub struct Placement {
     cpus: [usize; 2],
     expected_cycles: f64,
-    /// What it took around each round.
+    /// The time around each round.
     readings: Vec<f64>,
 }
 
 impl Placement {
-    /// That in which this machine was calibrated; `None` if it was not.
+    /// Returns the placement of this machine's calibration; `None` if there is none.
     pub fn calibrated(cpus: [usize; 2]) -> Option<Placement> {
         match calibrated::look(&host::described().ok()?.machine) {
             Calibrated::Taken { machine, .. } => Some(Placement {
@@ -34,7 +34,7 @@ impl Placement {
         }
     }
 
-    /// Whether it is so now. A machine that cannot be asked is believed.
+    /// Whether the placement holds now; true if it cannot be measured.
     pub fn holds(&mut self) -> Outcome<bool> {
         let Some(cycles) = transfer_cycles(self.cpus)? else {
             return Ok(true);
@@ -44,7 +44,7 @@ impl Placement {
         Ok((1.0 / MOVED..=MOVED).contains(&ratio))
     }
 
-    /// What it took, for people.
+    /// Describes the measured times.
     pub fn told(&self) -> String {
         let least = self.readings.iter().copied().fold(f64::INFINITY, f64::min);
         let most = self.readings.iter().copied().fold(0.0, f64::max);

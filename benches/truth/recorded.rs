@@ -1,11 +1,11 @@
-//! The staged program itself under the recorder, and its ratios by the timed replay of that.
+//! Records the staged program itself, and computes its ratios by a timed replay of the recording.
 //!
-//! The synthetic trace of `benches/staged` has the program's data alone, in the order that it would
-//! run in. A recording has every instruction and stack access too, as a server's has; the timed
-//! replay puts the order anew, and sessions wait for cores as they do natively. So this is what
-//! `corehop` would tell a user of such a program. A request is one turn of a session, both phases.
-//! Under QEMU some sessions may have had no turn when enough were recorded: others are repeated for
-//! them, with which they share all but the stack.
+//! The synthetic trace of `benches/staged` has only the program's data accesses, in the order of a
+//! run. A recording also has every instruction and stack access, like that of a server. The timed
+//! replay determines the order again, and sessions wait for cores as in a native run. The result is
+//! thus what `corehop` reports to a user of such a program. A request is one turn of a session with
+//! both phases. Under QEMU, some sessions may have had no turn before enough were recorded. Others
+//! are repeated for them; they differ only in their stacks.
 
 use crate::patched::{Outcome, PLAN, Program};
 use crate::point::Point;
@@ -14,23 +14,23 @@ use corehop_simulator::Machine;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What records.
+/// The recorder's emulator.
 const EMULATOR: &str = "/usr/bin/qemu-x86_64";
-/// In all phases of a recording together, or a little more.
+/// Approximate total accesses of a recording, over all phases.
 const TOUCHES: u32 = 640_000;
-/// Turns of a session, at least.
+/// Minimum turns of a session.
 const TURNS: u32 = 8;
 /// The recorder ends the program long before.
 const LONG_MS: u32 = 600_000;
 const MEMORY_LIMIT_MIB: &str = "2048";
 const CORES: u32 = 2;
 
-/// Whether anything can be recorded here.
+/// Whether recording is possible here.
 pub fn is_possible() -> bool {
     Path::new(EMULATOR).exists()
 }
 
-/// The predicted ratios to in place, of carrier and of affinity.
+/// Returns the predicted ratios to in place, of carrier and of affinity.
 pub fn ratios(program: &Program, machine: &Machine, point: Point) -> Outcome<[f64; 2]> {
     let folder = tempfile::tempdir()?;
     let plan = program.plain.with_file_name(PLAN);
@@ -43,7 +43,7 @@ pub fn ratios(program: &Program, machine: &Machine, point: Point) -> Outcome<[f6
     Ok([carrier / in_place, affinity / in_place])
 }
 
-/// Turns in a million cycles.
+/// Returns turns per million cycles.
 fn rate(
     trace: &Path,
     plan: &Path,

@@ -1,16 +1,16 @@
-//! A prediction beside what was measured.
+//! A prediction and its measurement.
 
 use crate::statistics::error;
 use serde_json::{Value, json};
 use std::fmt;
 
-/// How many of the largest errors are named.
+/// Number of largest errors to list.
 const NAMED: usize = 3;
 const NAME_WIDTH: usize = 76;
 
-/// The original's time by that with hops, foretold and found.
+/// The original's time divided by that with hops, predicted and measured.
 pub struct Row {
-    /// What is told of together.
+    /// Group for the summary.
     pub kind: &'static str,
     pub name: String,
     pub predicted: f64,
@@ -18,12 +18,12 @@ pub struct Row {
 }
 
 impl Row {
-    /// As a share of what was measured.
+    /// Returns the error relative to the measurement.
     pub fn error(&self) -> f64 {
         error(self.predicted, self.measured)
     }
 
-    /// For programs.
+    /// Renders JSON.
     pub fn json(&self) -> Value {
         json!({
             "kind": self.kind, "name": self.name, "predicted": self.predicted,
@@ -44,7 +44,7 @@ impl fmt::Display for Row {
     }
 }
 
-/// Prints all, a line each.
+/// Prints all rows, one per line.
 pub fn print(rows: &[Row]) {
     println!("\nthe original's time by that with hops (above 1: faster)\n");
     println!(
@@ -61,7 +61,7 @@ pub fn print(rows: &[Row]) {
     }
 }
 
-/// The rows that are furthest off, the furthest first.
+/// Returns the rows with the largest errors, the largest first.
 pub fn largest_errors(rows: &[Row]) -> Vec<&Row> {
     let mut rows: Vec<&Row> = rows.iter().collect();
     rows.sort_by(|a, b| b.error().total_cmp(&a.error()));

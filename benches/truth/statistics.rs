@@ -1,16 +1,16 @@
-//! How well predictions order what was measured, and how far they are off.
+//! How well predictions order the measurements, and the size of their errors.
 //!
-//! The order is told by the rank correlation by which functions are characterised. An error is
-//! relative to what was measured; of errors there is the median, which a few wild ones do not move.
+//! The order is measured by the rank correlation that is also used to characterize functions. An
+//! error is relative to the measurement; its median is robust against a few outliers.
 
 pub use corehop_measure::rank::spearman as rank_correlation;
 
-/// How far a prediction is off, as a share of what was measured.
+/// Returns the error of a prediction as a share of the measurement.
 pub fn error(predicted: f64, measured: f64) -> f64 {
     (predicted - measured).abs() / measured
 }
 
-/// The middle of some values, or the mean of the two in the middle.
+/// Returns the median of some values, or the mean of the two in the middle.
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
