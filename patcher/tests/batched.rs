@@ -1,5 +1,5 @@
-//! System calls in batches return what they return one by one, for all that servers do with
-//! sockets.
+//! System calls in batches return the same results as single calls, for all uses of sockets in
+//! servers.
 
 use crate::workshop::{self, Finished, Statistics, build, run, start_reading};
 use rustix::process::{Pid, Signal, kill_process};
@@ -69,7 +69,7 @@ impl Sockets {
         let statistics = Statistics::read(&self.folder.path().join("statistics"));
         let calls = statistics.0["system_calls"].clone();
         let parks = of_cores(&statistics, "parks");
-        // Once for the end of the process, and for each signal that a trial sends.
+        // Once for the end of the process, and once for each signal that a trial sends.
         let reasons = of_cores(&statistics, "wakes") + sum(&calls, "posted") + 100;
         assert!(parks <= reasons, "{trial} {way}: {:?}", statistics.0);
         calls
@@ -87,7 +87,7 @@ fn sum(calls: &serde_json::Value, key: &str) -> u64 {
     calls.map(|call| call[key].as_u64().unwrap()).sum()
 }
 
-/// Holds in all trials: a core without work sleeps until there is some.
+/// In all trials, a core without work sleeps until there is some.
 #[test]
 fn threads_that_talk_understand_each_other() {
     let sockets = sockets();
@@ -227,7 +227,7 @@ fn what_cannot_be_batched_is_refused_with_the_reason() {
     }
 }
 
-/// The trial with a fixture that sets the variable by which the runtime is loaded.
+/// Runs the trial under a fixture that sets the variable by which the runtime is loaded.
 fn run_under(sockets: &Sockets, fixture: (&str, &[&str]), trial: &str, calls: &str) -> Finished {
     let (name, flags) = fixture;
     let under = build(

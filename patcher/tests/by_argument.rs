@@ -1,4 +1,4 @@
-//! Functions that hop by an argument: each object is at one core, and its calls go there.
+//! Functions that hop by an argument: each object has a core, and the calls about it go there.
 
 use crate::workshop::objects::Objects;
 use crate::workshop::{self, Statistics, build, patched, plan_of, run};
@@ -31,7 +31,7 @@ fn bench_built(flags: &[&str]) -> Bench {
     Bench { folder, plain }
 }
 
-/// The plan in which the first function hops by an argument.
+/// Returns the plan in which the first function hops by an argument.
 fn by_argument(plan: Plan, argument: Argument) -> Plan {
     by(plan, argument.into())
 }
@@ -227,7 +227,7 @@ fn a_plan_may_have_functions_of_both_kinds() {
     plan.functions.swap(0, walk);
     let program = bench.patched(&by_argument(plan, Argument::ALL[0]));
     for backend in BACKENDS {
-        // a goes to core 0, b to 1, and each rest to 1.
+        // a is on core 0, b on 1, and each `rests` on 1.
         let walked = bench.walk(&program, backend, &["2", "once", "a!b!a!a!b!!a"]);
         assert_eq!(walked.statistics.of("walk"), (6, 3), "{backend}");
         assert_eq!(walked.statistics.of("rests"), (6, 3), "{backend}");
@@ -237,7 +237,7 @@ fn a_plan_may_have_functions_of_both_kinds() {
 
 #[test]
 fn a_thread_may_go_back_when_the_call_about_an_object_ends() {
-    // Then there is room at the return.
+    // Without optimization, there is room at the return.
     let bench = bench_built(&["-O0"]);
     let mut plan = bench.plan(2);
     plan.functions[0].mode = Mode::Call;
@@ -277,7 +277,7 @@ fn threads_find_each_object_on_the_same_core() {
         assert_eq!(walked.statistics.of("walk").0, 6 * 2000);
         assert_eq!(walked.statistics.count("walk", "objects"), 8);
         assert_eq!(walked.statistics.count("walk", "forgotten"), 0);
-        // Two that come at once may both get the emptier core; each stays where it is.
+        // Two objects that come at once may both get the emptier core; each stays there.
         let by_core = walked.by_core("walk");
         assert_eq!(by_core.iter().sum::<u64>(), 6 * 2000, "{backend}");
         assert!(by_core.iter().all(|calls| calls % 1500 == 0), "{by_core:?}");
@@ -329,7 +329,7 @@ fn registers_and_flags_stay_as_they_were() {
             let said = (ran.output, ran.errors);
             assert_eq!(said, (expected.clone(), String::new()), "{backend}");
             let statistics = Statistics::read(&bench.folder.path().join("statistics"));
-            // One object, on core 0, and all callers come from core 1.
+            // There is one object, on core 0, and all callers come from core 1.
             assert_eq!(statistics.of("changes_nothing"), (64, 64), "{backend}");
             assert_eq!(statistics.of("keeps_registers"), (64, 64), "{backend}");
             assert_eq!(statistics.count("changes_nothing", "objects"), 1);

@@ -1,4 +1,5 @@
-//! Threads on carriers behave like any other threads, and are counted exactly.
+//! Threads on worker threads of the carrier backend behave like any other threads, and are counted
+//! exactly.
 
 use crate::workshop::{
     self, Finished, Statistics, build, of_two_cores, order, patched, plan_of, run, start,
@@ -43,7 +44,8 @@ impl Travels {
         Statistics::read(&self.folder.path().join("statistics"))
     }
 
-    /// Runs a trial with carriers, and in the unpatched program; both must print the same.
+    /// Runs a trial with the carrier backend, and in the unpatched program; both must print the
+    /// same.
     fn same(&self, trial: &str) -> Finished {
         let plain = run(Command::new(&self.plain).arg(trial));
         let carried = run(&mut self.command("carrier", trial));
@@ -52,7 +54,7 @@ impl Travels {
         carried
     }
 
-    /// Runs a trial in which all hops must use carriers, and counts them.
+    /// Runs a trial in which all hops must use the carrier backend, and counts them.
     fn carried(&self, trial: &str) -> Statistics {
         assert_eq!(self.same(trial).errors, "", "{trial}");
         let statistics = self.statistics();
@@ -191,7 +193,7 @@ fn a_file_switches_a_running_program_between_backends() {
         travels.folder.path().join("control"),
         travels.folder.path().join("lasts"),
     );
-    // No process writes to it, and none waits for that.
+    // No process writes to the pipe, and none waits for that.
     mknodat(CWD, &control, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     std::fs::write(&lasts, "").unwrap();
     let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
@@ -199,7 +201,7 @@ fn a_file_switches_a_running_program_between_backends() {
     let mut command = travels.command("off", "until_gone");
     command.arg(&lasts).env("COREHOP_CONTROL", "control");
     let mut running = start(&mut command);
-    // It has checked the pipe and continued.
+    // The program has checked the pipe and continued.
     running.until(|| rustix::io::read(&watch, &mut [0; 256]).ok());
     let path = travels.folder.path().join("statistics");
     let mut hops = 0;

@@ -1,4 +1,4 @@
-//! Threads go back when calls end, however they end, and nothing else changes.
+//! Threads return when calls end, in any way, and nothing else changes.
 
 use crate::workshop::{self, Statistics, build, patched, plan_of, plan_of_all_calls, run};
 use corehop_plan::{Mode, Plan};
@@ -25,7 +25,7 @@ fn delegates(flags: &[&str], plan: impl FnOnce(&std::path::Path) -> Plan) -> Del
     }
 }
 
-/// These functions on these cores; those listed in `calls` go back.
+/// Creates a program with these functions on these cores; calls of those in `calls` return.
 fn going_back(named: &[(&str, u32)], calls: &[&str]) -> Delegates {
     delegates(&[], |binary| {
         let mut plan = plan_of(binary, 2, named);
@@ -39,7 +39,7 @@ fn going_back(named: &[(&str, u32)], calls: &[&str]) -> Delegates {
 }
 
 impl Delegates {
-    /// Runs a trial with a backend; it must print the same as unpatched.
+    /// Runs a trial with a backend; it must print the same as the unpatched program.
     fn counts(&self, trial: &str, backend: &str) -> Statistics {
         let file = self.folder.path().join("statistics");
         let plain = run(Command::new(&self.plain).arg(trial));
@@ -64,7 +64,7 @@ impl Delegates {
         statistics
     }
 
-    /// The same with every backend; all must count the same.
+    /// Runs the trial with every backend; all must count the same.
     fn all_count(&self, trial: &str) -> Statistics {
         let counted = BACKENDS.map(|backend| self.counts(trial, backend));
         let [first, others @ ..] = counted;
@@ -76,7 +76,7 @@ impl Delegates {
     }
 }
 
-/// The counts of a function's entry and of the end of its calls.
+/// Returns the counts of a function's entry and of the ends of its calls.
 fn of(statistics: &Statistics, symbol: &str) -> [u64; 6] {
     [
         "calls",
@@ -112,7 +112,7 @@ fn nothing_changes_where_every_function_goes_back() {
         let delegates = delegates(flags, |binary| plan_of_all_calls(binary, 2));
         for trial in TRIALS {
             let statistics = delegates.all_count(trial);
-            // The compiler determines how many can be hooked so.
+            // The compiler determines how many returns can be hooked.
             assert!(statistics.of_calls("returned") > 0, "{trial}");
         }
     }
@@ -131,7 +131,8 @@ fn a_call_takes_its_thread_along_and_brings_it_back() {
     );
     let statistics = delegates.all_count("returns");
     assert_eq!(of(&statistics, "plain"), [1, 1, 1, 0, 0, 1]);
-    // It is on its core already. Its callee leaves that core, and its end goes back.
+    // The thread is already on the function's core. Its callee leaves that core, and the end of the
+    // call returns there.
     assert_eq!(of(&statistics, "moves_inside"), [1, 0, 1, 0, 0, 1]);
     assert_eq!(statistics.of("on_second"), (1, 1));
     assert_eq!(statistics.total("hops"), 4);
@@ -151,9 +152,9 @@ fn a_call_ends_where_the_function_that_it_jumps_to_returns() {
     let statistics = delegates.all_count("returns");
     assert_eq!(of(&statistics, "calls_at_its_end"), [1, 1, 1, 0, 0, 0]);
     assert_eq!(of(&statistics, "tail_called"), [1, 0, 0, 0, 1, 0]);
-    // There on_first takes it back before the call ends.
+    // Here, on_first moves the thread back before the call ends.
     assert_eq!(statistics.of("on_first"), (2, 1));
-    // If the other function stays, the end is the same.
+    // The end is the same if the other function stays.
     let delegates = going_back(&named, &["calls_at_its_end"]);
     let statistics = delegates.all_count("returns");
     assert_eq!(of(&statistics, "calls_at_its_end"), [1, 1, 1, 0, 0, 0]);
@@ -177,7 +178,7 @@ fn an_exception_brings_its_thread_back_step_by_step() {
     ];
     let delegates = going_back(&named, &["passes_on", "throws"]);
     let statistics = delegates.all_count("exceptions");
-    // The destructor is the next hook, and where passes_on ran: that move is its entry's.
+    // The next hook is the destructor, on the core of passes_on: its entry counts that move.
     assert_eq!(of(&statistics, "throws"), [100, 100, 50, 50, 0, 50]);
     assert_eq!(statistics.of("plain"), (100, 50));
     assert_eq!(of(&statistics, "passes_on"), [100, 100, 50, 50, 0, 100]);
@@ -208,7 +209,8 @@ fn threads_have_calls_of_their_own_and_end_within_some() {
     ];
     let delegates = going_back(&named, &["plain", "throws", "recursive"]);
     let statistics = delegates.all_count("threads");
-    // Half of them end where plain begins, on the same core: going back and returning is no move.
+    // Half of them end at the beginning of plain, on the same core: a move back and forth does not
+    // count.
     assert_eq!(of(&statistics, "throws"), [2000, 2000, 1000, 1000, 0, 1000]);
     assert_eq!(statistics.count("recursive", "returned"), 4 * (71 * 28 + 6));
     let delegates = going_back(&[("on_first", 0), ("ends_thread", 1)], &["ends_thread"]);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-/// The fixture, built once: its bytes.
+/// The fixture's bytes, built once.
 static ENTRIES: LazyLock<Vec<u8>> = LazyLock::new(|| build(&["-pie"]));
 
 fn build(flags: &[&str]) -> Vec<u8> {
@@ -28,7 +28,7 @@ fn build_from(source: &str, flags: &[&str]) -> Vec<u8> {
     std::fs::read(output).unwrap()
 }
 
-/// There is no limit to rely on beyond the last address.
+/// Beyond the last address, no limit can be relied on.
 #[test]
 fn a_size_that_reaches_beyond_every_address_is_survived() {
     let analysis = Analysis::from_bytes(build_from("sizes.s", &["-pie"]), Path::new("sizes"));

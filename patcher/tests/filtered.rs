@@ -91,7 +91,7 @@ fn a_filter_that_lets_the_runtime_be_changes_nothing() {
         let statistics = Statistics::read(&unit.statistics());
         assert_eq!(statistics.of("second_core"), (60, 60), "{backend}");
     }
-    // Counting alone needs none of these calls.
+    // Counting alone makes none of these calls.
     let counted = unit.runs(RESOURCES, "count");
     assert_eq!(counted.errors, "");
 }

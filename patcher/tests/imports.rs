@@ -1,5 +1,5 @@
-//! Calls of functions in other files are hooked where the program makes them, and threads come back
-//! from them however they end.
+//! Calls of functions in other files are hooked at the program's calls, and threads return from
+//! them however they end.
 
 use crate::workshop::{
     self, Statistics, build, imported, patched, plan_of, plan_of_all_imports, run,
@@ -49,7 +49,7 @@ fn hooked(flags: &[&str], plan: impl FnOnce(&Path) -> Plan) -> Importing {
 }
 
 impl Importing {
-    /// Runs a trial; it must print the same as unpatched.
+    /// Runs a trial; it must print the same as the unpatched program.
     fn counts(&self, trial: &str, backend: &str, in_memory: bool) -> Statistics {
         let file = self.folder.path().join("statistics");
         let plain = run(Command::new(&self.plain).arg(trial));
@@ -111,8 +111,8 @@ const TRIALS: [&str; 7] = [
     "pointers",
 ];
 
-/// All trials with every import hooked, in a program linked by these flags: what stubs look like
-/// follows from them.
+/// Runs all trials with every import hooked, in a program linked with these flags, which determine
+/// the form of stubs.
 fn nothing_changes(flags: &[&str]) {
     let importing = hooked(flags, |plain| plan_of_all_imports(plain, 2));
     for trial in TRIALS {
@@ -153,7 +153,7 @@ fn the_program_s_own_calls_of_libc_go_there_and_back() {
         let counted = of(&statistics, &symbol(name));
         assert_eq!(counted, [20, 20, 20, 0, 20], "{name}");
     }
-    // One that fails as well. libc itself writes printf's output.
+    // One of them fails as well. libc itself writes printf's output.
     assert_eq!(of(&statistics, "open@plt"), [21, 21, 21, 0, 21]);
     assert_eq!(of(&statistics, "write@plt"), [1, 1, 1, 0, 1]);
     assert_eq!(statistics.total("hops"), 2 * (5 * 20 + 21 + 1));
@@ -181,7 +181,8 @@ fn a_thread_is_cancelled_within_its_call_and_unwinds() {
     let importing = importing(PLAIN, &["read"]);
     for backend in BACKENDS {
         let statistics = importing.counts("cancelled", backend, false);
-        // With carriers, a thread that is about to be cancelled stays at home and no longer hops.
+        // With the carrier backend, a thread that is about to be cancelled stays on its host thread
+        // and no longer hops.
         let [calls, _, returned, unwound, _] = of(&statistics, "read@plt");
         assert_eq!([calls, returned, unwound], [3, 0, 3], "{backend}");
     }
@@ -212,7 +213,7 @@ fn a_call_through_a_pointer_enters_no_stub() {
     assert_eq!(of(&statistics, "getppid@plt"), [20, 20, 20, 0, 20]);
 }
 
-/// Calls of imports are refused, with the reason, if it is unknown how they end.
+/// Calls of imports whose end is unknown are refused, with the reason.
 #[test]
 fn what_cannot_be_called_through_is_refused_with_the_reason() {
     let folder = tempfile::tempdir().unwrap();

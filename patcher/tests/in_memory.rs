@@ -56,8 +56,8 @@ impl Bench {
         Statistics::read(&self.folder.path().join("statistics"))
     }
 
-    /// Starts the program hooked, with `change` to its command; it must refuse to run and report
-    /// why.
+    /// Starts the program hooked, after `change` to its command. It must refuse to run; returns the
+    /// reason.
     fn refusal(&self, plan: &Plan, change: impl FnOnce(&mut Command)) -> String {
         let hooks = InMemory::new(&self.program, plan).unwrap();
         let mut command = self.command(&self.program, "count");
@@ -115,7 +115,7 @@ fn hooks_in_memory_do_what_hooks_in_files_do() {
 
 #[test]
 fn a_program_far_from_its_libraries_and_one_of_no_place_below_it_are_hooked_alike() {
-    // A program at the lowest address has no room below it, so the code goes above its heap.
+    // A program at the lowest address has no room below it, so the code is placed above its heap.
     let bench = bench(&["-no-pie", "-fno-pie", "-Wl,-Ttext-segment=0x10000"]);
     let plan = bench.plan();
     let hooks = InMemory::new(&bench.program, &plan).unwrap();
@@ -259,7 +259,7 @@ fn a_system_that_lets_no_program_change_its_code_ends_it() {
     let hooks = InMemory::new(&bench.program, &bench.plan()).unwrap();
     let mut command = Command::new(&forbids);
     hooks.hook(&mut command, Some("".into()));
-    // `env` sets it, since the filter's own program must not use what is meant for the server.
+    // `env` sets it, because the filter's own program must not use the server's variables.
     let taken = command.get_envs().filter_map(|(name, value)| {
         Some((
             name.to_owned(),

@@ -1,4 +1,4 @@
-//! Functions that go to a core at single calls of each request: other calls stay where they are.
+//! Functions that hop at single calls of each request; other calls do not hop.
 
 use crate::workshop::{self, Statistics, build, patched, plan_of, request_at, run};
 use corehop_plan::{Destination, KthCall, Mode, Plan, PlannedFunction, VERSION_BY_ARGUMENT};
@@ -12,7 +12,7 @@ const BACKENDS: [&str; 3] = ["count", "affinity", "carrier"];
 
 static PLAIN: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
-    // Then there is room at the return.
+    // Without optimization, there is room at the return.
     let plain = build(
         folder.path(),
         "requests",
@@ -22,10 +22,10 @@ static PLAIN: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
     (folder, plain)
 });
 
-/// By call, its core.
+/// The core of each call.
 type Calls = BTreeMap<u64, u64>;
 
-/// `serve`, which begins a request, goes to core 0, and the function to these cores at its calls.
+/// Plans core 0 for `serve`, which begins a request, and these cores for the function's calls.
 fn plan(symbol: &str, calls: &Calls, mode: Mode) -> Plan {
     let mut plan = plan_of(&PLAIN.1, 2, &[("serve", 0), (symbol, 1)]);
     let of = |symbol: &str| plan.functions.iter().find(|f| f.symbol == symbol).unwrap();
@@ -67,7 +67,7 @@ fn counted(program: &Path, folder: &Path, backend: &str, words: &[&str]) -> Stat
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Counts {
     calls: u64,
-    /// By call: how often it came, and its hops.
+    /// By call: its count, and its hops.
     at_calls: BTreeMap<u64, (u64, u64)>,
     hops_at_serve: u64,
     hops_back: u64,

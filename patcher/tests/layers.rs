@@ -1,5 +1,5 @@
-//! The runtime has layers: no file includes or calls a file of a higher layer, and no files, of one
-//! layer or of several, do so in a cycle.
+//! The runtime has layers: no file includes or calls a file of a higher layer, and there are no
+//! cycles of files, within a layer or across layers.
 //!
 //! Calls and uses of data are read from the symbols of each file's object. The compiler does not
 //! optimize, so the object contains all symbols that the file uses. A call of an interposed libc
@@ -56,7 +56,7 @@ const LAYERS: [(&str, &str); 9] = [
     ("start", "what runs before `main()`, and opens the hooks"),
 ];
 
-/// A file of the runtime, as `hooks/calls.c`.
+/// A file of the runtime, such as `hooks/calls.c`.
 type File = String;
 
 /// How one file uses another: by a symbol that the other defines, or by including it.
@@ -72,7 +72,7 @@ fn is_code(file: &str) -> bool {
     file.ends_with(".c") || file.ends_with(".S")
 }
 
-/// All files of C and assembly.
+/// Returns all C and assembly files.
 fn files() -> Vec<File> {
     let mut found = Vec::new();
     for folder in std::fs::read_dir(RUNTIME).unwrap() {
@@ -115,7 +115,7 @@ fn included(files: &[File], uses: &mut Uses) {
     }
 }
 
-/// The objects of some files of one kind, compiled into a separate folder.
+/// Compiles files of one kind into a separate folder.
 fn compile(folder: &Path, files: &[&File]) {
     let output = Command::new("cc")
         .current_dir(folder)
@@ -238,7 +238,7 @@ fn no_files_of_the_runtime_include_and_call_each_other_in_a_circle() {
     }
 }
 
-/// A layer's code files, each after those that it uses; of several, the first by name.
+/// Returns a layer's code files, each after those that it uses; ties are resolved by name.
 fn in_order(uses: &Uses, layer: usize) -> Vec<File> {
     let mut left: BTreeSet<&File> = uses.keys().filter(|file| is_code(file)).collect();
     left.retain(|file| layer_of(file) == layer);
@@ -255,7 +255,7 @@ fn in_order(uses: &Uses, layer: usize) -> Vec<File> {
     placed
 }
 
-/// The layers as listed on the page, the highest first.
+/// Returns the layers as listed on the page, the highest first.
 fn drawing(uses: &Uses) -> String {
     let mut drawing =
         "| layer | what is in it | its files, each behind those that it uses | uses |\n\

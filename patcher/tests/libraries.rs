@@ -15,7 +15,7 @@ const SHELL: &str = "/usr/bin/sqlite3";
 const PYTHON: &str = "/usr/bin/python3";
 const ROWS: u64 = 100;
 
-/// A bank in memory: its answers are known.
+/// Returns the SQL of an in-memory bank with known answers.
 fn script() -> String {
     let mut script = String::from("create table account (id integer primary key, balance int);\n");
     for id in 1..=ROWS {
@@ -30,8 +30,8 @@ fn script() -> String {
 /// 1 + ... + 50, and twice 51 + ... + 100.
 const ANSWER: &str = "100|8825|200\n";
 
-/// One statement for the table, each row, the index, the update and the answer. The library adds
-/// three: it reads the schema at first, and again the new parts after the table and the index.
+/// One statement each for the table, the rows, the index, the update and the answer. The library
+/// adds three: it reads the schema at first, and the new parts after the table and after the index.
 const STATEMENTS: u64 = ROWS + 4 + 3;
 
 struct Bench {
@@ -86,7 +86,7 @@ fn the_shell_and_its_library_hop_at_every_entry() {
     }
 }
 
-/// And back at the end of the calls of those that the plan has in that mode.
+/// Also checks hops back at the end of calls, for functions with that mode in the plan.
 fn hops_at_every_entry(plan: &Plan, shell: &Path) {
     let bench = bench(plan);
     for backend in ["count", "carrier"] {
@@ -116,9 +116,9 @@ fn a_library_of_a_program_that_is_not_patched_hops_on_its_request_path() {
     for backend in ["count", "affinity", "carrier"] {
         let mut command = Command::new(SHELL);
         let statistics = bench.shell(command.env("LD_PRELOAD", preload.join(":")), backend);
-        // It starts on core 0, and goes to core 1 and back with each statement.
+        // The thread starts on core 0, and migrates to core 1 and back with each statement.
         let (prepared, back) = statistics.of("sqlite3_prepare_v2");
-        // The first finds it on core 0, and reads the schema before any step is made.
+        // The first call finds it on core 0, and reads the schema before any step.
         assert_eq!((prepared, back), (STATEMENTS, STATEMENTS - 2), "{backend}");
         assert_eq!(statistics.of("sqlite3_step").1, STATEMENTS - 1, "{backend}");
     }

@@ -1,4 +1,4 @@
-//! All tests of the crate, as one program, which builds faster than one for each file.
+//! All tests of the crate, in one program, which builds faster than one program per file.
 
 mod batched;
 mod by_argument;

@@ -1,11 +1,11 @@
 //! The models of the hand-over (runtime/model) match the existing code.
 //!
-//! A model's part says `mirrors: FILE FUNCTION...` of the C functions that it models. Whoever
-//! renames or removes the function finds here which model is to change with it.
+//! A model's part has a line `mirrors: FILE FUNCTION...` for the C functions that it models. If
+//! such a function is renamed or removed, this test names the model to change.
 
 use std::path::{Path, PathBuf};
 
-/// A model, with its mutations and how a search ends with each.
+/// A model, with its mutations and the expected result of a search with each.
 pub struct Model {
     pub name: String,
     pub path: PathBuf,
@@ -45,7 +45,7 @@ pub fn models() -> Vec<Model> {
     names.iter().map(|name| model(name)).collect()
 }
 
-/// Whether a C file, or one in assembly, defines the function.
+/// Whether a C or assembly file defines the function.
 fn defines(text: &str, function: &str) -> bool {
     let is_label = |line: &str| line == format!("{function}:");
     let begins = |line: &str| {

@@ -47,7 +47,8 @@ fn pair(flags: &[&str]) -> Pair {
 }
 
 impl Pair {
-    /// The program of one folder, with the library of the other or the same.
+    /// Returns the command of the program in one folder, with the library of the same or the other
+    /// folder.
     fn command(&self, program: &Path, library: &Path, backend: &str) -> Command {
         let mut command = Command::new(program.join("across"));
         command
@@ -116,7 +117,8 @@ fn a_program_and_its_library_hop_as_one() {
         let [count, affinity, carrier] =
             ["count", "affinity", "carrier"].map(|name| pair.statistics(name).unwrap());
         assert_eq!(count.0["functions"], affinity.0["functions"], "{flags:?}");
-        // A thread on a carrier goes home before it ends, and no longer hops.
+        // A thread of the carrier backend returns to its host thread before it ends, and no longer
+        // hops.
         assert_eq!(count.total("calls"), carrier.total("calls"), "{flags:?}");
         for symbol in ["program_doubles", "library_adds"] {
             assert_eq!(count.of(symbol), carrier.of(symbol), "{flags:?} {symbol}");

@@ -1,7 +1,8 @@
 //! A program does not notice that its threads are moved.
 //!
 //! Each trial of the fixtures prints its findings, unpatched and under each backend: they must be
-//! the same. The trials are kinds of programs that once broke, and each is named after its kind.
+//! the same. The trials represent kinds of programs that once broke, and each is named after its
+//! kind.
 
 use crate::workshop::notices::{BACKENDS, Notices};
 use crate::workshop::run;

@@ -1,4 +1,4 @@
-//! The table of objects alone: against a naive one, and with threads that race for its places.
+//! The table of objects alone: compared with a naive one, and with threads that race for its slots.
 
 use crate::workshop::objects::Objects;
 use crate::workshop::{build_alone, run, start_reading};
@@ -14,10 +14,10 @@ static ALONE: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
     (folder, program)
 });
 
-/// A hook, an address, and how many consecutive calls have it.
+/// A hook, an address, and the number of consecutive calls with it.
 type Named = (usize, u64, u64);
 
-/// What the runtime's table prints for these calls.
+/// Returns the output of the runtime's table for these calls.
 fn followed(cores: usize, after: [u64; 2], calls: &[Named]) -> String {
     let mut input = tempfile::tempfile().unwrap();
     for (hook, address, times) in calls {
@@ -32,7 +32,7 @@ fn followed(cores: usize, after: [u64; 2], calls: &[Named]) -> String {
     ran.output
 }
 
-/// The same for the naive table.
+/// Returns the same for the naive table.
 fn expected(cores: usize, after: [u64; 2], calls: &[Named]) -> String {
     let mut objects = Objects::new(cores).after(0, after[0]).after(1, after[1]);
     let mut text = String::new();
@@ -143,8 +143,8 @@ fn objects_named_once_make_room_for_each_other_and_for_none_that_has_a_core() {
     assert_eq!((came, early), (6008, 6008));
 }
 
-/// Two objects come among many others with one call each, so that chance puts them on one core or
-/// on two. Once only these two have calls, they are on two.
+/// Two objects come among many others with one call each, so that chance places them on one core or
+/// on two. Once only these two have calls, they are on two cores.
 #[test]
 fn two_objects_that_alternate_are_on_two_cores_whatever_came_before() {
     let mut together = 0;

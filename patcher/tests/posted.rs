@@ -1,4 +1,4 @@
-//! System calls made on another core return what they return where they are.
+//! System calls made on another core return the same results as synchronous ones.
 
 use crate::workshop::{self, Finished, Statistics, build, run, start_reading};
 use rustix::process::{Pid, Signal, kill_process};
@@ -15,7 +15,7 @@ const WAYS: [&str; 4] = [
     "read,write@batch:1",
 ];
 
-/// An unpatched program, and the runtime to be preloaded.
+/// An unpatched program, and the runtime to preload.
 struct Posts {
     folder: tempfile::TempDir,
     program: PathBuf,
@@ -50,7 +50,7 @@ impl Posts {
         command
     }
 
-    /// Runs a trial with its calls posted; returns how many reads and writes were posted.
+    /// Runs a trial with asynchronous calls; returns the numbers of asynchronous reads and writes.
     fn posted(&self, trial: &str, way: &str) -> [u64; 2] {
         let finished = run(&mut self.command(trial, way));
         let said = (finished.output.as_str(), finished.errors.as_str());

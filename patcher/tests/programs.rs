@@ -1,4 +1,4 @@
-//! Programs with hooks at all functions compute the same as without.
+//! Programs with hooks at all functions compute the same as without hooks.
 
 use crate::workshop::{self, Statistics, build, patched, plan_of_all, run};
 use std::path::Path;
@@ -58,8 +58,8 @@ fn every_call_is_counted_and_nothing_else_changes() {
     assert_eq!(calls("red_zone_end"), 1);
     assert_eq!(calls("switches"), 8);
     assert_eq!(calls("keeps_registers"), 64);
-    // One call each by a tail call, through memory, and for errno, and 12 000 by the threads; the
-    // forked child's one is not in its parent's count.
+    // One call each by a tail call, through memory, and for errno, and 12 000 by the threads. The
+    // forked child's call is not in its parent's count.
     assert_eq!(calls("doubled"), 3 + 12 * 1000);
 }
 

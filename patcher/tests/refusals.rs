@@ -1,4 +1,4 @@
-//! What is refused, with which message, and that a refusal leaves nothing behind.
+//! What is refused, with which message; and that a refusal leaves no files behind.
 
 use crate::workshop::{build, patched, plan_of, plan_of_all};
 use corehop_patcher::{Error, patch, verify};
@@ -40,7 +40,7 @@ impl Bench {
         error
     }
 
-    /// The reason for which the plan is refused.
+    /// Returns the reason of the plan's refusal.
     fn reason(&self, binary: &Path, plan: &Plan) -> String {
         match self.refused(binary, plan, &self.folder.path().join("out")) {
             Error::Refused { reason, .. } => reason,
@@ -52,7 +52,7 @@ impl Bench {
         }
     }
 
-    /// What is wrong with the binary after `change`.
+    /// Returns what is wrong with the binary after `change`.
     fn problem(&self, change: impl FnOnce(&mut Vec<u8>)) -> String {
         let mut bytes = std::fs::read(&self.binary).unwrap();
         change(&mut bytes);

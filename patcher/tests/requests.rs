@@ -1,4 +1,5 @@
-//! The function by which a plan counts requests: it is hooked like the others, but moves no thread.
+//! The function by which a plan counts requests is hooked like the others, but does not move
+//! threads.
 
 use crate::workshop::{
     self, Statistics, build, joined, patched, patched_all, plan_of, request_at, run,
@@ -46,7 +47,7 @@ impl Bench {
         }
         let ran = run(&mut command);
         assert!(ran.status.success(), "{}", ran.errors);
-        // The result of its forked child.
+        // Output of its forked child.
         assert!(ran.output.ends_with("\n18\n"), "{}", ran.output);
         Statistics::read(&file)
     }
@@ -102,7 +103,7 @@ fn a_function_that_is_hooked_anyway_is_hooked_once() {
 fn what_cannot_be_hooked_is_not_counted_and_the_plan_goes_on() {
     let mut bench = bench("catches");
     let request = bench.plan.request.as_mut().unwrap();
-    // Within the function.
+    // An address within the function.
     request.offset += 1;
     let analysis = Analysis::of(&bench.binary).unwrap();
     assert!(analysis.unsafe_reason(request.offset).is_some());

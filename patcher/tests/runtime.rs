@@ -1,4 +1,4 @@
-//! What the runtime does when it starts, moves threads, and leaves.
+//! The runtime's behavior when it starts, moves threads, and ends.
 
 use crate::workshop::{
     self, Finished, Statistics, build, build_alone, patched, plan_of, run, two_of_its_own,
@@ -37,7 +37,8 @@ impl Places {
         Statistics::read(&self.folder.path().join("statistics"))
     }
 
-    /// Runs with these variables, which must leave the program unhooked and print one line.
+    /// Runs with these variables, which must leave the program unhooked and print one line; returns
+    /// it.
     fn complaint(&self, variables: &[(&str, &str)]) -> String {
         let mut command = self.command("affinity", "places");
         let finished = run(command.envs(variables.iter().copied()));
@@ -105,8 +106,8 @@ fn counts_of_threads_that_ended_are_kept() {
     said(&run(&mut places.command("count", "threads")));
     let statistics = places.statistics();
     assert_eq!(statistics.of("second_core"), (200, 200));
-    // A thread counts where one that ended did, so 200 in a row need few counters. They need one or
-    // two more when the kernel is slow to remove a thread.
+    // A thread reuses the counters of one that ended, so 200 successive threads need few. They need
+    // one or two more if the kernel is slow to remove a thread.
     assert!(
         statistics.total("tallies") < 20,
         "{}",
@@ -262,7 +263,7 @@ fn without_its_runtime_a_patched_program_does_not_verify() {
 #[test]
 fn the_runtime_turns_shadow_stacks_off() {
     // A displaced call returns to an address that no call pushed. The loader enables shadow stacks
-    // only if every library it starts with is marked for them: this one must not be.
+    // only if every library at the start is marked for them: this one must not be.
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join(corehop_runtime::NAME);
     std::fs::write(&library, corehop_runtime::LIBRARY).unwrap();
@@ -282,7 +283,7 @@ fn the_runtime_touches_vector_registers_only_to_carry_each_of_them() {
     assert!(analysis.functions().len() > 10);
     let mut moved = Vec::new();
     for function in analysis.functions() {
-        // The library's segments lie in the file as in memory up to its writable part.
+        // Up to its writable part, the library has the same layout in the file and in memory.
         let start = function.offset as usize;
         let code = &corehop_runtime::LIBRARY[start..start + function.size_bytes as usize];
         let decoder = Decoder::with_ip(64, code, function.offset, DecoderOptions::NONE);

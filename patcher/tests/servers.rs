@@ -16,7 +16,7 @@ struct Server {
     folder: tempfile::TempDir,
     program: PathBuf,
     statistics: PathBuf,
-    /// The same for a server that is not patched.
+    /// `None` for a patched server.
     hooks: Option<InMemory>,
 }
 
@@ -90,9 +90,9 @@ fn answer(connection: &mut BufReader<UnixStream>) -> String {
 
 const ROUNDS: u64 = 200;
 
-/// A server in which every function that allows it is hooked, in the file and in memory. The hooks
-/// only count, or each is on another core than its neighbors'. Threads stay there, or go back at
-/// the end of every call that allows it, also of functions in other files.
+/// Runs a server with every possible function hooked, in the file and in memory. The hooks only
+/// count, or each is on another core than its neighbors. Threads stay there, or return at the end
+/// of every call that allows it, including functions in other files.
 fn in_every_way(binary: &str, serve: impl Fn(&Server, &str)) {
     let binary = Path::new(binary);
     for plan in [plan_of_all(binary, 2), plan_of_all_imports(binary, 2)] {
@@ -104,7 +104,7 @@ fn in_every_way(binary: &str, serve: impl Fn(&Server, &str)) {
     }
 }
 
-/// Fails if the server gave up its backend on the way.
+/// Fails if the server gave up its backend at some point.
 fn kept(statistics: &Statistics, backend: &str) {
     assert_eq!(statistics.0["backend"], backend);
     assert_eq!(statistics.total("failed_hops"), 0, "{backend}");
@@ -166,8 +166,8 @@ fn redis_hops_as_often_as_the_plan_says() {
     for (way, backend) in WAYS.iter().flat_map(|way| backends.map(|b| (way, b))) {
         let server = way(binary, &plan);
         let statistics = serve_redis(&server, backend);
-        // It starts on core 0, where the first command finds it; each command goes over to core 1
-        // and the next one back.
+        // It starts on core 0, where the first command finds it; each command moves it to core 1,
+        // and the next one moves it back.
         assert_eq!(
             statistics.of("processCommand"),
             (2 * ROUNDS, 2 * ROUNDS - 1),
@@ -226,7 +226,7 @@ fn serve_nginx(server: &Server, backend: &str) {
     );
     let file = server.path("nginx.conf");
     std::fs::write(&file, configuration).unwrap();
-    // The forked worker does the work: each process writes separate statistics.
+    // The forked worker does the work: each process writes its own statistics.
     let pattern = server.path("statistics.%p");
     let mut command = server.command(backend);
     let errors = server.path("errors");

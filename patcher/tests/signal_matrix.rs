@@ -1,8 +1,8 @@
 //! Signals reach their targets, wherever the thread is at that moment.
 //!
-//! A matrix of four dispositions, three targets and five states of the thread. Each cell runs
-//! unpatched and with each way to move threads: the fixture must print the same and end in the same
-//! way. `waiting` is a wait in a call, and with posted calls one in a ring.
+//! The tests are a matrix of four dispositions, three targets and five states of the thread. Each
+//! cell runs unpatched and with each way to move threads: the fixture must print the same and end
+//! in the same way. `waiting` is a wait in a call; with asynchronous calls, it is a wait in a ring.
 
 use crate::workshop::{self, Finished, build, patched, plan_of, run};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ impl Matrix {
         }
     }
 
-    /// Every cell has the same result as unpatched.
+    /// Every cell has the same result as the unpatched program.
     fn holds(&self, backend: &str, calls: Option<&str>) {
         assert_ne!(self.plain, self.program);
         let mut wrong = Vec::new();
@@ -63,7 +63,7 @@ impl Matrix {
     }
 }
 
-/// A thread that waits does nothing, so it does not signal itself.
+/// A waiting thread does not run, so it does not signal itself.
 fn cells() -> impl Iterator<Item = [&'static str; 3]> {
     let pairs = DISPOSITIONS
         .iter()
@@ -121,8 +121,8 @@ fn signals_come_as_bare_to_waits_in_a_ring() {
     Matrix::new().holds("carrier", Some("read@batch"));
 }
 
-/// Each of the sixteen combinations of a jump out of the handler, a signal that it blocks, an
-/// alternate stack and a timer has the same result as unpatched.
+/// Each of the sixteen combinations of a jump out of the handler, a blocked signal, an alternate
+/// stack and a timer has the same result as the unpatched program.
 #[test]
 fn handlers_have_their_masks_stacks_and_jumps_as_bare() {
     let folder = tempfile::tempdir().unwrap();

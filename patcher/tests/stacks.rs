@@ -10,7 +10,7 @@ fn within_a_hop_the_stack_leads_to_whoever_called_the_hooked_function() {
     let folder = tempfile::tempdir().unwrap();
     let program = build(folder.path(), "stacks", &["-rdynamic"], &["stacks.cpp"]);
     let stack = "hop: calls_it calls_that main\n";
-    // The first call goes to core 1 and stays there; or both go there and come back.
+    // The first call moves to core 1 and stays there; or both calls move there and back.
     for (mode, hops) in [(Mode::Enter, 1), (Mode::Call, 4)] {
         let mut plan = plan_of(&program, 2, &[("hooked", 1)]);
         plan.functions[0].mode = mode;

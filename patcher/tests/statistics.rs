@@ -1,4 +1,4 @@
-//! Where the runtime writes its counters: files appear whole, and devices, links and readers
+//! The files of the runtime's counters: they appear completely, and devices, links and readers
 //! neither suffer nor cause harm.
 
 use crate::workshop::{Finished, Statistics, build, patched, plan_of, run, start};
@@ -119,16 +119,17 @@ fn a_pipe_is_written_through() {
 #[test]
 fn standard_output_is_written_to_where_it_is_a_pipe() {
     let bench = bench();
-    // What /dev/stdout is, where a mistake could replace no link that others need.
+    // A link like /dev/stdout, but a mistake here cannot replace a link that others need.
     let link = bench.at("stdout");
     symlink("/proc/self/fd/1", &link).unwrap();
     let output = bench.command(&link).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
-    // The program's own lines wait for libc to be the last to leave.
+    // The program's own lines appear when libc exits, which is last.
     let told = said.strip_suffix("done\n").expect("its own line");
     let statistics = Statistics(serde_json::from_str(told).unwrap());
     assert_eq!(statistics.of("second_core"), (200, 200));
-    // As a file it is a link to one: written from its beginning, it would lose what it has.
+    // If it is a link to a file, the file would be written from its beginning, and lose its
+    // contents.
     let file = File::create(bench.at("out")).unwrap();
     let output = bench.command(&link).stdout(file).output();
     let said = String::from_utf8(output.unwrap().stderr).unwrap();
@@ -189,13 +190,13 @@ fn no_link_to_a_file_is_followed_or_replaced() {
     assert_eq!(bench.names(), ["dangling", "file", "folder", "link"]);
 }
 
-/// Every thread that could be the writer finds a link at its temporary name.
+/// Every thread that could be the writer finds a link at its temporary file name.
 #[test]
 fn a_link_at_the_name_beside_is_not_followed() {
     let bench = bench();
     std::fs::write(bench.at("file"), "precious").unwrap();
     let statistics = bench.at("statistics");
-    // The shell's process id is its thread's, and the program's that takes its place.
+    // The program replaces the shell, so it has the shell's process ID.
     let mut command = Command::new("sh");
     let script = "umask 0; ln -s file \"$COREHOP_STATS.$$.part\"; exec \"$@\"";
     command.args(["-c", script, "sh"]).arg(&bench.program);

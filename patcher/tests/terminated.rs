@@ -23,9 +23,9 @@ fn waits() -> Waits {
 }
 
 impl Waits {
-    /// Starts it with this backend and way, and waits until it prints this.
+    /// Starts it with this backend in this way, and waits until it prints this.
     fn started(&self, backend: &str, way: &str, says: &str) -> Running {
-        // Whatever the shell ignores that these tests were started by.
+        // The shell that runs these tests may ignore some signals.
         let mut command = Command::new("env");
         command
             .arg("--default-signal=HUP,INT,TERM")
@@ -49,7 +49,7 @@ impl Waits {
         file.exists().then(|| Statistics::read(&file))
     }
 
-    /// Has it ended by this signal; its statistics have its one call.
+    /// Ends it by this signal; its statistics must have its one call.
     fn ends_by(&self, running: Running, signal: Signal) {
         send(&running, signal);
         let ended = running.finish();

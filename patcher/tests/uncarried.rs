@@ -1,7 +1,8 @@
-//! Programs that carriers must refuse are recognized in advance, and the runtime acts on that.
+//! Programs that the carrier backend must refuse are recognized in advance, and the runtime acts
+//! accordingly.
 //!
-//! The fixture does the thing of each row of the table, after ten hops to each core. The runtime
-//! must then react as in the row, and `auto` must not begin if the plan records it.
+//! The fixture performs the action of each row of the table, after ten hops to each core. The
+//! runtime must then react as in the row, and `auto` must not begin if the plan records the reason.
 
 use crate::workshop::{
     self, Finished, Statistics, build, order, patched, plan_of, plan_of_all, run, start,
@@ -14,7 +15,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The fixture's actions, each with the reason for which it stands.
+/// The fixture's actions, each with its reason.
 #[path = "uncarried/things.rs"]
 mod things;
 
@@ -41,7 +42,7 @@ impl Fixture {
         }
     }
 
-    /// Runs the patched program, doing `thing`; it must end as it does unpatched.
+    /// Runs the patched program with the action `thing`; it must end like the unpatched one.
     fn runs(&self, backend: &str, thing: &str) -> Finished {
         let file = self.folder.path().join("hooked");
         std::fs::create_dir_all(&file).unwrap();
@@ -101,7 +102,7 @@ fn the_runtime_does_of_every_row_what_the_row_says() {
             }
         }
     }
-    // Without any such thing it continues to hop.
+    // Without any such action, it continues to hop.
     fixture.runs("carrier", "nothing");
     assert_eq!(fixture.statistics().of("second_core"), (60, 60));
 }

@@ -1,5 +1,5 @@
-//! The unwind tables of patched files, as readelf reads them. At each displaced instruction they
-//! agree with the original's, and for all other code they are unchanged.
+//! The unwind tables of patched files, as readelf decodes them. At each displaced instruction, they
+//! agree with the original's; for all other code, they are unchanged.
 
 use crate::workshop::{build, patched, plan_of_all_calls, plan_of_all_imports};
 use corehop_plan::Plan;
@@ -14,20 +14,20 @@ use std::sync::LazyLock;
 const JUMP: u8 = 0xe9;
 const JUMP_SIZE: u64 = 5;
 const RED_ZONE: u64 = 128;
-/// `lea rsp, [rsp - 128]`: how the code of a hook begins.
+/// `lea rsp, [rsp - 128]`: the beginning of a hook's code.
 const STEP_DOWN: [u8; 5] = [0x48, 0x8d, 0x64, 0x24, 0x80];
 
-/// Where the registers are: by register, as readelf prints it.
+/// Locations of registers, as readelf prints them.
 type Row = BTreeMap<String, String>;
 
-/// The tables of a file: the end of each row by its beginning, and the row.
+/// The tables of a file: each row, with its end, by its beginning.
 struct Tables(BTreeMap<u64, (u64, Row)>);
 
 fn hexadecimal(text: &str) -> u64 {
     u64::from_str_radix(text, 16).unwrap()
 }
 
-/// Whether a rule contains more than that the function has left a register unchanged.
+/// Whether a rule states more than that the function has left a register unchanged.
 fn is_said((name, rule): &(&&str, &str)) -> bool {
     *rule != "s" && (*rule != "u" || **name == "ra")
 }
@@ -101,7 +101,7 @@ impl Tables {
     }
 }
 
-/// The row with that many more bytes on the stack.
+/// Returns the row with that many more bytes on the stack.
 fn with_pushed(row: Option<&Row>, pushed: u64) -> Option<Row> {
     let mut row = row?.clone();
     let frame = row.get_mut("CFA")?;
@@ -146,7 +146,7 @@ impl Code {
     }
 }
 
-/// The jumps to hooks, and the target of each.
+/// Returns the jumps to hooks, with the target of each.
 fn jumps(original: &Code, patched: &Code) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     let (hooks, code) = patched.0.last().unwrap();
@@ -155,7 +155,7 @@ fn jumps(original: &Code, patched: &Code) -> Vec<(u64, u64)> {
         let now = patched.at(*start);
         let mut at = 0;
         while at < before.len() {
-            // One byte of a jump may be as it was.
+            // One byte of a jump may be the same as before.
             let jump = patched.instruction(start + at as u64);
             let is_changed =
                 (at..before.len().min(at + JUMP_SIZE as usize)).any(|at| now[at] != before[at]);
@@ -205,7 +205,7 @@ impl Compared {
             self.pass(at, site, &[0, 8]);
             return;
         }
-        // What is displaced at a return ends with it.
+        // Displaced code at a return ends with the return.
         let is_entry = at > begins;
         let mut from = site;
         while from < site + JUMP_SIZE || !is_entry {
@@ -231,7 +231,7 @@ impl Compared {
         self.check(at, from, 0);
     }
 
-    /// Checks instructions with these numbers of bytes pushed; returns where they end.
+    /// Checks instructions with these numbers of pushed bytes; returns where they end.
     fn pass(&self, mut at: u64, from: u64, pushed: &[u64]) -> u64 {
         for &pushed in pushed {
             self.check(at, from, pushed);
@@ -240,7 +240,7 @@ impl Compared {
         at
     }
 
-    /// At a return that goes back, all registers are the caller's, whatever is below the stack.
+    /// At a return hook, all registers are the caller's, whatever is below the stack.
     fn check_return(&self, at: u64, from: u64) {
         let instruction = self.patched.instruction(at);
         if instruction.flow_control() != FlowControl::Call {
@@ -329,7 +329,7 @@ fn a_patched_file_whose_tables_say_something_else_of_a_function_does_not_verify(
     );
 }
 
-/// A program, its plan, and where its tables are in the file.
+/// A program, its plan, and the positions of its tables in the file.
 static PLANNED: LazyLock<(tempfile::TempDir, PathBuf, Plan, Vec<usize>)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let sources = ["unwinds.cpp", "unwinds.s"];

@@ -1,5 +1,5 @@
 //! After each instruction of a hooked call, the stack leads to the caller with its registers. The
-//! call goes from its caller into the hook, the displaced code and the function, and back.
+//! call runs from its caller into the hook, the displaced code and the function, and back.
 
 use crate::workshop::{self, build, imported, joined, patched, plan_of, run};
 use corehop_patcher::InMemory;
@@ -16,7 +16,7 @@ const FUNCTIONS: [&str; 6] = [
     "is_short",
 ];
 
-/// All of the fixture's functions on core 1, where its thread goes first of all; or on alternating
+/// Plans all of the fixture's functions on core 1, where its thread moves first, or on alternating
 /// cores.
 pub fn plan(program: &Path, mode: Mode, alternates: bool) -> Plan {
     let cores = (0..).map(|number| if alternates { number % 2 } else { 1 });
@@ -32,7 +32,8 @@ pub fn plan(program: &Path, mode: Mode, alternates: bool) -> Plan {
     joined([plan_of(program, 2, &[("goes_first", 1)]), plan])
 }
 
-/// The fixture's output if the stack never leads elsewhere except in the hooks' own code.
+/// Returns the fixture's output if the stack leads to the caller everywhere but in the hooks' own
+/// code.
 fn expected(in_hooks: &str, lost_there: &str) -> String {
     let functions = FUNCTIONS.iter().map(|name| (*name, 2));
     let lines = functions.chain([("an import", 1)]).map(|(name, value)| {
@@ -43,7 +44,7 @@ fn expected(in_hooks: &str, lost_there: &str) -> String {
     lines.collect::<String>().repeat(2)
 }
 
-/// The fixture, its functions named for `dladdr`.
+/// Builds the fixture, with its functions visible to `dladdr`.
 pub fn built(folder: &Path, flags: &[&str]) -> PathBuf {
     let flags = [&["-rdynamic"], flags].concat();
     build(folder, "unwinds", &flags, &["unwinds.cpp", "unwinds.s"])
@@ -60,7 +61,7 @@ fn at_each_instruction_of_a_hooked_call_the_stack_leads_to_its_caller() {
         let program = built(folder.path(), flags);
         let bare = run(&mut Command::new(&program));
         assert_eq!(bare.output, expected("no", "no"), "{}", bare.errors);
-        // The kernel thread is stepped, and with carriers it must not stay behind.
+        // The kernel thread is stepped, and with the carrier backend it must not stay behind.
         let [stays, alternates] = ["stays", "alternates"].map(|name| {
             let plan = plan(&program, mode, name == "alternates");
             let place = folder.path().join(name);

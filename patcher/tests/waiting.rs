@@ -1,4 +1,4 @@
-//! Carriers without a fiber wait awake for the configured time, and then sleep.
+//! Worker threads without a fiber spin for the configured time, and then sleep.
 
 use crate::workshop::{self, Finished, Statistics, build_alone, of_two_cores, run};
 use std::process::Command;
@@ -9,7 +9,7 @@ const TURNS: u64 = 50;
 /// Phases that last until every thread outside them sleeps.
 const UNTIL_OTHERS_SLEEP: &str = "0";
 
-/// Runs a program of two phases of so many microseconds, one on each core, with this for
+/// Runs a program of two phases of this many microseconds, one on each core, with this value of
 /// COREHOP_SPIN_US.
 fn phases(spin_us: &str, phase_us: &str) -> (Finished, Statistics) {
     let folder = tempfile::tempdir().unwrap();
@@ -20,7 +20,7 @@ fn phases(spin_us: &str, phase_us: &str) -> (Finished, Statistics) {
         .current_dir(folder.path())
         .env("COREHOP_BACKEND", "carrier")
         .env("COREHOP_SPIN_US", spin_us)
-        // Whatever else runs on the machine.
+        // Regardless of other load on the machine.
         .env("COREHOP_RUN_DELAY", "100")
         .env("COREHOP_STATS", "statistics")
         .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
@@ -30,12 +30,12 @@ fn phases(spin_us: &str, phase_us: &str) -> (Finished, Statistics) {
     let ran = run(&mut command);
     assert!(ran.status.success(), "{}", ran.errors);
     let statistics = Statistics::read(&folder.path().join("statistics"));
-    // The program counts as on core 0 from the start.
+    // The program counts as being on core 0 from the start.
     assert_eq!(statistics.total("hops"), 2 * TURNS - 1);
     (ran, statistics)
 }
 
-/// The statistics of both cores together.
+/// Returns the sum over both cores.
 fn of_waits(statistics: &Statistics, key: &str) -> u64 {
     let waits = statistics.0["waits"].as_array().unwrap();
     assert_eq!(waits.len(), 2);

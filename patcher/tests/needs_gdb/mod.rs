@@ -1,4 +1,4 @@
-//! gdb's backtraces lead from each instruction of a hooked call to its caller.
+//! gdb's backtraces reach the caller from each instruction of a hooked call.
 
 use crate::unwinding::{built, plan};
 use crate::workshop::{hops_by, patched, run};

@@ -1,8 +1,8 @@
-//! The models of the hand-over (runtime/model) hold, and each mutation of them is found.
+//! The models of the hand-over (runtime/model) hold, and each of their mutations is detected.
 //!
-//! Tests of the runtime only meet the interleavings that occur on a machine. spin explores all of a
-//! model's. A model without errors may be unable to find any. So each has mutations, and states how
-//! the search must end with each of them.
+//! Tests of the runtime only see the interleavings that occur on a machine. spin explores all
+//! interleavings of a model. A model without errors may be unable to find any. Each therefore has
+//! mutations, with the expected result of the search for each of them.
 
 use crate::models::{Model, model, models};
 use std::path::Path;
@@ -10,13 +10,13 @@ use std::process::Command;
 
 /// More than any model needs; the search must not exceed it.
 const MOST_MEMORY_MIB: u32 = 1024;
-/// Of the longest path.
+/// Maximum length of a path.
 const MOST_STEPS: u32 = 1_000_000;
 /// An error is found after few states, and clearing large tables takes longer.
 const FOR_MUTATIONS: [&str; 2] = ["-m100000", "-w20"];
 
-/// Whether a search also looks for cycles in which a process waits forever though all are
-/// scheduled.
+/// Whether a search also checks for cycles in which a process waits forever although all processes
+/// are scheduled.
 #[derive(Clone, Copy, PartialEq)]
 enum Search {
     States,
@@ -31,7 +31,7 @@ fn succeed(command: &mut Command) -> String {
     said
 }
 
-/// Goes through all states of the model, or up to the first error.
+/// Explores all states of the model, or up to the first error.
 fn search(model: &Model, search: Search, mutation: Option<&str>) -> String {
     let folder = tempfile::tempdir().unwrap();
     let run = |program: &Path| {

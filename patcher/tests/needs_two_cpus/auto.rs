@@ -1,11 +1,10 @@
-//! `auto` keeps hops that help, drops those that do not, and reports which.
+//! `auto` keeps hops that help, stops those that do not, and reports which.
 //!
-//! It decides by how fast the program runs, and other programs use CPUs. So hops that should help
-//! must help even with other programs: phases last milliseconds, so that the few milliseconds for
-//! which a hop waits for a busy CPU matter little. The program ends once it sees the result,
-//! whenever that is (`prefers.cpp`), and the first result must be the right one. The number of
-//! trials also depends on the other programs; `decides.rs` checks exact numbers with a synthetic
-//! clock.
+//! It decides by the program's speed, and other programs use CPUs. Hops that should help must
+//! therefore help even with other programs. Phases last milliseconds, so that the few milliseconds
+//! for which a hop waits for a busy CPU matter little. The program ends once it sees the result, at
+//! any time (`prefers.cpp`), and the first result must be the right one. The number of trials also
+//! depends on other programs; `decides.rs` checks exact numbers with a synthetic clock.
 
 use crate::workshop::{self, Statistics, build, order, patched, plan_of, request_at, run, start};
 use serde_json::Value;
@@ -19,7 +18,7 @@ struct Prefers {
     processors: [String; 2],
 }
 
-/// On a machine with one CPU, a phase cannot have a separate one.
+/// On a machine with one CPU, the two phases cannot have separate CPUs.
 fn prefers() -> Prefers {
     let processors = workshop::two_cpus();
     let (first, second) = processors.split_once(',').unwrap();
@@ -41,13 +40,13 @@ const LONG: &str = "5000";
 const SHORT: &str = "100";
 
 impl Prefers {
-    /// The plan sends each phase to where it is fast.
+    /// The plan moves each phase to the CPU where it is fast.
     fn paying(&self, ends: &str) -> Command {
         let [first, second] = &self.processors;
         self.command([ends, first, second, LONG])
     }
 
-    /// Each phase is fast where the plan does not send it.
+    /// The plan moves each phase to a CPU where it is slow.
     fn losing(&self, ends: &str) -> Command {
         let [first, second] = &self.processors;
         self.command([ends, second, first, SHORT])
@@ -61,7 +60,7 @@ impl Prefers {
             .env("COREHOP_BACKEND", "auto")
             .env("COREHOP_STATS", "statistics")
             .env("COREHOP_CPUS", self.processors.join(","))
-            // Whatever else runs on the machine.
+            // Regardless of other load on the machine.
             .env("COREHOP_RUN_DELAY", "100")
             .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
         command
@@ -71,7 +70,7 @@ impl Prefers {
         Statistics::read(&self.folder.path().join("statistics"))
     }
 
-    /// The final result of auto, and the program's output.
+    /// Returns the final result of auto, and the program's output.
     fn judged(&self, command: &mut Command) -> (Value, Vec<u64>) {
         let ran = run(command);
         assert!(ran.status.success(), "{}", ran.errors);
@@ -156,7 +155,7 @@ fn a_forked_worker_decides_for_itself() {
     assert_eq!(verdicts, ["gain", "none yet"]);
 }
 
-/// The process that this one has forked.
+/// Returns the process that this one has forked.
 fn running_child(parent: u32) -> Option<u32> {
     let path = format!("/proc/{parent}/task/{parent}/children");
     let listed = std::fs::read_to_string(path).ok()?;
@@ -168,7 +167,7 @@ fn orders_end_a_trial_and_begin_one() {
     let prefers = prefers();
     let control = prefers.folder.path().join("control");
     order(&control, "auto");
-    // Until it is asked to end.
+    // Until it is ended.
     let mut command = prefers.paying("1000000000");
     let mut running = start(command.env("COREHOP_CONTROL", &control));
     let path = prefers.folder.path().join("statistics");

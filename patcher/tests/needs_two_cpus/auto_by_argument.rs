@@ -1,5 +1,5 @@
-//! `auto` tries hops by data like others: it comes to a result, which depends on the machine, and
-//! the statistics are by object.
+//! `auto` also tries hops by data. Its result depends on the machine, and the statistics are by
+//! object.
 
 use crate::workshop::{self, Statistics, build, order, patched, plan_of, request_at, start};
 use corehop_plan::{Argument, Destination, Plan, VERSION_BY_ARGUMENT};
@@ -8,7 +8,7 @@ use std::process::Command;
 
 const TABLES: u64 = 4;
 
-/// Walks go to the core of their table; requests are counted where they begin.
+/// Walks hop to the core of their table; requests are counted where they begin.
 fn plan(program: &Path) -> Plan {
     let mut plan = plan_of(program, 2, &[("walk", 0)]);
     plan.version = VERSION_BY_ARGUMENT;
@@ -31,7 +31,7 @@ fn counted(program: &Path, processors: &str) -> (u64, Statistics) {
         .env("COREHOP_STATS", &statistics)
         .env("COREHOP_CONTROL", &control)
         .env("COREHOP_CPUS", processors)
-        // Whatever else runs on the machine.
+        // Regardless of other load on the machine.
         .env("COREHOP_RUN_DELAY", "100")
         .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
     let mut running = start(&mut command);
@@ -67,7 +67,7 @@ fn auto_decides_on_hops_by_data_and_counts_them_by_object() {
     assert!(number("trials") > 0 && number("pairs") >= 4, "{auto}");
     assert!(number("won") <= number("pairs") && number("gains") <= number("trials"));
     assert_eq!(statistics.of("request"), (requests, 0));
-    // While hops rest, calls are not counted, and objects are not named.
+    // While hopping is stopped, calls are not counted, and objects are not tracked.
     let (calls, hops) = statistics.of("walk");
     assert!(0 < hops && hops <= calls && calls <= requests);
     let functions = statistics.0["functions"].as_array().unwrap();

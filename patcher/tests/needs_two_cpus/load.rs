@@ -1,4 +1,4 @@
-//! Threads do not hop where others queue or other programs run, and are counted all the same.
+//! Threads do not hop if others queue or other programs run, but their calls are still counted.
 
 use crate::workshop::busy::Busy;
 use crate::workshop::{self, Running, Statistics, of_two_cores, order, run, start, start_reading};
@@ -52,7 +52,7 @@ fn threads_are_given_to_teams_in_turn() {
     let teams = |variables: &[(&str, &str)]| -> Vec<u64> {
         let statistics = travels.statistics(variables);
         let waits = statistics.0["waits"].as_array().unwrap();
-        // One for each core, and spares if one had to wait.
+        // One worker for each core, and spares if one had to wait.
         assert!(statistics.total("carriers") as usize >= waits.len());
         waits
             .iter()
@@ -65,14 +65,15 @@ fn threads_are_given_to_teams_in_turn() {
     assert_eq!(teams(&one), [0, 0]);
 }
 
-/// The statistics of a program that runs with carriers and obeys the file `control` in the folder.
+/// Returns the statistics of a program that runs with the carrier backend and obeys the file
+/// `control` in the folder.
 fn asked(folder: &Path) -> Option<Statistics> {
     order(&folder.join("control"), "carrier");
     let file = folder.join("statistics");
     file.exists().then(|| Statistics::read(&file))
 }
 
-/// Waits until the program's team has stopped hopping, and a thread has then declined a hop.
+/// Waits until the program's team has stopped hopping and a thread has then declined a hop.
 fn until_it_pauses(running: &mut Running, folder: &Path) {
     let has_paused = |statistics: &Statistics| {
         statistics.0["pauses"][0] != 0 && statistics.total("declined_hops") > 0
@@ -137,7 +138,7 @@ fn a_team_whose_cpus_others_use_stops_hopping() {
     assert!(statistics.total("declined_hops") > 0);
 }
 
-/// The program's carrier thread that is pinned to this CPU.
+/// Returns the program's worker thread that is pinned to this CPU.
 fn carrier_on(program: u32, cpu: usize) -> Option<Pid> {
     let threads = std::fs::read_dir(format!("/proc/{program}/task")).ok()?;
     let is_it = |thread: &Pid| {
@@ -173,7 +174,7 @@ fn a_team_that_loses_a_cpu_stops_hopping_until_it_is_back() {
     let mut running = workshop::start(&mut command);
     let number = running.number();
     let elsewhere = first.parse().unwrap();
-    // Carriers end while threads do not hop, e.g. during other tests, and new ones have their CPU.
+    // Workers end while threads do not hop, e.g. during other tests, and new ones use their CPU.
     let mut moved = Vec::new();
     let lost = format!("corehop: CPU {second} is offline, or this process may");
     running.until_it_says_while(&lost, || {

@@ -1,12 +1,13 @@
-//! Real servers that hop on their request path while clients come and go and check every answer.
+//! Real servers that hop on their request path while clients connect, disconnect and check every
+//! answer.
 //!
 //! `make soak` runs each server and backend for SOAK_SECONDS, ten minutes by default. It expects at
-//! least one hop for each request; for `auto`, which hops in its trials, one in total. `make test`
-//! runs the same for a moment. With `count`, every entry that may be patched is hooked. With the
-//! others, two functions that each request calls are hooked, so that it goes there and back. Then
-//! the first of the two hops by its argument to the core of its object. That needs only one hop,
-//! since objects may be where requests are. SOAK_BACKENDS lists those to run (`carrier,auto`). Each
-//! server prints a table, and a JSON object as its last line.
+//! least one hop per request; for `auto`, which hops in its trials, one in total. `make test` runs
+//! the same briefly. With `count`, every entry that may be patched is hooked. With the other
+//! backends, two functions that each request calls are hooked, so that it migrates there and back.
+//! Then the first of the two hops by its argument to the core of its object. That needs only one
+//! hop, because objects may be on the requests' cores. SOAK_BACKENDS selects the backends to run
+//! (`carrier,auto`). Each server prints a table, and a JSON object as its last line.
 
 mod served;
 
@@ -68,7 +69,7 @@ fn talk_to_memcached(folder: &Path, client: usize) {
     }
 }
 
-/// memcached has no symbols: two of its functions that each request calls once.
+/// memcached has no symbols: plans two of its functions that each request calls once.
 fn memcached_plan(binary: &Path, folder: &Path) -> Plan {
     let looked = folder.join("looked");
     std::fs::create_dir(&looked).unwrap();
@@ -171,7 +172,7 @@ fn mariadbd_arguments(command: &mut Command, folder: &Path) {
 fn make_bank(folder: &Path) {
     std::fs::create_dir(folder.join("data")).unwrap();
     let mut script = String::from("create database mysql;\nuse mysql;\n");
-    // MariaDB 10.11's, or 11.8's.
+    // The files of MariaDB 10.11 or 11.8.
     let tables = [
         "/usr/share/mysql/mysql_system_tables.sql",
         "/usr/share/mariadb/mariadb_system_tables.sql",

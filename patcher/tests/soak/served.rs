@@ -12,7 +12,7 @@ use std::time::Duration;
 pub const CLIENTS: usize = 4;
 /// Requests on one connection.
 pub const REQUESTS: usize = 50;
-/// In this many seconds `auto` has tried hops at least once, however busy the machine is.
+/// Within this many seconds, `auto` has tried hops at least once, even on a busy machine.
 const LONG_SECONDS: u64 = 600;
 
 /// A server, and how to run and use it in a folder.
@@ -25,7 +25,7 @@ pub struct Subject {
     pub prepare: fn(&Path),
     /// Gives the server its arguments.
     pub arguments: fn(&mut Command, &Path),
-    /// One connection of a client: makes `REQUESTS` requests and checks what comes back.
+    /// One connection of a client: makes `REQUESTS` requests and checks the answers.
     pub talk: fn(&Path, usize),
 }
 
@@ -48,11 +48,11 @@ pub fn expect(connection: &mut BufReader<UnixStream>, expected: &str) {
     assert_eq!(line.trim_end(), expected);
 }
 
-/// How functions hop: each has a core, or one of them hops to that of its object.
+/// How functions hop: each has a core, or one of them hops to the core of its object.
 const CORE: &str = "core";
 const OBJECT: &str = "object";
 
-/// How functions hop if the hooks do not only count.
+/// Returns how functions hop if the hooks do not only count.
 fn ways(backend: &str) -> &'static [&'static str] {
     match backend {
         "count" => &[CORE],
@@ -60,8 +60,8 @@ fn ways(backend: &str) -> &'static [&'static str] {
     }
 }
 
-/// The plan, but its function at core 0 hops by this argument, from the second call about an object
-/// on.
+/// Returns the plan with its function at core 0 hopping by this argument, from the second call
+/// about an object on.
 fn by_object(mut plan: Plan, argument: Argument) -> Plan {
     let at_home = |to: &Destination| *to == Destination::Core(0);
     let mut functions = plan.functions.iter_mut();
@@ -72,7 +72,7 @@ fn by_object(mut plan: Plan, argument: Argument) -> Plan {
     plan
 }
 
-/// Starts the server and waits until it takes connections.
+/// Starts the server and waits until it accepts connections.
 pub fn serve(subject: &Subject, program: &Path, folder: &Path, backend: &str) -> Running {
     let mut command = Command::new(program);
     command
@@ -92,7 +92,7 @@ pub fn serve(subject: &Subject, program: &Path, folder: &Path, backend: &str) ->
     server
 }
 
-/// The counts of all processes of the server, summed by key.
+/// Returns the counts of all processes of the server, summed by key.
 fn totals(folder: &Path, backend: &str) -> impl Fn(&str) -> u64 + use<> {
     let files = std::fs::read_dir(folder)
         .unwrap()
@@ -112,7 +112,7 @@ fn totals(folder: &Path, backend: &str) -> impl Fn(&str) -> u64 + use<> {
     move |key| all.iter().map(|s| s.total(key)).sum()
 }
 
-/// Serves clients for a while; a row of the table and its figures.
+/// Serves clients for a while; returns a row of the table and its figures.
 fn soak_one(subject: &Subject, backend: &str, by: &str) -> serde_json::Value {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -138,7 +138,7 @@ fn soak_one(subject: &Subject, backend: &str, by: &str) -> serde_json::Value {
         let clients: Vec<_> = (0..CLIENTS)
             .map(|n| scope.spawn(move || client(n)))
             .collect();
-        // In short steps, which do not elapse while the machine is halted.
+        // In short steps, which do not elapse while the machine is suspended.
         for _ in 0..seconds() * 20 {
             std::thread::sleep(Duration::from_millis(50)); // waits: the load lasts so long
         }
@@ -156,7 +156,7 @@ fn soak_one(subject: &Subject, backend: &str, by: &str) -> serde_json::Value {
     let hops = total("hops");
     assert_eq!(total("failed_hops"), 0, "{backend}");
     let expected = match (backend, seconds() < LONG_SECONDS) {
-        // Only in trials, since these requests do not gain.
+        // Only in trials, because these requests do not gain.
         ("auto", true) => 0,
         ("auto", false) => 1,
         // Requests about objects on core 1 stay there.

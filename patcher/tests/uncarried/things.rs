@@ -1,4 +1,5 @@
-//! What the fixture `uncarried.c` does by its argument, each with the reason that it is one of.
+//! Actions of the fixture `uncarried.c`, by its argument, each with the reason why it is
+//! unsupported.
 
 /// The argument and the reason.
 pub const THINGS: [(&str, &str); 9] = [

@@ -1,4 +1,4 @@
-//! Other programs that use the CPUs while something is tested.
+//! Other programs that use the CPUs during a test.
 
 use std::process::{Child, Command};
 
@@ -6,7 +6,7 @@ use std::process::{Child, Command};
 pub struct Busy(Vec<Child>);
 
 impl Busy {
-    /// Starts so many, each for ten minutes at most, which no test takes.
+    /// Starts this many, each for at most ten minutes, which no test takes.
     pub fn start(count: usize) -> Busy {
         let start = |_| {
             let mut command = Command::new("timeout");
@@ -20,7 +20,7 @@ impl Busy {
 impl Drop for Busy {
     fn drop(&mut self) {
         for program in &mut self.0 {
-            // `timeout` ends what it started when it is asked to end.
+            // `timeout` ends its child when it receives a signal.
             let _ = rustix::process::kill_process(
                 rustix::process::Pid::from_child(program),
                 rustix::process::Signal::TERM,

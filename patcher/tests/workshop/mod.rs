@@ -25,7 +25,7 @@ use written::started;
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// This many checks take five minutes, and no program here takes longer: beyond that, it hangs.
-/// Checks are counted instead of time, so that a machine that was halted meanwhile fails no test.
+/// Checks are counted instead of time, so that a suspended machine fails no test.
 const MOST_LOOKS: u32 = 60_000;
 
 /// Compiles fixtures (by file name) into `folder` and returns the program's path.
@@ -103,7 +103,7 @@ fn planned(
     }
 }
 
-/// The imported functions for which `mode_of` returns a mode, on alternating cores.
+/// Returns the imported functions for which `mode_of` returns a mode, on alternating cores.
 pub fn imported(
     binary: &Path,
     cores: u32,
@@ -123,7 +123,7 @@ pub fn imported(
         .collect()
 }
 
-/// For every import that allows it, its calls; for the others, their entries.
+/// Plans the calls of every import that allows it, and the entries of the others.
 pub fn plan_of_all_imports(binary: &Path, cores: u32) -> Plan {
     let mut plan = plan_of_all_calls(binary, cores);
     let known: Vec<u64> = plan
@@ -149,7 +149,7 @@ pub fn plan_of_all(binary: &Path, cores: u32) -> Plan {
     })
 }
 
-/// The same, and threads go back at the end of the calls of every function that allows it.
+/// The same, with threads that return at the end of the calls of every function that allows it.
 pub fn plan_of_all_calls(binary: &Path, cores: u32) -> Plan {
     let analysis = Analysis::of(binary).unwrap();
     let mut plan = plan_of_all(binary, cores);
@@ -171,7 +171,7 @@ pub fn plan_of(binary: &Path, cores: u32, named: &[(&str, u32)]) -> Plan {
     plan
 }
 
-/// Requests begin where this function is entered.
+/// Returns the request rule for requests that begin at the entry of this function.
 pub fn request_at(function: &PlannedFunction) -> Request {
     Request {
         module: function.module.clone(),
@@ -199,7 +199,7 @@ pub fn of_two_cores(folder: &Path, name: &str, [first, second]: [&str; 2]) -> Pa
     patched(&plain, &plan, folder).output
 }
 
-/// One plan of several: for all their files.
+/// Combines plans of several files into one plan.
 pub fn joined(plans: impl IntoIterator<Item = Plan>) -> Plan {
     let mut plans = plans.into_iter();
     let mut whole = plans.next().unwrap();
@@ -264,7 +264,7 @@ impl Running {
         Pid::from_child(&self.child)
     }
 
-    /// Its process id.
+    /// Returns its process ID.
     pub fn number(&self) -> u32 {
         self.child.id()
     }
@@ -273,7 +273,7 @@ impl Running {
         String::from_utf8_lossy(&std::fs::read(&self.outputs[index]).unwrap()).into_owned()
     }
 
-    /// Waits for the program to end by itself.
+    /// Waits for the program to end without a signal from here.
     pub fn finish(mut self) -> Finished {
         let mut looks = 0;
         let status = loop {
@@ -291,13 +291,13 @@ impl Running {
         }
     }
 
-    /// Asks the program to end and waits.
+    /// Sends SIGTERM to the program and waits for its end.
     pub fn stop(self) -> Finished {
         kill_process(self.id(), Signal::TERM).unwrap();
         self.finish()
     }
 
-    /// Waits until `ready` returns something; fails if the program ends first.
+    /// Waits until `ready` returns a value; fails if the program ends first.
     pub fn until<T>(&mut self, mut ready: impl FnMut() -> Option<T>) -> T {
         let mut looks = 0;
         loop {
@@ -318,7 +318,7 @@ impl Running {
         self.until(|| (std::fs::read(&output).unwrap() == text.as_bytes()).then_some(()));
     }
 
-    /// Waits until three looks on end have found all of its threads asleep.
+    /// Waits until three consecutive checks have found all of its threads asleep.
     pub fn until_asleep(&mut self) {
         let threads = format!("/proc/{}/task", self.number());
         let is_awake = |thread: std::fs::DirEntry| {
@@ -354,7 +354,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Whatever is left of the group; nothing is, when all went well.
+        // Kills the rest of the group, which is empty after a success.
         let _ = kill_process_group(self.id(), Signal::KILL);
         let _ = self.child.wait();
     }
@@ -365,10 +365,10 @@ pub fn processors() -> usize {
     rustix::thread::sched_getaffinity(None).unwrap().count() as usize
 }
 
-/// Has carried threads hop wherever others queue, and whatever else the machine does.
+/// Makes threads of the carrier backend hop even if others queue, and with any other load.
 pub const WHEREVER: [(&str, &str); 2] = [("COREHOP_QUEUE", "0"), ("COREHOP_RUN_DELAY", "100")];
 
-/// Makes the program hop by this backend, as often as its plan requires, even on a machine of one
+/// Makes the program hop by this backend, whenever its plan requires it, even on a machine with one
 /// CPU.
 pub fn hops_by(command: &mut Command, backend: &str) {
     command
@@ -395,7 +395,7 @@ pub fn two_cpus() -> String {
     two_of_its_own().expect(missing)
 }
 
-/// CPUs to name for two plan cores on a machine that has only one.
+/// CPUs for two plan cores on a machine that has only one.
 pub fn two_processors() -> Option<&'static str> {
     (processors() == 1).then_some("0,0")
 }

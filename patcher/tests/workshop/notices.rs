@@ -54,7 +54,7 @@ impl Notices {
         command
     }
 
-    /// Runs a trial under this backend; it must print the same as unpatched.
+    /// Runs a trial under this backend; it must print the same as the unpatched program.
     pub fn same_under(&self, backend: &str, trial: &str) -> Finished {
         let bare = self.bare(trial);
         let moved = run(&mut self.command(backend, trial));

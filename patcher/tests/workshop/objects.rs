@@ -1,5 +1,5 @@
-//! The core to which each call of a function by an argument takes a thread: a plain implementation
-//! of the rules in docs/reference/objects.md, one after the other.
+//! The core of each call of a function by an argument: a plain implementation of the rules in
+//! docs/reference/objects.md, one after the other.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ struct Known {
     object: u64,
     bucket: u64,
     place: usize,
-    /// None while it had too few calls.
+    /// `None` before it has enough calls.
     core: Option<usize>,
     calls: u64,
     named: u64,
@@ -23,9 +23,9 @@ pub struct Objects {
     known: Vec<Known>,
     calls: u64,
     cores: usize,
-    /// By hook: after how many calls an object gets its core.
+    /// By hook: the number of calls after which an object gets its core.
     after: BTreeMap<usize, u64>,
-    /// How many objects came, by hook.
+    /// Number of objects that came, by hook.
     pub seen: BTreeMap<usize, u64>,
     /// Calls about objects without a core, by hook.
     pub early: BTreeMap<usize, u64>,
@@ -137,7 +137,7 @@ impl Objects {
         *self.seen.entry(hook).or_default() += 1;
     }
 
-    /// How many of the objects that came by `hook` are known.
+    /// Returns how many of the objects that came by `hook` are known.
     pub fn known(&self, hook: usize) -> u64 {
         self.known.iter().filter(|known| known.hook == hook).count() as u64
     }

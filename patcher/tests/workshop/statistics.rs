@@ -1,4 +1,4 @@
-//! The statistics that a hooked program wrote of its hops.
+//! The hop statistics that a hooked program wrote.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,24 +43,24 @@ impl Statistics {
             .unwrap_or_else(|| panic!("no {key} of {symbol}"))
     }
 
-    /// The statistics of each call at which a function goes to a core.
+    /// Returns the statistics of each call at which a function hops.
     pub fn at_calls(&self, symbol: &str) -> Vec<BTreeMap<String, u64>> {
         serde_json::from_value(self.entry(symbol)["at_calls"].clone()).unwrap()
     }
 
-    /// Sums of a count over the functions at whose end threads go back.
+    /// Sums a count over the functions with hooked ends.
     pub fn of_calls(&self, key: &str) -> u64 {
         let functions = self.0["functions"].as_array().unwrap();
         let calls = functions.iter().filter(|f| f.get("returned").is_some());
         calls.map(|f| f[key].as_u64().unwrap()).sum()
     }
 
-    /// Fails unless every call that began has ended or is open.
+    /// Fails unless every call that began has ended or is still open.
     pub fn check_balance(&self) {
         self.check_balance_within(0);
     }
 
-    /// The same for a program with that many threads that continue while its counters are read.
+    /// The same for a program with this many threads that continue while its counters are read.
     pub fn check_balance_within(&self, threads: u64) {
         let ends = ["returned", "unwound", "continued", "stayed", "open"];
         let ended: u64 = ends.iter().map(|key| self.of_calls(key)).sum();
@@ -71,7 +71,7 @@ impl Statistics {
         );
     }
 
-    /// Number of functions that were called at all.
+    /// Returns the number of functions that were called.
     pub fn called(&self) -> usize {
         let functions = self.0["functions"].as_array().unwrap();
         functions.iter().filter(|f| f["calls"] != 0).count()

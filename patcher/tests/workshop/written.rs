@@ -2,8 +2,8 @@
 
 use std::io::{ErrorKind, Result};
 
-/// Starts a program. A process that another test's thread forks during the write has the file open
-/// for writing until it executes its own program.
+/// Starts a program. Another test's thread that forks during the write has the file open for
+/// writing until its child executes another program.
 pub fn started<T>(mut start: impl FnMut() -> Result<T>) -> T {
     loop {
         match start() {
