@@ -1,5 +1,5 @@
-//! Any bytes are either ChampSim's records, packed or not, which then are a sound trace that counts
-//! each instruction, or refused.
+//! Any bytes are either ChampSim's records, compressed or not, and become a valid trace that counts
+//! each instruction; or they are refused.
 #![no_main]
 
 use corehop_traces::convert::{Options, champsim};

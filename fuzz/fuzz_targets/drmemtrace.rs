@@ -1,5 +1,5 @@
-//! Any bytes are either drmemtrace's records, packed or not, which then are a sound trace that
-//! writes and reads back as the same records, or refused.
+//! Any bytes are either drmemtrace's records, compressed or not, and become a valid trace that is
+//! written and read back as the same records; or they are refused.
 #![no_main]
 
 use corehop_traces::convert::{Options, drmemtrace};

@@ -1,11 +1,12 @@
-//! Any bytes are either a binary whose entries and ways out can be judged, or refused.
+//! Any bytes are either a binary whose entries and exits can be analyzed, or are refused.
 #![no_main]
 
 use corehop_patcher::Analysis;
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 
-/// Judging every function of a file would take longer than reading it anew.
+/// Maximum number of functions to analyze: all functions of a file would take longer than reading
+/// it.
 const MOST_JUDGED: usize = 64;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,5 +1,5 @@
-//! Whatever code a server runs, and whatever its wild stores make of what is told of that code, the
-//! accesses of a run are completed.
+//! For any code of a server, and any damage by its wild stores to that code's description, the
+//! accesses of a run can be completed.
 #![no_main]
 
 use corehop_wire::elision::{AccessForm, BlockAccesses, PlainAccess, complete};
@@ -23,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
     let parts = complete(0x40_0000, &found.all, false, &recorded);
     assert!(parts.iter().map(|part| part.form).eq(found.all.iter().map(|access| access.form)));
 
-    // The same bytes as a table that anybody may have written.
+    // The same bytes as a table from an arbitrary writer.
     let words = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8")));
     let wild: Vec<PlainAccess> = words.map_while(PlainAccess::decode).collect();
     for leads in [false, true] {

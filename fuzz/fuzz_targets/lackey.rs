@@ -1,5 +1,5 @@
-//! Any bytes are either a text of lackey's, which then is a sound trace that writes and reads back
-//! as the same accesses, or refused.
+//! Any bytes are either lackey's text, and become a valid trace that is written and read back as
+//! the same accesses; or they are refused.
 #![no_main]
 
 use corehop_traces::convert::{Options, lackey};

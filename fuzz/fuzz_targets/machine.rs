@@ -1,4 +1,4 @@
-//! Any text is either a machine that can be simulated, or refused.
+//! Any text is either a machine that can be simulated, or is refused.
 #![no_main]
 
 use corehop_simulator::{CoreId, Geometry, Hierarchy, Machine, PageSizes, Replayer, Split};
@@ -6,7 +6,7 @@ use corehop_traces::{Access, Execution, Kind, ThreadId};
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 
-/// Larger caches are possible, but building them is not what is being tried here.
+/// Larger caches are possible, but their construction is not under test here.
 const LARGEST_BYTES: u64 = 1 << 26;
 
 fuzz_target!(|text: &str| {
@@ -22,7 +22,7 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// Accesses memory once, over two pages, if the machine says how it translates.
+/// Accesses memory once, over two pages, if the machine describes its address translation.
 fn translate(machine: &Machine) {
     let split = Split::default();
     let replayer = Replayer::new(machine, &split).expect("one core");

@@ -1,4 +1,4 @@
-//! Any bytes are samples of a profiler, whose lines and accesses add up, or refused.
+//! Any bytes are either a profiler's samples with consistent lines and accesses, or are refused.
 #![no_main]
 
 use corehop_lab::characterize::perf_script::read;

@@ -1,4 +1,4 @@
-//! Any text is either a plan, and then writes and reads back as itself, or refused.
+//! Any text is either a plan, which is written and read back as the same plan, or is refused.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,7 +1,8 @@
-//! Whatever a server's wild stores leave in the shared memory, the recorder reads on.
+//! The recorder continues to read for any content that a server's wild stores leave in the shared
+//! memory.
 //!
-//! Raw bytes would hardly ever reach beyond the header, so an input is a list of stores, each a
-//! place and a word, between which the memory is drained.
+//! Raw bytes would rarely get past the header. An input is therefore a list of stores, each a
+//! position and a word, with reads of the memory in between.
 #![no_main]
 
 use corehop_wire::ring::{Drain, Memory, Message, Piece, Settings, Sink};
@@ -31,7 +32,7 @@ impl Sink for Counter {
     }
 }
 
-/// All else that the recorder and the plugin ask.
+/// Makes all other queries of the recorder and the plugin.
 fn ask(memory: &Memory) {
     let _ = (memory.is_stopped(), memory.is_loaded(), memory.is_paused());
     let _ = (memory.recorder_is_gone(), memory.waited(), memory.marker());
@@ -65,7 +66,7 @@ fuzz_target!(|bytes: &[u8]| {
                 .expect("within the memory");
         }
         let Ok(words) = drain.pass(&mut counter);
-        // Four chunks of 16 words; the messages are no more than the ring has words.
+        // Four chunks of 16 words; there are at most as many messages as the ring has words.
         assert!(words <= 64);
         ask(&memory);
     }

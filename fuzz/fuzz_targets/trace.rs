@@ -1,13 +1,14 @@
-//! Any bytes are either a trace, which then reads and plays to its end or to an error, or refused.
+//! Any bytes are either a trace, which is read and played to its end or to an error, or are
+//! refused.
 //!
-//! Checksums would refuse nearly all that a fuzzer thinks of, so they are made right first.
+//! Checksums would refuse nearly all inputs of a fuzzer, so they are corrected first.
 #![no_main]
 
 use corehop_traces::{Listener, Played, Player, Trace};
 use libfuzzer_sys::fuzz_target;
 use std::io::Write;
 
-/// Hears nothing of what is played.
+/// Ignores everything that is played.
 struct Deaf;
 
 impl Listener for Deaf {
@@ -15,7 +16,7 @@ impl Listener for Deaf {
     fn played(&mut self, _: Played<'_>) {}
 }
 
-/// The same entries, each with the number and the checksum that its place and bytes ask for.
+/// Returns the same entries, each with the correct number and checksum for its position and bytes.
 fn mended(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     let mut rest = &mut bytes[..];

@@ -1,10 +1,10 @@
-//! Whatever stands in the shared memory, the recorder makes a trace of it that can be read, or says
-//! why it cannot.
+//! For any content of the shared memory, the recorder either creates a readable trace from it, or
+//! reports why it cannot.
 //!
-//! Raw bytes would hardly ever reach beyond the header. So an input is a list of places and words:
-//! at first each word is what a thread of the server publishes, after two code blocks were defined;
-//! from the first place that is not 0 on, each is a wild store there. The memory is drained
-//! between.
+//! Raw bytes would rarely get past the header. An input is therefore a list of positions and words.
+//! At first, each word is published by a thread of the server, after the definition of two code
+//! blocks. From the first position that is not 0 on, each word is a wild store there. The memory is
+//! read in between.
 #![no_main]
 
 use corehop_recorder::transcript::{Modules, Transcript};
@@ -15,14 +15,14 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-/// What the plugin tells before the server runs: code, and memory of the server's own.
+/// Messages of the plugin before the server runs: code, and memory of the server.
 fn definitions() -> Vec<Message> {
     let block = |code_block| Message::Block {
         code_block,
         process: 1,
         start: 0x1000 + u64::from(code_block) * 0x100,
         instruction_sizes: vec![2; 4],
-        // mov eax, [rax], which makes of any load an address.
+        // mov eax, [rax], which turns any load into an address.
         code: [0x8b, 0x00].repeat(4),
         accesses: Vec::new(),
     };
@@ -36,7 +36,7 @@ fn definitions() -> Vec<Message> {
     vec![mapping, block(0), block(1)]
 }
 
-/// Takes in what the input leaves in the memory; `None` once no trace can be made of it.
+/// Reads the input's content of the memory; returns `None` once no trace can be created.
 fn record(bytes: &[u8], memory: &Memory, file: &File, transcript: &mut Transcript) -> Option<()> {
     let places = file.metadata().expect("a size").len() / 8;
     for message in definitions() {
@@ -53,7 +53,7 @@ fn record(bytes: &[u8], memory: &Memory, file: &File, transcript: &mut Transcrip
             publishes &= place == 0;
             if publishes {
                 let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
-                // A full chunk takes no word until a stamp begins the next one.
+                // A full chunk accepts no word until a stamp begins the next one.
                 publishes &= stream.push(word) || stream.stamp(memory) && stream.push(word);
             } else {
                 file.write_all_at(word, u64::from(place) % places * 8)

@@ -1,10 +1,10 @@
-//! What the importers' targets share: a trace of what was imported, and what it is written as.
+//! Shared by the importers' targets: an imported trace, and its exported forms.
 #![allow(dead_code)]
 
 use corehop_traces::convert::{Error, Imported, drmemtrace, lackey};
 use corehop_traces::{Header, Trace, Writer, WriterOptions, check};
 
-/// The trace that `import` makes, which breaks no rule; `None` where it refused.
+/// Returns the trace that `import` creates, which must be valid; `None` if it was refused.
 pub fn sound(import: impl FnOnce(Writer) -> Result<Imported, Error>) -> Option<Trace> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("trace");
