@@ -1,11 +1,11 @@
-//! What can be wrong with a machine, or with what is replayed on it.
+//! Errors of a machine or of the input of a replay.
 
 use crate::machine::ImpossibleMachine;
 use corehop_plan::Destination;
 use corehop_traces::RequestId;
 use std::path::PathBuf;
 
-/// Why a simulation could not be set up or run.
+/// Why a simulation could not be set up or could not run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -14,10 +14,10 @@ pub enum Error {
     MachineRead {
         /// The machine file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The file is not a machine; `place` has line and column.
+    /// The file is not a valid machine; `place` has line and column.
     #[error("{path}: not a valid machine: {place}")]
     MachineSyntax {
         /// The machine file.
@@ -30,24 +30,24 @@ pub enum Error {
     MachineGeometry {
         /// The machine file.
         path: PathBuf,
-        /// Which rule is broken, by which level, and what to do.
+        /// The broken rule, the level that breaks it, and the remedy.
         problem: ImpossibleMachine,
     },
-    /// Neither a bundled machine nor a file.
+    /// The name is not a bundled machine and not a file.
     #[error(
         "unknown machine '{name}', and no such file: use one of {known}, `host` for this machine, \
          or the path of a machine file"
     )]
     UnknownMachine {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// The bundled machines, separated by commas.
         known: String,
     },
-    /// The kernel does not say what this machine's caches are.
+    /// The kernel does not describe this machine's caches.
     #[error("{path}: cannot detect this machine's caches: {problem}: name a machine file instead")]
     Host {
-        /// The file or folder under `/sys` that was looked at.
+        /// The file or folder under `/sys` that was read.
         path: PathBuf,
         /// What is missing or odd about it.
         problem: String,
@@ -55,26 +55,26 @@ pub enum Error {
     /// The trace could not be read.
     #[error(transparent)]
     Trace(#[from] corehop_traces::Error),
-    /// Requests were chosen or used to warm up, but the trace has none.
+    /// Requests were selected or used to warm up, but the trace has none.
     #[error(
         "the trace has no requests, so none can be chosen or used to warm up: replay all of it, \
          or record with --request-at"
     )]
     NoRequests,
-    /// A request was chosen that the trace does not have.
+    /// The selection includes a request that is not in the trace.
     #[error("request {request} does not exist: the trace has {requests} requests, numbered from 0")]
     UnknownRequest {
-        /// The highest request chosen.
+        /// The highest selected request.
         request: RequestId,
-        /// How many the trace has.
+        /// Number of requests in the trace.
         requests: usize,
     },
-    /// The warm-up takes all requests.
+    /// The warm-up uses all selected requests.
     #[error("--warm-up {warm_up} leaves no request to count (of {chosen}): use fewer")]
     NothingToCount {
-        /// Requests to warm up.
+        /// Number of requests for the warm-up.
         warm_up: usize,
-        /// Requests replayed.
+        /// Number of requests replayed.
         chosen: usize,
     },
     /// The split uses more cores than the machine has.
@@ -83,14 +83,14 @@ pub enum Error {
          machine, or search for fewer cores"
     )]
     TooManyCores {
-        /// Cores used.
+        /// Number of cores used.
         cores: u32,
         /// The machine's name.
         machine: String,
-        /// Cores it has.
+        /// Number of cores the machine has.
         machine_cores: u32,
     },
-    /// Addresses are to be translated on a machine that does not say how.
+    /// Address translation was requested, but the machine file does not describe it.
     #[error(
         "machine {machine} does not say how it translates addresses: add [translation] to its file \
          (docs/reference/machines.md), choose a machine that has it, or replay without translation"
@@ -99,14 +99,14 @@ pub enum Error {
         /// The machine's name.
         machine: String,
     },
-    /// A function of the split goes by an argument, and the trace does not tell arguments.
+    /// A function of the split selects its core by an argument, but the trace has no arguments.
     #[error(
         "the plan selects a core by an argument, but the trace has no arguments: it was imported, \
          or recorded by an older corehop; record it again"
     )]
     NoArguments,
-    /// A planned function goes to the core of an object, or only at one call of a request, where
-    /// each must have a core for all its calls.
+    /// A planned function moves its thread to the core of an object, or only at one call of a
+    /// request. This analysis needs one core for all calls of a function.
     #[error(
         "function {symbol} of {module} goes {to}, but this works only if all calls of a function \
          go to one core: see the plan's counts with `corehop replay --plan`"
@@ -114,9 +114,9 @@ pub enum Error {
     NotByFunction {
         /// The planned function.
         symbol: String,
-        /// The file it is in.
+        /// The file that contains it.
         module: String,
-        /// Where it goes.
+        /// Its planned destination.
         to: Destination,
     },
     /// A planned function belongs to a build that was not recorded.
@@ -127,14 +127,14 @@ pub enum Error {
     OtherBuild {
         /// The planned function.
         symbol: String,
-        /// The file the plan says it is in.
+        /// The file that contains it according to the plan.
         module: String,
         /// The build id in the plan.
         planned: String,
-        /// What the trace holds instead.
+        /// The build recorded in the trace.
         recorded: String,
     },
-    /// A planned function was never entered while recording.
+    /// A planned function was never entered during recording.
     #[error(
         "function {symbol} at offset {offset:#x} of {module} was never entered in the trace: \
          remove it from the plan, or correct its offset"
@@ -142,9 +142,9 @@ pub enum Error {
     NotInTrace {
         /// The planned function.
         symbol: String,
-        /// The file it is in.
+        /// The file that contains it.
         module: String,
-        /// Its offset there.
+        /// Its offset in that file.
         offset: u64,
     },
 }

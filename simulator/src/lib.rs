@@ -1,27 +1,27 @@
-//! Multi-core cache simulator: private or shared L1s and L2s, perhaps an L3, write-invalidate
+//! Multi-core cache simulator: private or shared L1s and L2s, an optional L3, write-invalidate
 //! coherence, and a cause for every miss.
 //!
-//! Given a trace, a machine and a split of the traced program over cores, it says what every cache
-//! of the machine would miss, and why, by the rules of `docs/reference/model.md`. The tests hold it
-//! against a second and naive implementation of the same words.
+//! Its input is a trace, a machine and a split of the traced program over cores. It computes the
+//! misses of every cache and their causes, by the rules of `docs/reference/model.md`. The tests
+//! compare it with a second, naive implementation of the same rules.
 //!
-//! Each folder uses only folders that come before it, and all use `ids.rs`: [`machine`] says what a
-//! machine is; `report`, what a replay tells; `hierarchy` holds the caches; `threads` says where
-//! threads run; `translation` has TLBs and page tables; `sequential` replays a trace access by
-//! access, and [`detail`] stands on it; `filters` leaves out what need not be simulated, `parallel`
-//! replays the rest on all host threads, and `bounds` computes what one core misses alone, and what
-//! it misses at least.
-//! [`core_model`] turns what served each reference into cycles, [`timing`] replays connections on
-//! cores with such clocks, and [`queueing`] predicts throughput by formulas.
+//! Each folder uses only the folders listed before it, and all use `ids.rs`. [`machine`] describes
+//! machines; `report` holds the results of a replay; `hierarchy` holds the caches; `threads`
+//! computes where threads run; `translation` has TLBs and page tables. `sequential` replays a trace
+//! access by access, and [`detail`] is built on it. `filters` removes what need not be simulated,
+//! and `parallel` replays the rest on all host threads. `bounds` computes the misses of one core
+//! alone and a lower bound on them. [`core_model`] computes cycles from the level that served each
+//! reference, [`timing`] replays connections on cores with such clocks, and [`queueing`] predicts
+//! throughput by formulas.
 //!
-//! [`Machine`] says how large and slow each level is. [`replay()`] runs a whole trace through its
-//! caches, [`Replayer`] an execution at a time, which an [`Observer`] can follow. Both stand on
-//! [`Hierarchy`], the caches themselves.
+//! [`Machine`] holds the size and latency of each level. [`replay()`] runs a whole trace through
+//! its caches; [`Replayer`] runs one execution at a time, and an [`Observer`] can follow it. Both
+//! are built on [`Hierarchy`], the caches.
 //!
 //! # Example
 //!
-//! Two functions whose data falls into the same two-line L2 miss on every call while they share a
-//! core; on a core each, they miss once.
+//! Two functions whose data maps to the same two-line L2 miss on every call while they share a
+//! core. On separate cores, each line misses only once.
 //!
 //! ```
 //! use corehop_simulator::{CoreId, Machine, Replayer, Split};
@@ -42,26 +42,7 @@
 //!     "tiny.toml".as_ref(),
 //! )?;
 //!
-//! // Functions 0 and 1, entered in turn, each read two lines of their own.
-//! let load = |line: u64| Access { address: line * 64, pc: 0, size_bytes: 8, kind: Kind::Load };
-//! let referenced = [[load(0), load(1)], [load(2), load(3)]];
-//! let misses = |split: Split| {
-//!     let mut replayer = Replayer::new(&machine, &split)?;
-//!     for call in 0..10 {
-//!         let function = FunctionId(call % 2);
-//!         replayer.execute(&Execution {
-//!             thread: ThreadId(0),
-//!             stamp: 0,
-//!             request: None,
-//!             number: call.into(),
-//!             code_block: function.0,
-//!             entry: Some(function),
-//!             accesses: &referenced[function.index()],
-//!         });
-//!     }
-//!     let replay = replayer.finish();
-//!     Ok::<_, corehop_simulator::Error>((replay.counters.l2.misses(), replay.hops))
-//! };
+//! Functions 0 and 1, entered alternately, each read two lines that only they use.
 //!
 //! assert_eq!(misses(Split::default())?, (20, 0));
 //! let own_cores = [(FunctionId(0), CoreId(0)), (FunctionId(1), CoreId(1))];

@@ -1,34 +1,35 @@
-//! What to replay of a trace: which requests, and from which of them on to count.
+//! Selects what to replay of a trace: the requests, and the first request to count.
 
 use crate::error::Error;
 use crate::translation::PageSizes;
 use corehop_traces::{Executions, RequestId, Tell, Trace};
 
-/// What to replay of a trace; the default is all of it.
+/// Selects what to replay of a trace; the default is all of it.
 #[derive(Clone, Default)]
 pub struct ReplayOptions<'a> {
-    /// Only these requests, in any order, as if nothing else had been recorded; `None` for
-    /// everything, also what belongs to no request.
+    /// Replay only these requests, in any order, as if nothing else had been recorded. `None`
+    /// replays everything, including executions that belong to no request.
     pub requests: Option<Vec<RequestId>>,
-    /// The first so many of them run uncounted: counting starts when the first of the others does.
+    /// Number of leading requests that run uncounted. Counting starts at the first remaining
+    /// request.
     pub warm_up_requests: usize,
-    /// Told now and then how many executions were read since it was last told; in all, as many as
-    /// [`ReplayOptions::executions`] says.
+    /// Called periodically with the number of executions read since the previous call; the sum is
+    /// [`ReplayOptions::executions`].
     pub progress: Option<Tell<'a>>,
-    /// Addresses are translated, with pages of these sizes; `None` for no translation. Only
-    /// [`crate::replay()`], [`crate::replay_all`] and the replays of [`crate::detail`], without
-    /// that of posted calls, translate. The trace has to give virtual addresses.
+    /// Translate addresses with pages of these sizes; `None` for no translation. Only
+    /// [`crate::replay()`], [`crate::replay_all`] and the replays of [`crate::detail`] translate,
+    /// except the one of posted calls. The trace must contain virtual addresses.
     pub page_sizes: Option<&'a PageSizes>,
 }
 
 impl ReplayOptions<'_> {
-    /// How many executions a pass over what is replayed reads: those of requests that were not
-    /// asked for count, too, where they stand in a chunk with others.
+    /// Returns the number of executions that one pass reads. It includes executions of requests
+    /// outside the selection if they share a chunk with selected ones.
     pub fn executions(&self, trace: &Trace) -> u64 {
         trace.executions_read(self.requests.as_deref())
     }
 
-    /// The same, with somebody told.
+    /// Returns the same options with `tell` as progress callback.
     #[must_use]
     pub fn telling<'t>(&'t self, tell: Tell<'t>) -> ReplayOptions<'t> {
         ReplayOptions {
@@ -39,7 +40,7 @@ impl ReplayOptions<'_> {
         }
     }
 
-    /// What is replayed, in its order.
+    /// Returns the executions to replay, in replay order.
     pub(crate) fn played<'t>(&'t self, trace: &'t Trace) -> Executions<'t> {
         let executions = trace.executions_chosen(self.requests.as_deref());
         match self.progress {
@@ -49,7 +50,7 @@ impl ReplayOptions<'_> {
     }
 }
 
-/// The requests to replay, in the trace's order, once it is sure that they make sense.
+/// Returns the requests to replay, in trace order, after checking that the selection is valid.
 pub(crate) fn chosen_requests(
     options: &ReplayOptions<'_>,
     requests: usize,

@@ -1,4 +1,4 @@
-//! A plan applies to the trace of the same build, whole or not at all.
+//! A plan applies to a trace of the same build, either completely or not at all.
 
 use corehop_plan::{Argument, Destination, Mode, Plan, PlannedFunction};
 use corehop_simulator::detail::Segments;
@@ -48,7 +48,7 @@ fn plan(functions: &[(&str, u64, u32)]) -> Plan {
     }
 }
 
-/// A server and a library whose functions lie at the same offsets.
+/// A server and a library with functions at the same offsets.
 fn split(functions: &[(&str, u64, u32)]) -> Result<Split, String> {
     let modules = [
         module("/lib/library.so", "cafe"),

@@ -1,6 +1,6 @@
-//! Traces written and read back: the replay counts what the oracle counts when it is told, step by
-//! step, which core each thread is on; on any number of host threads, alone or beside other
-//! machines, straight from the file or prepared, and execution by execution.
+//! Traces are written and read back. The replay's counts equal those of the oracle, which receives
+//! the core of each thread step by step. This holds for any number of host threads, alone or
+//! together with other machines, directly from the file or prepared, and execution by execution.
 
 use crate::naive::{Placed, naive};
 use crate::numbered;
@@ -41,26 +41,26 @@ l3 = { size_bytes = 960, ways = 5, latency_cycles = 41 }
     Machine::from_toml(text, Path::new("tiny.toml")).unwrap()
 }
 
-/// A recorded program, and how it is replayed.
+/// A recorded program, and the parameters of its replay.
 #[derive(Clone, Debug)]
 struct Case {
     steps: Vec<Step>,
-    /// None for threads of one process.
+    /// Empty for threads of one process.
     mappings: Vec<Mapping>,
-    /// Where there are some, lines are identified by physical addresses.
+    /// If not empty, lines are identified by physical addresses.
     pages: Vec<Page>,
-    /// Of the requests: those that are missing were not recorded.
+    /// Numbers of the requests; missing numbers were not recorded.
     numbers: Vec<u64>,
     executions_per_chunk: usize,
     machine: Machine,
-    /// Another one that the same pass simulates.
+    /// Another machine that the same pass simulates.
     other: Machine,
     functions: Vec<u32>,
-    /// Those that go by argument 1 instead.
+    /// Functions that select their core by argument 1 instead.
     by_argument: Vec<u32>,
-    /// By function: the calls that an object's core waits for.
+    /// For each function: the number of calls before an object gets a core.
     after: Vec<u32>,
-    /// By function: its calls of a request that go to a core, where not all do.
+    /// For each function: its calls of a request that move to a core, if not all do.
     at_calls: Vec<BTreeSet<u32>>,
     delegated: Vec<u32>,
     every_other: bool,
@@ -126,7 +126,7 @@ static POOLS: LazyLock<[ThreadPool; 3]> = LazyLock::new(|| {
 });
 
 impl Case {
-    /// Those that go to a core at each call.
+    /// Returns the functions that move to a core at each call.
     fn functions(&self) -> Vec<(u32, u32)> {
         let fixed = |(function, _): &(u32, u32)| self.at_calls[*function as usize].is_empty();
         self.to_cores().into_iter().filter(fixed).collect()
@@ -137,7 +137,7 @@ impl Case {
         let to_cores = self.to_cores().into_iter();
         let called = to_cores.flat_map(|(function, core)| {
             let calls = (0..).zip(&self.at_calls[function as usize]);
-            // Neighbouring calls go to neighbouring cores.
+            // Neighbouring calls move to neighbouring cores.
             calls.map(move |(place, &call)| (function, (core + place) % cores, call))
         });
         called.collect()
@@ -163,7 +163,7 @@ impl Case {
         }
     }
 
-    /// Cores that threads start on in turn.
+    /// Returns the number of cores on which threads start round-robin.
     fn start_cores(&self) -> Option<u32> {
         let cores = self.machine.cores.min(self.other.cores);
         self.thread_per_core.then_some(cores)
@@ -188,7 +188,7 @@ impl Case {
         }
     }
 
-    /// The trace of its program, as it is to be replayed.
+    /// Writes and opens the trace of the program.
     fn record(&self, folder: &Path) -> Trace {
         let path = folder.join("random.trace");
         let memory = (&self.mappings[..], &self.pages[..]);
@@ -236,7 +236,7 @@ impl Case {
     }
 }
 
-/// Counters by core, replayed execution by execution.
+/// Returns the counters of each core, replayed execution by execution.
 fn one_by_one(trace: &Trace, machine: &Machine, split: &Split) -> Vec<Counters> {
     let calls = Calls::of(trace, &[true; FUNCTIONS as usize]).unwrap();
     let replayer = Replayer::new(machine, split).unwrap();
@@ -312,7 +312,7 @@ fn counters_and_hops_are_equal() {
     });
 }
 
-/// What a replay of these steps with these options is refused with.
+/// Returns the error of a replay of these steps with these options.
 fn refusal(begins: [bool; 3], requests: Option<Vec<u32>>, warm_up: usize, split: Split) -> String {
     let step = |begins_request| Step {
         thread: 0,

@@ -1,12 +1,13 @@
-//! The simulator counts what cachegrind counts, on the accesses of the same program, wherever both
-//! mean the same by it.
+//! The simulator's counts equal those of cachegrind on the accesses of the same program, where both
+//! use the same definitions.
 //!
-//! cachegrind simulates one core with an L1I, an L1D and one last level, LRU, in which a line that
-//! leaves the last level stays in the first: our machine of one core with a non-inclusive L2 and no
-//! L3. The two differ in one definition: an access that spans two lines is two accesses here and
-//! one there, where it misses at most once. So on a program without such accesses all nine counts
-//! are equal, and on one with them first-level misses are equal once pairs are counted as one. The
-//! last level is not comparable then: cachegrind looks both lines up when either missed.
+//! cachegrind simulates one core with an L1I, an L1D and one last level. All are LRU, and a line
+//! that leaves the last level stays in the first. The equivalent is a machine of one core with a
+//! non-inclusive L2 and no L3. One definition differs: an access that spans two lines is two
+//! accesses here. In cachegrind it is one, which misses at most once. On a program without such
+//! accesses, all nine counts are therefore equal. With them, first-level misses are equal if pairs
+//! are counted once. The last level is not comparable then: cachegrind looks up both lines if
+//! either missed.
 
 use crate::valgrind::{Counted, Geometry, Program};
 use corehop_simulator::{
@@ -15,8 +16,8 @@ use corehop_simulator::{
 use corehop_traces::{Kind, Trace};
 use std::path::Path;
 
-/// L1I, L1D, last level: small enough for all to miss often, and of every shape that cachegrind
-/// takes: direct-mapped, fully associative, and an odd number of ways.
+/// L1I, L1D, last level: small enough for frequent misses, and of every shape that cachegrind
+/// supports: direct-mapped, fully associative, and an odd number of ways.
 const GEOMETRIES: [[Geometry; 3]; 5] = [
     [level(1 << 10, 2), level(1 << 10, 2), level(16 << 10, 4)],
     [level(512, 1), level(2 << 10, 4), level(8 << 10, 8)],
@@ -46,8 +47,8 @@ fn machine([l1i, l1d, last]: [Geometry; 3]) -> Machine {
     Machine::from_toml(&text, Path::new("cachegrind.toml")).unwrap()
 }
 
-/// First-level misses that cachegrind does not count: of two misses of one access that spans two
-/// lines, the second.
+/// First-level misses that cachegrind does not count: the second of two misses of one access that
+/// spans two lines.
 #[derive(Default)]
 struct SecondMisses {
     fetches: u64,
@@ -55,7 +56,7 @@ struct SecondMisses {
     stores: u64,
     /// Kind and line of the last first-level miss of this execution.
     last: Option<(Kind, LineId)>,
-    /// Second misses of this execution, as pairs of lines still to be found adjacent.
+    /// Second misses of this execution, as pairs of lines whose adjacency is still to be checked.
     pairs: Vec<(Kind, LineId, LineId)>,
 }
 
@@ -74,13 +75,13 @@ impl Observer for SecondMisses {
 }
 
 impl SecondMisses {
-    /// Those of fetches, loads and stores.
+    /// Returns the counts of fetches, loads and stores.
     fn counts(&self) -> [u64; 3] {
         [self.fetches, self.loads, self.stores]
     }
 
-    /// Ends an execution, which is one instruction: adjacent lines that it missed one after the
-    /// other, by the same kind of access, were one access.
+    /// Ends an execution, which is one instruction. If it missed adjacent lines consecutively with
+    /// the same kind of access, they were one access.
     fn end(&mut self, replayer: &Replayer) {
         self.last = None;
         for (kind, first, second) in self.pairs.drain(..) {
@@ -107,8 +108,8 @@ fn replay(trace: &Trace, machine: &Machine) -> (Counters, SecondMisses) {
     (replayer.finish().counters, seconds)
 }
 
-/// Our counts in cachegrind's terms. It counts an instruction that changes a value in memory as one
-/// load; its store is not counted, and cannot miss.
+/// Converts our counts to cachegrind's definitions. cachegrind counts an instruction that changes a
+/// value in memory as one load; its store is not counted, and cannot miss.
 fn in_its_terms(counters: &Counters, its: &Counted) -> Counted {
     let Counters { l1i, l1d, l2, .. } = counters;
     let counted = |first: KindCounters, last: KindCounters| {

@@ -1,10 +1,10 @@
-//! The machines that come with corehop: every file is read, is what the tables below say, and is
-//! described in `docs/reference/machines.md` by those same rows.
+//! The bundled machines: every file is readable, matches the tables below, and is described in
+//! `docs/reference/machines.md` by the same rows.
 
 use corehop_simulator::{Core, Inclusion, Level, Machine, Topology};
 use std::path::{Path, PathBuf};
 
-/// Name, cores, L1I, L1D, L2, L3: what the files say, written down a second time.
+/// Name, cores, L1I, L1D, L2, L3: an independent copy of the contents of the files.
 const TABLE: &str = "\
 xeon-e5-2620-v4 | 8 | 32 KB, 8 ways | 32 KB, 8 ways | 256 KB, 8 ways | 20 MB, 20 ways
 xeon-d-1540 | 8 | 32 KB, 8 ways | 32 KB, 8 ways | 256 KB, 8 ways | 12 MB, 12 ways
@@ -21,7 +21,7 @@ graviton3 | 64 | 64 KB, 4 ways | 64 KB, 4 ways | 1 MB, 8 ways | 32 MB, 16 ways, 
 ppc-970fx | 2 | 64 KB, 1 way | 32 KB, 2 ways | 512 KB, 8 ways | none
 ";
 
-/// Name, instructions a cycle, reorder window, store buffer.
+/// Name, instructions per cycle, reorder window, store buffer.
 const CORES: &str = "\
 xeon-e5-2620-v4 | 4 | 192 | 42
 xeon-d-1540 | 4 | 192 | 42

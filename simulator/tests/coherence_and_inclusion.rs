@@ -1,4 +1,4 @@
-//! Textbook cases with every count worked out by hand: who holds a line after whose access.
+//! Textbook cases with every count computed by hand: which caches hold a line after each access.
 
 use crate::textbook::{machine, run};
 use corehop_simulator::{CoreId, Counters, MissCauses};

@@ -1,5 +1,5 @@
-//! Machine files: each is read as it says, and an impossible one is refused with the reason and the
-//! place. What the bundled ones say is tested in `bundled_machines.rs`.
+//! Machine files: each is read exactly, and an impossible one is rejected with the reason and the
+//! position. The contents of the bundled files are tested in `bundled_machines.rs`.
 
 use corehop_simulator::{Core, Error, Inclusion, Machine, Policy};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! All tests of the crate, as one program, which is built sooner than one for each file.
+//! All tests of the crate as one program, which builds faster than one for each file.
 
 mod a_plan_becomes_a_split;
 mod a_replay_equals_the_oracle;

@@ -1,13 +1,14 @@
-//! The transitions of MESI between two cores, as their counts show them.
+//! The transitions of MESI between two cores, as visible in their counts.
 //!
-//! The simulator keeps no such states. It need not: a state is what the next access costs whom.
+//! The simulator does not store these states. It does not need them: a state is equivalent to the
+//! cost of each core's next access.
 
 use crate::textbook;
 use crate::textbook::run;
 use corehop_simulator::{Counters, Inclusion, Machine};
 use corehop_traces::Kind::{self, Load, Store};
 
-/// What two cores counted: misses of their L1D, misses of their L2, lines lost, transfers.
+/// The counts of two cores: L1D misses, L2 misses, lost lines, transfers.
 #[derive(Debug, PartialEq)]
 struct Seen {
     l1d_misses: [u64; 2],
@@ -201,7 +202,7 @@ fn a_line_that_another_cluster_has_read_is_modified_no_more() {
 
 #[test]
 fn a_line_that_its_cluster_has_lost_is_the_l3s() {
-    // Four more lines than the L2 of core 0 has ways; the L3 holds them all.
+    // Lines that fill the L2 of core 0; the L3 holds them all.
     let lost = (8..12).map(|line| (0, Load, line));
     let accesses: Vec<_> = [(0, Store, 7)]
         .into_iter()

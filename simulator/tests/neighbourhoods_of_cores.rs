@@ -1,10 +1,9 @@
-//! What a machine file says of its cores' neighbourhoods: how far cores are from each other by it,
-//! and what is refused.
+//! Topology in machine files: the distances between cores, and invalid descriptions.
 
 use corehop_simulator::{Distance, Machine};
 use std::path::Path;
 
-/// Eight cores, two an L2, of which this is said.
+/// Reads a machine of eight cores, two for each L2, with this topology.
 fn read(topology: &str, l3: &str) -> Result<Machine, String> {
     let text = format!(
         "name = \"two\"\ncores = 8\nline_size_bytes = 64\nmemory_latency_cycles = 200\n\
@@ -20,7 +19,7 @@ fn read(topology: &str, l3: &str) -> Result<Machine, String> {
 
 const L3: &str = "l3 = { size_bytes = 12288, ways = 4, latency_cycles = 40 }\n";
 
-/// From core 0 to each core: groups, and distances of nodes.
+/// Returns the distances from core 0 to each core: groups, and distances of nodes.
 #[track_caller]
 fn from_core_0(topology: &str) -> ([u32; 8], [u32; 8]) {
     let machine = read(topology, "").unwrap();

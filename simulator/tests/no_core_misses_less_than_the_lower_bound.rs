@@ -1,8 +1,8 @@
-//! What is counted without caches against what caches miss.
+//! Compares the lower bound, which is computed without caches, with the misses of caches.
 //!
-//! Random programs on random machines, where every kind of eviction is frequent: of every set of
-//! occurrences the lower bound must not exceed those of the simulated core. A machine whose
-//! caches hold everything misses just those of lines that it had not.
+//! Random programs run on random machines, where every kind of eviction is frequent. For every set
+//! of occurrences, the lower bound must not exceed the misses of the simulated core. A machine
+//! whose caches hold everything misses only on lines that it did not have.
 
 use crate::entered::{Step, record};
 use crate::random::{equal, machines};
@@ -28,8 +28,8 @@ fn l2_misses(tally: &Tally, kinds: &[Kind]) -> u64 {
     misses.map(|misses| misses.total()).sum()
 }
 
-/// Tells `test` for every set partition, and for as many sets as are counted together, what is
-/// the lower bound by those of fetches, by those of data, and by both, and what a core misses.
+/// Calls `test` for every set partition and for as many sets as are counted together. Its arguments
+/// are the lower bounds for fetches, for data, and for both, and the misses of a core.
 fn compare(
     steps: &[Step],
     machine: &Machine,
@@ -74,7 +74,7 @@ fn cases() -> ProptestConfig {
     }
 }
 
-/// A random machine whose cores share nothing but the L3.
+/// A random machine whose cores share only the L3.
 fn private(machine: Machine) -> Machine {
     let mut machine = machine;
     for level in [&mut machine.l1i, &mut machine.l1d, &mut machine.l2] {

@@ -1,5 +1,5 @@
-//! The table that gives objects their cores does what an obvious list of them does, over many
-//! epochs, with more objects than it has places.
+//! The table that assigns objects to cores equals a simple list, over many epochs and with more
+//! objects than it has entries.
 
 use crate::homes::Known;
 use corehop_simulator::ObjectTable;
@@ -7,8 +7,8 @@ use corehop_traces::ThreadId;
 use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
-/// Calls of two threads about some of so many objects, of which fewer and fewer are in use; each
-/// call waits for one of these numbers of calls about its object.
+/// Compares both on calls of two threads with `objects` objects, of which fewer and fewer are in
+/// use. An object in a call gets its core after one of the numbers `after` of earlier calls.
 fn agree(seed: u64, objects: u64, calls: u64, cores: u32, after: &[u32]) {
     let mut random = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed as u8; 32]);
     let mut below = |end: u64| random.next_u64() % end;
@@ -17,7 +17,7 @@ fn agree(seed: u64, objects: u64, calls: u64, cores: u32, after: &[u32]) {
     for call in 0..calls {
         let thread = below(2) as u32;
         let used = 1 + (objects - 1) * (calls - call) / calls;
-        // Some of the first are too low to be objects; four addresses are of one object.
+        // Some of the lowest arguments are not objects; four addresses belong to one object.
         let argument = 0xff00 + below(used) * 24 / 4 * 4;
         let after = after[below(after.len() as u64) as usize];
         let expected = known.name(thread as usize, argument, (cores.into(), after.into()));

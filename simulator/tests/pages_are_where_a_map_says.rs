@@ -1,6 +1,6 @@
-//! Replays with pages in other sets of the L2s: they count what the oracle counts that has the same
-//! map, straight from the file or prepared, and execution by execution; and whoever watches is told
-//! of the same misses.
+//! Replays with pages in other sets of the L2s. Their counts equal those of the oracle with the
+//! same map, directly from the file or prepared, and execution by execution. Watches observe the
+//! same misses.
 
 use crate::coloured::{coloured_machines, spread_programs};
 use crate::naive::{Placed, played};
@@ -19,7 +19,7 @@ use proptest::sample::subsequence;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// A recorded program, and how it is replayed.
+/// A recorded program, and the parameters of its replay.
 #[derive(Clone, Debug)]
 struct Case {
     steps: Vec<Step>,
@@ -28,7 +28,7 @@ struct Case {
     map: Linear,
 }
 
-/// A page is where that page is which has its number times one number and plus another.
+/// Maps a page to the page whose number is a linear function of its own.
 #[derive(Clone, Copy, Debug)]
 struct Linear(u64, u64);
 
@@ -56,7 +56,7 @@ impl Case {
         self.functions.iter().copied().zip(cores).collect()
     }
 
-    /// By core, what the oracle counts; and by line, what its L2s miss.
+    /// Returns the oracle's counts of each core, and the L2 misses of each line.
     fn expected(&self) -> (Vec<Counters>, BTreeMap<u64, u64>) {
         let map = self.map;
         let placed = Placed {
@@ -82,7 +82,7 @@ impl Case {
     }
 }
 
-/// Misses of the L2s by line.
+/// L2 misses of each line.
 #[derive(Default)]
 struct Missed {
     numbers: Vec<u64>,
@@ -108,7 +108,7 @@ impl Watch for Missed {
     }
 }
 
-/// Those of all set partitions.
+/// Merges the misses of all set partitions.
 fn together(watched: Vec<Missed>) -> BTreeMap<u64, u64> {
     watched.into_iter().flat_map(|of| of.counts).collect()
 }

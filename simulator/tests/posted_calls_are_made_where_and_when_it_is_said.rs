@@ -1,5 +1,5 @@
-//! System calls that are posted, replayed: what each core's caches count equals what an oracle
-//! counts that is told every access in the order of the rules (`docs/reference/replay.md`).
+//! Replays of posted system calls: the cache counts of each core equal those of an oracle that
+//! receives every access in the order of the rules (`docs/reference/replay.md`).
 
 use crate::kernel_calls::{CALLS, CODE, Step, record, references};
 use crate::oracle::Oracle;
@@ -18,7 +18,7 @@ fn programs() -> impl Strategy<Value = Vec<Step>> {
     vec(step, 1..12).prop_filter("a call", made)
 }
 
-/// Both are on core 0; calls of `posted` are made on `core`, `batch` of them together.
+/// Both threads are on core 0; calls of `posted` are made on `core`, in batches of `batch`.
 fn naive(
     steps: &[Step],
     machine: &Machine,
@@ -33,7 +33,7 @@ fn naive(
     };
     let mut waiting = Vec::new();
     let mut batches = 0;
-    // By thread: a call waits for others once its thread does something else.
+    // For each thread: a call waits for others once its thread continues.
     let mut last: [Option<i32>; 2] = [None, None];
     let mut wait = |oracle: &mut Oracle, call: Option<i32>, at_the_end: bool| {
         waiting.extend(call);

@@ -1,5 +1,5 @@
 //! Random programs on random tiny machines: the simulator and the naive oracle agree on every
-//! counter of every core, on every event, and however the lines are divided into set partitions.
+//! counter of every core and on every event, for every division of lines into set partitions.
 
 use crate::oracle::{Event, Oracle};
 use crate::random::{Step, equal, holds, machines, programs};
@@ -11,7 +11,7 @@ use corehop_traces::Kind;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-/// As many hierarchies as set partitions, each with the names it gave to lines.
+/// One hierarchy for each set partition, with the ids of its lines.
 struct Hierarchies {
     machine: Machine,
     hierarchies: Vec<Hierarchy>,
@@ -89,7 +89,7 @@ fn naive_step(oracle: &mut Oracle, step: Step) {
     }
 }
 
-/// The step on a machine of so many cores.
+/// Returns the step on a machine of this many cores.
 fn on(cores: u32, step: Step) -> Step {
     match step {
         Step::Access(core, kind, line) => Step::Access(core % cores as usize, kind, line),
@@ -98,7 +98,7 @@ fn on(cores: u32, step: Step) -> Step {
     }
 }
 
-/// A machine with the number of cores used of it, and a program.
+/// A machine, the number of its cores that are used, and a program.
 fn cases() -> impl Strategy<Value = (Machine, u32, Vec<Step>)> {
     let machine = machines().prop_flat_map(|machine| {
         let cores = 1..machine.cores + 1;
@@ -136,7 +136,7 @@ fn every_counter_of_every_core_is_equal_however_the_lines_are_divided() {
     );
 }
 
-/// Writes events down; lines by number.
+/// Records events; lines by number.
 #[derive(Default)]
 struct Diary {
     numbers: Vec<u64>,

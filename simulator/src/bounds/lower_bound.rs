@@ -1,23 +1,24 @@
-//! A lower bound on the misses of one core, whatever its private caches replace.
+//! A lower bound on the misses of one core under any replacement policy of its private caches.
 //!
-//! Two kinds of misses happen under every replacement policy:
+//! Two kinds of misses occur under every replacement policy:
 //!
-//! - The first reference of a line, and the first one after another core stored to it.
-//! - In any *window* of time, the caches can keep of the lines of one L2 set only as many as they
-//!   held when the window began. Of the lines of that set that the core references again in the
-//!   window, it misses all others.
+//! - The first reference to a line, and the first one after another core stored to it.
+//! - In any *window* of time, the caches can keep only as many lines of one L2 set as they held
+//!   when the window began. The core misses on all other lines of that set that it references again
+//!   in the window.
 //!
-//! So these are no more than what [`PrivateReplay::tally`] counts. Counting them takes no caches,
-//! only two facts of each line: whether the core has referenced it, and whether it has in this
-//! window. A fact is one bit, so [`LANES`] sets of occurrences are counted together, each in its
-//! own bit of a word. That is a hundred times as fast as simulating one after the other.
+//! The sum of these misses is therefore at most [`PrivateReplay::tally`]. Counting them needs no
+//! caches, only two facts about each line: whether the core has referenced it, and whether it has
+//! referenced it in this window. Each fact is one bit, so [`LANES`] sets of occurrences are counted
+//! together, each in its own bit of a word. This is a hundred times as fast as simulating them one
+//! after the other.
 //!
-//! While a core holds a line, further references of it change nothing. So of the references of a
-//! line by one occurrence, with none by another occurrence between them, only the first is kept. A
-//! window ends when a few times as many lines of its set were referenced as the caches hold: with
-//! much fewer nothing is missed, and with many more, lines come several times and count once. The
-//! best length depends on the share that runs on the core. Several lengths are tried, and the
-//! largest count is taken, since each is a lower bound.
+//! While a core holds a line, further references to it change nothing. Of consecutive references to
+//! a line by the same occurrence, only the first is therefore kept. A window ends when the number
+//! of referenced lines of its set is a few times what the caches hold. With far fewer lines nothing
+//! is missed; with far more, lines recur and count only once. The best length depends on the share
+//! of the program that runs on the core. Several lengths are tried and the largest count is used,
+//! because each is a lower bound.
 
 use super::private_replay::PrivateReplay;
 use crate::filters::entry::{kind, line};
@@ -25,13 +26,13 @@ use crate::ids::LineId;
 use corehop_traces::Kind;
 use rayon::prelude::*;
 
-/// Sets of occurrences that are counted together.
+/// Number of sets of occurrences that are counted together.
 pub const LANES: usize = u64::BITS as usize;
 
-/// How many times as many lines a window has as the caches hold.
+/// Window lengths: the number of lines in a window as a multiple of what the caches hold.
 const LENGTHS: [u32; 2] = [2, 4];
 
-/// By set partition, how occurrences meet its lines.
+/// For each set partition, how occurrences reference its lines.
 pub struct LowerBound {
     set_partitions: Vec<PartitionMeetings>,
     held_lines: u32,
@@ -42,36 +43,37 @@ struct PartitionMeetings {
     meetings: Vec<Meeting>,
 }
 
-/// An occurrence's references of a line, with no other's between.
+/// Consecutive references to a line by one occurrence.
 #[derive(Clone, Copy)]
 struct Meeting {
     line: LineId,
     occurrence: u32,
-    /// Whether the first is a fetch.
+    /// Whether the first reference is a fetch.
     is_fetch: bool,
-    /// Whether some are stores.
+    /// Whether any reference is a store.
     stores: bool,
-    /// For each length, whether it is the first of its line in a window.
+    /// For each length, whether this is the first meeting of its line in a window.
     is_first: [bool; LENGTHS.len()],
-    /// For each length, whether a window of its set begins.
+    /// For each length, whether a window of its set begins here.
     begins: [bool; LENGTHS.len()],
 }
 
-/// Which misses count: those of fetches, and those of loads and stores.
+/// Which misses to count: those of fetches, and those of loads and stores.
 pub type Counted = [bool; 2];
 
-/// By lane: misses of lines that the core had not, of fetches and of loads and stores; and misses
-/// of those that count for want of room.
+/// For each lane: misses of fetches on lines that the core did not have, the same of loads and
+/// stores, and capacity misses of the counted kinds.
 pub type OfLanes = [[u64; LANES]; 3];
 
 impl LowerBound {
-    /// Of what cores of a machine replay.
+    /// Creates the bound for one core of the machine of `private_replay`.
     pub fn new(private_replay: &PrivateReplay) -> LowerBound {
         LowerBound::of_together(private_replay, 1)
     }
 
-    /// Of what so many such cores miss together, wherever occurrences run: a line that none of them
-    /// held when a window began is missed by the first that references it. A lane is all of them.
+    /// Creates the bound for the sum of misses of `cores` such cores, wherever occurrences run. A
+    /// line that none of them held when a window began is missed by its first reference. A lane
+    /// represents all cores together.
     pub fn of_together(private_replay: &PrivateReplay, cores: u32) -> LowerBound {
         let held_lines = private_replay.held_lines.saturating_mul(cores);
         let set_partitions = (0..private_replay.set_partitions()).into_par_iter();
@@ -83,11 +85,11 @@ impl LowerBound {
         }
     }
 
-    /// What cores miss at least on lines of `set_partition`; core `i` runs the occurrences in whose
-    /// entry of `runs` bit `i` is set.
+    /// Returns a lower bound on the misses of cores on lines of `set_partition`; core `i` runs the
+    /// occurrences whose entry in `runs` has bit `i` set.
     ///
     /// # Panics
-    /// When there are not so many set partitions, or `runs` is too short.
+    /// If `set_partition` is out of range, or `runs` is too short.
     pub fn misses(&self, set_partition: usize, runs: &[u64], counted: Counted) -> OfLanes {
         let mut count = Count::new(&self.set_partitions[set_partition], self.held_lines);
         count.count(runs, counted);
@@ -134,7 +136,7 @@ impl PartitionMeetings {
         set_partition
     }
 
-    /// Marks where windows of the `index`th length begin, which have so many lines.
+    /// Marks where windows of the `index`th length begin; each window has `lines` lines.
     fn cut(&mut self, index: usize, lines: u32) {
         let sets = self.sets();
         let (mut window, mut met) = (vec![0u32; sets], vec![0; sets]);
@@ -164,25 +166,25 @@ impl PartitionMeetings {
     }
 }
 
-/// A count under way.
+/// A count in progress.
 struct Count<'a> {
     set_partition: &'a PartitionMeetings,
-    /// By line, the cores that have referenced it since another stored to it.
+    /// For each line, the cores that have referenced it since another core stored to it.
     has: Vec<u64>,
-    /// Misses of lines that the core had not, of fetches and of loads and stores.
+    /// Misses on lines that the core did not have: of fetches, and of loads and stores.
     cold: [Columns; 2],
     windows: [Windows; LENGTHS.len()],
     room: u32,
 }
 
-/// The part of it that windows of one length tell.
+/// The part of a count that depends on windows of one length.
 struct Windows {
-    /// By line, the cores that referenced it in this window.
+    /// For each line, the cores that referenced it in this window.
     referenced: Vec<u64>,
-    /// By set, lines referenced again in this window that may have been there, up to as many as
-    /// there is room for.
+    /// For each set, the number of lines referenced again in this window that may have been cached,
+    /// at most the capacity.
     again: Vec<Columns>,
-    /// Misses for want of room.
+    /// Capacity misses.
     misses: Columns,
 }
 
@@ -235,7 +237,8 @@ impl<'a> Count<'a> {
     }
 }
 
-/// A counter for each lane, bit by bit: the lowest bits of all in the first word, and so on.
+/// A counter for each lane, stored bit by bit: the lowest bits of all lanes are in the first word,
+/// and so on.
 #[derive(Clone, Default)]
 struct Columns([u64; 24]);
 
@@ -250,8 +253,8 @@ impl Columns {
         }
     }
 
-    /// The lanes that have counted to `most`, where none has counted further: no smaller number has
-    /// all its bits.
+    /// Returns the lanes whose counter equals `most`. No counter may exceed `most`: no smaller
+    /// number has all bits of `most` set.
     #[inline]
     fn are_at(&self, most: u32) -> u64 {
         let bits = (0..).zip(self.0).filter(|(bit, _)| most >> bit & 1 == 1);

@@ -1,16 +1,16 @@
-//! Private-cache replay: one core of a split is simulated without the others.
+//! Private-cache replay: simulates one core of a split without the others.
 //!
-//! An *occurrence* is what a thread did between two functions at which it may move. What a core's
-//! private caches miss depends only on *which occurrences run on it*: its own references come in
-//! replay order, and a store by any other core, whichever that is, removes the line. So the misses
-//! of a split are the sum of what each of its cores misses by itself, as long as no cores share an
-//! L2 and no inclusive L3 takes lines back. What a core misses is a sum over set partitions, and
-//! each term depends only on the occurrences that reference lines of that set partition. Whoever
-//! asks about many sets of occurrences can therefore ask set partition by set partition, and
-//! remember the answers.
+//! An *occurrence* is what a thread executes between two functions at which it may move. The misses
+//! of a core's private caches depend only on *which occurrences run on it*. Its own references come
+//! in replay order, and a store by any other core removes the line. The misses of a split are
+//! therefore the sum of the misses of each core alone. This holds if no cores share an L2 and no
+//! inclusive L3 invalidates lines. The misses of a core are a sum over set partitions. Each term
+//! depends only on the occurrences that reference lines of that set partition. A caller that
+//! evaluates many sets of occurrences can therefore evaluate each set partition separately and
+//! cache the results.
 //!
-//! Of an occurrence that runs on another core only the stores are seen, each line once. Replaying
-//! all cores to read off one was rejected: it costs as many times more as there are cores.
+//! For occurrences on other cores, only stores matter, and each line only once. Replaying all cores
+//! to get the result of one was rejected: it costs a factor of the number of cores.
 
 use crate::filters::entry::{self, Entry, kind, line};
 use crate::filters::trace_reduction::Piece;
@@ -25,63 +25,63 @@ use crate::report::tally::Tally;
 use corehop_traces::{FunctionId, Kind, ThreadId};
 use rayon::prelude::*;
 
-/// What a thread did between two functions at which it may move, or ends of their calls.
+/// What a thread executes between two functions at which it may move, or ends of their calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occurrence {
     /// The thread.
     pub thread: ThreadId,
-    /// The function whose entry began it; `None` for what a thread did before its first, or since a
-    /// call ended.
+    /// The function whose entry began it; `None` before the thread's first entry, or after a call
+    /// ended.
     pub entered: Option<FunctionId>,
 }
 
-/// A prepared trace, some rounds of it, as seen by one core of a machine.
+/// Some rounds of a prepared trace, as seen by one core of a machine.
 pub struct PrivateReplay {
     occurrences: Vec<Occurrence>,
     set_partitions: Vec<PartitionReplay>,
-    /// Most lines of one set of the L2 that the private caches hold at a time.
+    /// Maximum number of lines of one L2 set that the private caches hold at a time.
     pub(super) held_lines: u32,
 }
 
 /// The lines of one set partition.
 struct PartitionReplay {
-    /// One core's empty private caches, which know the lines.
+    /// One core's empty private caches, with the lines registered.
     core: Hierarchy,
-    /// By line, its set in the L2, of those that the set partition has.
+    /// For each line of the set partition, its L2 set.
     l2_sets: Vec<u32>,
     entries: Vec<Entry>,
-    /// Lines stored to, distinct within a chunk.
+    /// Lines stored to, without duplicates within a chunk.
     stores: Vec<LineId>,
     chunks: Vec<OccurrenceChunk>,
-    /// By occurrence.
+    /// For each occurrence, whether it references lines of this set partition.
     referenced: Vec<bool>,
 }
 
-/// Consecutive references of one occurrence.
+/// Consecutive references by one occurrence.
 struct OccurrenceChunk {
     occurrence: u32,
-    /// Where its references are among the entries.
+    /// Range of its references in `entries`.
     entries: std::ops::Range<u32>,
-    /// Where its stored lines end; they begin where those before it end.
+    /// End of its lines in `stores`; they begin at the end of the previous chunk's.
     stores_end: u32,
 }
 
 impl PrivateReplay {
-    /// For cores of `machine` that replay `prepared` `rounds` times over. `None` when cores share
-    /// an L2: then no core can be simulated without its neighbours.
+    /// Creates a replay for cores of `machine` that replay `prepared` `rounds` times. Returns
+    /// `None` if cores share an L2, because then no core can be simulated without its neighbours.
     ///
     /// # Panics
-    /// As [`Prepared::replay`], when it was prepared for other machines.
+    /// Like [`Prepared::replay`], if it was prepared for other machines.
     pub fn new(prepared: &Prepared, machine: &Machine, rounds: usize) -> Option<PrivateReplay> {
         let of_pieces = || occurrences(prepared, rounds);
         PrivateReplay::with(prepared, machine, of_pieces)
     }
 
-    /// The same for splits that delegate calls. What a thread does between two entries or returns
-    /// is an occurrence; they are in replay order, as [`Prepared::cores`] has them.
+    /// Creates the same for splits that delegate calls. Each piece between two entries or returns
+    /// of a thread is an occurrence. Occurrences are in replay order, as in [`Prepared::cores`].
     ///
     /// # Panics
-    /// As [`PrivateReplay::new`].
+    /// Like [`PrivateReplay::new`].
     pub fn of_delegated(
         prepared: &Prepared,
         machine: &Machine,
@@ -99,7 +99,7 @@ impl PrivateReplay {
         PrivateReplay::with(prepared, machine, of_pieces)
     }
 
-    /// With these occurrences, and round after round the occurrence of each piece.
+    /// Creates a replay with these occurrences and, for each round, the occurrence of each piece.
     fn with(
         prepared: &Prepared,
         machine: &Machine,
@@ -136,21 +136,22 @@ impl PrivateReplay {
         })
     }
 
-    /// Thread by thread in the order of their numbers, each thread's in its own order.
+    /// Returns the occurrences, grouped by thread in numerical order; each thread's are in its own
+    /// order.
     pub fn occurrences(&self) -> &[Occurrence] {
         &self.occurrences
     }
 
-    /// Number of lines of `set_partition` referenced: whatever runs where, each misses at least
-    /// once in some L2.
+    /// Returns the number of referenced lines of `set_partition`. Under any split, each of them
+    /// misses at least once in some L2.
     ///
     /// # Panics
-    /// When there are not so many set partitions.
+    /// If `set_partition` is out of range.
     pub fn lines(&self, set_partition: usize) -> u64 {
         self.l2_sets(set_partition).len() as u64
     }
 
-    /// Number of references that a core goes through on which everything runs.
+    /// Returns the number of references that a core processes if everything runs on it.
     pub fn references(&self) -> usize {
         let chunks = self
             .set_partitions
@@ -159,36 +160,36 @@ impl PrivateReplay {
         chunks.map(|chunk| chunk.entries.len()).sum()
     }
 
-    /// Number of set partitions.
+    /// Returns the number of set partitions.
     pub fn set_partitions(&self) -> usize {
         self.set_partitions.len()
     }
 
-    /// By occurrence, whether it references lines of `set_partition`; no other occurrence matters
-    /// there.
+    /// For each occurrence, returns whether it references lines of `set_partition`; the other
+    /// occurrences do not affect that partition.
     ///
     /// # Panics
-    /// When there are not so many set partitions.
+    /// If `set_partition` is out of range.
     pub fn referenced(&self, set_partition: usize) -> &[bool] {
         &self.set_partitions[set_partition].referenced
     }
 
-    /// What a core misses on lines of `set_partition` when exactly the occurrences run on it that
-    /// `runs` says; `runs` has one entry an occurrence.
+    /// Returns the misses of a core on lines of `set_partition` if exactly the occurrences marked
+    /// in `runs` run on it; `runs` has one entry for each occurrence.
     ///
     /// # Panics
-    /// When there are not so many set partitions, or `runs` is too short.
+    /// If `set_partition` is out of range, or `runs` is too short.
     pub fn tally(&self, set_partition: usize, runs: &[bool]) -> Tally {
         self.set_partitions[set_partition].tally(runs)
     }
 
-    /// By line of `set_partition`, its set in the L2.
+    /// For each line of `set_partition`, returns its L2 set.
     pub(super) fn l2_sets(&self, set_partition: usize) -> &[u32] {
         &self.set_partitions[set_partition].l2_sets
     }
 
-    /// Tells every reference of `set_partition` in replay order, with the occurrence that it
-    /// belongs to.
+    /// Calls `tell` with every reference of `set_partition` in replay order, and with the
+    /// occurrence that made it.
     pub(super) fn each_reference(&self, set_partition: usize, mut tell: impl FnMut(u32, Entry)) {
         let set_partition = &self.set_partitions[set_partition];
         for chunk in &set_partition.chunks {
@@ -198,7 +199,7 @@ impl PrivateReplay {
         }
     }
 
-    /// Bytes of memory it takes, without the caches.
+    /// Returns the memory size in bytes, without the caches.
     pub fn size_bytes(&self) -> usize {
         let of_set_partition = |set_partition: &PartitionReplay| {
             let references = set_partition.entries.capacity() + set_partition.stores.capacity();
@@ -211,7 +212,7 @@ impl PrivateReplay {
 }
 
 impl PartitionReplay {
-    /// `of_pieces` says, round after round, which of the `occurrences` each piece belongs to.
+    /// `of_pieces` holds, for each round, the index in `occurrences` of each piece.
     fn new(
         (core, l2_sets): (Hierarchy, Vec<u32>),
         entries: &[Entry],
@@ -281,7 +282,7 @@ impl PartitionReplay {
         hierarchy.tally()[0].clone()
     }
 
-    /// A function of its own, so that a compiler sees that nothing changes the geometry meanwhile.
+    /// A separate function, so that the compiler can see that the geometry does not change.
     #[inline(never)]
     fn play(&self, runs: &[bool], geometry: &Geometry, core: &mut HierarchyState) {
         let view = &geometry.core_views[0];
@@ -303,8 +304,8 @@ impl PartitionReplay {
     }
 }
 
-/// Most lines of one set of the L2 that a core's private caches hold at a time: the ways of the L2,
-/// and where it need not include the L1s also all of theirs in a set partition.
+/// Returns the maximum number of lines of one L2 set that a core's private caches hold at a time:
+/// the ways of the L2, plus all L1 ways in a set partition if the L2 need not include the L1s.
 fn held_lines(machine: &Machine, set_partition_count: u64) -> u32 {
     let of_set_partition = |level: &Level| level.ways * (level.sets() / set_partition_count) as u32;
     let l2 = machine.l2.ways;
@@ -314,7 +315,7 @@ fn held_lines(machine: &Machine, set_partition_count: u64) -> u32 {
     }
 }
 
-/// The occurrences, and round after round the occurrence of each piece.
+/// Returns the occurrences and, for each round, the occurrence of each piece.
 fn occurrences(prepared: &Prepared, rounds: usize) -> (Vec<Occurrence>, Vec<Vec<u32>>) {
     let threads = prepared.pieces.iter().map(|piece| piece.thread.index() + 1);
     let mut of_threads: Vec<Vec<Occurrence>> = vec![Vec::new(); threads.max().unwrap_or(0)];

@@ -1,55 +1,58 @@
-//! Where addresses come from: for each reference of a thread, the load that it has to wait for.
+//! Address dependences: for each reference of a thread, the load that it has to wait for.
 //!
-//! A trace says of each code block what its addresses, stored values and registers come from, as
-//! far as its instructions tell ([`corehop_traces::Dependence`]). This joins these over a thread's
-//! executions, whose order and addresses the trace has. The rules:
+//! A trace contains, for each code block, the sources of its addresses, stored values and
+//! registers, as far as its instructions determine them ([`corehop_traces::Dependence`]). This
+//! module combines them over a thread's executions, whose order and addresses are in the trace. The
+//! rules:
 //!
-//! - Loads are numbered from 1 as the thread makes them, a load that spans lines once for each.
-//! - A register comes from no load at first. At the end of an execution, one that the code block
-//!   writes comes from the latest load that its sources say: the last load that the execution made
-//!   at the instruction named, or what the register named came from when the execution began.
-//! - A store leaves at its address what the stored value comes from. Each thread remembers the last
-//!   store for each of 4096 places, where the place of an address is its quotient by 8 modulo 4096;
-//!   what was stored at another address of the same place is forgotten.
-//! - A reference waits for the latest load that its address comes from. A load of an address whose
-//!   last store is remembered waits for what that value comes from, if that is later: to spill a
-//!   register to the stack and to load it again loses nothing.
-//! - `address_from` is how many loads back that load is, where 1 is the last one before, if it is
-//!   at most 255. Else it is 0, as it is where nothing is known.
+//! - Loads are numbered from 1 in the order in which the thread makes them. A load that spans lines
+//!   is numbered once for each line.
+//! - Initially, a register comes from no load. At the end of an execution, a register that the code
+//!   block writes comes from the latest load among its sources. A source is the last load that the
+//!   execution made at a given instruction, or the load that a given register came from when the
+//!   execution began.
+//! - A store records at its address the load that the stored value comes from. Each thread
+//!   remembers the last store for each of 4096 slots; the slot of an address is its quotient by 8
+//!   modulo 4096. A store to another address of the same slot overwrites it.
+//! - A reference waits for the latest load that its address comes from. A load from an address
+//!   whose last store is remembered waits for the load that the stored value comes from, if that is
+//!   later. Spilling a register to the stack and loading it again thus preserves the dependence.
+//! - `address_from` is the distance back to that load, where 1 is the previous load, if it is at
+//!   most 255. Otherwise it is 0, as it is if nothing is known.
 //!
-//! What is not known counts as coming from no load, so misses seem to overlap that do not. In a
-//! trace that says nothing of dependences ([`corehop_traces::Trace::has_dependences`]) all misses
-//! within a window do: times by it are the shortest that misses allow, as those of
-//! [`InOrder`](crate::core_model::InOrder) are the longest. The opposite rule, that what is not
-//! known depends on the load before, would be wrong more often: most addresses come from the stack
-//! pointer, from constants, or from loads that are long done. Not known are atomic instructions,
-//! which are recorded as stores; values loaded at another address than they were stored at; what
-//! signal handlers and the kernel do to registers; and all of a thread that was not recorded.
+//! An unknown source counts as no load, so some misses appear to overlap that do not. In a trace
+//! without dependences ([`corehop_traces::Trace::has_dependences`]), all misses within a window
+//! overlap: the times are the shortest that misses allow, as those of
+//! [`InOrder`](crate::core_model::InOrder) are the longest. The opposite rule, an unknown source
+//! means the previous load, would be wrong more often: most addresses come from the stack pointer,
+//! from constants, or from loads that ended long ago. Unknown are: atomic instructions, which are
+//! recorded as stores; values loaded at a different address than they were stored at; changes of
+//! registers by signal handlers and the kernel; and everything that was not recorded of a thread.
 
 use corehop_traces::{Dependence, Dependent, Execution, GENERAL_REGISTERS, Kind, Source, Trace};
 
-/// What all threads of a trace have done so far.
+/// The state of all threads of a trace.
 pub struct AddressSources<'t> {
     trace: &'t Trace,
     threads: Vec<Thread>,
-    /// Of each instruction of the current execution, its last load; 0 for none.
+    /// For each instruction of the current execution, its last load; 0 for none.
     loads_of: Vec<u64>,
 }
 
-/// Stores that a thread remembers.
+/// Number of stores that a thread remembers.
 const STORES: usize = 4096;
 
-/// What a thread has done so far; loads are meant by their numbers, 0 for none.
+/// The state of a thread; loads are represented by their numbers, 0 for none.
 #[derive(Clone)]
 struct Thread {
     loads: u64,
     registers: [u64; GENERAL_REGISTERS],
-    /// Addresses, and what was stored there.
+    /// Addresses, and the loads that the values stored there come from.
     stores: Box<[(u64, u64)]>,
 }
 
 impl<'t> AddressSources<'t> {
-    /// Nothing has been executed.
+    /// Creates the state before the first execution.
     pub fn new(trace: &'t Trace) -> AddressSources<'t> {
         AddressSources {
             trace,
@@ -58,9 +61,9 @@ impl<'t> AddressSources<'t> {
         }
     }
 
-    /// Takes the next execution of the trace. Appends to `address_from` a number for each line that
-    /// it references, in order: [`crate::core_model::Reference::address_from`]. Gives the number of
-    /// its instructions.
+    /// Processes the next execution of the trace. Appends to `address_from` a number for each line
+    /// that it references, in order: [`crate::core_model::Reference::address_from`]. Returns the
+    /// number of its instructions.
     pub fn execution(&mut self, execution: &Execution<'_>, address_from: &mut Vec<u8>) -> u32 {
         let block = &self.trace.code_blocks()[execution.code_block as usize];
         let place = execution.thread.index();
@@ -110,8 +113,8 @@ impl<'t> AddressSources<'t> {
     }
 }
 
-/// The dependences of the instruction at this place, all of one kind; those of earlier ones are
-/// left out from now on.
+/// Returns the dependences of one kind of the instruction at this index, and skips those of earlier
+/// instructions.
 fn of<'d>(rest: &mut &'d [Dependence], instruction: usize) -> &'d [Dependence] {
     let place = |one: &Dependence| match one.of {
         Dependent::Address(place) | Dependent::Stored(place) => usize::from(place),
@@ -126,8 +129,8 @@ fn of<'d>(rest: &mut &'d [Dependence], instruction: usize) -> &'d [Dependence] {
     &rest[..own.count()]
 }
 
-/// The latest load of these sources, in an execution that began with these registers and has made
-/// these loads.
+/// Returns the latest load of these sources, in an execution that began with these registers and
+/// has made these loads.
 fn latest(
     dependences: &[Dependence],
     registers: &[u64; GENERAL_REGISTERS],
@@ -150,7 +153,7 @@ impl Thread {
         }
     }
 
-    /// How many loads back that load is from the next.
+    /// Returns the distance from the next load back to `load`.
     fn back_to(&self, load: u64) -> u8 {
         match load {
             0 => 0,
@@ -169,7 +172,7 @@ impl Thread {
         self.stores[place_of(address)] = (address, load);
     }
 
-    /// The execution ends; `dependences` are those of its registers.
+    /// Ends the execution; `dependences` are those of its registers.
     fn end(&mut self, dependences: &[Dependence], loads_of: &[u64]) {
         let before = self.registers;
         for own in dependences.chunk_by(|one, next| one.of == next.of) {

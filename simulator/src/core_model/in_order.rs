@@ -1,24 +1,23 @@
 //! The in-order model: every reference takes the latency of the level that served it.
 //!
-//! One after the other, and instructions take nothing beside their references. It is what
-//! [`crate::Counters::cycles`] adds up, so that a replay with clocks and one without
-//! agree on it. It overstates: a processor overlaps hits, and misses that do not wait for each
-//! other.
+//! References do not overlap, and instructions take no time besides their references. It computes
+//! the same sum as [`crate::Counters::cycles`], so replays with and without clocks agree. It
+//! overestimates: a processor overlaps hits and independent misses.
 
 use crate::Machine;
 use crate::core_model::{CoreModel, Reference, ServedBy};
 use corehop_traces::Kind;
 
-/// A core that does one thing after the other.
+/// A core without overlap.
 #[derive(Clone, Debug)]
 pub struct InOrder {
     cycle: u64,
-    /// By kind and what served.
+    /// By kind and by the level that served the reference.
     latencies: [[u32; 5]; 3],
 }
 
 impl InOrder {
-    /// A core of `machine`, at cycle 0.
+    /// Creates a core of `machine` at cycle 0.
     pub fn new(machine: &Machine) -> InOrder {
         let of_l1 = |l1_latency| {
             let l3 = machine.l3.map(|l3| l3.latency_cycles);
@@ -37,20 +36,20 @@ impl InOrder {
         }
     }
 
-    /// Cycles of a reference of `kind` that this level serves.
+    /// Returns the cycles of a reference of `kind` that this level serves.
     #[inline]
     pub fn latency(&self, kind: Kind, served_by: ServedBy) -> u32 {
         self.latencies[kind as usize][served_by as usize]
     }
 
-    /// Cycles of this reference.
+    /// Returns the cycles of this reference.
     #[inline]
     pub(crate) fn cycles_of(&self, reference: Reference) -> u64 {
         let latency = self.latency(reference.kind, reference.served_by);
         u64::from(latency.max(reference.at_least_cycles))
     }
 
-    /// Cycles until the store has its line for itself: none if it hits a line that is its own.
+    /// Returns the cycles until the store owns its line: zero if it hits a line that the core owns.
     #[inline]
     pub(crate) fn cycles_of_store(&self, reference: Reference) -> u64 {
         let served = match reference.served_by {

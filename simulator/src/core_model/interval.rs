@@ -1,39 +1,40 @@
-//! The interval model: instructions at a base rate, and misses that stop the core, one or several
-//! at a time.
+//! The interval model: instructions execute at a base rate, and misses stop the core, one or
+//! several at a time.
 //!
-//! An out-of-order core takes instructions at a steady rate until a miss stops it, so that its time
-//! is intervals between misses, plus what the misses cost (Karkhanis and Smith, "A first-order
-//! superscalar processor model", ISCA 2004; Eyerman et al., "A mechanistic performance model for
-//! superscalar out-of-order processors", TOCS 2009; Carlson et al., "Sniper", SC 2011). Loads that
-//! miss close to each other wait together, unless one needs what another loads.
+//! An out-of-order core executes instructions at a steady rate until a miss stops it. Its time is
+//! thus the intervals between misses plus the cost of the misses (Karkhanis and Smith, "A
+//! first-order superscalar processor model", ISCA 2004; Eyerman et al., "A mechanistic performance
+//! model for superscalar out-of-order processors", TOCS 2009; Carlson et al., "Sniper", SC 2011).
+//! Loads that miss close to each other wait together, unless one depends on another.
 //!
-//! These are all rules. The clock counts 65 536ths of a cycle.
+//! These are all rules. The clock counts in units of 1/65 536 cycle.
 //!
-//! - An instruction takes 65 536 / (instructions per cycle) of these, rounded to the nearest whole
+//! - An instruction takes 65 536 / (instructions per cycle) units, rounded to the nearest whole
 //!   number, at least 1, when it is announced. Its *position* is the number of instructions
 //!   announced by then: all references of a code block have that of its last instruction.
-//! - A fetch that misses its L1I takes the latency of what served it, in full, whatever else is
-//!   outstanding. One that hits takes nothing.
-//! - Loads are timed on a second clock, the *stalls*: the cycles that loads have stopped the core
-//!   for so far, from 0. It says of each load when it is *done*, and when the current *group* of
-//!   loads that wait together began; a group has the position of its first load. At first there is
+//! - A fetch that misses its L1I takes the full latency of the level that served it, regardless of
+//!   other outstanding references. A fetch that hits takes nothing.
+//! - Loads are timed on a second clock, the *stalls*: the cycles for which loads have stopped the
+//!   core so far, from 0. It records when each load is *done*, and when the current *group* of
+//!   loads that wait together began. A group has the position of its first load. Initially there is
 //!   no group.
-//! - A load that hits its L1D is done when the load is that its address comes from, at 0 if that is
-//!   not known. It takes nothing.
-//! - A load that misses begins a group, at the stalls so far, if there is none, or if its position
+//! - A load that hits its L1D is done when the load that its address comes from is done, or at 0 if
+//!   that is unknown. It takes nothing.
+//! - A load that misses begins a group at the current stalls if there is none, or if its position
 //!   is a reorder window or more behind the group's. It is issued when its group began, or when the
-//!   load is done that its address comes from, whichever is later. If that is as late as the stalls
-//!   are now, nothing is outstanding any more, and it begins a group, too. It is done its latency
-//!   after it is issued. If that is later than the stalls are, the core stops for the difference.
-//! - So a miss by itself costs its latency, as does one that depends on the miss before; one that
-//!   waits together with a longer one costs nothing.
-//! - A store that misses leaves the core by the store buffer, in order, while the core goes on. It
-//!   is done its latency after now, but not before the store before it; one that hits, when the
-//!   store before it is. One that takes its line from other caches is done at least a transfer's
-//!   latency after now, even if it hits: it waits until they have given the line up. A store that
-//!   finds the buffer full, because the store is not done that came as many stores before as the
-//!   buffer has entries, waits for that one first.
-//! - A switch waits for the last store. There is no group then.
+//!   load that its address comes from is done, whichever is later. If that is not before the
+//!   current stalls, nothing is outstanding, and it also begins a group. It is done its latency
+//!   after it is issued. If that is later than the current stalls, the core stops for the
+//!   difference.
+//! - A single miss thus costs its latency, as does one that depends on the previous miss. A miss
+//!   that waits together with a longer one costs nothing.
+//! - A store that misses leaves the core through the store buffer, in order, while the core
+//!   continues. It is done its latency after now, but not before the previous store. A store that
+//!   hits is done when the previous store is. A store that invalidates its line in other caches is
+//!   done at least a transfer's latency after now, even if it hits, because it waits for the
+//!   invalidation. A store that finds the buffer full waits first. The buffer is full if the store
+//!   that came as many stores before as the buffer has entries is not done.
+//! - A switch waits for the last store. Afterwards there is no group.
 
 use crate::Machine;
 use crate::core_model::latest_loads::LatestLoads;
@@ -41,7 +42,7 @@ use crate::core_model::store_buffer::StoreBuffer;
 use crate::core_model::{CoreModel, InOrder, PARTS, Reference, ServedBy};
 use corehop_traces::Kind;
 
-/// A core that overlaps misses that do not wait for each other.
+/// A core that overlaps independent misses.
 #[derive(Clone, Debug)]
 pub struct Interval {
     now: u64,
@@ -50,7 +51,7 @@ pub struct Interval {
     position: u64,
     stalls: u64,
     group_began: u64,
-    /// The position from which on a miss is not of the group.
+    /// The first position that no longer belongs to the group.
     group_ends: u64,
     window: u64,
     loads: LatestLoads,
@@ -58,7 +59,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// A core of `machine`, at cycle 0.
+    /// Creates a core of `machine` at cycle 0.
     pub fn new(machine: &Machine) -> Interval {
         let core = &machine.core;
         Interval {
@@ -75,7 +76,7 @@ impl Interval {
         }
     }
 
-    /// Cycles that loads which missed have stopped the core for.
+    /// Returns the cycles for which load misses have stopped the core.
     pub fn load_stalls(&self) -> u64 {
         self.stalls
     }
@@ -90,7 +91,7 @@ impl Interval {
         self.loads.push(done);
     }
 
-    /// When it is done.
+    /// Returns when it is done.
     fn missing_load(&mut self, reference: Reference, source_done: u64) -> u64 {
         if self.position >= self.group_ends {
             self.begin_group();

@@ -1,12 +1,13 @@
-//! When the latest loads of a core are done, for those whose address comes from one of them.
+//! Completion times of the latest loads of a core, for references whose address comes from one of
+//! them.
 
-/// One more than `address_from` can go back.
+/// One more than the maximum of `address_from`.
 const LOADS: usize = 256;
 
-/// Times are in whatever unit the model counts.
+/// Times are in the unit of the model.
 #[derive(Clone, Debug)]
 pub(crate) struct LatestLoads {
-    /// By the last 8 bits of a load's number.
+    /// Indexed by the low 8 bits of a load's number.
     done: Box<[u64; LOADS]>,
     count: usize,
 }
@@ -19,7 +20,7 @@ impl LatestLoads {
         }
     }
 
-    /// When the load is done that an address comes from; 0 where that is not known.
+    /// Returns when the load that an address comes from is done; 0 if it is unknown.
     #[inline(always)]
     pub fn source_done(&self, address_from: u8) -> u64 {
         match address_from {
@@ -28,7 +29,7 @@ impl LatestLoads {
         }
     }
 
-    /// The next load is done then.
+    /// Records when the next load is done.
     #[inline(always)]
     pub fn push(&mut self, done: u64) {
         self.done[self.count % LOADS] = done;

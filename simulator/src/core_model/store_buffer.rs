@@ -1,5 +1,5 @@
-//! Stores that wait for their lines while the core goes on: they are done in order, and a core
-//! waits when it has as many of them as the buffer has entries.
+//! Stores that wait for their lines while the core continues. They complete in order, and a core
+//! waits when the buffer is full.
 
 use crate::Core;
 use crate::core_model::PARTS;
@@ -7,7 +7,7 @@ use crate::core_model::PARTS;
 /// Times are in parts of a cycle.
 #[derive(Clone, Debug)]
 pub(crate) struct StoreBuffer {
-    /// When each of the last stores is done, as many as the buffer has entries.
+    /// Completion times of the last stores, one for each buffer entry.
     done: Box<[u64]>,
     next: usize,
     last_done: u64,
@@ -22,13 +22,14 @@ impl StoreBuffer {
         }
     }
 
-    /// From `now` on, when the store is done whose entry the next one takes.
+    /// Returns when a store at `now` can enter the buffer: when the previous store in its entry is
+    /// done.
     #[inline(always)]
     pub fn when_it_has_room(&self, now: u64) -> u64 {
         now.max(self.done[self.next])
     }
 
-    /// The next store: it has its line so many cycles after `begun`; none if it has it already.
+    /// Adds a store that has its line `cycles` after `begun`; zero if the core owns it already.
     #[inline(always)]
     pub fn push(&mut self, begun: u64, cycles: u64) {
         if cycles > 0 {
@@ -41,7 +42,7 @@ impl StoreBuffer {
         }
     }
 
-    /// When all stores are done.
+    /// Returns when all stores are done.
     #[inline]
     pub fn last_done(&self) -> u64 {
         self.last_done

@@ -1,35 +1,35 @@
-//! The window model: a core that goes on until its reorder buffer is full.
+//! The window model: a core that continues until its reorder buffer is full.
 //!
-//! An out-of-order core takes instructions at a steady rate, whatever they wait for, as long as its
-//! reorder buffer has room; it gives room again in the order of the program. So a load costs what
-//! of its latency the instructions behind it do not fill, and a chain of loads its latencies, hits
-//! in an L1 too. That is what the interval model ([`crate::core_model::Interval`]) leaves out,
-//! which charges a miss by itself in full, and a hit nothing: a chain of hits takes a step for
-//! each, and an L2's dozen cycles mostly go by behind other work. The reorder buffer as a limit to
-//! how much work a miss hides: Chen and Aamodt, "Hybrid analytical modeling of pending cache hits,
-//! data prefetching, and MSHRs", TACO 2011; Sniper's instruction-window-centric core, Carlson et
-//! al., "An evaluation of high-level mechanistic core models", TACO 2014, of which this is the part
-//! about loads.
+//! An out-of-order core executes instructions at a steady rate while its reorder buffer has room,
+//! and retires them in program order. A load therefore costs the part of its latency that later
+//! instructions do not fill. A chain of loads costs its latencies, including those of L1 hits. The
+//! interval model ([`crate::core_model::Interval`]) does not cover this: it charges the full
+//! latency for a single miss and nothing for a hit. In reality each hit of a chain adds its
+//! latency, and an L2's dozen cycles mostly overlap with other work. The reorder buffer as a limit
+//! to the work that hides a miss: Chen and Aamodt, "Hybrid analytical modeling of pending cache
+//! hits, data prefetching, and MSHRs", TACO 2011. Sniper's instruction-window-centric core: Carlson
+//! et al., "An evaluation of high-level mechanistic core models", TACO 2014; this is its part about
+//! loads.
 //!
-//! These are all rules. The clock counts 65 536ths of a cycle.
+//! These are all rules. The clock counts in units of 1/65 536 cycle.
 //!
-//! - An instruction takes 65 536 / (instructions per cycle) of these, rounded to the nearest whole
+//! - An instruction takes 65 536 / (instructions per cycle) units, rounded to the nearest whole
 //!   number, at least 1, when it is announced. Its *position* is the number of instructions
 //!   announced by then: all references of a code block have that of its last instruction.
-//! - When instructions have been announced, the core waits until all loads have left that lie a
-//!   window or more behind the last position.
-//! - A fetch that misses its L1I takes the latency of what served it, in full. One that hits takes
-//!   nothing.
-//! - A load is issued now, or when the load is done that its address comes from, whichever is
-//!   later, and is done the latency after that of what served it, of an L1 too. It leaves then, but
-//!   not before the load before it.
-//! - A store is begun now, or when the last load before it has left, whichever is later. One that
-//!   misses is done its latency after it is begun, one that takes its line from other caches at
-//!   least a transfer's latency after that, even if it hits; but none before the store before it,
-//!   and one that hits a line of its own when that is. A store that finds the buffer full, because
-//!   the store is not done that came as many stores before as the buffer has entries, waits for
-//!   that one before all this, and the core with it.
-//! - A switch waits for the last load to have left and for the last store to be done.
+//! - After instructions are announced, the core waits until all loads have left that are a window
+//!   or more behind the last position.
+//! - A fetch that misses its L1I takes the full latency of the level that served it. A fetch that
+//!   hits takes nothing.
+//! - A load is issued now, or when the load that its address comes from is done, whichever is
+//!   later. It is done after the latency of the level that served it, including an L1. It leaves
+//!   then, but not before the previous load.
+//! - A store is begun now, or when the last load before it has left, whichever is later. A store
+//!   that misses is done its latency after it is begun. A store that invalidates its line in other
+//!   caches is done at least a transfer's latency after it is begun, even if it hits. Neither is
+//!   done before the previous store; a store that hits an owned line is done when that is. A store
+//!   that finds the buffer full waits before all this, and the core with it. The buffer is full if
+//!   the store that came as many stores before as the buffer has entries is not done.
+//! - A switch waits until the last load has left and the last store is done.
 
 use crate::Machine;
 use crate::core_model::latest_loads::LatestLoads;
@@ -38,7 +38,7 @@ use crate::core_model::{CoreModel, InOrder, PARTS, Reference, ServedBy};
 use corehop_traces::Kind;
 use std::collections::VecDeque;
 
-/// A core that holds a window of instructions.
+/// A core with a window of instructions.
 #[derive(Clone, Debug)]
 pub struct Window {
     now: u64,
@@ -47,14 +47,14 @@ pub struct Window {
     position: u64,
     window: u64,
     loads: LatestLoads,
-    /// Positions at which there are loads that may not have left, and when the last there leaves.
+    /// Positions of loads that may not have left, and when the last load there leaves.
     held: VecDeque<(u64, u64)>,
     last_left: u64,
     stores: StoreBuffer,
 }
 
 impl Window {
-    /// A core of `machine`, at cycle 0.
+    /// Creates a core of `machine` at cycle 0.
     pub fn new(machine: &Machine) -> Window {
         let core = &machine.core;
         Window {

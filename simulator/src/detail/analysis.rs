@@ -1,9 +1,8 @@
 //! A sequential replay that an analysis follows, execution by execution and event by event.
 //!
-//! Whoever wants more than totals follows one: an [`AnalysisTool`] receives each execution, then
-//! what that makes happen in the caches, and that it is over. One loop over the trace serves all of
-//! them, so that each counts the same requests as [`crate::replay()`] does. The replay knows
-//! nothing of what they compute.
+//! An [`AnalysisTool`] computes more than totals. It receives each execution, then its events in
+//! the caches, then its end. All tools share one loop over the trace, so that each counts the same
+//! requests as [`crate::replay()`]. The replay does not depend on the tools.
 
 use crate::error::Error;
 use crate::machine::Machine;
@@ -15,20 +14,20 @@ use crate::threads::split::Split;
 use crate::threads::thread_placement::delegated_calls;
 use corehop_traces::{Calls, Execution, RequestId, Trace};
 
-/// An analysis of one replay: it receives each execution before and after the events of
+/// An analysis of one replay. It receives each execution before and after the events of
 /// [`Observer`] that the execution causes.
 pub trait AnalysisTool: Observer {
-    /// What follows belongs to this execution.
+    /// Begins an execution; the next events belong to it.
     fn begin(&mut self, execution: &Execution<'_>);
 
-    /// The execution is over; it began with a hop or not.
+    /// Ends the execution; `hopped` is whether it began with a hop.
     fn end(&mut self, hopped: bool);
 
-    /// What came up to here does not count.
+    /// Discards everything counted so far.
     fn start_counting(&mut self);
 }
 
-/// Wants to know nothing beyond totals.
+/// Computes only totals.
 impl AnalysisTool for () {
     fn begin(&mut self, _execution: &Execution<'_>) {}
 
@@ -40,26 +39,26 @@ impl AnalysisTool for () {
 /// The requests that a replay counts.
 pub(crate) struct CountedRequests {
     first: Option<RequestId>,
-    /// How many there are.
+    /// Number of counted requests.
     pub number: u64,
 }
 
 impl CountedRequests {
-    /// Whether this one is counted, and was recorded to its end.
+    /// Returns whether this request is counted and was recorded to its end.
     pub fn have(&self, trace: &Trace, request: RequestId) -> bool {
         Some(request) >= self.first && trace.requests()[request.index()].complete
     }
 }
 
-/// What comes next in a trace that is replayed.
+/// The next event in a trace that is replayed.
 pub(crate) enum Step<'e> {
-    /// What came up to here does not count.
+    /// Counting begins; discard everything before.
     StartCounting,
     /// An execution.
     Execution(Execution<'e>),
 }
 
-/// Goes through `trace` as a replay with these options does.
+/// Calls `take` for each step of a replay of `trace` with these options.
 ///
 /// # Errors
 /// Those of [`crate::replay()`].
@@ -86,7 +85,7 @@ pub(crate) fn steps(
     Ok(CountedRequests { first, number })
 }
 
-/// Replays `trace` as [`crate::replay()`] does, with a tool that receives what happens.
+/// Replays `trace` like [`crate::replay()`], with a tool that receives the events.
 ///
 /// # Errors
 /// Those of [`crate::replay()`].
@@ -103,7 +102,7 @@ pub fn analyze(
     Ok(replay)
 }
 
-/// Replays `trace` as [`crate::replay()`] does; `calls` are those that the split delegates.
+/// Replays `trace` like [`crate::replay()`]; `calls` are those that the split delegates.
 ///
 /// # Errors
 /// Those of [`crate::replay()`].

@@ -1,33 +1,34 @@
-//! Which function each code block belongs to.
+//! Attribution of code blocks to functions.
 //!
-//! A trace knows the functions whose entries were executed, with sizes where the binary says, and
-//! code blocks by their addresses. A block belongs to the innermost function that holds its start;
-//! code of no known function belongs to its module. Following calls and returns instead would
-//! count inlined and called code alike, and needs a stack that signals and `longjmp` break.
+//! A trace contains the functions whose entries were executed, with sizes if the binary has them,
+//! and code blocks with their addresses. A block belongs to the innermost function that contains
+//! its start; other code belongs to its module. Following calls and returns instead would not
+//! distinguish inlined and called code. It would also need a stack, which signals and `longjmp`
+//! break.
 
 use corehop_traces::{Function, FunctionId, Module, Trace};
 
-/// What code can belong to: a trace's functions, then its modules, then all that lies elsewhere.
+/// The possible owners of code: a trace's functions, then its modules, then everything outside.
 pub struct Attribution {
-    /// By code block: an owner.
+    /// For each code block, its owner.
     owners: Vec<u32>,
     functions: u32,
     modules: u32,
 }
 
-/// Whose code it is.
+/// The owner of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeOwner {
     /// A function.
     Function(FunctionId),
-    /// None of the trace's functions, but in this module, by its index.
+    /// No function of the trace, but this module, by index.
     Module(u32),
-    /// Outside all modules: code made while the server ran, or the kernel's vDSO.
+    /// Outside all modules: code generated while the server ran, or the kernel's vDSO.
     Elsewhere,
 }
 
 impl CodeOwner {
-    /// The function's name, or in brackets the module's path.
+    /// Returns the function's name, or the module's path in brackets.
     pub fn name(self, trace: &Trace) -> String {
         match self {
             CodeOwner::Function(function) => trace.functions()[function.index()].name.clone(),
@@ -58,12 +59,12 @@ impl Attribution {
         attribution
     }
 
-    /// The owner of a code block, as a number below [`Attribution::owners`].
+    /// Returns the owner of a code block, as a number below [`Attribution::owners`].
     pub fn owner_of(&self, code_block: u32) -> usize {
         self.owners[code_block as usize] as usize
     }
 
-    /// How many owners there are.
+    /// Returns the number of owners.
     pub fn owners(&self) -> usize {
         (self.functions + self.modules) as usize + 1
     }
@@ -76,7 +77,7 @@ impl Attribution {
         }
     }
 
-    /// Who an owner's number stands for.
+    /// Returns the owner with this number.
     pub fn owner(&self, number: usize) -> CodeOwner {
         let number = number as u32;
         match number.checked_sub(self.functions) {
@@ -92,18 +93,19 @@ struct Span {
     start: u64,
     end: u64,
     function: FunctionId,
-    /// The innermost span around this one.
+    /// The index of the innermost enclosing span.
     around: Option<usize>,
 }
 
-/// All functions' addresses, by start.
+/// The addresses of all functions, sorted by start.
 pub struct Spans<'t> {
     modules: &'t [Module],
     spans: Vec<Span>,
 }
 
 impl<'t> Spans<'t> {
-    /// Functions of unknown size reach to the next function, or to the end of their module.
+    /// Collects the spans. Functions of unknown size extend to the next function, or to the end of
+    /// their module.
     pub fn new(modules: &'t [Module], functions: &[Function]) -> Self {
         let start = |function: &Function| {
             let bias = modules[function.module as usize].load_bias;
@@ -142,7 +144,7 @@ impl<'t> Spans<'t> {
         Spans { modules, spans }
     }
 
-    /// Whose code lies at this guest address.
+    /// Returns the owner of the code at this guest address.
     pub fn owner(&self, address: u64) -> CodeOwner {
         let after = self.spans.partition_point(|span| span.start <= address);
         let mut nearest = after.checked_sub(1);

@@ -1,9 +1,10 @@
-//! What each core of a split does: the code that runs there, the lines it references, those it
-//! shares with other cores, and whose stores take lines from it.
+//! The activity of each core of a split: its code, the lines it references, the lines it shares
+//! with other cores, and lines lost to stores of other cores.
 //!
-//! A split pays when what a request references on each core stays in that core's L2, so working
-//! sets are by core and request. A line that two cores reference is held twice, and one that any of
-//! them stores to moves between them for ever; which cores those are is kept as one bit each.
+//! A split gains when the lines that a request references on each core stay in that core's L2.
+//! Working sets are therefore collected for each core and request. A line that two cores reference
+//! is cached twice, and one that any of them stores to keeps moving between them; a bit mask of
+//! cores is kept for each line.
 
 use super::attribution::{Attribution, CodeOwner};
 use super::working_set::{WorkingSet, WorkingSets};
@@ -11,44 +12,44 @@ use crate::ids::{CoreId, LineId};
 use corehop_traces::{Execution, Kind, RequestId, ThreadId};
 use std::cmp::Reverse;
 
-/// What one core did.
+/// The activity of one core.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CoreUse {
-    /// By request, in order: what it referenced on this core. Requests that did not come here are
-    /// left out, and so are those that the end of the recording cut short.
+    /// For each request, in order: its references on this core. Requests that did not run here are
+    /// left out, and so are those truncated by the end of the recording.
     pub working_sets: Vec<WorkingSet>,
-    /// Lines that the core referenced at all, each counted once.
+    /// Number of distinct lines that the core referenced.
     pub lines: u64,
-    /// Those that other cores referenced too.
+    /// Lines that other cores also referenced.
     pub shared_lines: u64,
-    /// Those of the shared ones that any core stored to.
+    /// Shared lines that any core stored to.
     pub contended_lines: u64,
-    /// By core: how many lines its stores took from this core's L2, or from the L1s above it. Where
-    /// cores share an L2, the first of them has lost the lines.
+    /// For each core: the number of lines that its stores removed from this core's L2, or from the
+    /// L1s above it. If cores share an L2, the loss is counted for the first of them.
     pub lost_lines_to: Vec<u64>,
     /// The code that ran here, most accesses first.
     pub code: Vec<CodeUse>,
 }
 
-/// What some code did on one core.
+/// The activity of some code on one core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodeUse {
-    /// Whose code it is.
+    /// The owner of the code.
     pub owner: CodeOwner,
-    /// Lines it referenced, each access counted.
+    /// Number of line references.
     pub accesses: u64,
 }
 
-/// By core, one bit each.
+/// Bit masks of cores.
 #[derive(Clone, Copy, Default)]
 struct CoresOfLine {
     by: u64,
     stored_by: u64,
 }
 
-/// Collects [`CoreUse`], event by event. Lines are numbered by the caller, densely from 0.
+/// Collects [`CoreUse`] from events. The caller numbers lines densely from 0.
 pub struct CoreUses {
-    /// By line.
+    /// Indexed by line.
     referenced: Vec<CoresOfLine>,
     cores: Vec<Collected>,
     serving: (ThreadId, Option<RequestId>),
@@ -58,12 +59,12 @@ pub struct CoreUses {
 struct Collected {
     working_sets: WorkingSets,
     lost_lines_to: Vec<u64>,
-    /// By owner.
+    /// Indexed by owner.
     accesses: Vec<u64>,
 }
 
 impl CoreUses {
-    /// For so many cores, 64 at most, and code of so many owners.
+    /// Creates a collector for `cores` cores, at most 64, and code of `owners` owners.
     pub fn new(cores: usize, owners: usize) -> CoreUses {
         let collected = || Collected {
             working_sets: WorkingSets::default(),
@@ -78,13 +79,13 @@ impl CoreUses {
         }
     }
 
-    /// What follows belongs to this execution, whose code has this owner.
+    /// Begins an execution whose code has this owner; the next events belong to it.
     pub fn begin(&mut self, execution: &Execution, owner: usize) {
         self.serving = (execution.thread, execution.request);
         self.owner = owner;
     }
 
-    /// `core` accesses `line`.
+    /// Records an access of `core` to `line`.
     #[inline]
     pub fn reference(&mut self, core: CoreId, kind: Kind, line: LineId) {
         if line.index() >= self.referenced.len() {
@@ -103,12 +104,12 @@ impl CoreUses {
         collected.accesses[self.owner] += 1;
     }
 
-    /// A store of `by` takes a line from `core`.
+    /// Records that a store of `by` removed a line from `core`.
     pub fn lose(&mut self, core: CoreId, by: CoreId) {
         self.cores[core.index()].lost_lines_to[by.index()] += 1;
     }
 
-    /// Forgets what was counted.
+    /// Resets the counts.
     pub fn start_counting(&mut self) {
         self.referenced.fill(CoresOfLine::default());
         for core in &mut self.cores {
@@ -117,7 +118,7 @@ impl CoreUses {
         }
     }
 
-    /// What was counted, by core, with the working sets of all requests.
+    /// Returns the counts of each core, with the working sets of all requests.
     pub fn finish(self, attribution: &Attribution) -> Vec<CoreUse> {
         let mut uses: Vec<CoreUse> = Vec::new();
         for (core, collected) in self.cores.into_iter().enumerate() {

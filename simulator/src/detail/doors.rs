@@ -1,28 +1,28 @@
-//! What the names of the kernel's functions say about why it runs.
+//! Recognises from kernel function names why the kernel runs.
 //!
-//! The kernel is entered at few places, and each has a name of its own: those of Linux 5.8 and
-//! later on x86-64 (arch/x86/entry/entry_64.S, arch/x86/include/asm/idtentry.h), which its own
-//! symbols tell. A system call is known by its handler, since the number is in a register.
+//! The kernel has few entry points, each with its own name: those of Linux 5.8 and later on x86-64
+//! (arch/x86/entry/entry_64.S, arch/x86/include/asm/idtentry.h), from the kernel's own symbols. A
+//! system call is identified by its handler, because its number is in a register.
 
 use corehop_traces::Trace;
 
 /// Why the kernel runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reason {
-    /// The program asked for it.
+    /// The program made a system call.
     SystemCall,
-    /// A device or a timer did, whatever ran.
+    /// A device or a timer raised an interrupt.
     Interrupt,
-    /// An instruction could not go on: a page fault, for one.
+    /// An instruction raised an exception, for example a page fault.
     Exception,
-    /// There was nothing else to do.
+    /// The core was idle.
     Idle,
-    /// It ran when the recording of the thread began, or began with the thread.
+    /// The kernel was running when the recording of the thread, or the thread itself, began.
     Other,
 }
 
 impl Reason {
-    /// In a word, for scripts.
+    /// Returns a keyword for scripts.
     pub fn key(self) -> &'static str {
         match self {
             Reason::SystemCall => "system-call",
@@ -34,25 +34,25 @@ impl Reason {
     }
 }
 
-/// What names of functions begin with that make a system call up, in a module that
-/// [is modelled](corehop_traces::Module::is_modelled): its name follows.
+/// Prefix of functions that model a system call, in a module that [is
+/// modelled](corehop_traces::Module::is_modelled); the call's name follows.
 const MODELLED: &str = "modelled_";
 
-/// What entering a function says.
+/// The meaning of entering a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Door {
     /// The kernel is entered for this reason; interrupts and exceptions have names.
     In(Reason, String),
-    /// This handles the system call of this name.
+    /// The function handles the system call of this name.
     Handler(String),
-    /// With this code's end an interrupt or an exception is over.
+    /// The code ends an interrupt or an exception.
     Out,
-    /// Nothing.
+    /// No meaning.
     None,
 }
 
 impl Door {
-    /// By function of a trace.
+    /// Returns the meaning of each function of a trace.
     pub fn of(trace: &Trace) -> Vec<Door> {
         let is_kernels = |module: u32| trace.modules()[module as usize].start >> 63 == 1;
         let functions = trace.functions().iter();
@@ -101,7 +101,7 @@ impl Door {
     }
 }
 
-/// The name that the manual has for a call, where the kernel's own is older or newer.
+/// Returns the manual's name of a call if the kernel's own is older or newer.
 fn in_the_manual(name: &str) -> &str {
     match name {
         "newstat" => "stat",

@@ -1,7 +1,7 @@
-//! What each function did to the caches, and how many instructions ran: an analysis without
-//! the parts of [`super::replay_in_detail`] that look at every line's past.
+//! Cache counters and instruction counts of each function: an analysis without the parts of
+//! [`super::replay_in_detail`] that track the history of each line.
 //!
-//! Two traces are compared by this, so it takes not much longer than a replay alone.
+//! It is used to compare two traces, so it takes little longer than a replay alone.
 
 use super::analysis::{AnalysisTool, analyze};
 use super::attribution::Attribution;
@@ -17,18 +17,18 @@ use crate::threads::split::Split;
 use corehop_traces::{Execution, Kind, Trace};
 use std::cmp::Reverse;
 
-/// A replay's totals, and where they come from.
+/// The totals of a replay, and their distribution over functions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByFunction {
     /// The totals.
     pub replay: Replay,
-    /// Instructions executed, without those that warmed up.
+    /// Number of executed instructions, without the warm-up.
     pub instructions: u64,
-    /// Whatever code was executed, most L2 misses first; adds up to the replay's counters.
+    /// All executed code, most L2 misses first; the sum equals the replay's counters.
     pub functions: Vec<FunctionCost>,
 }
 
-/// Replays `trace` as [`crate::replay()`] does, and tells what each function did.
+/// Replays `trace` like [`crate::replay()`], and counts for each function.
 ///
 /// # Errors
 /// Those of [`crate::replay()`].
@@ -74,7 +74,7 @@ struct Collector<'a> {
     trace: &'a Trace,
     attribution: &'a Attribution,
     by_owner: Vec<Sums>,
-    /// Whose code is executing.
+    /// The owner of the executing code.
     owner: usize,
     instructions: u64,
 }

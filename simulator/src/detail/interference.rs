@@ -1,21 +1,22 @@
-//! Who takes whose lines out of an L2: one matrix for want of room, one for stores elsewhere.
+//! Interference between segments in an L2: one matrix of losses for lack of capacity, one of losses
+//! to stores of other cores.
 //!
-//! A miss is caused by whoever removed the line before. When the segment that referenced a line
-//! last is also the one that misses it again, it has lost the line to the segment that removed it,
-//! and on a core of its own it would not have. Lines that several segments reference in turn are
-//! counted beside the matrix, because no split gives such a line to all of them. Counting
-//! replacements instead would charge lines that nobody ever wants again.
+//! The cause of a miss is the segment that removed the line. If the segment that misses a line also
+//! referenced it last, it lost the line to the segment that removed it. On a separate core it would
+//! not have. Lines that several segments reference alternately are counted outside the matrix,
+//! because no split gives such a line to all of them. Counting replacements instead would include
+//! lines that are never used again.
 
 use crate::ids::LineId;
 use serde::Serialize;
 
-/// L2 misses for one cause, by the segment that missed and the segment that had removed the line.
+/// L2 misses of one cause, by the segment that missed and the segment that had removed the line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Losses {
     /// `lost[s][t]`: misses of segment s on lines that s itself referenced last in that L2, before
-    /// an access of t removed them. The diagonal is what a segment does to itself.
+    /// an access of t removed them. The diagonal is a segment's losses to itself.
     pub lost: Vec<Vec<u64>>,
-    /// By segment: its misses on removed lines that another segment had referenced last.
+    /// For each segment: its misses on removed lines that another segment had referenced last.
     pub touched_by_others: Vec<u64>,
 }
 
@@ -27,7 +28,7 @@ impl Losses {
         }
     }
 
-    /// All of a segment's misses for this cause.
+    /// Returns all misses of a segment for this cause.
     pub fn of(&self, segment: usize) -> u64 {
         self.touched_by_others[segment] + self.lost[segment].iter().sum::<u64>()
     }
@@ -41,17 +42,17 @@ impl Losses {
     }
 }
 
-/// Why and to whom segments lose lines of their L2s.
+/// L2 lines that segments lost, by cause and by the segment that removed them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Interference {
-    /// Lines replaced for want of room or of ways.
+    /// Lines replaced for lack of capacity or of ways.
     pub capacity: Losses,
-    /// Lines removed by a store of a core behind another L2.
+    /// Lines removed by a store of a core with another L2.
     pub coherence: Losses,
 }
 
 impl Interference {
-    /// Nothing lost yet.
+    /// Creates an empty matrix for each cause.
     pub fn new(segments: usize) -> Interference {
         Interference {
             capacity: Losses::new(segments),
@@ -60,33 +61,33 @@ impl Interference {
     }
 }
 
-/// Who had referenced a line last when it was removed, and who removed it.
+/// The segment that had referenced a line last when it was removed, and the one that removed it.
 #[derive(Clone, Copy, Default)]
 struct Loss {
     loser: u32,
     taker: u32,
 }
 
-/// What one L2 remembers of one line. A line that stays in an L1 after the L2 has replaced it can
-/// be stored to elsewhere before the L2 misses it, so the last loss of each cause is kept.
+/// The history of one line in one L2. A line may stay in an L1 after the L2 has replaced it, and be
+/// stored to elsewhere before the L2 misses it. The last loss of each cause is therefore kept.
 #[derive(Clone, Copy, Default)]
 struct History {
-    /// The segment that referenced it last, from a core behind this L2.
+    /// The segment that last referenced it, from a core of this L2.
     last_referenced_by: u32,
     replaced: Loss,
     invalidated: Loss,
 }
 
-/// Counts [`Interference`], event by event. Lines are numbered by the caller, densely from 0.
+/// Counts [`Interference`] from events. The caller numbers lines densely from 0.
 pub struct Interfering {
     instances: usize,
-    /// Line by line, an entry for each L2.
+    /// One entry for each line and L2.
     histories: Vec<History>,
     counted: Interference,
 }
 
 impl Interfering {
-    /// For a machine with so many L2s, and so many segments.
+    /// Creates a counter for `instances` L2s and `segments` segments.
     pub fn new(instances: usize, segments: usize) -> Interfering {
         Interfering {
             instances,
@@ -95,12 +96,12 @@ impl Interfering {
         }
     }
 
-    /// `segment` accesses `line` from a core behind this L2, whether or not it is held there.
+    /// Records an access of `segment` to `line` from a core of this L2, whether it hits or misses.
     pub fn reference(&mut self, instance: usize, line: LineId, segment: u32) {
         self.history(instance, line).last_referenced_by = segment;
     }
 
-    /// An access of `segment` makes this L2 replace `line`.
+    /// Records that an access of `segment` made this L2 replace `line`.
     pub fn replace(&mut self, instance: usize, line: LineId, segment: u32) {
         let history = self.history(instance, line);
         history.replaced = Loss {
@@ -109,7 +110,8 @@ impl Interfering {
         };
     }
 
-    /// A store of `segment`, from a core behind another L2, removes `line` from this one.
+    /// Records that a store of `segment`, from a core with another L2, removed `line` from this
+    /// one.
     pub fn invalidate(&mut self, instance: usize, line: LineId, segment: u32) {
         let history = self.history(instance, line);
         history.invalidated = Loss {
@@ -118,13 +120,14 @@ impl Interfering {
         };
     }
 
-    /// `segment` misses `line` in this L2, which had replaced it.
+    /// Counts a miss of `segment` on `line` in this L2, which had replaced it.
     pub fn miss_for_capacity(&mut self, instance: usize, line: LineId, segment: u32) {
         let loss = self.history(instance, line).replaced;
         self.counted.capacity.count(segment, loss);
     }
 
-    /// `segment` misses `line` in this L2, from which a store elsewhere had removed it.
+    /// Counts a miss of `segment` on `line` in this L2, from which a store elsewhere had removed
+    /// it.
     pub fn miss_for_coherence(&mut self, instance: usize, line: LineId, segment: u32) {
         let loss = self.history(instance, line).invalidated;
         self.counted.coherence.count(segment, loss);
@@ -139,12 +142,12 @@ impl Interfering {
         &mut self.histories[index]
     }
 
-    /// Forgets what was counted, but not who lost what to whom.
+    /// Resets the counts, but keeps the histories.
     pub fn start_counting(&mut self) {
         self.counted = Interference::new(self.counted.capacity.lost.len());
     }
 
-    /// What was counted.
+    /// Returns the counts.
     pub fn counted(&self) -> &Interference {
         &self.counted
     }

@@ -1,11 +1,10 @@
-//! What a replay can tell beyond totals: by function, by segment, by request, by distance.
+//! Analyses of a replay beyond totals: by function, segment, request and reuse distance.
 //!
-//! [`replay_in_detail`] makes one sequential pass and feeds all parts. Each part is a file of its
-//! own that knows lines by number and nothing of caches. [`replay_by_function`] makes a pass that
-//! tells functions apart and no more, and [`replay_by_mode`] one that tells user code and the
-//! kernel apart; [`Visits`] takes what the kernel does apart once more, and
-//! [`SystemCalls::replay_posted`] has it done on another core, or in batches. [`analyze`] makes a
-//! pass for an [`AnalysisTool`] of the caller's.
+//! [`replay_in_detail`] makes one sequential pass for all parts. Each part is a separate file that
+//! uses line numbers and does not depend on caches. [`replay_by_function`] makes a pass that only
+//! distinguishes functions, and [`replay_by_mode`] one that distinguishes user code and the kernel.
+//! [`Visits`] divides the kernel's work further, and [`SystemCalls::replay_posted`] moves it to
+//! another core, or into batches. [`analyze`] makes a pass for a custom [`AnalysisTool`].
 
 mod analysis;
 mod attribution;

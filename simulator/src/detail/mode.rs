@@ -1,18 +1,18 @@
-//! Whose code runs: the program's or the kernel's. Its address tells.
+//! The mode of code, user or kernel, determined by its address.
 
 use corehop_traces::Trace;
 
 /// A mode of the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Mode {
-    /// The programs'.
+    /// User mode.
     User = 0,
-    /// The kernel's.
+    /// Kernel mode.
     Kernel = 1,
 }
 
 impl Mode {
-    /// That of the code at an address: the upper half is the kernel's.
+    /// Returns the mode of the code at an address: the upper half belongs to the kernel.
     pub fn of(address: u64) -> Mode {
         match address >> 63 {
             0 => Mode::User,
@@ -20,7 +20,7 @@ impl Mode {
         }
     }
 
-    /// Whether a trace has code of this mode.
+    /// Returns whether a trace has code of this mode.
     pub fn is_in(self, trace: &Trace) -> bool {
         let mut blocks = trace.code_blocks().iter();
         blocks.any(|block| Mode::of(block.start) == self)

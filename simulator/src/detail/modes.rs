@@ -1,11 +1,11 @@
-//! What user code and what the kernel did to the caches, and who took whose lines out of them.
+//! Cache counters of user code and of the kernel, and the lines that they replace of each other.
 //!
-//! Soares calls the second *pollution* ("Operating System Techniques for Reducing Processor State
+//! Soares calls the latter *pollution* ("Operating System Techniques for Reducing Processor State
 //! Pollution", thesis, Toronto 2012, section 4.2): lines of one mode replaced by accesses of the
-//! other. Code tells the mode, by its address. A line is no mode's by its address, since the kernel
-//! copies to a program's memory and the other way round: it belongs to the mode that referenced it
-//! last. Every reference has to be seen for that, so a replay of its own is followed, which traces
-//! without a kernel do not take.
+//! other. The address of code determines its mode. The address of a line does not, because the
+//! kernel copies to a program's memory and vice versa. A line belongs to the mode that referenced
+//! it last. This needs every reference, so it is a separate replay, which is skipped for traces
+//! without a kernel.
 
 use super::analysis::{AnalysisTool, CountedRequests, follow};
 use super::mode::Mode;
@@ -23,32 +23,32 @@ use crate::threads::thread_placement::delegated_calls;
 use corehop_traces::{Execution, Kind, Trace};
 use serde::Serialize;
 
-/// What each mode did.
+/// Cache counters of each mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Modes {
     /// User code.
     pub user: ModeUse,
     /// The kernel's.
     pub kernel: ModeUse,
-    /// Whose lines each replaced.
+    /// Replaced lines by owner.
     pub replaced: Replacements,
-    /// What visits of the kernel referenced and replaced, by kind: those that began when counting
-    /// had.
+    /// References and replacements of kernel visits, by kind; only visits that began after counting
+    /// did.
     pub visits: Vec<VisitKind>,
 }
 
-/// What the code of one mode did.
+/// Cache counters of the code of one mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModeUse {
-    /// Its accesses and what became of them. Invalidated lines are those that its stores took from
-    /// other cores; cycles include the hops that its entries made.
+    /// Its accesses and misses. Invalidated lines are those that its stores removed from other
+    /// cores; cycles include the hops at its entries.
     pub counters: Counters,
-    /// By request, in order: what it referenced. Requests in which it did not run are left out, and
-    /// so are those that the end of the recording cut short.
+    /// For each request, in order: its references. Requests in which the mode did not run are left
+    /// out, and so are those truncated by the end of the recording.
     pub working_sets: Vec<WorkingSet>,
 }
 
-/// Lines replaced for want of room, at each level: all caches of it together.
+/// Lines replaced for lack of capacity, for each level as a sum over all its caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Replacements {
     /// In L1Is.
@@ -61,16 +61,16 @@ pub struct Replacements {
     pub l3: Replaced,
 }
 
-/// Lines replaced, by who replaced them and who had referenced them last.
+/// Replaced lines, by the mode that replaced them and the mode that referenced them last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Replaced {
-    /// User code, its own.
+    /// User code replaced its own lines.
     pub user_by_user: u64,
-    /// User code, the kernel's.
+    /// User code replaced the kernel's lines.
     pub kernel_by_user: u64,
-    /// The kernel, user code's.
+    /// The kernel replaced user code's lines.
     pub user_by_kernel: u64,
-    /// The kernel, its own.
+    /// The kernel replaced its own lines.
     pub kernel_by_kernel: u64,
 }
 
@@ -84,15 +84,15 @@ impl Replaced {
         } += 1;
     }
 
-    /// All of them.
+    /// Returns the sum.
     pub fn all(&self) -> u64 {
         let by_user = self.user_by_user + self.kernel_by_user;
         by_user + self.user_by_kernel + self.kernel_by_kernel
     }
 }
 
-/// Replays `trace` as [`crate::replay()`] does, and tells what user code and what the kernel did;
-/// `None` for a trace in which no kernel is.
+/// Replays `trace` like [`crate::replay()`], and counts separately for user code and the kernel;
+/// `None` for a trace without kernel code.
 ///
 /// # Errors
 /// Those of [`crate::replay()`].
@@ -114,11 +114,11 @@ pub fn replay_by_mode(
 
 struct Collector<'t> {
     trace: &'t Trace,
-    /// That of the execution at hand.
+    /// The mode of the current execution.
     mode: Mode,
     sums: [Sums; 2],
     working_sets: [WorkingSets; 2],
-    /// By line: who referenced it last.
+    /// For each line, the mode that last referenced it.
     last: Vec<Mode>,
     replaced: Replacements,
     visited: Visited<'t>,

@@ -1,8 +1,9 @@
-//! One sequential replay that feeds every part of the detail, access by access.
+//! One sequential replay that feeds all parts of the detail, access by access.
 //!
-//! The engine tells each access, miss and lost line to an [`Observer`]; all parts hang on that one,
-//! so that they speak of the same replay and add up to its totals. Lines are the engine's own ids.
-//! Sharing the work between host cores would not do: a stack distance needs every access in order.
+//! The engine reports each access, miss and lost line to an [`Observer`]. All parts share one
+//! observer, so that they analyse the same replay and their sums equal its totals. Lines are the
+//! engine's own ids. The work cannot be distributed over host cores: a stack distance needs every
+//! access in order.
 
 use super::analysis::{AnalysisTool, follow};
 use super::attribution::{Attribution, CodeOwner};
@@ -25,46 +26,46 @@ use crate::threads::thread_placement::{ThreadPlacement, delegated_calls};
 use corehop_traces::{Calls, Execution, Kind, Trace};
 use std::cmp::Reverse;
 
-/// What a replay tells beyond its totals. All of it leaves out what ran to warm up.
+/// Results of a replay beyond its totals. All of them exclude the warm-up.
 #[derive(Clone, Debug)]
 pub struct Detail {
-    /// Whatever code was executed, most L2 misses first; adds up to the replay's counters.
+    /// All executed code, most L2 misses first; the sum equals the replay's counters.
     pub functions: Vec<FunctionCost>,
-    /// By segment number; adds up to the replay's counters.
+    /// Costs by segment number; the sum equals the replay's counters.
     pub segments: Vec<Cost>,
-    /// Which segment lost lines to which.
+    /// Lines that segments lost to each other.
     pub interference: Interference,
     /// Stack distances of all accesses.
     pub reuse_distances: ReuseDistances,
-    /// By request, in order; without requests that the end of the recording cut short.
+    /// Working sets of requests, in order; without requests truncated by the end of the recording.
     pub working_sets: Vec<WorkingSet>,
-    /// By core of the split.
+    /// Activity of each core of the split.
     pub cores: Vec<CoreUse>,
 }
 
-/// What a part of the program did to the caches.
+/// Cache counters of a part of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// How often a thread entered it by a function's entry. A function that calls another is not
-    /// entered again when that returns.
+    /// Number of times a thread entered it at a function's entry. A return from a called function
+    /// is not an entry.
     pub entries: u64,
-    /// Its accesses and what became of them. Invalidated lines are those that its stores took from
-    /// other cores; cycles include the hops that entering it made.
+    /// Its accesses and misses. Invalidated lines are those that its stores removed from other
+    /// cores; cycles include the hops at its entries.
     pub counters: Counters,
-    /// Its translations; none where addresses are not translated.
+    /// Its translations; zero without address translation.
     pub tlbs: TlbCounters,
 }
 
-/// What some code did to the caches.
+/// Cache counters of some code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FunctionCost {
-    /// Whose code it is.
+    /// The owner of the code.
     pub owner: CodeOwner,
-    /// What it cost, without the functions it calls.
+    /// Its cost, without the functions it calls.
     pub cost: Cost,
 }
 
-/// Replays `trace` as [`crate::replay()`] does, and tells what each part of it did.
+/// Replays `trace` like [`crate::replay()`], and analyses each part of it.
 ///
 /// # Errors
 /// Those of [`crate::replay()`].
@@ -101,17 +102,17 @@ fn cost(sums: &Sums, machine: &Machine) -> Cost {
     }
 }
 
-/// The observer that all parts hang on.
+/// The observer that feeds all parts.
 struct Collector<'a> {
     attribution: &'a Attribution,
     segments: &'a Segments,
-    /// Cores that share an L2.
+    /// Number of cores that share an L2.
     cores_per_l2: usize,
     by_owner: Vec<Sums>,
     by_segment: Vec<Sums>,
-    /// As cores.
+    /// The segments of threads, represented as cores.
     segments_of_threads: ThreadPlacement<'a>,
-    /// Whose code is executing, and in which segment.
+    /// The owner of the executing code, and its segment.
     owner: usize,
     segment: u32,
     stack: LruStack,

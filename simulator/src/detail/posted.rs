@@ -1,14 +1,14 @@
-//! What it would do to the caches to make system calls on another core, or many together.
+//! Simulates the effect on caches of making system calls on another core, or in batches.
 //!
-//! Soares and Stumm's FlexSC leaves calls in a page of memory, from which threads of the kernel on
-//! another core, or on the same one a batch at a time, take them ("Operating System Techniques for
-//! Reducing Processor State Pollution", thesis, Toronto 2012, chapters 4 and 5). Here what the
-//! kernel did in a call that is posted is replayed elsewhere: at once on another core, or when so
-//! many calls wait, one after the other. The program goes on meanwhile, as it was recorded, as if
-//! it always had something else to do: that is the most that batches can save.
+//! In Soares and Stumm's FlexSC, programs write calls to a page of memory. Kernel threads on
+//! another core execute them, or on the same one a batch at a time ("Operating System Techniques
+//! for Reducing Processor State Pollution", thesis, Toronto 2012, chapters 4 and 5). Here the
+//! kernel's work in a posted call is replayed elsewhere: immediately on another core, or one after
+//! the other once a batch of calls waits. The program continues as recorded, as if it always had
+//! other work. The result is therefore the maximum that batches can save.
 //!
-//! A call is what a thread does in the kernel from its entry until it is back in user code, with
-//! interrupts that came meanwhile. What posting it takes is not in the figures.
+//! A call is a thread's work in the kernel from its entry until it returns to user code, including
+//! interrupts during it. The cost of posting is not included.
 
 use super::analysis::{Step, steps};
 use super::doors::Reason;
@@ -28,34 +28,34 @@ use corehop_traces::{Access, Execution, Kind, ThreadId, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 
-/// Which system calls are made where, and when.
+/// Selects the system calls to post, and where and when they are made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Posting {
-    /// Their names, as [`Visit::name`] has them.
+    /// Names of the calls, as in [`Visit::name`].
     pub calls: BTreeSet<String>,
-    /// The core that makes them; `None` for the one that each thread is on.
+    /// The core that makes them; `None` for the thread's current core.
     pub core: Option<CoreId>,
-    /// So many wait for each other and are made together; `None` has each made at once.
+    /// Number of calls that wait and are made together; `None` makes each call immediately.
     pub batch: Option<NonZeroUsize>,
 }
 
-/// What the caches did then.
+/// Cache counters with posted calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posted {
-    /// Calls that were posted.
+    /// Number of calls that were posted.
     pub calls: u64,
-    /// How often waiting calls were made; 0 where none wait.
+    /// Number of batches that were made; 0 without batches.
     pub batches: u64,
-    /// By core.
+    /// Counters of each core.
     pub cores: Vec<PostedCore>,
 }
 
-/// What a core's caches did. Cycles are those of the accesses, and of a split's hops.
+/// Cache counters of a core. Cycles are those of the accesses, and of a split's hops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PostedCore {
-    /// For user code.
+    /// Counters of user code.
     pub user: Counters,
-    /// For the kernel, and what it did for posted calls.
+    /// Counters of the kernel, including posted calls.
     pub kernel: Counters,
 }
 
@@ -63,12 +63,12 @@ pub struct PostedCore {
 /// runs, so one pass finds them before any is posted.
 #[derive(Clone, Debug)]
 pub struct SystemCalls {
-    /// Every visit of the kernel, in the order of the trace.
+    /// All visits of the kernel, in trace order.
     visits: Vec<Visit>,
 }
 
 impl SystemCalls {
-    /// Those of the requests that are replayed with these options.
+    /// Finds the calls of the requests that these options select.
     ///
     /// # Errors
     /// Those of [`crate::replay()`].
@@ -84,7 +84,8 @@ impl SystemCalls {
         })
     }
 
-    /// How often each was made, by name; calls whose handler the trace does not name are not in it.
+    /// Returns the number of calls by name; calls without a named handler in the trace are left
+    /// out.
     pub fn made(&self) -> BTreeMap<String, u64> {
         let mut made = BTreeMap::new();
         let is_named =
@@ -95,12 +96,12 @@ impl SystemCalls {
         made
     }
 
-    /// Replays their trace, with the same options, with calls posted; as
-    /// [`super::replay_by_mode`] does without.
+    /// Replays the trace with the same options and with calls posted; [`super::replay_by_mode`] is
+    /// the equivalent without posting.
     ///
     /// # Errors
-    /// Those of [`crate::replay()`]; [`Error::TooManyCores`] also when the machine has not the core
-    /// that makes calls.
+    /// Those of [`crate::replay()`]; [`Error::TooManyCores`] also if the machine does not have the
+    /// core that makes calls.
     pub fn replay_posted(
         &self,
         trace: &Trace,
@@ -135,7 +136,7 @@ impl SystemCalls {
     }
 }
 
-/// A call that was posted and is not made yet.
+/// A posted call that has not been made yet.
 #[derive(Clone)]
 struct Call {
     visit: usize,
@@ -143,8 +144,8 @@ struct Call {
     executions: Vec<PutAside>,
 }
 
-/// An execution of it. It counts if it does where it was recorded, so that all ways of posting
-/// count the same accesses.
+/// An execution of such a call. It counts if it would count where it was recorded, so that all ways
+/// of posting count the same accesses.
 #[derive(Clone)]
 struct PutAside {
     mode: Mode,
@@ -154,14 +155,14 @@ struct PutAside {
 
 struct Replaying<'t> {
     posting: &'t Posting,
-    /// By the number of the visit that a thread entered the kernel with.
+    /// Indexed by the number of the visit with which a thread entered the kernel.
     posted: Vec<bool>,
     visits: Visits<'t>,
     replayer: Replayer<'t>,
     collector: Collector,
-    /// By thread: the call that it is in, where that waits for others.
+    /// For each thread: its current call, if that call will wait in a batch.
     open: Vec<Option<Call>>,
-    /// By the core that makes them.
+    /// Indexed by the core that makes them.
     waiting: Vec<Vec<Call>>,
     is_counting: bool,
 }
@@ -210,7 +211,7 @@ impl Replaying<'_> {
         self.collector.cores[core.index()][mode as usize].hops += u64::from(core != before);
     }
 
-    /// The thread is out of its call, which waits for others now.
+    /// Ends the thread's call, which now waits for others.
     fn leave(&mut self, thread: ThreadId) {
         let Some(call) = self.open[thread.index()].take() else {
             return;
@@ -253,7 +254,7 @@ impl Replaying<'_> {
     }
 }
 
-/// Counts by core and mode.
+/// Counters by core and mode.
 struct Collector {
     mode: Mode,
     cores: Vec<[Sums; 2]>,

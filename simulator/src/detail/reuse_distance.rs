@@ -1,36 +1,37 @@
-//! How many distinct lines lie between two accesses to the same line: the LRU stack distance.
+//! The LRU stack distance: the number of distinct lines between two accesses to the same line.
 //!
 //! A fully associative LRU cache of n lines misses exactly the accesses whose distance is n or more
-//! and the first references, so one histogram tells the misses of every size at once (Mattson et
-//! al., "Evaluation techniques for storage hierarchies", 1970). Searching the stack itself takes as
-//! long as the distance. Instead every line has a mark on a time line, at its last access, and the
-//! distance is the number of later marks (Bennett and Kruskal, "LRU stack processing", 1975),
-//! counted by a Fenwick tree in O(log n). A balanced tree (Olken, 1981) counts the same, at a
-//! pointer or two for each line; here 64 marks are one word, and the tree stands on words.
+//! and the first references. One histogram therefore gives the misses of every size (Mattson et
+//! al., "Evaluation techniques for storage hierarchies", 1970). Searching the stack itself takes
+//! time proportional to the distance. Instead, every line has a mark on a time line at its last
+//! access. The distance is the number of later marks (Bennett and Kruskal, "LRU stack processing",
+//! 1975), counted by a Fenwick tree in O(log n). A balanced tree (Olken, 1981) gives the same
+//! counts with one or two pointers for each line; here 64 marks are one word, and the tree is over
+//! words.
 
 use crate::ids::LineId;
 use corehop_traces::Kind;
 use serde::Serialize;
 
-/// The line was never accessed.
+/// Marks a line that was never accessed.
 const NEVER: u32 = u32::MAX;
 
-/// Times before the first compaction; a multiple of 64.
+/// Number of times before the first compaction; a multiple of 64.
 const FEWEST_TIMES: usize = 256;
 
-/// Lines in order of their last access, without the list: it tells an access's distance.
+/// Computes the distance of each access from the order of last accesses, without keeping a list.
 ///
-/// Lines are numbered by the caller, densely from 0.
+/// The caller numbers lines densely from 0.
 pub struct LruStack {
-    /// For each line the time of its last access, or [`NEVER`].
+    /// For each line, the time of its last access, or [`NEVER`].
     last: Vec<u32>,
-    /// Bit `t % 64` of word `t / 64`: time `t` is some line's last access.
+    /// Bit `t % 64` of word `t / 64` is set if time `t` is some line's last access.
     marks: Vec<u64>,
     /// Fenwick tree, from 1, over the number of marks in each word.
     tree: Vec<u32>,
-    /// The next time. The time before it is always marked, once there was an access.
+    /// The next time. After the first access, the preceding time is always marked.
     now: u32,
-    /// Marks, which is distinct lines.
+    /// Number of marks, which is the number of distinct lines.
     lines: u32,
 }
 
@@ -47,7 +48,7 @@ impl Default for LruStack {
 }
 
 impl LruStack {
-    /// Accesses `line`; returns how many other lines were accessed since its last access, or `None`
+    /// Accesses `line`; returns the number of other lines accessed since its last access, or `None`
     /// on its first.
     pub fn reference(&mut self, line: LineId) -> Option<u32> {
         let line = line.index();
@@ -91,7 +92,7 @@ impl LruStack {
         before
     }
 
-    /// Adds to the count of a word; one less is added as the largest number, which wraps.
+    /// Adds to the count of a word; to subtract one, `marks` is the largest number, which wraps.
     fn add(&mut self, word: usize, marks: u32) {
         let mut node = word + 1;
         while node < self.tree.len() {
@@ -100,8 +101,8 @@ impl LruStack {
         }
     }
 
-    /// Closes the gaps that old accesses left, which keeps the order, and makes room for three
-    /// times as many accesses as there are lines.
+    /// Closes the gaps left by old accesses, preserving the order. Leaves room for three times as
+    /// many accesses as there are lines.
     fn compact(&mut self) {
         for line in 0..self.last.len() {
             if self.last[line] != NEVER {
@@ -128,13 +129,13 @@ impl LruStack {
     }
 }
 
-/// How many accesses have which distance.
+/// A histogram of distances.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Distances {
-    /// Accesses to lines that were never accessed before.
+    /// Number of accesses to lines that were never accessed before.
     pub first_touches: u64,
-    /// Entry 0: accesses to the line accessed last. Entry k: those with 2^(k-1) or more and fewer
-    /// than 2^k other lines since the last access to the same line.
+    /// Entry 0: accesses to the most recently accessed line. Entry k: accesses with at least
+    /// 2^(k-1) and fewer than 2^k other lines since the last access to the same line.
     pub buckets: Vec<u64>,
 }
 
@@ -151,25 +152,26 @@ impl Distances {
         self.buckets[bucket] += 1;
     }
 
-    /// All accesses.
+    /// Returns the number of accesses.
     pub fn accesses(&self) -> u64 {
         self.first_touches + self.buckets.iter().sum::<u64>()
     }
 
-    /// What an empty, fully associative LRU cache of 2^`log2_lines` lines would miss of these.
+    /// Returns the misses of an initially empty, fully associative LRU cache of 2^`log2_lines`
+    /// lines.
     pub fn misses(&self, log2_lines: u32) -> u64 {
         let beyond = self.buckets.iter().skip(log2_lines as usize + 1);
         self.first_touches + beyond.sum::<u64>()
     }
 }
 
-/// Stack distances of all accesses of a replay. There is one stack, of code and data together as
-/// in an L2; which histogram counts an access depends on its own kind alone.
+/// Stack distances of all accesses of a replay. There is one stack, for code and data together as
+/// in an L2; the kind of an access selects its histogram.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ReuseDistances {
-    /// Of fetches.
+    /// Distances of fetches.
     pub fetches: Distances,
-    /// Of loads and stores.
+    /// Distances of loads and stores.
     pub data: Distances,
 }
 

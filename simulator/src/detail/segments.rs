@@ -1,21 +1,21 @@
-//! The parts of a thread's work: from one planned function that it enters to the next. A call that
-//! the plan delegates is a part of its own, after which the part that it interrupted goes on.
+//! The segments of a thread's work: from one planned function that it enters to the next. A
+//! delegated call is a segment, after which the interrupted segment continues.
 //!
-//! The same functions that move a thread can instead only name what it does; the replay then says
-//! what each part costs and takes from the others while all of them share one core.
+//! The functions that move a thread can instead only label its work. The replay then computes the
+//! cost of each segment, and its interference with the others, while all of them share one core.
 
 use crate::error::Error;
 use crate::threads::split::Split;
 use corehop_plan::{Destination, Plan};
 use corehop_traces::{Function, FunctionId, Module};
 
-/// What a thread does before it enters the first planned function.
+/// The segment before a thread enters its first planned function.
 pub const START: &str = "start";
 
-/// Segments by number: [`START`], then one for each of a plan's functions, in the plan's order.
+/// Segments by number: [`START`], then one for each function of a plan, in the plan's order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segments {
-    /// As a split, with each function on a core of its own.
+    /// The segments as a split, with each function on a separate core.
     numbers: Split,
     names: Vec<String>,
 }
@@ -30,10 +30,11 @@ impl Default for Segments {
 }
 
 impl Segments {
-    /// The segments that the functions of `plan` make of a trace with these modules and functions.
+    /// Creates the segments that the functions of `plan` define for a trace with these modules and
+    /// functions.
     ///
     /// # Errors
-    /// Those of [`Split::from_plan`], for a function that the trace does not know.
+    /// Those of [`Split::from_plan`], for a function that is not in the trace.
     pub fn from_plan(
         plan: &Plan,
         modules: &[Module],
@@ -42,7 +43,7 @@ impl Segments {
         let mut numbered = plan.clone();
         numbered.cores = plan.functions.len() as u32 + 1;
         for (planned, number) in numbered.functions.iter_mut().zip(1..) {
-            // A segment is of a function, whatever its calls are about.
+            // A segment belongs to a function, independent of the objects of its calls.
             planned.to = Destination::Core(number);
         }
         let numbers = Split::from_plan(&numbered, modules, functions)?;
@@ -55,17 +56,17 @@ impl Segments {
         Ok(Segments { numbers, names })
     }
 
-    /// The segment that entering `function` begins.
+    /// Returns the segment that entering `function` begins.
     pub fn begun_by(&self, function: FunctionId) -> Option<u32> {
         self.numbers.core_of(function).map(|core| core.0)
     }
 
-    /// The segments as a split, with each on a core of its own.
+    /// Returns the segments as a split, with each on a separate core.
     pub(crate) fn as_split(&self) -> &Split {
         &self.numbers
     }
 
-    /// Names by number: [`START`], then functions as people read them.
+    /// Returns the names by number: [`START`], then readable names of functions.
     pub fn names(&self) -> &[String] {
         &self.names
     }

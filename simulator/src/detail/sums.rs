@@ -1,12 +1,11 @@
-//! What one part of a followed replay adds up to, whatever the part is: a function, a segment, a
-//! mode of the processor.
+//! The sums of one part of an analysed replay: a function, a segment, or a mode of the processor.
 
 use crate::machine::Machine;
 use crate::report::counters::Counters;
 use crate::report::tally::Tally;
 use crate::report::tlb_counters::TlbCounters;
 
-/// Sums of one part of the program.
+/// The sums of one part of the program.
 #[derive(Clone, Default)]
 pub(super) struct Sums {
     pub entries: u64,
@@ -17,7 +16,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// As counters; cycles include the hops.
+    /// Converts the sums to counters; cycles include the hops.
     pub fn counters(&self, machine: &Machine) -> Counters {
         self.tally.counters(self.accesses, self.hops, machine)
     }

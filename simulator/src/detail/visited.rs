@@ -1,7 +1,7 @@
-//! What visits of the kernel reference and replace, by kind: the footprint of a system call.
+//! References and replacements of kernel visits, by kind: the footprint of a system call.
 //!
-//! Soares measured that on a processor (thesis, table 4.2): how many entries of each cache hold
-//! something else after a call than before. Here each line replaced is seen, and whose it was.
+//! Soares measured this on a processor (thesis, table 4.2) as the number of entries of each cache
+//! that differ after a call. Here each replaced line is observed, with the mode that owned it.
 
 use super::doors::Reason;
 use super::mode::Mode;
@@ -13,27 +13,27 @@ use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::AddAssign;
 
-/// What visits of one kind did, all together.
+/// The sum over all visits of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VisitKind {
     /// Why the kernel ran.
     pub reason: Reason,
-    /// As [`super::Visit::name`].
+    /// The name, as in [`super::Visit::name`].
     pub name: String,
-    /// How many there were.
+    /// Number of visits.
     pub visits: u64,
-    /// What they did.
+    /// Their footprint.
     pub footprint: Footprint,
 }
 
-/// Sums over visits. Lines count once a visit that references them.
+/// Sums over visits. A line counts once for each visit that references it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Footprint {
-    /// Lines fetched from.
+    /// Number of lines fetched.
     pub code_lines: u64,
-    /// Lines loaded from or stored to.
+    /// Number of lines loaded or stored.
     pub data_lines: u64,
-    /// Lines of either; one of both counts once.
+    /// Number of lines of either kind; a line of both kinds counts once.
     pub lines: u64,
     /// Lines replaced in L1Is.
     pub l1i: ReplacedBy,
@@ -45,12 +45,12 @@ pub struct Footprint {
     pub l3: ReplacedBy,
 }
 
-/// Lines that visits replaced.
+/// Number of lines that visits replaced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ReplacedBy {
-    /// Those that user code had referenced last.
+    /// Lines last referenced by user code.
     pub user: u64,
-    /// All.
+    /// All lines.
     pub all: u64,
 }
 
@@ -73,7 +73,7 @@ impl AddAssign for Footprint {
     }
 }
 
-/// A visit that may go on, and how it has referenced lines.
+/// A visit that may continue, and how it has referenced each line.
 struct Open {
     visit: usize,
     lines: HashMap<LineId, u8>,
@@ -82,14 +82,14 @@ struct Open {
 const CODE: u8 = 1;
 const DATA: u8 = 2;
 
-/// Collects footprints, event by event.
+/// Collects footprints from events.
 pub(super) struct Visited<'t> {
     visits: Visits<'t>,
-    /// By visit.
+    /// Indexed by visit.
     footprints: Vec<Footprint>,
-    /// By thread, the innermost last.
+    /// Open visits of each thread, the innermost last.
     open: Vec<Vec<Open>>,
-    /// Of the execution at hand, if it is the kernel's: its thread and visit.
+    /// Thread and visit of the current execution, if it is in the kernel.
     current: Option<(usize, usize)>,
     first_counted: usize,
 }
@@ -105,7 +105,7 @@ impl<'t> Visited<'t> {
         }
     }
 
-    /// What follows belongs to this execution.
+    /// Begins an execution; the next events belong to it.
     pub fn begin(&mut self, execution: &Execution<'_>) {
         let thread = execution.thread.index();
         let visit = self.visits.execution(execution);
@@ -146,7 +146,7 @@ impl<'t> Visited<'t> {
         *how |= now;
     }
 
-    /// The access at hand replaces a line that this mode referenced last.
+    /// Records that the current access replaced a line that mode `whose` referenced last.
     pub fn replace(&mut self, level: CacheLevel, whose: Mode) {
         let Some((_, visit)) = self.current else {
             return;
@@ -163,12 +163,12 @@ impl<'t> Visited<'t> {
         };
     }
 
-    /// Visits that have begun do not count.
+    /// Excludes visits that have already begun.
     pub fn start_counting(&mut self) {
         self.first_counted = self.visits.all().len();
     }
 
-    /// By reason, then the most visits first.
+    /// Returns the kinds, sorted by reason, then by descending number of visits.
     pub fn finish(self) -> Vec<VisitKind> {
         let mut kinds: BTreeMap<(Reason, &str), (u64, Footprint)> = BTreeMap::new();
         let all = self.visits.all().iter().zip(self.footprints);

@@ -1,8 +1,8 @@
-//! Visits of the kernel: what a thread does there from one entry to its end.
+//! Visits of the kernel: a thread's work in the kernel from one entry to its end.
 //!
-//! A system call is a visit, and so is an interrupt or an exception. One may interrupt another,
-//! whose visit goes on when it is over. Code tells where: entries have names ([`Reason`]), an
-//! interrupt ends with `iret`, and once a thread is back in user code all its visits have ended.
+//! A system call, an interrupt and an exception are visits. One may interrupt another, which
+//! continues when it ends. Code marks the boundaries: entries have names ([`Reason`]), an interrupt
+//! ends with `iret`, and a thread's return to user code ends all its visits.
 
 use super::doors::{Door, Reason};
 use super::mode::Mode;
@@ -13,14 +13,14 @@ use corehop_traces::{Execution, RequestId, ThreadId, Trace};
 pub struct Visit {
     /// Why the kernel ran.
     pub reason: Reason,
-    /// Of a system call its name, by its handler; of an interrupt or an exception the entry's.
-    /// Empty where nothing tells.
+    /// For a system call, its name, by its handler; for an interrupt or an exception, the name of
+    /// the entry. Empty if unknown.
     pub name: String,
     /// The request in which it began.
     pub request: Option<RequestId>,
 }
 
-/// Follows the threads of a trace, execution by execution.
+/// Tracks the visits of a trace's threads, execution by execution.
 pub struct Visits<'t> {
     trace: &'t Trace,
     doors: Vec<Door>,
@@ -30,14 +30,14 @@ pub struct Visits<'t> {
 
 #[derive(Clone, Default)]
 struct Thread {
-    /// Numbers of its visits that have not ended, the innermost last.
+    /// Numbers of its open visits, the innermost last.
     open: Vec<usize>,
-    /// The innermost ends before the next execution.
+    /// Whether the innermost visit ends before the next execution.
     is_leaving: bool,
 }
 
 impl<'t> Visits<'t> {
-    /// Before the first execution.
+    /// Creates a tracker before the first execution.
     pub fn of(trace: &'t Trace) -> Visits<'t> {
         Visits {
             trace,
@@ -47,8 +47,8 @@ impl<'t> Visits<'t> {
         }
     }
 
-    /// Takes the next execution; the number of the visit that it belongs to, or `None` for user
-    /// code.
+    /// Processes the next execution. Returns the number of the visit that it belongs to, or `None`
+    /// for user code.
     pub fn execution(&mut self, execution: &Execution<'_>) -> Option<usize> {
         let thread = &mut self.threads[execution.thread.index()];
         if std::mem::take(&mut thread.is_leaving) {
@@ -91,13 +91,13 @@ impl<'t> Visits<'t> {
         Some(innermost)
     }
 
-    /// The visit that the thread of the execution last taken entered the kernel with, if it is
-    /// there.
+    /// Returns the visit with which the thread entered the kernel, if it is in the kernel after its
+    /// last processed execution.
     pub fn outermost(&self, thread: ThreadId) -> Option<usize> {
         self.threads[thread.index()].open.first().copied()
     }
 
-    /// All visits, by number: in the order in which they began.
+    /// Returns all visits, in the order in which they began.
     pub fn all(&self) -> &[Visit] {
         &self.visits
     }

@@ -1,37 +1,39 @@
-//! Which lines each request references, and how many of them requests before it referenced.
+//! The lines that each request references, and the overlap with earlier requests.
 //!
-//! A line that two requests in a row reference need not be missed by the second one, if a cache
-//! could keep it; so the overlap says what there is to gain, and the size whether a cache can.
-//! Requests on different threads overlap in time; each is compared with those that ended before it
-//! ended, so that for each line the number of the last request to reference it is all there is to
-//! remember. Sets of lines for the last requests would say the same in much more memory.
+//! If two consecutive requests reference a line, the second one need not miss it, provided that a
+//! cache could keep it. The overlap is therefore the potential gain, and the size shows whether a
+//! cache is large enough. Requests on different threads overlap in time. Each is compared with
+//! those that ended before it ended, so one number for each line is enough: the last request that
+//! referenced it. Storing the sets of lines of recent requests would need much more memory for the
+//! same result.
 
 use crate::ids::LineId;
 use corehop_traces::{Kind, RequestId, ThreadId, execution::LINE_SHIFT};
 use serde::Serialize;
 
-/// How many requests are the last ones that [`WorkingSet::shared_with_recent_lines`] speaks of.
+/// Number of recent requests in [`WorkingSet::shared_with_recent_lines`].
 pub const RECENT_REQUESTS: u32 = 10;
 
-/// The lines that one request referenced, each counted once.
+/// The distinct lines that one request referenced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct WorkingSet {
     /// The request.
     pub request: RequestId,
-    /// Lines fetched from.
+    /// Number of lines fetched.
     pub code_lines: u64,
-    /// Lines loaded from or stored to.
+    /// Number of lines loaded or stored.
     pub data_lines: u64,
-    /// Lines referenced in either way; a line of code and data counts once.
+    /// Number of lines of either kind; a line of code and data counts once.
     pub lines: u64,
-    /// Those that the request that ended last before this one referenced too; `None` for the first.
+    /// Lines that the previously ended request also referenced; `None` for the first request.
     pub shared_with_previous_lines: Option<u64>,
-    /// Those that any of the last [`RECENT_REQUESTS`] referenced too; `None` for the first.
+    /// Lines that any of the last [`RECENT_REQUESTS`] also referenced; `None` for the first
+    /// request.
     pub shared_with_recent_lines: Option<u64>,
 }
 
 impl WorkingSet {
-    /// All lines together, in bytes.
+    /// Returns the size of all lines in bytes.
     pub fn size_bytes(&self) -> u64 {
         self.lines << LINE_SHIFT
     }
@@ -44,27 +46,27 @@ const DATA: u8 = 2;
 #[derive(Default)]
 struct Open {
     request: Option<RequestId>,
-    /// By line: how this request referenced it.
+    /// For each line, how this request referenced it.
     referenced: Vec<u8>,
     /// The lines that it referenced.
     lines: Vec<LineId>,
 }
 
-/// Collects working sets, access by access. Lines are numbered by the caller, densely from 0.
+/// Collects working sets, access by access. The caller numbers lines densely from 0.
 #[derive(Default)]
 pub struct WorkingSets {
-    /// By thread.
+    /// Indexed by thread.
     open: Vec<Open>,
     current: usize,
-    /// By line: number, from 1, of the request that referenced it and ended last; 0 for none.
+    /// For each line: number, from 1, of the last ended request that referenced it; 0 for none.
     ended_last: Vec<u32>,
     ended: u32,
     sets: Vec<WorkingSet>,
 }
 
 impl WorkingSets {
-    /// What is referenced from now on is referenced by `thread`, which is serving `request`. A
-    /// request ends when its thread serves another, or none.
+    /// Attributes the following references to `thread`, which is serving `request`. A request ends
+    /// when its thread serves another, or none.
     pub fn serve(&mut self, thread: ThreadId, request: Option<RequestId>) {
         self.current = thread.index();
         if self.open.len() <= self.current {
@@ -76,7 +78,7 @@ impl WorkingSets {
         }
     }
 
-    /// References `line`; outside requests this counts nowhere.
+    /// References `line`; references outside requests are not counted.
     pub fn reference(&mut self, kind: Kind, line: LineId) {
         let Some(open) = self.open.get_mut(self.current) else {
             return;
@@ -127,7 +129,7 @@ impl WorkingSets {
         self.ended = number;
     }
 
-    /// The working sets of all requests, in the order of their numbers.
+    /// Returns the working sets of all requests, by ascending number.
     pub fn finish(mut self) -> Vec<WorkingSet> {
         for thread in 0..self.open.len() {
             self.end(thread);
@@ -137,17 +139,17 @@ impl WorkingSets {
     }
 }
 
-/// Two numbers that stand for many.
+/// Two statistics of a set of numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Spread {
-    /// The middle one in order of size; of two in the middle, the larger.
+    /// The median; of two middle values, the larger.
     pub median: u64,
-    /// The largest.
+    /// The maximum.
     pub largest: u64,
 }
 
 impl Spread {
-    /// Of these numbers; zeros when there are none.
+    /// Computes the statistics of these numbers; zeros if there are none.
     pub fn of(numbers: impl IntoIterator<Item = u64>) -> Spread {
         let mut sorted: Vec<u64> = numbers.into_iter().collect();
         sorted.sort_unstable();

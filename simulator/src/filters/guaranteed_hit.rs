@@ -1,18 +1,19 @@
 //! Guaranteed hits: references that hit an L1 whatever ran before their piece (must-hit filter).
 //!
-//! Puzak (1985) and Wang and Baer (1991) have such filters. In a piece only one thread references
-//! any cache. So a line in an LRU cache of W ways stays there while fewer than W other lines of its
-//! set are referenced. If three references of the line are that close together, the middle one
-//! hits, and dropping it changes neither which line makes room next nor the LRU order afterwards.
-//! An outer cache that includes the L1s may take the line from them, and one that hands its victims
-//! to an exclusive L3 lets others find it there. Both happen only when that cache is filled, which
-//! a guaranteed hit never does. So between the first and the last of the three, all references in
-//! the line's set of such a cache must be guaranteed hits. A line's first store in a piece stays,
-//! since it may take the line from other cores. So does the first store after the line may have
-//! made room, since it takes the line from where it went.
+//! Puzak (1985) and Wang and Baer (1991) describe such filters. In a piece only one thread
+//! references any cache. A line in an LRU cache of W ways therefore stays there while fewer than W
+//! other lines of its set are referenced. If three references to the line are that close together,
+//! the middle one hits. Dropping it leaves the next victim and the final LRU order unchanged. An
+//! outer cache that includes the L1s may invalidate the line in them. One that passes its victims
+//! to an exclusive L3 lets other cores find the line there. Both happen only when that cache is
+//! filled, which a guaranteed hit never does. Between the first and the last of the three, all
+//! references in the line's set of such a cache must therefore be guaranteed hits. A line's first
+//! store in a piece is kept, because it may invalidate the line in other cores. So is the first
+//! store after the line may have been evicted, because it removes the line from an exclusive L3.
 //!
-//! This drops over a third of what trace reduction keeps, mostly of loops. To simulate the L1s once
-//! for all plans was rejected: what a piece finds there depends on what ran before on its core.
+//! This drops over a third of the references that trace reduction keeps, mostly in loops.
+//! Simulating the L1s once for all plans was rejected: their contents at the start of a piece
+//! depend on what ran before on the core.
 
 use super::entry::{Entry, kind, line};
 use crate::ids::LineId;
@@ -23,14 +24,14 @@ use corehop_traces::Kind;
 #[path = "../../tests/random/mod.rs"]
 mod random;
 
-/// Leaves out such references, piece by piece, for some machines.
+/// Drops guaranteed hits piece by piece, for some machines.
 pub(crate) struct GuaranteedHits {
     machines: Vec<Caches>,
-    /// By reference, on how many machines it is guaranteed to hit.
+    /// For each reference, the number of machines on which it is guaranteed to hit.
     guaranteed: Vec<usize>,
 }
 
-/// A machine's, in one set partition, as far as they matter.
+/// The relevant caches of a machine in one set partition.
 struct Caches {
     l1s: [FirstLevel; 2],
     larger: Vec<Larger>,
@@ -38,34 +39,35 @@ struct Caches {
 
 /// The L1I or the L1D.
 struct FirstLevel {
-    /// None where the policy is another than LRU: then nothing is guaranteed.
+    /// The number of ways; 0 for policies other than LRU, which guarantee nothing.
     ways: usize,
     last_set: u64,
-    /// By set, the lines referenced last, the last one first.
+    /// For each set, the most recently referenced lines, newest first.
     recent: Vec<Vec<Recent>>,
 }
 
-/// A cache that changes what the L1s have, or may do, when it is filled.
+/// A cache that changes the contents of the L1s, or may do so, when it is filled.
 struct Larger {
-    /// By set, the last reference that may have filled it, counted from 1.
+    /// For each set, the last reference that may have filled it, counted from 1.
     filled: Vec<u32>,
 }
 
-/// A line referenced in the piece at hand. References are counted from 1.
+/// A line referenced in the current piece. References are counted from 1.
 #[derive(Clone, Copy)]
 struct Recent {
     line: LineId,
     /// Its last reference.
     last: u32,
-    /// Its last reference that is kept in any case.
+    /// Its last reference that is always kept.
     anchor: u32,
-    /// Whether its last reference goes if another follows in time.
+    /// Whether its last reference is dropped if another follows in time.
     is_pending: bool,
     is_stored: bool,
 }
 
 impl GuaranteedHits {
-    /// On all of `machines`, for lines of one of so many set partitions.
+    /// Creates a filter for all of `machines`, for lines of one of `set_partition_count` set
+    /// partitions.
     pub fn new(machines: &[&Machine], set_partition_count: u64) -> GuaranteedHits {
         let caches = machines
             .iter()
@@ -76,8 +78,8 @@ impl GuaranteedHits {
         }
     }
 
-    /// Appends the references of `piece` to `kept` that something depends on. `quotients` are those
-    /// of the lines' numbers, by line.
+    /// Appends to `kept` the references of `piece` that are not guaranteed hits on every machine.
+    /// `quotients` are those of the line numbers, indexed by line.
     pub fn strip(&mut self, piece: &[Entry], quotients: &[u64], kept: &mut Vec<Entry>) {
         self.guaranteed.clear();
         self.guaranteed.resize(piece.len(), 0);
@@ -104,7 +106,7 @@ impl Caches {
             machine.l2.inclusion == Inclusion::Inclusive || l3_is(Inclusion::Exclusive);
         let l2 = l2_matters.then_some(machine.l2.sets());
         let l3 = machine.l3.map(|l3| l3.sets());
-        // Lines that share a set of such an L3 share one of the L2.
+        // Lines that share a set of such an L3 also share one of the L2.
         let with_l2 = |l3: u64| l2.is_some_and(|l2| l3.is_multiple_of(l2));
         let l3 = l3.filter(|&l3| l3_is(Inclusion::Inclusive) && !with_l2(l3));
         let larger = [l2, l3].into_iter().flatten();
@@ -127,7 +129,7 @@ impl Caches {
         }
     }
 
-    /// Takes in a reference; an earlier one that is now known to go, if there is one.
+    /// Processes a reference. Returns an earlier one that can now be dropped, if any.
     fn reference(&mut self, reference: u32, entry: Entry, quotient: u64) -> Option<u32> {
         let (line, kind) = (line(entry), kind(entry));
         let l1 = &mut self.l1s[usize::from(kind != Kind::Fetch)];
@@ -158,7 +160,7 @@ impl Caches {
                 }
             }
             hits = stays(anchor);
-            // Where it may have been handed to an exclusive L3, the next store takes it from there.
+            // If the line may have moved to an exclusive L3, the next store removes it from there.
             next.is_stored |= hits && before.is_stored;
             if hits && (before.is_stored || !is_store) {
                 next.anchor = anchor;
@@ -183,7 +185,7 @@ impl Larger {
         }
     }
 
-    /// An L3's sets may be no power of two.
+    /// The number of sets of an L3 may not be a power of two.
     fn set(&self, quotient: u64) -> usize {
         let sets = self.filled.len() as u64;
         let set = match sets.is_power_of_two() {
@@ -228,7 +230,7 @@ mod tests {
 
     const LINES: u32 = 24;
 
-    /// References of few lines, each again soon.
+    /// References to few lines, each repeated soon.
     fn references(most: usize) -> impl Strategy<Value = Vec<Entry>> {
         (1..LINES)
             .prop_flat_map(move |lines| vec((0..lines, 0u32..3), 0..most))
@@ -248,7 +250,7 @@ mod tests {
         kept
     }
 
-    /// What is counted by core when these references are made one after the other.
+    /// Returns the counts of each core after these references in order.
     fn tally(machine: &Machine, references: &LineReferences) -> Vec<Tally> {
         let mut hierarchy = Hierarchy::new(&Geometry::new(machine, machine.cores.min(2), 1));
         hierarchy.register(&(0..LINES.into()).collect::<Vec<u64>>());
@@ -286,7 +288,7 @@ mod tests {
         }
     }
 
-    /// L1s of one set of four ways above an L2 of four sets of two.
+    /// L1s of one set of four ways above an L2 of four sets of two ways.
     fn small(inclusion: Inclusion, policy: Policy) -> Machine {
         let level = |lines: u64, ways| Level {
             policy,
@@ -305,7 +307,7 @@ mod tests {
         }
     }
 
-    /// So many rounds of loads of these lines.
+    /// Loads of these lines, `count` times.
     fn rounds(count: usize, lines: &[u32]) -> Vec<Entry> {
         lines
             .iter()
@@ -334,7 +336,7 @@ mod tests {
 
     #[test]
     fn where_the_l2_may_be_filled_meanwhile_a_line_may_have_gone() {
-        // Line 4 shares its set of the L2 with line 0.
+        // Line 4 shares its L2 set with line 0.
         let piece = [rounds(2, &[0, 1]), rounds(1, &[4]), rounds(2, &[0, 1])].concat();
         let kept = |inclusion| stripped(&[&small(inclusion, Policy::Lru)], &piece);
         let doubtful = rounds(1, &[0, 1, 0, 4, 0, 0, 1]);
@@ -342,7 +344,7 @@ mod tests {
         assert_eq!(kept(Inclusion::NonInclusive), rounds(1, &[0, 1, 4, 0, 1]));
     }
 
-    /// In both its instruction is fetched after it was stored to, which line 1 pushed from the L2.
+    /// Line 0 is stored to and then evicted from the L2 by line 1; the test fetches it afterwards.
     #[test]
     fn the_first_store_of_a_line_stays_once_the_exclusive_l3_may_have_it() {
         let l3 = Level {

@@ -1,29 +1,28 @@
-//! One set partition's entries of a chunk, in pages of memory that are used again for other
-//! chunks.
+//! One set partition's entries of a chunk, in pages of memory that are reused for other chunks.
 //!
-//! The length of a stream is not known before, and those of one chunk differ much. One buffer a
-//! stream, kept from chunk to chunk, grows to what the longest of all chunks took, and is copied
-//! every time: that was a twelfth of a replay, most of it spent in page faults.
+//! The length of a stream is not known in advance, and streams of one chunk differ widely. One
+//! buffer for each stream, kept from chunk to chunk, grows to the length of the longest stream of
+//! all chunks and is copied every time. This took a twelfth of a replay, mostly in page faults.
 
-/// Entries of a page: 8 KiB. In a quarter of that a processor has hardly begun to read ahead.
+/// Entries in a page: 8 KiB. With a quarter of that, hardware prefetching has hardly begun.
 const PAGE: usize = 1024;
 
-/// Some pages, of which all but the last are full.
+/// A list of pages; all but the last are full.
 #[derive(Default)]
 pub(crate) struct EntryStream(Vec<Vec<u64>>);
 
 impl EntryStream {
-    /// The most entries that can be appended at once; divides those of a page.
+    /// Maximum number of entries per append; it divides the size of a page.
     pub const AT_ONCE: usize = 256;
 
-    /// Its entries from `place` on, as far as they lie side by side: none only at its end.
+    /// Returns the contiguous entries from `place` on; the result is empty only at the end.
     pub fn from(&self, place: usize) -> &[u64] {
         let page = self.0.get(place / PAGE).map_or(&[][..], Vec::as_slice);
         page.get(place % PAGE..).unwrap_or_default()
     }
 
-    /// Appends `entries`, always [`EntryStream::AT_ONCE`] but the last time. `spare` pages are used
-    /// if there are any.
+    /// Appends `entries`; every append except the last has [`EntryStream::AT_ONCE`] entries. Reuses
+    /// `spare` pages if there are any.
     pub fn append(&mut self, entries: &[u64], spare: &mut Vec<Vec<u64>>) {
         if self.0.last().is_none_or(|last| last.len() == PAGE) {
             let mut page = spare.pop().unwrap_or_else(|| Vec::with_capacity(PAGE));
@@ -35,7 +34,7 @@ impl EntryStream {
         }
     }
 
-    /// Gives all its pages to the `spare` ones.
+    /// Moves all its pages to `spare`.
     pub fn empty(&mut self, spare: &mut Vec<Vec<u64>>) {
         spare.append(&mut self.0);
     }

@@ -1,12 +1,11 @@
-//! Trace reduction: one chunk of a trace as short streams of line references, one for each set
-//! partition.
+//! Trace reduction: converts one chunk of a trace to short streams of line references, one for each
+//! set partition.
 //!
-//! References that change nothing in any cache are left out, as by the filters of Puzak ("Analysis
+//! References that change nothing in any cache are dropped, as in the filters of Puzak ("Analysis
 //! of cache replacement-algorithms", 1985) and of Wang and Baer ("Efficient trace-driven simulation
-//! methods for cache performance analysis", 1991). Each set partition is simulated by itself
-//! ([`TraceFilter`] says why), so the references left of it, in order, are all that it must be
-//! told. A *piece* is what a thread did without interruption: in it no core changes, whatever the
-//! plan.
+//! methods for cache performance analysis", 1991). Set partitions are simulated separately
+//! ([`TraceFilter`] explains why), so each needs only its remaining references, in order. A *piece*
+//! is what a thread executes without interruption: within it no core changes under any plan.
 
 use super::entry::NEW_PIECE;
 use super::stream::EntryStream;
@@ -14,83 +13,83 @@ use corehop_traces::{
     FunctionId, Kind, LineReference, Listener, Played, RequestId, ThreadId, TraceFilter,
 };
 
-/// What one thread did without interruption, between two places at which it may be moved.
+/// The uninterrupted work of one thread between two places at which it may move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Piece {
     /// The thread.
     pub thread: ThreadId,
-    /// The function it entered first, if that is one at which threads may be moved.
+    /// The function it entered first, if threads may move there.
     pub entered: Option<FunctionId>,
-    /// Executions of the thread before it.
+    /// Number of the thread's executions before it.
     pub number: u64,
     /// The request it belongs to.
     pub request: Option<RequestId>,
-    /// Lines referenced, dropped ones included, by [`corehop_traces::Kind`].
+    /// Number of lines referenced by [`corehop_traces::Kind`], including dropped references.
     pub references: [u64; 3],
 }
 
-/// A chunk, reduced. Buffers are kept from one chunk to the next.
+/// A reduced chunk. Buffers are reused for the next chunk.
 #[derive(Default)]
 pub(crate) struct ReducedChunk {
     /// Its pieces in the thread's order, each with the stamp of its run.
     pub pieces: Vec<(u64, Piece)>,
-    /// By set partition, [`LineReference::bits`] of its references, and before those of each piece
-    /// `index of the piece << 2 | NEW_PIECE`.
+    /// For each set partition, the [`LineReference::bits`] of its references; each piece is
+    /// preceded by `index of the piece << 2 | NEW_PIECE`.
     pub streams: Vec<EntryStream>,
 }
 
-/// Reduces the chunk it listens to.
+/// A listener that reduces the chunk it receives.
 pub(crate) struct Reducer {
     reduced: ReducedChunk,
     thread: ThreadId,
     stamp: u64,
-    /// Whether the references to come may belong to the last piece.
+    /// Whether the next references may belong to the last piece.
     open: bool,
-    /// `set_partition_count - 1`; their number is a power of two.
+    /// `set_partition_count - 1`; the count is a power of two.
     mask: usize,
-    /// Has heard of the open piece.
+    /// The filter, with the state of the open piece.
     filter: TraceFilter,
-    /// References of the open piece that are not in the room yet, and then unused room.
+    /// References of the open piece that are not in the room yet, followed by unused space.
     kept: Box<[LineReference; ENOUGH + TraceFilter::AT_ONCE]>,
     kept_count: usize,
     tails: [Tail; SET_PARTITIONS_MAXIMUM],
-    /// Room for the next entries of each set partition, side by side.
+    /// Buffers for the next entries of each set partition, next to each other.
     room: Vec<u64>,
-    /// Memory of no stream.
+    /// Pages that belong to no stream.
     spare: Vec<Vec<u64>>,
 }
 
-/// The most set partitions.
+/// The maximum number of set partitions.
 pub(crate) const SET_PARTITIONS_MAXIMUM: usize = TraceFilter::MAX_SET_PARTITIONS;
 
-/// Entries of a set partition that there is room for: what goes to its stream at once, and one or
-/// two that may come before it is seen to be full. Not a power of two, which would put all set
-/// partitions' rooms into the same few sets of the host's first-level cache.
+/// Size of the room of a set partition: the entries that are appended to its stream at once, plus
+/// one or two that may be written before it is found to be full. It is not a power of two, which
+/// would map the rooms of all set partitions to the same few sets of the host's first-level cache.
 const STRIDE: usize = EntryStream::AT_ONCE + 8;
 
-/// So many references kept are put into the room at once: a loop over few ends at an unforeseen
-/// place.
+/// Number of kept references that are distributed at once: the end of a short loop is mispredicted.
 const ENOUGH: usize = 512;
 
-/// No place in the room.
+/// Marks the absence of a position in the room.
 const NOWHERE: u32 = u32::MAX;
 
-/// Where a set partition's stream ends at present.
+/// The current end of a set partition's stream.
 #[derive(Clone, Copy)]
 struct Tail {
-    /// Where its next reference goes.
+    /// Position of its next reference.
     next: u32,
-    /// Where that is if nothing of the open piece is there yet, right after the piece's mark.
+    /// Position right after the mark of the open piece, for detecting that the piece has no
+    /// references here.
     unless_kept: u32,
-    /// Where the last reference goes before its room is emptied, if no mark goes there.
+    /// Position of the last reference before its room is emptied, if no mark is written there.
     last: u32,
 }
 
 impl Reducer {
-    /// A reducer of lines of so many set partitions.
+    /// Creates a reducer for lines of `set_partition_count` set partitions.
     ///
     /// # Panics
-    /// When `set_partition_count` is no power of two, or more than 64.
+    /// If `set_partition_count` is not a power of two, or is more than 64.
     pub fn new(set_partition_count: u64) -> Reducer {
         let filter = TraceFilter::new(set_partition_count);
         let set_partition_count = set_partition_count as usize;
@@ -114,7 +113,7 @@ impl Reducer {
         }
     }
 
-    /// Begins to listen to a chunk of `thread`. Of `reduced`, only the room is used.
+    /// Begins a chunk of `thread`. Only the buffers of `reduced` are used.
     pub fn begin(&mut self, thread: ThreadId, mut reduced: ReducedChunk) {
         reduced.pieces.clear();
         let streams = &mut reduced.streams;
@@ -127,7 +126,7 @@ impl Reducer {
         self.open = false;
     }
 
-    /// What was heard since it began.
+    /// Returns the reduced chunk.
     pub fn finish(&mut self) -> ReducedChunk {
         self.end_piece();
         for set_partition in 0..=self.mask {
@@ -161,7 +160,7 @@ impl Reducer {
         self.open = true;
     }
 
-    /// Nothing more is of the last piece: takes back its mark where nothing was.
+    /// Ends the last piece: removes its mark from streams without its references.
     fn end_piece(&mut self) {
         self.distribute();
         for tail in &mut self.tails {
@@ -170,7 +169,7 @@ impl Reducer {
         }
     }
 
-    /// Appends the references kept to the streams of their set partitions.
+    /// Appends the kept references to the streams of their set partitions.
     fn distribute(&mut self) {
         let mask = self.mask & (SET_PARTITIONS_MAXIMUM - 1);
         let (room, tails) = (&mut self.room[..], &mut self.tails);
@@ -191,7 +190,7 @@ impl Reducer {
     }
 }
 
-/// Moves what has gathered in the room of a set partition to its stream.
+/// Moves the entries in the room of a set partition to its stream.
 #[cold]
 #[inline(never)]
 fn empty_room(
@@ -201,7 +200,7 @@ fn empty_room(
     spare: &mut Vec<Vec<u64>>,
 ) {
     stream.append(&room[..EntryStream::AT_ONCE], spare);
-    // A reference may have come after a mark that filled it.
+    // A reference may follow a mark that filled the room.
     room[0] = room[EntryStream::AT_ONCE];
     tail.next -= EntryStream::AT_ONCE as u32;
     tail.unless_kept = NOWHERE;
@@ -241,7 +240,7 @@ mod tests {
     const SET_PARTITIONS: usize = 4;
     const KINDS: [Kind; 3] = [Kind::Fetch, Kind::Load, Kind::Store];
 
-    /// Pieces of most lengths between no references and more than a room holds.
+    /// Pieces of most lengths from zero references to more than a room holds.
     fn pieces() -> Vec<Vec<LineReference>> {
         let mut state = 7u32;
         let mut random = move |below: u32| {
@@ -261,7 +260,7 @@ mod tests {
     fn every_piece_is_found_again_in_the_streams_of_its_set_partitions() {
         let mut reducer = Reducer::new(SET_PARTITIONS as u64);
         let mut expected = vec![Vec::new(); SET_PARTITIONS];
-        // Twice, since rooms are used again.
+        // Twice, because rooms are reused.
         let mut reduced = ReducedChunk::default();
         for _ in 0..2 {
             reducer.begin(ThreadId(0), std::mem::take(&mut reduced));

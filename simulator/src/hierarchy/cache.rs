@@ -1,9 +1,9 @@
-//! One cache: where its ways are among those of all caches of a hierarchy.
+//! One cache: the position of its ways among those of all caches of a hierarchy.
 //!
-//! A cache is never searched. Where a line lies is kept with the line, in [`crate::Hierarchy`],
-//! which asks about it before it comes here. So what is left of a cache is which line lies in each
-//! of its ways, to say what a new line replaced, and what its policy remembers; both are kept in
-//! one row for all caches, where a hit finds them without asking whose they are.
+//! A cache is never searched. The position of a line is stored with the line, in
+//! [`crate::Hierarchy`], which is consulted first. A cache only stores the line in each way, to
+//! return the replaced line, and the state of its policy. Both are in one array for all caches, so
+//! that a hit needs no indirection.
 
 use super::policy::{EMPTY, PolicyState, Set};
 use crate::ids::LineId;
@@ -13,22 +13,22 @@ use crate::report::observer::CacheLevel;
 /// One instance of one level, restricted to the lines of a hierarchy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cache {
-    /// Which cache of the hierarchy.
+    /// Index in the hierarchy.
     pub index: u32,
     pub level: CacheLevel,
-    /// Which instance of its level.
+    /// Instance of its level.
     pub instance: u32,
-    /// Number of sets less one. In an L3 whose sets are no power of two it is no mask, and the
-    /// hierarchy keeps each line's set instead.
+    /// Number of sets minus one. It is not a mask for an L3 whose number of sets is not a power of
+    /// two; the hierarchy stores each line's set instead.
     pub last_set: u32,
     ways: u32,
-    /// Its first way, among those of all caches.
+    /// Index of its first way among those of all caches.
     first: u32,
     policy: Policy,
 }
 
 impl Cache {
-    /// The cache that comes after `before`, of so many sets.
+    /// Creates the cache that follows `before`, with `sets` sets.
     pub fn new(
         level: CacheLevel,
         instance: u32,
@@ -63,13 +63,13 @@ impl Cache {
 /// The ways of all caches.
 #[derive(Clone)]
 pub(crate) struct Ways {
-    /// The line in each, or [`EMPTY`].
+    /// The line in each way, or [`EMPTY`].
     tags: Vec<LineId>,
     state: PolicyState,
 }
 
 impl Ways {
-    /// Of these caches, all empty.
+    /// Creates the ways of these caches, all empty.
     pub fn new(caches: &[Cache]) -> Ways {
         let mut state = PolicyState::default();
         for cache in caches {
@@ -83,14 +83,14 @@ impl Ways {
         }
     }
 
-    /// The line in `way` of `set` of `cache` was found.
+    /// Updates the policy after a hit in `way` of `set` of `cache`.
     #[inline(always)]
     pub fn hit(&mut self, cache: &Cache, set: usize, way: usize) {
         self.state.hit(cache.policy, cache.set(set), way);
     }
 
-    /// Puts `line`, which is not there, into `set` of `cache`; gives its way, and the line it
-    /// replaced or [`EMPTY`].
+    /// Puts `line`, which must not be in the cache, into `set` of `cache`. Returns its way, and the
+    /// replaced line or [`EMPTY`].
     #[inline(always)]
     pub fn fill(&mut self, cache: &Cache, set: usize, line: LineId) -> (usize, LineId) {
         let set = cache.set(set);
@@ -99,7 +99,7 @@ impl Ways {
         (way, std::mem::replace(tag, line))
     }
 
-    /// Takes away the line in `way` of `set` of `cache`.
+    /// Removes the line in `way` of `set` of `cache`.
     #[inline(always)]
     pub fn remove(&mut self, cache: &Cache, set: usize, way: usize) {
         let set = cache.set(set);

@@ -1,8 +1,9 @@
-//! Which caches a machine has, and which of them each core uses.
+//! The caches of a machine, and which of them each core uses.
 //!
-//! Derived once and shared by all hierarchies. A *set partition* is all lines with the same line
-//! number modulo some R that divides every number of sets. Its lines meet in every R-th set of each
-//! level and nowhere else, so set partitions are simulated apart, each in a hierarchy of its own.
+//! It is derived once and shared by all hierarchies. A *set partition* is all lines with the same
+//! line number modulo some R that divides every number of sets. Its lines map to every R-th set of
+//! each level and to no others. Set partitions are therefore simulated separately, each in its own
+//! hierarchy.
 
 use super::cache::Cache;
 use super::page_map::{PAGE_LINES, PageMap};
@@ -16,24 +17,24 @@ use corehop_traces::Kind;
 pub struct Geometry {
     pub(crate) core_views: Vec<CoreView>,
     pub(crate) clusters: Vec<Cluster>,
-    /// The L3, which comes after all others.
+    /// The L3, which is the last cache.
     pub(crate) l3: Option<Cache>,
     pub(crate) l2_inclusion: Inclusion,
     pub(crate) l3_inclusion: Inclusion,
-    /// Sets of the L3 for one set partition; 1 without an L3.
+    /// L3 sets for one set partition; 1 without an L3.
     pub(crate) l3_sets: u64,
-    /// Bytes kept of each line: one a cache, one for its owner, and some to round up.
+    /// Bytes stored for each line: one for each cache, one for its owner, and padding.
     pub(crate) row_bytes: usize,
-    /// Whether no L1D is shared, so that its core is known by it.
+    /// Whether no L1D is shared, so that an L1D identifies its core.
     pub(crate) owners_know: bool,
-    /// In order of their indices.
+    /// All caches, in order of their indices.
     pub(crate) caches: Vec<Cache>,
     set_partition_count: u64,
-    /// Of the L2s, if they have one.
+    /// The page map of the L2s, if any.
     page_map: Option<PageMap>,
 }
 
-/// What one core sees: its caches.
+/// The caches of one core.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CoreView {
     pub(crate) core: CoreId,
@@ -44,14 +45,14 @@ pub(crate) struct CoreView {
 }
 
 impl CoreView {
-    /// The L1 for accesses of this kind.
+    /// Returns the L1 for accesses of this kind.
     #[inline(always)]
     pub(crate) fn l1(&self, kind: Kind) -> &Cache {
         &self.l1[usize::from(kind != Kind::Fetch)]
     }
 }
 
-/// The cores that share an L2, with everything above it.
+/// The cores that share an L2, and the caches above it.
 #[derive(Clone, Debug)]
 pub(crate) struct Cluster {
     pub(crate) first_core: CoreId,
@@ -60,13 +61,12 @@ pub(crate) struct Cluster {
 }
 
 impl Geometry {
-    /// The caches of the first `cores_used` cores of `machine`, for lines of one set
+    /// Returns the caches of the first `cores_used` cores of `machine`, for lines of one set
     /// partition of `set_partition_count`.
     ///
     /// # Panics
-    /// On a machine that [`Machine::check`] refuses, when `cores_used` is zero or more than the
-    /// machine has, and when `set_partition_count` does not divide the number of sets of every
-    /// level.
+    /// If [`Machine::check`] rejects the machine, if `cores_used` is zero or more than the machine
+    /// has, or if `set_partition_count` does not divide the number of sets of every level.
     pub fn new(machine: &Machine, cores_used: u32, set_partition_count: u64) -> Geometry {
         if let Err(problem) = machine.check() {
             panic!("a machine that breaks its own rules: {problem}");
@@ -127,10 +127,10 @@ impl Geometry {
         }
     }
 
-    /// The same with pages where this map says in each L2.
+    /// Returns the same geometry with pages placed by `map` in each L2.
     ///
     /// # Panics
-    /// When 64 is no multiple of the number of set partitions.
+    /// If 64 is not a multiple of the number of set partitions.
     #[must_use]
     pub fn with_page_map(mut self, map: &PageMap) -> Geometry {
         assert!(
@@ -142,33 +142,33 @@ impl Geometry {
         self
     }
 
-    /// The set of an L2 that a line belongs to, where that does not follow from its quotient.
+    /// Returns the L2 set of a line if there is a page map; otherwise it follows from the quotient.
     pub(crate) fn mapped_l2_set(&self, quotient: u64) -> Option<u32> {
         let map = self.page_map.as_ref()?;
         let line = map.line(quotient, PAGE_LINES / self.set_partition_count);
         Some(line as u32 & self.core_views[0].l2.last_set)
     }
 
-    /// The largest number of set partitions, at most 64, that divides every level's sets.
+    /// Returns the largest number of set partitions, at most 64, that divides every level's sets.
     pub fn set_partition_count_of(machine: &Machine) -> u64 {
         let sets = levels(machine).into_iter().map(|level| level.sets());
         sets.fold(64, greatest_common_divisor)
     }
 
-    /// Where among the rows of all lines that of `line` says what it is to `cache`.
+    /// Returns the index in the rows of all lines of the byte of `line` for `cache`.
     #[inline(always)]
     pub(crate) fn place(&self, line: LineId, cache: &Cache) -> usize {
         line.index() * self.row_bytes + cache.index as usize
     }
 
-    /// Where among the rows of all lines the owner of `line` stands.
+    /// Returns the index in the rows of all lines of the owner of `line`.
     #[inline(always)]
     pub(crate) fn owner(&self, line: LineId) -> usize {
         line.index() * self.row_bytes + self.row_bytes - 1
     }
 }
 
-/// Its caches' levels, from the L1I on.
+/// Returns the machine's levels, from the L1I outwards.
 pub(crate) fn levels(machine: &Machine) -> Vec<Level> {
     let private = [machine.l1i, machine.l1d, machine.l2];
     private.into_iter().chain(machine.l3).collect()

@@ -1,7 +1,7 @@
-//! Line numbering: lines get dense ids in the order of their first references.
+//! Line numbering: lines get dense ids in order of first reference.
 //!
-//! Programs reference few lines again and again, so a small table in front of the hash map, indexed
-//! by the line number's low bits, answers nearly always.
+//! Programs reference few lines repeatedly. A small table in front of the hash map, indexed by the
+//! line number's low bits, therefore almost always has the answer.
 
 use crate::ids::LineId;
 use std::collections::HashMap;
@@ -14,14 +14,14 @@ pub struct Lines {
     numbers: Vec<u64>,
 }
 
-/// No line: line numbers are addresses divided by 64.
+/// Marks an empty entry: line numbers are addresses divided by 64 and never reach it.
 const NONE: u64 = u64::MAX;
 
 impl Lines {
-    /// No lines yet; up to `recent` of them are answered by the table.
+    /// Creates an empty numbering; its table has `recent` entries.
     ///
     /// # Panics
-    /// When `recent` is no power of two.
+    /// If `recent` is not a power of two.
     pub fn new(recent: usize) -> Self {
         assert!(recent.is_power_of_two(), "{recent} recent lines");
         Lines {
@@ -31,10 +31,10 @@ impl Lines {
         }
     }
 
-    /// The id of `line`; a line that was not met before is also given to `register`.
+    /// Returns the id of `line`. Calls `register` for a new line.
     ///
     /// # Panics
-    /// On the 2^30th line, with whose like a program fills 64 GiB.
+    /// On the 2^30th line; that many lines are 64 GiB.
     #[inline]
     pub fn id(&mut self, line: u64, register: impl FnOnce(u64)) -> LineId {
         let place = line as usize & (self.recent.len() - 1);
@@ -52,12 +52,12 @@ impl Lines {
         recent.1
     }
 
-    /// The lines numbered so far, by id.
+    /// Returns the lines numbered so far, indexed by id.
     pub fn numbers(&self) -> &[u64] {
         &self.numbers
     }
 
-    /// Bytes of memory they take, as far as the map says.
+    /// Returns the memory size in bytes, as far as the map reports it.
     pub(crate) fn size_bytes(&self) -> usize {
         let entries = self.ids.capacity() * size_of::<(u64, LineId)>();
         let recent = self.recent.len() * size_of::<(u64, LineId)>();
@@ -65,8 +65,8 @@ impl Lines {
     }
 }
 
-/// Multiplicative hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4): the
-/// lines are no attacker's, and the map's own hasher would be most of its cost.
+/// Multiplicative hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4). Line
+/// numbers are not chosen by an attacker, and the default hasher would be most of the map's cost.
 #[derive(Default)]
 struct LineHasher(u64);
 

@@ -1,8 +1,8 @@
 //! The cache hierarchy: all caches of a machine, for the lines of one set partition.
 //!
-//! The caller numbers the lines of a stream densely, registers them here, and then says which core
-//! references which line; [`HierarchyState`] has what happens. The description of the caches never
-//! changes and is shared by copies, so that a copy costs what the caches hold.
+//! The caller numbers the lines of a stream densely, registers them here, and then passes each
+//! reference with its core; [`HierarchyState`] implements the effects. Clones share the description
+//! of the caches, which never changes, so a clone copies only the cache contents.
 
 pub(crate) mod cache;
 pub(crate) mod geometry;
@@ -21,9 +21,9 @@ use policy::EMPTY;
 use state::HierarchyState;
 use std::sync::Arc;
 
-/// The caches of the cores used, with what they hold and what they counted.
+/// The caches of the used cores, with their contents and counts.
 ///
-/// A copy goes on independently, which saves numbering the same lines again.
+/// A clone continues independently, which saves numbering the same lines again.
 #[derive(Clone)]
 pub struct Hierarchy {
     geometry: Arc<Geometry>,
@@ -31,7 +31,7 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// Empty caches, no lines.
+    /// Creates empty caches without lines.
     pub fn new(geometry: &Geometry) -> Hierarchy {
         Hierarchy {
             state: HierarchyState::new(geometry),
@@ -39,8 +39,8 @@ impl Hierarchy {
         }
     }
 
-    /// Registers the line whose number divided by the number of set partitions is `quotient`; gives
-    /// its id, which counts from 0. Registering a line twice makes two lines of it.
+    /// Registers the line whose number divided by the number of set partitions is `quotient`, and
+    /// returns its id, which counts from 0. Registering a line twice creates two lines.
     ///
     /// # Panics
     /// On the 2^32nd line.
@@ -51,10 +51,10 @@ impl Hierarchy {
         id
     }
 
-    /// Registers several lines, as [`Hierarchy::line`] does one.
+    /// Registers several lines, like [`Hierarchy::line`].
     ///
     /// # Panics
-    /// As [`Hierarchy::line`].
+    /// Like [`Hierarchy::line`].
     pub fn register(&mut self, quotients: &[u64]) {
         self.state.reserve(&self.geometry, quotients.len());
         for &quotient in quotients {
@@ -62,11 +62,11 @@ impl Hierarchy {
         }
     }
 
-    /// `core` references `line`. `docs/reference/model.md` says what happens; `observer` is told of
-    /// it.
+    /// References `line` on `core`. `docs/reference/model.md` describes the effects; `observer`
+    /// receives them.
     ///
     /// # Panics
-    /// When `core` is not one of the cores used, or `line` was not registered.
+    /// If `core` is not one of the used cores, or `line` was not registered.
     #[inline(always)]
     pub fn access<O: Observer>(
         &mut self,
@@ -80,49 +80,50 @@ impl Hierarchy {
         self.state.access(at, kind, line, observer);
     }
 
-    /// Brings `line` to the L2 of `core`, unless that L2 or an L1 above it holds the line; gives
-    /// whether it does. It comes as for a load that misses its L1, but fills no L1, and nothing of
-    /// it is counted. `observer` is told of misses beyond the L1, of a transfer, and of what is
-    /// replaced.
+    /// Prefetches `line` into the L2 of `core`, unless that L2 or an L1 above it holds the line.
+    /// Returns whether it was brought in. The line is brought in like a load that misses its L1,
+    /// but fills no L1, and is not counted. `observer` receives misses beyond the L1, a transfer,
+    /// and replacements.
     ///
     /// # Panics
-    /// As [`Hierarchy::access`].
+    /// Like [`Hierarchy::access`].
     pub fn prefetch<O: Observer>(&mut self, core: CoreId, line: LineId, observer: &mut O) -> bool {
         let view = &self.geometry.core_views[core.index()];
         let at = (&*self.geometry, view);
         self.state.prefetch(at, line, observer)
     }
 
-    /// A page walk of `core` reads `line` by the L2, as a load does that misses its L1, but no L1
-    /// is asked for it or gets it.
+    /// Reads `line` for a page walk of `core` through the L2. It behaves like a load that misses
+    /// its L1, but does not access or fill an L1.
     ///
     /// # Panics
-    /// As [`Hierarchy::access`].
+    /// Like [`Hierarchy::access`].
     pub fn load_from_l2<O: Observer>(&mut self, core: CoreId, line: LineId, observer: &mut O) {
         let view = &self.geometry.core_views[core.index()];
         let at = (&*self.geometry, view);
         self.state.load_from_l2(at, line, observer);
     }
 
-    /// A core that is not simulated stores to `line`: every cluster, and an exclusive L3, loses it.
+    /// Models a store to `line` by a core that is not simulated: every cluster, and an exclusive
+    /// L3, loses it.
     ///
     /// # Panics
-    /// When `line` was not registered.
+    /// If `line` was not registered.
     pub fn store_elsewhere(&mut self, line: LineId) {
         self.state.store_elsewhere(&self.geometry, line);
     }
 
-    /// Both halves, for whoever makes many references at once.
+    /// Returns both parts, for callers that make many references at once.
     pub(crate) fn parts(&mut self) -> (&Geometry, &mut HierarchyState) {
         (&self.geometry, &mut self.state)
     }
 
-    /// Starts counting afresh; the caches stay as they are.
+    /// Resets the counts; the cache contents do not change.
     pub fn start_counting(&mut self) {
         self.state.start_counting();
     }
 
-    /// What was counted, by core.
+    /// Returns the counts of each core.
     pub fn tally(&self) -> &[Tally] {
         self.state.tally()
     }

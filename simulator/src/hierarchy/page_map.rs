@@ -1,31 +1,31 @@
-//! In which sets of the L2s the lines of a page are, if not in those that its address says.
+//! The L2 sets of the lines of a page, if they differ from those of its address.
 //!
-//! The lines of a page are 64 sets in a row. Whoever chooses where pages are in physical memory
-//! chooses these sets, so an experiment may give each page those of another. Only the L2s know of
-//! it: L1s and the L3 place lines as ever. A map is asked once a line, when it is registered.
+//! The lines of a page map to 64 consecutive sets. The placement of pages in physical memory
+//! determines these sets, so an experiment can give each page the sets of another. Only the L2s use
+//! the map: L1s and the L3 place lines by address. A map is evaluated once for each line, when it
+//! is registered.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Bytes of a page.
+/// Bytes in a page.
 pub const PAGE_BYTES: u64 = 4096;
 
-/// Lines of a page.
+/// Lines in a page.
 pub(crate) const PAGE_LINES: u64 = PAGE_BYTES / 64;
 
-/// Says of each page in which page's sets of an L2 it is. Pages are addresses divided by
-/// [`PAGE_BYTES`].
+/// Maps each page to the page whose L2 sets it uses. Pages are addresses divided by [`PAGE_BYTES`].
 #[derive(Clone)]
 pub struct PageMap(Arc<dyn Fn(u64) -> u64 + Send + Sync>);
 
 impl PageMap {
-    /// Pages are where this says.
+    /// Creates a map from a function of the page.
     pub fn new(page: impl Fn(u64) -> u64 + Send + Sync + 'static) -> PageMap {
         PageMap(Arc::new(page))
     }
 
-    /// The line in whose sets a line is; both are those of a set partition, which has so many lines
-    /// of each page.
+    /// Returns the line whose L2 sets a line uses. Both are lines of a set partition, which has
+    /// `page_lines` lines of each page.
     pub(crate) fn line(&self, quotient: u64, page_lines: u64) -> u64 {
         let page = (self.0)(quotient / page_lines);
         page.wrapping_mul(page_lines) + quotient % page_lines

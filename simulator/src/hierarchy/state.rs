@@ -1,18 +1,20 @@
-//! The hierarchy state: what the caches hold, and what an access changes.
+//! The hierarchy state: the contents of the caches, and the effects of an access.
 //!
-//! The usual simulator searches a set at every level. Here each line has a row with one byte a
-//! cache, which says in which way of that cache the line lies or else why it does not: one load
-//! answers whether an access hits, where, and what a miss was caused by, and a store finds whom to
-//! take the line from. The price is that lines are numbered densely, by the caller, who has often
-//! done so before: a stream that is replayed many times is numbered once.
+//! A common simulator searches a set at every level. Here, each line has a row with one byte for
+//! each cache. The byte holds the way of that cache that contains the line, or the reason why the
+//! cache does not contain it. One load therefore determines whether an access hits, where, and the
+//! cause of a miss; a store finds the caches to invalidate. The cost is that the caller numbers
+//! lines densely, which is often done already: a stream that is replayed many times is numbered
+//! once.
 //!
-//! A line also has an *owner*, the core that stored last, while no other cache but an inclusive or
-//! non-inclusive L3 holds it: MESI's modified state. Most stores are by owners and ask no further;
-//! the owner's L1D knows it by a bit of that byte, so that such a store costs no more than a load.
-//! When another core of its cluster gets the line, the cluster is the owner.
+//! A line also has an *owner*: the core that stored last, while no other cache except an inclusive
+//! or non-inclusive L3 holds it. This is MESI's modified state. Most stores are by owners and need
+//! no further check. A bit of that byte marks ownership in the owner's L1D, so such a store costs
+//! no more than a load. When another core of its cluster gets the line, the cluster becomes the
+//! owner.
 //!
-//! [`losses`] is how caches lose lines other than by replacement, [`prefetch`] how an L2 gets one
-//! that nobody asked for, [`walks`] how page walks read one.
+//! [`losses`] implements losses of lines other than by replacement, [`prefetch`] prefetches into an
+//! L2, and [`walks`] reads of page walks.
 
 mod losses;
 mod prefetch;
@@ -28,45 +30,46 @@ use crate::report::observer::{Cause, Observer};
 use crate::report::tally::Tally;
 use corehop_traces::Kind;
 
-/// What the caches of a geometry hold, and what was counted. Methods are given that geometry.
+/// The contents of the caches of a geometry, and the counts. Methods take that geometry.
 #[derive(Clone)]
 pub(crate) struct HierarchyState {
     ways: Ways,
     lines: Vec<Line>,
-    /// By line, its set of an L2, where that does not follow from its quotient; else nothing.
+    /// For each line, its L2 set, if the set does not follow from the quotient; otherwise empty.
     l2_sets: Vec<u32>,
-    /// By line and cache: [`HELD`] plus the way the line lies in, in the L1D of its owner perhaps
-    /// with [`OWNED`]; else the [`Cause`] it lacks for.
+    /// For each line and cache: [`HELD`] plus the way that contains the line, in the owner's L1D
+    /// optionally with [`OWNED`]; otherwise the [`Cause`] of its absence.
     rows: Vec<u8>,
     tallies: Vec<Tally>,
 }
 
-/// A core references a line.
+/// A reference to a line by a core.
 #[derive(Clone, Copy)]
 struct Access<'g> {
     geometry: &'g Geometry,
     view: &'g CoreView,
     kind: Kind,
     line: LineId,
-    /// Whether its misses count, which a prefetch's do not.
+    /// False for prefetches, whose misses are not counted.
     counts: bool,
 }
 
-/// First of the bytes that say a line is held.
+/// The smallest byte that means the line is held.
 const HELD: u8 = 4;
 
-/// Bit of a byte of an L1D, not shared: its core is the line's owner.
+/// Bit of a byte of an unshared L1D: its core is the line's owner.
 const OWNED: u8 = 1 << 7;
 
-/// The owner of a line that any store must look for.
+/// Owner of a line for which any store must search other caches.
 const NOBODY: u8 = u8::MAX;
 
-/// Bit of an owner: it is a cluster, the other bits say which. A store of its cores must look, too.
+/// Bit of an owner that is a cluster; the other bits are its number. A store of its cores must also
+/// search other caches.
 const CLUSTER: u8 = 1 << 6;
 const _: () = assert!(CORES_MAXIMUM <= CLUSTER as u32);
 
 impl HierarchyState {
-    /// Empty caches, no lines.
+    /// Creates empty caches without lines.
     pub fn new(geometry: &Geometry) -> HierarchyState {
         HierarchyState {
             ways: Ways::new(&geometry.caches),
@@ -77,18 +80,18 @@ impl HierarchyState {
         }
     }
 
-    /// Number of lines.
+    /// Returns the number of lines.
     pub fn lines(&self) -> usize {
         self.lines.len()
     }
 
-    /// Makes room for so many more lines.
+    /// Reserves memory for `lines` more lines.
     pub fn reserve(&mut self, geometry: &Geometry, lines: usize) {
         self.lines.reserve(lines);
         self.rows.reserve(lines * geometry.row_bytes);
     }
 
-    /// Adds a line, which no cache holds.
+    /// Adds a line that is not in any cache.
     pub fn add_line(&mut self, geometry: &Geometry, quotient: u64) {
         self.lines.push(Line {
             quotient: quotient as u32,
@@ -101,7 +104,7 @@ impl HierarchyState {
         self.rows[row + geometry.owner(LineId(0))] = NOBODY;
     }
 
-    /// As [`crate::Hierarchy::access`], by the core of `view`.
+    /// Implements [`crate::Hierarchy::access`] for the core of `view`.
     #[inline(always)]
     pub fn access<O: Observer>(
         &mut self,
@@ -113,7 +116,7 @@ impl HierarchyState {
         observer.accessed(view.core, kind, line);
         let l1 = view.l1(kind);
         let byte = self.rows[geometry.place(line, l1)];
-        // One branch for hit or miss, owned or not, where one of them after the other are two.
+        // One branch for hit or miss and owned or not; two separate tests would need two branches.
         let enough = match kind {
             Kind::Fetch | Kind::Load => HELD,
             Kind::Store => OWNED,
@@ -122,14 +125,14 @@ impl HierarchyState {
             return self.access_further((geometry, view), kind, line, observer);
         }
         let way = usize::from((byte & !OWNED) - HELD);
-        // A hierarchy often has one set of each L1, and need not ask which.
+        // A hierarchy often has one set in each L1, which saves computing the set.
         match l1.last_set {
             0 => self.ways.hit(l1, 0, way),
             _ => self.ways.hit(l1, self.set(line, l1), way),
         }
     }
 
-    /// The L1 does not hold the line, or perhaps does not own it.
+    /// Handles an access if the L1 does not hold the line, or may not own it.
     #[inline(never)]
     fn access_further<O: Observer>(
         &mut self,
@@ -160,7 +163,7 @@ impl HierarchyState {
         }
     }
 
-    /// As [`crate::Hierarchy::store_elsewhere`].
+    /// Implements [`crate::Hierarchy::store_elsewhere`].
     pub fn store_elsewhere(&mut self, geometry: &Geometry, line: LineId) {
         let holders = self.lines[line.index()].holders;
         for cluster in ones(holders) {
@@ -171,17 +174,17 @@ impl HierarchyState {
         self.disown(geometry, line, NOBODY);
     }
 
-    /// Starts counting afresh; the caches stay as they are.
+    /// Resets the counts; the cache contents do not change.
     pub fn start_counting(&mut self) {
         self.tallies.fill(Tally::default());
     }
 
-    /// What was counted, by core.
+    /// Returns the counts of each core.
     pub fn tally(&self) -> &[Tally] {
         &self.tallies
     }
 
-    /// The way of `cache` that `line` lies in, if it is there.
+    /// Returns the way of `cache` that contains `line`, if any.
     #[inline(always)]
     fn way(&self, geometry: &Geometry, line: LineId, cache: &Cache) -> Option<usize> {
         (self.rows[geometry.place(line, cache)] & !OWNED)
@@ -189,13 +192,13 @@ impl HierarchyState {
             .map(usize::from)
     }
 
-    /// The set of `cache`, an L1, that `line` belongs to.
+    /// Returns the set of `line` in `cache`, an L1.
     #[inline(always)]
     fn set(&self, line: LineId, cache: &Cache) -> usize {
         (self.lines[line.index()].quotient & cache.last_set) as usize
     }
 
-    /// The set of the L2 `cache` that `line` belongs to.
+    /// Returns the set of `line` in the L2 `cache`.
     #[inline(always)]
     fn l2_set(&self, line: LineId, cache: &Cache) -> usize {
         match self.l2_sets.get(line.index()) {
@@ -209,7 +212,7 @@ impl HierarchyState {
         self.lines[line.index()].l3_set as usize
     }
 
-    /// Whoever owns `line` must ask again before it stores: this is the owner now.
+    /// Replaces the owner of `line` by `now`; the previous owner must check again before it stores.
     #[inline(always)]
     fn disown(&mut self, geometry: &Geometry, line: LineId, now: u8) {
         let owner = std::mem::replace(&mut self.rows[geometry.owner(line)], now);
@@ -219,7 +222,7 @@ impl HierarchyState {
         }
     }
 
-    /// The core of `view` gets `line`, which some core owns perhaps.
+    /// Gives `line` to the core of `view`; another core may own it.
     #[inline(always)]
     fn share(&mut self, geometry: &Geometry, view: &CoreView, line: LineId) {
         let owner = self.rows[geometry.owner(line)];
@@ -234,7 +237,7 @@ impl HierarchyState {
         }
     }
 
-    /// Whether another cluster owns `line` and still holds it.
+    /// Returns whether another cluster owns `line` and still holds it.
     #[inline(always)]
     fn is_modified_elsewhere(&self, geometry: &Geometry, view: &CoreView, line: LineId) -> bool {
         let owner = self.rows[geometry.owner(line)];
@@ -244,7 +247,7 @@ impl HierarchyState {
         }
     }
 
-    /// The L1 does not hold the line: brings it there.
+    /// Handles an L1 miss: brings the line into the L1.
     #[inline(always)]
     fn miss<O: Observer>(&mut self, access: Access<'_>, observer: &mut O) {
         let Access {
@@ -268,7 +271,7 @@ impl HierarchyState {
         self.lines[line.index()].holders |= 1 << view.cluster;
     }
 
-    /// The L2 does not hold the line either: brings it there.
+    /// Handles an L2 miss: brings the line into the L2.
     #[inline(always)]
     fn miss_l2<O: Observer>(&mut self, access: Access<'_>, observer: &mut O) {
         let Access {
@@ -282,7 +285,7 @@ impl HierarchyState {
             core, l2, cluster, ..
         } = view;
         self.count_miss(access, l2, observer);
-        // An inclusive L3 that makes room for the line takes no other copy of it.
+        // An inclusive L3 that replaces a line to make room invalidates no other copy of this one.
         let is_modified = self.is_modified_elsewhere(geometry, view, line);
         if self.look_up_l3(access, observer) {
             if is_modified {
@@ -318,7 +321,8 @@ impl HierarchyState {
         }
     }
 
-    /// Whether the L3 serves the line; if not, it is brought there unless it is exclusive.
+    /// Returns whether the L3 serves the line. On a miss, brings the line into the L3 unless it is
+    /// exclusive.
     #[inline(always)]
     fn look_up_l3<O: Observer>(&mut self, access: Access<'_>, observer: &mut O) -> bool {
         let Access { geometry, line, .. } = access;
@@ -346,7 +350,7 @@ impl HierarchyState {
         false
     }
 
-    /// Puts `line` into its `set` of `cache` because of an access; gives the line replaced, or
+    /// Puts `line` into its `set` of `cache` because of an access. Returns the replaced line, or
     /// [`EMPTY`].
     #[inline(always)]
     fn fill<O: Observer>(
@@ -384,7 +388,7 @@ impl HierarchyState {
     }
 }
 
-/// The cluster that owns a line, or whose core does.
+/// Returns the cluster that owns a line, or that contains the owning core.
 #[inline(always)]
 fn owning_cluster(geometry: &Geometry, owner: u8) -> usize {
     match owner & CLUSTER {

@@ -1,10 +1,10 @@
-//! The machine file that `corehop calibrate` keeps of this machine, and whether it still holds.
+//! The machine file that `corehop calibrate` stores for this machine, and its validation.
 //!
-//! It lies in the user's configuration folder, or where `COREHOP_HOST` says. What it names (the
-//! processor's model, the cores, the sizes and ways of the caches) must be what the kernel says
-//! today: a home folder may be shared by machines, and a virtual machine may move to another
-//! processor. A file that does not hold is ignored and never an error, since `host` means this
-//! machine with or without it; whoever talks to people says which of the two it was.
+//! The file is in the user's configuration folder, or at the path in `COREHOP_HOST`. Its processor
+//! model, cores, and cache sizes and ways must match what the kernel reports now: machines may
+//! share a home folder, and a virtual machine may move to another processor. A file that does not
+//! match is ignored and is never an error, because `host` means this machine with or without it.
+//! The user interface reports which of the two was used.
 
 use super::description::{Level, Machine};
 use super::file::{CalibratedFile, parse};
@@ -12,40 +12,40 @@ use crate::error::Error;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The variable that names the file; empty for none.
+/// The environment variable with the path of the file; an empty value means no file.
 pub const VARIABLE: &str = "COREHOP_HOST";
 
-/// Where the kernel tells of processors.
+/// The file in which the kernel describes processors.
 const CPUINFO: &str = "/proc/cpuinfo";
 
-/// What there is of a calibration of this machine.
+/// The result of the search for a calibration of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Calibrated {
-    /// None was made.
+    /// There is no calibration file.
     Missing,
-    /// One that holds.
+    /// The file matches this machine.
     Taken {
         /// The file.
         path: PathBuf,
-        /// What it says.
+        /// The machine it describes.
         machine: Box<Machine>,
     },
-    /// One that cannot be used.
+    /// The file cannot be used.
     Ignored {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// The file in which this user's calibration is kept; `None` where the environment names no folder,
-/// or says that there is none.
+/// Returns the path of this user's calibration file; `None` if the environment defines no folder,
+/// or `COREHOP_HOST` is empty.
 pub fn place() -> Option<PathBuf> {
     place_by(&|name| std::env::var_os(name))
 }
 
-/// The same, in an environment that `variable` tells of.
+/// The same, with `variable` as the environment.
 fn place_by(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     if let Some(named) = variable(VARIABLE) {
         return (!named.is_empty()).then(|| named.into());
@@ -59,7 +59,7 @@ fn place_by(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     Some(configuration?.join("corehop/host.toml"))
 }
 
-/// What the kernel calls this machine's first processor; `unknown` where it says nothing.
+/// Returns the kernel's name of this machine's first processor, or `unknown`.
 pub fn cpu_model() -> String {
     let told = std::fs::read_to_string(CPUINFO).unwrap_or_default();
     model_in(&told).unwrap_or("unknown").to_owned()
@@ -71,7 +71,7 @@ fn model_in(cpuinfo: &str) -> Option<&str> {
     Some(model.trim())
 }
 
-/// Looks for a calibration of the machine that the kernel describes so.
+/// Searches for a calibration of the machine `described` by the kernel.
 pub fn look(described: &Machine) -> Calibrated {
     match place() {
         None => Calibrated::Missing,
@@ -79,7 +79,7 @@ pub fn look(described: &Machine) -> Calibrated {
     }
 }
 
-/// Looks at this file, on a machine with such a processor.
+/// Reads the calibration in this file, on a machine with processor `cpu_model`.
 fn look_at(path: PathBuf, described: &Machine, cpu_model: &str) -> Calibrated {
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
@@ -101,7 +101,7 @@ fn look_at(path: PathBuf, described: &Machine, cpu_model: &str) -> Calibrated {
     }
 }
 
-/// Why a file is not of this machine.
+/// Why a file does not match this machine.
 #[derive(Debug, thiserror::Error)]
 enum Differs {
     #[error(transparent)]
@@ -120,7 +120,7 @@ enum Differs {
     },
 }
 
-/// What the file says, or why it is not of this machine.
+/// Returns the machine in the file, or the reason why it does not match this machine.
 fn read(text: &str, path: &Path, described: &Machine, cpu_model: &str) -> Result<Machine, Differs> {
     let (machine, calibrated) = parse(text, path)?;
     let Some(CalibratedFile { cpu_model: kept }) = calibrated else {
@@ -149,7 +149,7 @@ fn read(text: &str, path: &Path, described: &Machine, cpu_model: &str) -> Result
     Ok(machine)
 }
 
-/// A level's size and ways, in words.
+/// Formats a level's size and ways.
 fn geometry(level: Option<Level>) -> String {
     match level {
         None => "no bytes".into(),
@@ -174,7 +174,7 @@ l3 = { size_bytes = 12288, ways = 4, latency_cycles = 70 }
 calibrated = { cpu_model = \"Processor 5\" }
 ";
 
-    /// What comes of a file with this text, on the machine that `KEPT` was made on.
+    /// Returns the result for a file with this text, on the machine that `KEPT` describes.
     fn seen(text: &str) -> Calibrated {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("host.toml");

@@ -1,26 +1,26 @@
-//! A machine: how many cores it has, how large their caches are, how slow each level is.
+//! A machine: the number of cores, the sizes of their caches, and the latency of each level.
 
 use super::processor::Core;
 use super::topology::{Distance, Topology};
 use super::translation::Translation;
 use serde::Deserialize;
 
-/// Bytes in a line. corehop counts in lines of 64 bytes everywhere.
+/// Bytes in a line. corehop uses lines of 64 bytes everywhere.
 pub const LINE_SIZE_BYTES: u64 = 1 << corehop_traces::execution::LINE_SHIFT;
 
-/// Cycles of a hop to a carrier that is awake on a machine whose file does not say: half a
+/// Cycles of a hop to a worker thread that is awake, if the machine file has no value: half a
 /// microsecond (research/notes/hops.md, `make bench-hop`).
 pub const CARRIED_HOP_CYCLES: u32 = 1200;
 
-/// Most cores a machine may have: who holds a line is kept in 64 bits.
+/// Maximum number of cores of a machine: the cores that hold a line are a 64-bit mask.
 pub const CORES_MAXIMUM: u32 = 64;
 
-/// A machine of cores with an L1I, an L1D and an L2, and perhaps one L3 that all share.
+/// A machine of cores with an L1I, an L1D and an L2, and optionally one L3 that all cores share.
 ///
 /// Neighbouring cores may share an L1I, an L1D or an L2, see [`Level::shared_by`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Name by which reports and plans call it.
+    /// The name in reports and plans.
     pub name: String,
     /// Number of cores, 1 to [`CORES_MAXIMUM`].
     pub cores: u32,
@@ -34,96 +34,98 @@ pub struct Machine {
     pub l3: Option<Level>,
     /// Cycles of an access that no cache serves.
     pub memory_latency_cycles: u32,
-    /// Cycles of an access that caches above another L2 serve. A machine file that does not say
-    /// gets the L3's latency or, without an L3, memory's.
+    /// Cycles of an access that caches above another L2 serve. The default in a machine file is the
+    /// L3's latency or, without an L3, the memory latency.
     pub transfer_latency_cycles: u32,
-    /// Cycles from leaving one core to running on another, by `sched_setaffinity` unless something
-    /// else is asked about.
+    /// Cycles from leaving one core to running on another, by `sched_setaffinity` unless the caller
+    /// selects another mechanism.
     pub hop_cost_cycles: u32,
-    /// The same to a core that is not idle, and so need not be woken; [`Machine::hop_cost_cycles`]
-    /// where a machine file does not say. Only a replay with clocks knows which it is.
+    /// The same to a core that is not idle and need not be woken; the default in a machine file is
+    /// [`Machine::hop_cost_cycles`]. Only a replay with clocks distinguishes the two.
     pub busy_hop_cost_cycles: u32,
-    /// The same by a carrier that is awake; a machine file that does not say gets
+    /// The same to a worker thread that is awake; the default in a machine file is
     /// [`CARRIED_HOP_CYCLES`].
     pub carried_hop_cost_cycles: u32,
-    /// What each core is beside its caches. The counters of a replay do not depend on it.
+    /// The properties of each core besides its caches. They do not affect the counters of a replay.
     pub core: Core,
-    /// Which cores are near each other. The counters of a replay do not depend on it.
+    /// Which cores are near each other. This does not affect the counters of a replay.
     pub topology: Topology,
-    /// What translates addresses, where a machine file says it. Only a replay whose
-    /// [`crate::ReplayOptions`] ask for it depends on it.
+    /// TLBs and page-walk caches, if the machine file describes them. They affect only a replay
+    /// whose [`crate::ReplayOptions`] request translation.
     pub translation: Option<Translation>,
 }
 
 /// One level of cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level {
-    /// Capacity of one instance.
+    /// Capacity of one instance in bytes.
     pub size_bytes: u64,
-    /// Lines in a set, 1 to 128.
+    /// Ways of a set, 1 to 128.
     pub ways: u32,
     /// Cycles of an access that this level serves, from issue to data.
     pub latency_cycles: u32,
-    /// What a full set gives up; least recently used where a machine file does not say.
+    /// Replacement policy; the default in a machine file is least recently used.
     pub policy: Policy,
-    /// How many neighbouring cores share one instance: core `c` uses instance `c / shared_by`. 1
-    /// in the L3, which all cores share.
+    /// Number of neighbouring cores that share one instance: core `c` uses instance `c /
+    /// shared_by`. It is 1 for the L3, which all cores share.
     pub shared_by: u32,
-    /// What this level promises about the lines of the levels above it. First levels have none
-    /// above them and keep the default.
+    /// Inclusion of the lines of the levels above. First-level caches have no level above them and
+    /// keep the default.
     pub inclusion: Inclusion,
 }
 
 impl Machine {
-    /// Cycles of a hop by carrier: no more than [`Machine::hop_cost_cycles`].
+    /// Returns the cycles of a hop by the `carrier` backend: at most [`Machine::hop_cost_cycles`].
     pub fn carried_hop_cycles(&self) -> u32 {
         self.hop_cost_cycles.min(self.carried_hop_cost_cycles)
     }
 
-    /// Has hops cost so much, whatever the core does.
+    /// Sets the cost of a hop to any core, busy or idle.
     pub fn set_hop_cost(&mut self, cycles: u32) {
         self.hop_cost_cycles = cycles;
         self.busy_hop_cost_cycles = cycles;
     }
 
-    /// How far `core` is from `other`. Where no groups are said, L2s are in pairs, these in pairs,
-    /// and so on, as neighbours are numbered on most machines.
+    /// Returns how far `core` is from `other`. If the topology defines no groups, L2s are grouped
+    /// in pairs, these in pairs, and so on, which matches the core numbering of most machines.
     pub fn distance(&self, core: u32, other: u32) -> Distance {
         self.topology.distance(self.l2.shared_by, core, other)
     }
 }
 
-/// Which line of a full set makes room.
+/// Which line of a full set is evicted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
-    /// The least recently used.
+    /// The least recently used line.
     #[default]
     Lru,
-    /// The one that came first, however often it was used since.
+    /// The line that was filled first, however often it was used since.
     Fifo,
-    /// The one a binary tree of bits points to (tree-PLRU): each use turns the bits on its path
-    /// away. Needs a power of two of ways, at most 64.
+    /// The line that a binary tree of bits points to (tree-PLRU): each use turns the bits on its
+    /// path away. The number of ways must be a power of two, at most 64.
     Plru,
-    /// Any, by a sequence of pseudorandom numbers.
+    /// A random line, from a sequence of pseudorandom numbers.
     Random,
 }
 
-/// What a level promises about the lines in the levels above it.
+/// What a level guarantees about the lines in the levels above it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Inclusion {
-    /// It holds all of them: a line that leaves it leaves them too.
+    /// It contains all of them: a line evicted from it is also evicted from them.
     #[default]
     Inclusive,
-    /// Nothing: it is filled on a miss like them, and a line leaves it alone.
+    /// No guarantee: it is filled on a miss like the levels above, and evictions do not affect
+    /// them.
     NonInclusive,
-    /// L3 only: it takes the lines that leave the L2s, and gives a line up when it serves it.
+    /// L3 only: it receives the lines evicted from the L2s, and removes a line when it serves it.
     Exclusive,
 }
 
 impl Level {
-    /// A level with the defaults of a machine file: least recently used, not shared, inclusive.
+    /// Creates a level with the defaults of a machine file: least recently used, not shared,
+    /// inclusive.
     pub fn new(size_bytes: u64, ways: u32, latency_cycles: u32) -> Level {
         Level {
             size_bytes,
@@ -135,7 +137,7 @@ impl Level {
         }
     }
 
-    /// Number of sets. Exact for every level of a checked machine.
+    /// Returns the number of sets. It is exact for every level of a checked machine.
     pub fn sets(&self) -> u64 {
         self.size_bytes / (u64::from(self.ways) * LINE_SIZE_BYTES)
     }

@@ -1,7 +1,6 @@
-//! A machine file: TOML that says how large and slow each level is.
+//! A machine file: TOML with the size and latency of each level.
 //!
-//! What a machine file may say is shown by `configs/machines/`. A machine that was read is one that
-//! was checked.
+//! The files in `configs/machines/` show all keys. A machine that was read has passed all checks.
 
 use super::description::{CARRIED_HOP_CYCLES, Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy};
 use super::impossible::ImpossibleMachine;
@@ -12,7 +11,7 @@ use crate::error::Error;
 use serde::Deserialize;
 use std::path::Path;
 
-/// A machine as its file says it.
+/// A machine file as parsed, before defaults.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MachineFile {
@@ -37,11 +36,11 @@ struct MachineFile {
     calibrated: Option<CalibratedFile>,
 }
 
-/// Which machine a file was measured on; files of `corehop calibrate` have it.
+/// The machine that a file was measured on; files of `corehop calibrate` contain it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CalibratedFile {
-    /// The processor, as the kernel calls it.
+    /// The kernel's name of the processor.
     pub(super) cpu_model: String,
 }
 
@@ -96,7 +95,7 @@ impl From<CoreFile> for Core {
         let default = Core::default();
         let rate = file.instructions_per_cycle;
         Core {
-            // A rate that is no number, or none of a core, becomes one that is refused.
+            // A rate that is not a number or is out of range becomes a value that `check` rejects.
             instructions_in_1000_cycles: rate.map_or(default.instructions_in_1000_cycles, |rate| {
                 (1000.0 * rate).round() as u32
             }),
@@ -150,17 +149,17 @@ impl From<ThirdLevelFile> for Level {
 }
 
 impl Machine {
-    /// Reads and checks the machine in `text`; `path` only names it in errors.
+    /// Reads and checks the machine in `text`; `path` is used only in errors.
     ///
     /// # Errors
-    /// [`Error::MachineSyntax`] for text that is not a machine, [`Error::MachineGeometry`] for a
-    /// machine that [`Machine::check`] refuses.
+    /// [`Error::MachineSyntax`] if the text is not a valid machine file, [`Error::MachineGeometry`]
+    /// if [`Machine::check`] rejects the machine.
     pub fn from_toml(text: &str, path: &Path) -> Result<Machine, Error> {
         parse(text, path).map(|(machine, _)| machine)
     }
 }
 
-/// Reads and checks the machine in `text`, and which machine it was measured on, if it says so.
+/// Reads and checks the machine in `text`, and returns the machine it was measured on, if recorded.
 pub(super) fn parse(text: &str, path: &Path) -> Result<(Machine, Option<CalibratedFile>), Error> {
     let file: MachineFile = toml::from_str(text).map_err(|error| Error::MachineSyntax {
         path: path.into(),

@@ -1,11 +1,11 @@
-//! The machine that is simulated: how many cores, how large their caches, how slow each level.
+//! The simulated machine: the number of cores, the sizes of their caches, and the latency of each
+//! level.
 //!
-//! `description` and `processor` hold the types, `file` reads them from TOML, `named` knows the
-//! machines that come with corehop, [`host`] describes the one this runs on, and [`calibrated`]
-//! finds what was measured of it. `rules` checks every rule that the simulator relies on when a
-//! machine is read, so that a cache never has to; `impossible` says which is broken. `topology` is
-//! which cores are near each other, `translation` what translates addresses, with
-//! `translation_rules`.
+//! `description` and `processor` hold the types, `file` reads them from TOML, `named` finds bundled
+//! machines, [`host`] describes this machine, and [`calibrated`] finds its measured values. `rules`
+//! checks every rule that the simulator relies on when a machine is read, so that caches need no
+//! checks; `impossible` describes the broken rule. `topology` describes which cores are near each
+//! other. `translation` describes TLBs and page-walk caches, and `translation_rules` checks them.
 
 pub mod calibrated;
 mod description;

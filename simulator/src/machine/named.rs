@@ -1,4 +1,4 @@
-//! The machine that a name means: one that comes with corehop, this one, or a file.
+//! Finds a machine by name: a bundled machine, this machine, or a file.
 
 use super::calibrated::{self, Calibrated};
 use super::description::Machine;
@@ -6,7 +6,7 @@ use super::host;
 use crate::error::Error;
 use std::path::Path;
 
-/// A bundled machine's name, and the text of its file, which is called after it.
+/// A bundled machine's name and the text of the file of that name.
 macro_rules! bundled {
     ($name:literal) => {
         (
@@ -16,7 +16,7 @@ macro_rules! bundled {
     };
 }
 
-/// The machines that come with corehop: name, and the text of its file.
+/// The bundled machines: name and text of the file.
 const BUNDLED: &[(&str, &str)] = &[
     bundled!("xeon-e5-2620-v4"),
     bundled!("xeon-d-1540"),
@@ -32,13 +32,13 @@ const BUNDLED: &[(&str, &str)] = &[
 ];
 
 impl Machine {
-    /// The machine called `name`: a bundled one, `host` for this machine, else a machine file.
-    /// This machine is as its calibration says, where there is one that holds ([`calibrated`]),
-    /// else as the kernel describes it.
+    /// Returns the machine called `name`: a bundled one, `host` for this machine, otherwise a
+    /// machine file. For `host`, the result is the calibrated machine if a valid calibration exists
+    /// ([`calibrated`]), otherwise the one the kernel describes.
     ///
     /// # Errors
-    /// [`Error::UnknownMachine`] when it is none of these, else what [`Machine::from_toml`] or
-    /// [`host::read`] says.
+    /// [`Error::UnknownMachine`] if it is none of these, otherwise the errors of
+    /// [`Machine::from_toml`] or [`host::read`].
     pub fn named_or_path(name: &str) -> Result<Machine, Error> {
         if name == "host" {
             let described = host::described()?.machine;
@@ -66,12 +66,12 @@ impl Machine {
         }
     }
 
-    /// Names of the machines that come with corehop.
+    /// Returns the names of the bundled machines.
     pub fn bundled() -> impl Iterator<Item = &'static str> {
         Machine::bundled_files().map(|(name, _)| name)
     }
 
-    /// The machines that come with corehop: names, and the texts of their files.
+    /// Returns the names of the bundled machines and the texts of their files.
     pub fn bundled_files() -> impl Iterator<Item = (&'static str, &'static str)> {
         BUNDLED.iter().copied()
     }

@@ -1,20 +1,20 @@
-//! A core apart from its caches, as core models need it: how many instructions it executes a cycle,
-//! how far it looks ahead, and how many stores it can leave behind.
+//! Properties of a core besides its caches, for core models: instructions per cycle, reorder
+//! window, and store buffer entries.
 //!
-//! The kernel tells none of these of the machine that this runs on, so they are looked up by the
-//! processor's family and model.
+//! The kernel reports none of these for this machine, so they are looked up by the processor's
+//! family and model.
 
-/// A core, as the interval model of `corehop_simulator::core_model` sees it. [`Machine::cores`] of
-/// them are alike.
+/// A core, as used by the interval model of `corehop_simulator::core_model`. All [`Machine::cores`]
+/// are alike.
 ///
 /// [`Machine::cores`]: super::Machine::cores
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Core {
-    /// Instructions that it takes in 1000 cycles while nothing misses.
+    /// Instructions executed in 1000 cycles while nothing misses.
     pub instructions_in_1000_cycles: u32,
-    /// Instructions that it holds until they are done, in order: the size of its reorder buffer.
+    /// Instructions in flight, retired in order: the size of the reorder buffer.
     pub reorder_window_instructions: u32,
-    /// Stores that may wait for their line while the core goes on.
+    /// Stores that may wait for their line while the core continues.
     pub store_buffer_entries: u32,
 }
 
@@ -27,8 +27,8 @@ impl Core {
         }
     }
 
-    /// The core of the processor that the text of Linux's `/proc/cpuinfo` describes; `None` where
-    /// it is not in the table.
+    /// Looks up the core of the processor in a text of the format of Linux's `/proc/cpuinfo`.
+    /// Returns `None` if it is not in the table.
     pub fn of_processor(cpuinfo: &str) -> Option<Core> {
         let value = |key: &str| {
             let line = cpuinfo.lines().find_map(|line| {
@@ -47,14 +47,14 @@ impl Core {
     }
 }
 
-/// A core of a machine whose file does not say: Skylake's.
+/// The default core of a machine file: Skylake's.
 impl Default for Core {
     fn default() -> Core {
         SKYLAKE
     }
 }
 
-/// Processors of one kind.
+/// Processors with the same core.
 struct Known {
     vendor: &'static str,
     family: u32,
@@ -81,10 +81,10 @@ const fn amd(family: u32, models: &'static [u32], core: Core) -> Known {
 }
 
 // Width of allocation, reorder buffer and store buffers: Intel 64 and IA-32 Architectures
-// Optimization Reference Manual, the chapters on each microarchitecture; of Golden Cove, Chips and
-// Cheese, "Popping the Hood on Golden Cove", 2021, and that Redwood Cove keeps its sizes, "Intel's
-// Redwood Cove: Baby Steps are Still Steps", 2024. Models: Intel 64 and IA-32 Architectures
-// Software Developer's Manual, volume 4, table 2-1.
+// Optimization Reference Manual, the chapters on each microarchitecture. For Golden Cove: Chips and
+// Cheese, "Popping the Hood on Golden Cove", 2021. Redwood Cove keeps its sizes: "Intel's Redwood
+// Cove: Baby Steps are Still Steps", 2024. Models: Intel 64 and IA-32 Architectures Software
+// Developer's Manual, volume 4, table 2-1.
 const NEHALEM: Core = Core::new(4, 128, 32);
 const SANDY_BRIDGE: Core = Core::new(4, 168, 36);
 const HASWELL: Core = Core::new(4, 192, 42);

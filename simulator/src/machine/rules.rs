@@ -1,7 +1,8 @@
-//! The rules that a machine keeps beyond its types, so that the caches never have to check them.
+//! Rules for a machine that its types cannot express, checked here so that the caches need not
+//! check them.
 //!
-//! Each rule names the level and says what to change. All sizes that real machines have are
-//! accepted: the third level may have any number of sets, and a level any number of ways.
+//! Each error names the level and the remedy. All sizes of real machines are accepted: the third
+//! level may have any number of sets, and a level any number of ways.
 
 use super::description::{CORES_MAXIMUM, Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy};
 use super::impossible::{
@@ -12,24 +13,25 @@ use super::processor::Core;
 use super::topology::Topology;
 use super::translation_rules;
 
-/// What a node is from itself.
+/// Distance of a node from itself.
 const LOCAL: u32 = 10;
 
-/// One more than the largest distance: the table's 255 is for nodes that cannot be reached.
+/// One more than the largest distance: 255 in the table marks unreachable nodes.
 const UNREACHABLE: u32 = 255;
 
 impl Machine {
-    /// The rules a machine keeps beyond its types. L1s and L2s have a power of two of sets, as
-    /// all that are built have; the L3 of real servers often has not, so any number will do there.
+    /// Checks the rules that the types cannot express. L1s and L2s must have a power of two of
+    /// sets, like all real ones. The L3 may have any number of sets, because those of real servers
+    /// often are not powers of two.
     ///
     /// # Errors
-    /// Which rule is broken, by which level, and what to do.
+    /// The broken rule, the level that breaks it, and the remedy.
     pub fn check(&self) -> Result<(), ImpossibleMachine> {
         check(self)
     }
 }
 
-/// Which rule `machine` breaks, if any.
+/// Returns an error for the first rule that `machine` breaks.
 fn check(machine: &Machine) -> Result<(), ImpossibleMachine> {
     if machine.cores == 0 || machine.cores > CORES_MAXIMUM {
         let cores = machine.cores;
@@ -140,7 +142,7 @@ fn check_inclusion(machine: &Machine) -> Result<(), ImpossibleMachine> {
     Ok(())
 }
 
-/// Cores that share a cache are neighbours, and share everything further out too.
+/// Checks that cores that share a cache are neighbours and also share all outer levels.
 fn check_sharing(machine: &Machine) -> Result<(), ImpossibleMachine> {
     if let Some(l3) = &machine.l3
         && l3.shared_by != 1
@@ -166,7 +168,7 @@ fn check_sharing(machine: &Machine) -> Result<(), ImpossibleMachine> {
     Ok(())
 }
 
-/// Groups are of whole L2s, lie in each other, and make up the machine.
+/// Checks that groups consist of whole L2s, nest in each other, and cover the machine.
 fn check_groups(machine: &Machine) -> Result<(), ImpossibleMachine> {
     let topology = &machine.topology;
     let groups = [
@@ -194,7 +196,7 @@ fn check_groups(machine: &Machine) -> Result<(), ImpossibleMachine> {
     Ok(())
 }
 
-/// Distances are of each node from each.
+/// Checks that there is a distance from each node to each node.
 fn check_distances(machine: &Machine) -> Result<(), ImpossibleMachine> {
     let Topology {
         cores_per_node,

@@ -1,37 +1,38 @@
-//! Which cores are near each other beyond the L2s: for schedulers, not for caches.
+//! Which cores are near each other beyond the L2s. Schedulers use this; caches do not.
 //!
-//! A machine has one L3 at most, which all cores share, and memory that is equally far from all.
-//! Where threads should be taken from depends on more: groups of cores with an L3 each, and NUMA
-//! nodes, whose distances firmware tells. A machine of several L3s is described without any, since
-//! one for all would tell fewer misses than its cores have.
+//! A machine has at most one L3, which all cores share, and uniform memory latency. The best source
+//! of threads depends on more: groups of cores that share an L3, and NUMA nodes, whose distances
+//! the firmware provides. A machine with several L3s is described without any L3, because one
+//! shared L3 would underestimate its misses.
 
 use serde::Deserialize;
 
-/// What a machine file says of its cores' neighbourhoods.
+/// Groups of cores and node distances from a machine file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Topology {
-    /// How many neighbouring cores share an L3, if not all do.
+    /// Number of neighbouring cores that share an L3, if not all do.
     pub cores_per_l3: Option<u32>,
-    /// How many neighbouring cores are a NUMA node.
+    /// Number of neighbouring cores in a NUMA node.
     pub cores_per_node: Option<u32>,
-    /// By node and node, as the firmware's System Locality Distance Information Table has them
-    /// (ACPI, *SLIT*; `numactl --hardware` shows it): 10 within a node, 20 for twice as far.
+    /// Distances between nodes, as in the firmware's System Locality Distance Information Table
+    /// (ACPI, *SLIT*; `numactl --hardware` prints it): 10 within a node, 20 for twice as far.
     #[serde(default)]
     pub node_distances: Vec<Vec<u32>>,
 }
 
-/// How far a core is from another; of two, the nearer one is less.
+/// How far a core is from another; a smaller value is nearer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Distance {
-    /// How many of the groups that one is in, from the L2 on outwards, the other is not in.
+    /// Number of groups, from the L2 outwards, that contain one core but not the other.
     pub groups: u32,
-    /// Between their nodes, 0 where none is said.
+    /// The distance between their nodes, or 0 if the file has none.
     pub of_nodes: u32,
 }
 
 impl Topology {
-    /// As [`Machine::distance`](super::Machine::distance), on a machine of so many cores an L2.
+    /// Computes [`Machine::distance`](super::Machine::distance) on a machine with `l2` cores for
+    /// each L2.
     pub(super) fn distance(&self, l2: u32, core: u32, other: u32) -> Distance {
         let Topology {
             cores_per_l3,

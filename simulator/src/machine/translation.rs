@@ -1,21 +1,21 @@
-//! How a machine translates addresses: its TLBs, its page-walk caches, and where walks read the
-//! page tables.
+//! Address translation of a machine: its TLBs, its page-walk caches, and the cache that page walks
+//! read first.
 //!
-//! Every core has all of them for itself. `docs/reference/model.md` says what they do.
+//! Every core has private ones. `docs/reference/model.md` describes their behaviour.
 
 use serde::Deserialize;
 
-/// What translates the addresses of each core.
+/// TLBs and page-walk caches of each core.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Translation {
-    /// At which cache walks begin to look for entries of page tables.
+    /// The first cache that page walks read.
     #[serde(default)]
     pub walks: WalkStart,
     /// The TLBs of both levels.
     #[serde(default, rename = "tlb")]
     pub tlbs: Vec<Tlb>,
-    /// Caches of the entries of upper page tables.
+    /// Caches of entries of upper-level page tables.
     #[serde(default, rename = "walk_cache")]
     pub walk_caches: Vec<WalkCache>,
 }
@@ -24,36 +24,36 @@ pub struct Translation {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tlb {
-    /// 1, or 2 for what the first level misses.
+    /// 1, or 2 for a TLB that is searched after a miss of the first level.
     pub level: u32,
-    /// Whose pages it holds.
+    /// The kinds of accesses that use it.
     #[serde(default)]
     pub of: TlbUse,
-    /// Sizes of the pages that it holds; no other TLB of this level and use holds these.
+    /// Page sizes it holds. No other TLB of this level and use may hold the same sizes.
     pub page_sizes: Vec<PageSize>,
-    /// How many pages it holds.
+    /// Number of entries, one for each page.
     pub entries: u32,
-    /// Entries in a set; all of them where a machine file does not say.
+    /// Entries in a set; the default in a machine file is all of them.
     #[serde(default)]
     pub ways: Option<u32>,
 }
 
-/// A page-walk cache of each core: entries of the page tables of one level that refer to a further
-/// table. It replaces the least recently used entry of a set.
+/// A page-walk cache of each core. It holds entries of the page tables of one level that point to a
+/// further table, and replaces the least recently used entry of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WalkCache {
-    /// Level of the tables: 4 for those of a PML4, 3 of a page-directory-pointer table, 2 of a page
+    /// Level of the tables: 4 for a PML4, 3 for a page-directory-pointer table, 2 for a page
     /// directory.
     pub level: u32,
-    /// How many entries of tables it holds.
+    /// Number of entries.
     pub entries: u32,
-    /// Entries in a set; all of them where a machine file does not say.
+    /// Entries in a set; the default in a machine file is all of them.
     #[serde(default)]
     pub ways: Option<u32>,
 }
 
-/// What a TLB is for.
+/// The kinds of accesses that use a TLB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TlbUse {
@@ -67,7 +67,7 @@ pub enum TlbUse {
 }
 
 impl TlbUse {
-    /// Whether it is for fetches, or for loads and stores.
+    /// Returns whether it serves fetches (`fetch`), or otherwise loads and stores.
     pub fn includes(self, fetch: bool) -> bool {
         match self {
             TlbUse::Fetches => fetch,
@@ -77,16 +77,16 @@ impl TlbUse {
     }
 }
 
-/// The cache at which walks begin to look for entries of page tables.
+/// The first cache that page walks read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WalkStart {
-    /// The core's L1D: a walk's loads are like those of a program.
+    /// The core's L1D: loads of a walk behave like those of a program.
     #[default]
     L1d,
-    /// The core's L2: they change no L1.
+    /// The core's L2: loads of a walk change no L1.
     L2,
-    /// None: they are counted, and change no cache.
+    /// None: loads of a walk are counted and change no cache.
     None,
 }
 
@@ -106,46 +106,46 @@ pub enum PageSize {
 }
 
 impl PageSize {
-    /// All of them, smallest first.
+    /// All sizes, smallest first.
     pub const ALL: [PageSize; 3] = [PageSize::Small, PageSize::Large, PageSize::Huge];
 
-    /// Which bits of an address are those within the page.
+    /// Returns the number of address bits within the page.
     pub fn bits(self) -> u32 {
         bits_below(self.level())
     }
 
-    /// Level of the table that has the page's entry, from 1.
+    /// Returns the level of the table that contains the page's entry, from 1.
     pub fn level(self) -> u32 {
         self as u32 + 1
     }
 
-    /// As a machine file has it.
+    /// Returns the name in machine files.
     pub fn name(self) -> &'static str {
         ["4K", "2M", "1G"][self as usize]
     }
 }
 
-/// How many bits of an address are below those that choose a table's entry at `level`, from 1.
+/// Returns the number of address bits below those that index a table at `level`, from 1.
 pub(crate) fn bits_below(level: u32) -> u32 {
     12 + 9 * (level - 1)
 }
 
 impl Tlb {
-    /// Entries in a set.
+    /// Returns the number of entries in a set.
     pub fn ways(&self) -> u32 {
         self.ways.unwrap_or(self.entries)
     }
 }
 
 impl WalkCache {
-    /// Entries in a set.
+    /// Returns the number of entries in a set.
     pub fn ways(&self) -> u32 {
         self.ways.unwrap_or(self.entries)
     }
 }
 
 impl Translation {
-    /// The TLB of this level for pages of this size, if there is one; by its place among all.
+    /// Returns the index of the TLB of this level for pages of this size, if there is one.
     pub fn tlb(&self, level: u32, fetch: bool, size: PageSize) -> Option<usize> {
         let holds = |tlb: &Tlb| {
             tlb.level == level && tlb.of.includes(fetch) && tlb.page_sizes.contains(&size)

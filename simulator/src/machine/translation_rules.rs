@@ -1,10 +1,10 @@
-//! The rules that TLBs and page-walk caches keep beyond their types, so that a replay never has to
-//! check them.
+//! Rules for TLBs and page-walk caches that their types cannot express, checked here so that a
+//! replay need not check them.
 
 use super::impossible::{ENTRIES_MAXIMUM, ENTRY_WAYS_MAXIMUM, ImpossibleMachine};
 use super::translation::{PageSize, Translation};
 
-/// Which rule of TLBs and page-walk caches is broken, if any.
+/// Returns an error for the first broken rule of TLBs and page-walk caches.
 pub(super) fn check(translation: &Translation) -> Result<(), ImpossibleMachine> {
     for tlb in &translation.tlbs {
         if !(1..=2).contains(&tlb.level) {

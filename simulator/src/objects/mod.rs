@@ -1,12 +1,12 @@
-//! Functions that go by an argument: the core of the object that each of their calls is about.
+//! Functions that select their core by an argument: each call goes to the core of its object.
 //!
-//! Which core an object has depends on the sequence of arguments alone (`table.rs`), and a trace
-//! has one order. So before a replay one pass finds all arguments and gives objects their cores,
-//! and the replay looks up what each call got. The pass is over all of the trace, whichever
-//! requests are replayed then, because the program ran so.
+//! The core of an object depends only on the sequence of arguments (`table.rs`), and a trace has
+//! one order. Before a replay, one pass therefore finds all arguments and assigns cores to objects;
+//! the replay looks up the result of each call. The pass always covers the whole trace, whichever
+//! requests are replayed, because the program ran that way.
 //!
-//! A call whose argument the trace does not tell moves nobody, and its object is not counted as
-//! named: the program, which knows it, may place later objects otherwise.
+//! A call whose argument is not in the trace moves no thread, and its object is not counted as
+//! named. The program knows the argument and may place later objects differently.
 
 mod table;
 
@@ -18,35 +18,37 @@ use corehop_plan::By;
 use corehop_traces::{Arguments, Calls, EnteredCall, FunctionId, ThreadId, Trace};
 use std::collections::HashMap;
 
-/// A function that goes by an argument, and what the trace tells of it.
+/// A function that selects its core by an argument, and the counts of its calls in the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByArgument {
     /// The function.
     pub function: FunctionId,
-    /// What it goes by.
+    /// The argument that selects the core.
     pub by: By,
-    /// Its calls in all of the trace.
+    /// Number of its calls in the whole trace.
     pub calls: u64,
-    /// Those whose argument is known; the others move nobody.
+    /// Calls whose argument is known; the others move no thread.
     pub known: u64,
-    /// Those of the known ones whose object had no core yet; they move nobody either.
+    /// Calls with a known argument whose object had no core yet; they also move no thread.
     pub early: u64,
-    /// How many objects came by calls of it; one that was forgotten and comes again counts again.
+    /// Number of new objects in its calls; a forgotten object that returns is counted again.
     pub objects: u64,
 }
 
-/// Where the calls of such functions go.
+/// The destinations of the calls of such functions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Objects {
-    /// By thread: numbers of executions that enter one about an object, ascending, and its core.
+    /// For each thread: numbers of the executions that enter a call with an object, ascending, and
+    /// the object's core.
     homes: Vec<Vec<(u64, CoreId)>>,
     functions: Vec<ByArgument>,
 }
 
 impl Objects {
-    /// Gives the objects of these functions' calls, which are among `calls` in the order of the
-    /// trace, one of `cores` cores. A thread goes back when a call of those that are `delegated`,
-    /// by function, ends: as in a patched program such a call is none in a signal handler.
+    /// Assigns one of `cores` cores to each object in the calls of these functions. The calls are
+    /// in `calls`, in trace order. `delegated` marks, for each function, whether its thread returns
+    /// when a call ends. As in a patched program, a call of such a function in a signal handler is
+    /// ignored.
     pub(crate) fn of(
         trace: &Trace,
         calls: &[EnteredCall],
@@ -90,8 +92,8 @@ impl Objects {
         Ok(Objects { homes, functions })
     }
 
-    /// The core of the object that a call is about, by the thread's execution that enters it;
-    /// `None` where it is about none, or that is not known.
+    /// Returns the core of a call's object, by the thread's execution that enters the call; `None`
+    /// if there is no object or it is unknown.
     #[inline]
     pub(crate) fn home(&self, thread: ThreadId, number: u64) -> Option<CoreId> {
         let homes = self.homes.get(thread.index())?;
@@ -99,14 +101,14 @@ impl Objects {
         Some(homes[place].1)
     }
 
-    /// The functions, by index, and what is known of their calls.
+    /// Returns the functions, by index, with the counts of their calls.
     pub fn functions(&self) -> &[ByArgument] {
         &self.functions
     }
 }
 
 impl ByArgument {
-    /// A function of which no call was seen yet.
+    /// Creates counts for a function without calls.
     fn new((function, by): (FunctionId, By)) -> ByArgument {
         ByArgument {
             function,
@@ -119,11 +121,11 @@ impl ByArgument {
     }
 }
 
-/// All calls of these functions, as far as the trace tells them.
+/// Returns all calls of these functions, with the arguments in the trace.
 ///
 /// # Errors
-/// [`Error::NoArguments`] when the trace does not tell arguments, [`Error::Trace`] for a trace that
-/// cannot be read.
+/// [`Error::NoArguments`] if the trace has no arguments, [`Error::Trace`] if the trace cannot be
+/// read.
 pub fn calls_of(
     trace: &Trace,
     functions: impl IntoIterator<Item = FunctionId>,

@@ -1,27 +1,27 @@
-//! Which object has which core: the rules of docs/reference/objects.md, as the runtime's table
-//! (`runtime/hooks/objects.c`) has them for one process.
+//! Assignment of objects to cores: the rules of docs/reference/objects.md, as implemented by the
+//! runtime's table (`runtime/hooks/objects.c`) for one process.
 
 use crate::ids::CoreId;
 use corehop_traces::ThreadId;
 
 const BUCKETS_LOG: u32 = 8;
 const WAYS: usize = 4;
-/// Calls of a thread that name an object, after which an epoch ends.
+/// Number of a thread's calls that name an object after which an epoch ends.
 const EPOCH: u64 = 4096;
-/// Epochs after which an object that nobody names is forgotten.
+/// Number of epochs after which an unused object is forgotten.
 const LONG: u64 = 16;
 const GRANULE_LOG: u32 = 4;
 const LOWEST: u64 = 0x1_0000;
 const HIGHEST: u64 = (1 << 56) - 1;
 
-/// The objects that a process knows, each with its core.
+/// The known objects of a process, each with its core.
 #[derive(Clone, Debug)]
 pub struct ObjectTable {
     buckets: Vec<[Option<Object>; WAYS]>,
-    /// By core, how many objects it has.
+    /// For each core, the number of its objects.
     counts: Vec<u64>,
     epoch: u64,
-    /// By thread, how many of its calls have named an object.
+    /// For each thread, the number of its calls that named an object.
     named: Vec<u64>,
     objects: u64,
     early: u64,
@@ -32,20 +32,20 @@ struct Object {
     /// Its address / 16.
     granule: u64,
     home: Home,
-    /// The epoch in which it was named last.
+    /// The epoch in which it was last named.
     named: u64,
 }
 
-/// Where an object is.
+/// The placement of an object.
 #[derive(Clone, Copy, Debug)]
 enum Home {
-    /// Nowhere yet: so many calls have named it.
+    /// It has no core yet; this many calls have named it.
     None(u32),
     Core(CoreId),
 }
 
 impl ObjectTable {
-    /// No object, and so many cores; none count as one.
+    /// Creates an empty table for `cores` cores; zero counts as one.
     pub fn new(cores: u32) -> ObjectTable {
         ObjectTable {
             buckets: vec![[None; WAYS]; 1 << BUCKETS_LOG],
@@ -57,18 +57,18 @@ impl ObjectTable {
         }
     }
 
-    /// How many objects have come; one that was forgotten and comes again counts again.
+    /// Returns the number of new objects; a forgotten object that returns is counted again.
     pub fn objects(&self) -> u64 {
         self.objects
     }
 
-    /// How many calls have named one that had no core yet.
+    /// Returns the number of calls that named an object without a core.
     pub fn early(&self) -> u64 {
         self.early
     }
 
-    /// A call of a thread has this argument: the core of the object that it names, if it names one
-    /// and that has a core. It gets one when `after` calls have named it before.
+    /// Processes a call of a thread with this argument. Returns the core of the object that it
+    /// names, if any. An object without a core gets one after `after` calls have named it.
     pub fn name(&mut self, thread: ThreadId, address: u64, after: u32) -> Option<CoreId> {
         if !(LOWEST..=HIGHEST).contains(&address) {
             return None;
@@ -104,11 +104,11 @@ impl ObjectTable {
         Some(core)
     }
 
-    /// An object comes into its bucket; gives its place.
+    /// Adds an object to its bucket; returns its index there.
     fn arrive(&mut self, bucket: usize, granule: u64) -> usize {
         let bucket = &mut self.buckets[bucket];
         let place = bucket.iter().position(Option::is_none).unwrap_or_else(|| {
-            // The first of those that were named longest ago, and have no core if any has none.
+            // Evict the least recently named object, preferring those without a core.
             let rank = |&way: &usize| bucket[way].map(|object| (object.has_core(), object.named));
             (0..WAYS).min_by_key(rank).expect("a bucket has places")
         });
@@ -134,8 +134,8 @@ impl ObjectTable {
         self.spread();
     }
 
-    /// Objects that were named in the epoch before move from the core with most of them to the one
-    /// with the fewest, until these differ by less than two or a quarter.
+    /// Balances the objects that were named in the previous epoch. Moves them from the core with
+    /// most of them to the one with the fewest, until these differ by less than two or a quarter.
     fn spread(&mut self) {
         let last = self.epoch - 1;
         let objects = self.buckets.iter().flatten().flatten();
@@ -146,7 +146,7 @@ impl ObjectTable {
         loop {
             let cores = || 0..in_use.len();
             let emptiest = cores().min_by_key(|&core| in_use[core]);
-            // The lowest of equals, of which the last would be taken.
+            // The lowest of equal cores; `max_by_key` alone would return the last.
             let fullest = cores().rev().max_by_key(|&core| in_use[core]);
             let (Some(emptiest), Some(fullest)) = (emptiest, fullest) else {
                 return;
@@ -179,7 +179,7 @@ impl Object {
         }
     }
 
-    /// It is forgotten.
+    /// Updates the counts when the object is forgotten.
     fn leave(self, counts: &mut [u64]) {
         if let Home::Core(core) = self.home {
             counts[core.index()] -= 1;

@@ -1,4 +1,4 @@
-//! What every parallel replay checks before it begins: do the requests, machines and splits fit?
+//! Checks before every parallel replay: whether requests, machines and splits match.
 
 use super::set_partition::SetPartition;
 use crate::error::Error;
@@ -8,7 +8,7 @@ use crate::options::ReplayOptions;
 use crate::threads::split::Split;
 use corehop_traces::{FunctionId, RequestId};
 
-/// The request with which counting begins; `None` when it begins at once.
+/// Returns the request at which counting begins; `None` if it begins immediately.
 pub(crate) fn first_counted(
     options: &ReplayOptions<'_>,
     chosen: &[RequestId],
@@ -17,7 +17,7 @@ pub(crate) fn first_counted(
     first.copied().filter(|_| options.warm_up_requests > 0)
 }
 
-/// Whether the machine has enough cores for the split.
+/// Returns an error if the split uses more cores than the machine has.
 pub(crate) fn check_cores(machine: &Machine, split: &Split) -> Result<(), Error> {
     if split.cores() > machine.cores {
         return Err(Error::TooManyCores {
@@ -29,7 +29,7 @@ pub(crate) fn check_cores(machine: &Machine, split: &Split) -> Result<(), Error>
     Ok(())
 }
 
-/// By function, which of a trace's `functions` are among these.
+/// For each of a trace's `functions`, returns whether it is in `chosen`.
 pub(crate) fn breaks(functions: usize, chosen: impl IntoIterator<Item = FunctionId>) -> Vec<bool> {
     let mut breaks = vec![false; functions];
     for function in chosen {
@@ -40,14 +40,14 @@ pub(crate) fn breaks(functions: usize, chosen: impl IntoIterator<Item = Function
     breaks
 }
 
-/// The number of set partitions that lines fall into on all these machines: the smallest that any
-/// has, since each has a power of two.
+/// Returns the number of set partitions for lines on all these machines. It is the minimum of the
+/// machines' numbers, because all are powers of two.
 pub(crate) fn set_partition_count_of<'a>(machines: impl IntoIterator<Item = &'a Machine>) -> u64 {
     let set_partition_count = machines.into_iter().map(Geometry::set_partition_count_of);
     set_partition_count.min().unwrap_or(1)
 }
 
-/// All set partitions, each with a state.
+/// Creates all set partitions, each with a state.
 pub(crate) fn set_partitions<S>(
     set_partition_count: u64,
     state: impl Fn() -> S,

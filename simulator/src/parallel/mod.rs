@@ -1,13 +1,12 @@
-//! The parallel engine: a trace is reduced, divided into set partitions, and replayed on all host
-//! threads.
+//! The parallel engine: it reduces a trace, divides it into set partitions, and replays them on all
+//! host threads.
 //!
 //! [`order`] puts the chunks' pieces into replay order; [`set_partition`] numbers the lines of one
-//! set partition; [`piece_placement`] says which core each piece runs on; [`simulate`] runs the
+//! set partition; [`piece_placement`] computes the core of each piece; [`simulate`] runs the
 //! references of a set partition through its caches. [`pass`] does all this for a trace, batch by
-//! batch. [`replay`] simulates on the way; [`prepared`] keeps the reduced streams for later.
-//! [`watch`] is told of misses meanwhile. [`checks`] is what both do before, [`totals`]
-//! what they do after. Equal, on every count, to [`crate::Replayer`], which knows nothing of all
-//! this.
+//! batch. [`replay`] simulates during the pass; [`prepared`] keeps the reduced streams for later.
+//! [`watch`] observes misses. [`checks`] and [`totals`] are the common steps before and after. All
+//! counts equal those of [`crate::Replayer`], which uses none of this.
 
 pub(crate) mod checks;
 pub(crate) mod order;

@@ -1,10 +1,10 @@
-//! One pass over a trace: chunks in, every set partition's references in replay order out.
+//! One pass over a trace: reads chunks, and produces every set partition's references in replay
+//! order.
 //!
-//! Some chunks at a time are decoded and reduced, each by whichever host thread is free. Then their
-//! pieces are put in order, and every set partition reads on by itself, again on whichever host
-//! thread is free, while the next chunks are reduced. What a set partition does never depends on
-//! another, so neither does the result on the number of host threads. No more than these few chunks
-//! are in memory.
+//! A few chunks at a time are decoded and reduced, each on a free host thread. Then their pieces
+//! are ordered. Every set partition reads them separately, again on a free host thread, while the
+//! next chunks are reduced. Set partitions are independent, so the result does not depend on the
+//! number of host threads. Only these few chunks are in memory.
 
 use super::order::{PlacedPiece, ReplayOrder};
 use super::set_partition::SetPartition;
@@ -13,34 +13,34 @@ use crate::filters::trace_reduction::{ReducedChunk, Reducer};
 use corehop_traces::{Calls, ChunkRef, Player, RequestId, Trace};
 use std::sync::Mutex;
 
-/// What to read of a trace, and how.
+/// Parameters of a pass.
 pub(crate) struct PassInput<'a> {
     pub trace: &'a Trace,
-    /// Requests wanted; `None` for everything.
+    /// Requests to read; `None` for everything.
     pub requests: Option<&'a [RequestId]>,
-    /// By function: whether threads may be moved at its entries.
+    /// For each function, whether threads may move at its entries.
     pub breaks: Vec<bool>,
-    /// At whose ends threads may be moved as well.
+    /// Calls at whose ends threads may also move.
     pub calls: Option<&'a Calls>,
     /// A power of two that divides the set count of every cache.
     pub set_partition_count: u64,
-    /// Told how many executions were read since it was last told.
+    /// Called with the number of executions read since the previous call.
     pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
 }
 
-/// Executions reduced at a time, for each host thread: a chunk of the largest size. More would
-/// only take memory.
+/// Executions reduced at a time for each host thread: one chunk of maximum size. More would only
+/// use memory.
 const EXECUTIONS_AT_A_TIME: usize = 1 << 20;
 
-/// Pieces that have their place in the replay, by the chunks that hold them.
+/// Pieces in replay order, and the chunks that hold them.
 #[derive(Clone, Copy)]
 pub(crate) struct PieceBatch<'a> {
     pub order: &'a ReplayOrder,
     pub placed: &'a [PlacedPiece],
 }
 
-/// Reads a trace batch by batch: `sequential` hears of each batch first, then `parallel` for every
-/// set partition, with what `sequential` gave. `set_partitions` are all of them, in order.
+/// Reads a trace batch by batch. For each batch it calls `sequential` first, then `parallel` for
+/// every set partition with the result of `sequential`. `set_partitions` are all of them, in order.
 pub(crate) fn read<S: Send, T: Sync>(
     reading: &PassInput<'_>,
     set_partitions: &mut [(SetPartition, S)],
@@ -74,8 +74,8 @@ pub(crate) fn read<S: Send, T: Sync>(
     Ok(())
 }
 
-/// Reduces some chunks, and lets set partitions read on. The chunks, which take longest, are begun
-/// first, so that host threads are done at about the same time (Graham, 1969).
+/// Reduces some chunks, and lets set partitions read on. Chunks take longest and begin first, so
+/// that all host threads finish at about the same time (Graham, 1969).
 fn work<S: Send>(
     workshop: &Workshop<'_>,
     chunks: &[ChunkRef],
@@ -94,7 +94,7 @@ fn work<S: Send>(
     reduced.into_iter().collect()
 }
 
-/// The chunks to reduce next, and the rest.
+/// Returns the chunks to reduce next, and the rest.
 fn split(chunks: &[ChunkRef]) -> (&[ChunkRef], &[ChunkRef]) {
     let enough = EXECUTIONS_AT_A_TIME * rayon::current_num_threads();
     let mut executions = 0;
@@ -106,10 +106,10 @@ fn split(chunks: &[ChunkRef]) -> (&[ChunkRef], &[ChunkRef]) {
     chunks.split_at(fit.max(1).min(chunks.len()))
 }
 
-/// Why a lock can be taken: a panic while it is held ends the pass on all threads.
+/// Why locking cannot fail: a panic in a thread that holds the lock ends the pass on all threads.
 const UNPOISONED: &str = "no thread panics while it holds this lock";
 
-/// Tools and rooms, each used by one host thread at a time.
+/// Tools and buffers, each used by one host thread at a time.
 struct Workshop<'a> {
     reading: &'a PassInput<'a>,
     tools: Mutex<Vec<(Player<'a>, Reducer)>>,

@@ -1,7 +1,7 @@
-//! Which core each piece of a replay runs on, and what follows from that alone.
+//! Computes the core of each piece of a replay, and the counts that follow from it.
 //!
-//! Hops, and the accesses of every core, need no cache: they are counted here, piece by piece, and
-//! the caches are told no more than the core of each piece.
+//! Hops and the accesses of each core need no cache. They are counted here piece by piece; the
+//! caches receive only the core of each piece.
 
 use crate::filters::trace_reduction::Piece;
 use crate::ids::CoreId;
@@ -9,10 +9,10 @@ use crate::threads::split::Split;
 use crate::threads::thread_placement::ThreadPlacement;
 use corehop_traces::{Calls, RequestId};
 
-/// The threads' places under one split, piece after piece.
+/// The positions of all threads under one split, updated piece by piece.
 pub(crate) struct PiecePlacement<'a> {
     thread_placement: ThreadPlacement<'a>,
-    /// The first request that counts; `None` once counting has begun.
+    /// The first counted request; `None` once counting has begun.
     waits_for: Option<RequestId>,
     /// Hops that ended on each core.
     pub hops: Vec<u64>,
@@ -20,18 +20,19 @@ pub(crate) struct PiecePlacement<'a> {
     pub references: Vec<[u64; 3]>,
 }
 
-/// Where some consecutive pieces run.
+/// The cores of consecutive pieces.
 #[derive(Debug)]
 pub(crate) struct Cores {
-    /// By piece.
+    /// The core of each piece.
     pub cores: Vec<CoreId>,
-    /// The piece with which counting begins, if it is one of them.
+    /// The piece at which counting begins, if it is one of them.
     pub first_counted: Option<usize>,
 }
 
 impl<'a> PiecePlacement<'a> {
-    /// Every thread where `split` starts it; `calls` are those that it delegates. Counting begins
-    /// with the request `first_counted`, at once when that is `None`.
+    /// Creates a placement with every thread on its start core in `split`; `calls` are those that
+    /// the split delegates. Counting begins with the request `first_counted`, or immediately if it
+    /// is `None`.
     pub fn new(
         split: &'a Split,
         calls: Option<&'a Calls>,
@@ -72,19 +73,19 @@ impl<'a> PiecePlacement<'a> {
         placed
     }
 
-    /// The same pieces will be placed once more, without a thread moving in between.
+    /// Prepares for placing the same pieces again, without moving a thread.
     pub fn begin_again(&mut self) {
         self.thread_placement.begin_again();
     }
 
-    /// Counts afresh from here on.
+    /// Resets all counts and begins counting.
     pub fn start_counting(&mut self) {
         self.waits_for = None;
         self.hops.fill(0);
         self.references.fill([0; 3]);
     }
 
-    /// Whether counting has begun.
+    /// Returns whether counting has begun.
     pub fn is_counting(&self) -> bool {
         self.waits_for.is_none()
     }

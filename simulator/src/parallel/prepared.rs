@@ -1,10 +1,9 @@
-//! A trace made ready to be replayed many times: reduced, divided into set partitions, and in
-//! memory.
+//! A trace prepared for many replays: reduced, divided into set partitions, and held in memory.
 //!
-//! Reading a trace costs more than simulating what is left of it, so whoever replays it for many
-//! plans or machines reads it once. References that are guaranteed to hit in these machines' L1s
-//! ([`GuaranteedHits`]) are dropped too, since nothing depends on them. A sixth of the accesses of
-//! a recorded mariadbd are left, at four bytes each.
+//! Reading a trace costs more than simulating the reduced one. A caller that replays it for many
+//! plans or machines therefore reads it once. References that are guaranteed to hit in these
+//! machines' L1s ([`GuaranteedHits`]) are also dropped, because nothing depends on them. A sixth of
+//! the accesses of a recorded mariadbd remain, at four bytes each.
 
 use super::checks;
 use super::pass::{self, PassInput, PieceBatch};
@@ -30,7 +29,7 @@ use crate::threads::thread_placement::delegated_calls;
 use corehop_traces::{Calls, FunctionId, RequestId, Trace};
 use rayon::prelude::*;
 
-/// A trace, or some requests of it, in memory and ready to be replayed.
+/// A trace, or some requests of it, in memory and ready for replay.
 ///
 /// ```no_run
 /// # use corehop_simulator::{CoreId, Machine, Prepared, ReplayOptions, Split};
@@ -48,13 +47,13 @@ use rayon::prelude::*;
 /// ```
 pub struct Prepared {
     pub(crate) set_partition_count: u64,
-    /// Those of each machine.
+    /// The levels of each machine it was prepared for.
     caches: Vec<Vec<Level>>,
     /// Whether L2s may have a page map.
     page_maps: bool,
-    /// By function: whether a split may move threads at its entries.
+    /// For each function, whether a split may move threads at its entries.
     breaks: Vec<bool>,
-    /// Those of all these functions, if a split may delegate them.
+    /// The calls of all these functions, if a split may delegate them.
     calls: Option<Calls>,
     pub(crate) pieces: Vec<Piece>,
     pub(crate) set_partitions: Vec<(SetPartition, Vec<Entry>)>,
@@ -63,11 +62,11 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Reads what `options` name of `trace`, for replays on `machines` with splits at entries of
-    /// `functions`.
+    /// Reads the requests of `trace` that `options` select, for replays on `machines` with splits
+    /// at entries of `functions`.
     ///
     /// # Errors
-    /// As [`crate::replay()`].
+    /// Those of [`crate::replay()`].
     pub fn new(
         trace: &Trace,
         machines: &[&Machine],
@@ -78,11 +77,11 @@ impl Prepared {
         Prepared::prepare(trace, (machines, machines), (breaks, None), options)
     }
 
-    /// The same for splits that may also delegate calls of these functions. It takes more memory,
-    /// and reads all of the trace once more to find where calls end.
+    /// Does the same for splits that may also delegate calls of these functions. It uses more
+    /// memory, and reads the whole trace once more to find the ends of calls.
     ///
     /// # Errors
-    /// As [`crate::replay()`].
+    /// Those of [`crate::replay()`].
     pub fn with_calls(
         trace: &Trace,
         machines: &[&Machine],
@@ -94,17 +93,17 @@ impl Prepared {
         Prepared::prepare(trace, (machines, machines), (breaks, Some(calls)), options)
     }
 
-    /// Reads the trace for replays on `machine` with one split, and any page maps of its L2s.
+    /// Reads the trace for replays on `machine` with one split and arbitrary page maps of its L2s.
     ///
     /// # Errors
-    /// As [`crate::replay()`].
+    /// Those of [`crate::replay()`].
     pub fn for_page_maps(
         trace: &Trace,
         machine: &Machine,
         split: &Split,
         options: &ReplayOptions,
     ) -> Result<Prepared, Error> {
-        // Lines that an L2 has in the same set are then any of the same place in their pages.
+        // In this L2, lines at the same offset in their pages share a set.
         let page = PAGE_BYTES * u64::from(machine.l2.ways);
         let l2 = Level {
             size_bytes: page.min(machine.l2.size_bytes),
@@ -122,7 +121,8 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// Reads for replays on `machines`. What is left out hits on the second ones, of the same L1s.
+    /// Reads the trace for replays on `machines`. Dropped references are guaranteed hits on
+    /// `hitting`, which have the same L1s.
     fn prepare(
         trace: &Trace,
         (machines, hitting): (&[&Machine], &[&Machine]),
@@ -180,29 +180,28 @@ impl Prepared {
         })
     }
 
-    /// Replays it. Equal, to the last count, to [`crate::replay()`] of the trace with the options
-    /// it was prepared with.
+    /// Replays the trace. All counts equal those of [`crate::replay()`] of the trace with the
+    /// options it was prepared with.
     ///
     /// # Errors
-    /// [`Error::TooManyCores`] for a split that the machine is too small for.
+    /// [`Error::TooManyCores`] if the split needs more cores than the machine has.
     ///
-    /// # Panics
-    /// When the machine has other caches than those that it was prepared for, but for an L3 left
-    /// out, or the split moves threads at other functions, or delegates calls and it was not
-    /// prepared with them.
+    /// # Panics If the machine's caches are not among those it was prepared for (an L3 may be
+    /// missing). If the split moves threads at other functions. If the split delegates calls and it
+    /// was not prepared with them.
     pub fn replay(&self, machine: &Machine, split: &Split) -> Result<Replay, Error> {
         self.replay_rounds(machine, split, 1)
     }
 
-    /// Replays it so many times over, without emptying a cache or moving a thread in between, and
-    /// counts all rounds. Calls that are open at the end of one end there. The requests it reports
-    /// are those of one.
+    /// Replays the trace `rounds` times without emptying a cache or moving a thread between rounds,
+    /// and counts all rounds. Calls that are open at the end of a round end there. The reported
+    /// requests are those of one round.
     ///
     /// # Errors
-    /// As [`Prepared::replay`].
+    /// Those of [`Prepared::replay`].
     ///
     /// # Panics
-    /// As [`Prepared::replay`].
+    /// Those of [`Prepared::replay`].
     pub fn replay_rounds(
         &self,
         machine: &Machine,
@@ -214,14 +213,14 @@ impl Prepared {
         Ok(replay)
     }
 
-    /// Replays it with pages where the map says in each L2, and with a watch for each set
-    /// partition. Equal, to the last count, to [`crate::replay_watched`].
+    /// Replays the trace with pages placed by `map` in each L2, and with a watch for each set
+    /// partition. All counts equal those of [`crate::replay_watched`].
     ///
     /// # Errors
-    /// As [`Prepared::replay`].
+    /// Those of [`Prepared::replay`].
     ///
     /// # Panics
-    /// As [`Prepared::replay`], and when it was not prepared for page maps.
+    /// Those of [`Prepared::replay`], and if it was not prepared for page maps.
     pub fn replay_watched<W: Watch>(
         &self,
         (machine, split): (&Machine, &Split),
@@ -235,8 +234,8 @@ impl Prepared {
         self.run(machine, split, &geometry, 1)
     }
 
-    /// Replays it so many times over on the caches that `geometry` gives so many cores; and what
-    /// was watched in each set partition.
+    /// Replays the trace `rounds` times on the caches that `geometry` returns for a number of
+    /// cores. Also returns the watch of each set partition.
     fn run<W: Watch>(
         &self,
         machine: &Machine,
@@ -279,11 +278,11 @@ impl Prepared {
         Ok((report.replay(&tallies), watched))
     }
 
-    /// Where every occurrence of [`crate::PrivateReplay::of_delegated`] runs under a split, in one
-    /// round.
+    /// Returns the core of each occurrence of [`crate::PrivateReplay::of_delegated`] under a split,
+    /// in one round.
     ///
     /// # Panics
-    /// When the split delegates calls and it was not prepared with them.
+    /// If the split delegates calls and it was not prepared with them.
     pub fn cores(&self, split: &Split) -> Vec<CoreId> {
         self.check_functions(split);
         let mut placement = PiecePlacement::new(split, self.calls.as_ref(), self.first_counted);
@@ -304,9 +303,9 @@ impl Prepared {
     }
 
     /// # Panics
-    /// When it was prepared for other machines.
+    /// If it was prepared for other machines.
     pub(crate) fn check_machine(&self, machine: &Machine) {
-        // Without the L3 it is another machine, but one on which no less is guaranteed.
+        // A machine without the L3 is a different one, but it guarantees no fewer hits.
         let levels = geometry::levels(machine);
         assert!(
             self.caches.iter().any(|of| of.starts_with(&levels)),
@@ -315,7 +314,7 @@ impl Prepared {
         );
     }
 
-    /// Bytes of memory it takes.
+    /// Returns the memory size in bytes.
     pub fn size_bytes(&self) -> usize {
         let of_set_partition = |(set_partition, entries): &(SetPartition, Vec<Entry>)| {
             entries.capacity() * size_of::<Entry>() + set_partition.lines.size_bytes()
@@ -325,16 +324,16 @@ impl Prepared {
     }
 }
 
-/// What is left of a set partition's references, while they are read.
+/// The remaining references of a set partition during the pass.
 struct Stripping {
     guaranteed: GuaranteedHits,
-    /// Room for what comes next.
+    /// Buffer for the next references.
     gathered: Vec<Entry>,
     entries: Vec<Entry>,
 }
 
 impl Stripping {
-    /// Takes in the references of the placed pieces; the first piece has the index `first_piece`.
+    /// Appends the references of the placed pieces; the first piece has the index `first_piece`.
     fn read_on(
         &mut self,
         set_partition: &mut SetPartition,

@@ -1,7 +1,7 @@
-//! Replays a trace straight from its file: any number of machines and splits in one pass.
+//! Replays a trace directly from its file, for any number of machines and splits in one pass.
 //!
-//! Decoding, reducing and dividing are done once for all of them, and nothing is kept, so a trace
-//! may be larger than memory.
+//! Decoding, reducing and dividing are done once for all of them, and nothing is kept. A trace may
+//! therefore be larger than memory.
 
 use super::checks;
 use super::pass::{self, PassInput};
@@ -24,19 +24,19 @@ use crate::threads::thread_placement::delegated_calls;
 use corehop_traces::Trace;
 use rayon::prelude::*;
 
-/// A machine, and how the traced program is split over its cores.
+/// A machine, and the split of the traced program over its cores.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
     /// The machine to simulate.
     pub machine: &'a Machine,
-    /// Which core each thread is on, and where it moves.
+    /// The start core of each thread, and where threads move.
     pub split: &'a Split,
 }
 
 /// Replays `trace` on `machine`, split over cores by `split`. See [`replay_all`].
 ///
 /// # Errors
-/// As [`replay_all`].
+/// Those of [`replay_all`].
 pub fn replay(
     trace: &Trace,
     machine: &Machine,
@@ -47,16 +47,16 @@ pub fn replay(
     Ok(replays.remove(0))
 }
 
-/// Replays `trace` in every setting, in one pass over it, on the host threads of the current Rayon
-/// pool. One replay a setting, in their order; the counts do not depend on the number of host
-/// threads, nor on which settings are replayed together. Where addresses are translated, each
-/// setting takes a separate sequential pass.
+/// Replays `trace` in every setting in one pass, on the host threads of the current Rayon pool.
+/// Returns one replay for each setting, in their order. The counts are independent of the number of
+/// host threads and of the other settings. With address translation, each setting takes a separate
+/// sequential pass.
 ///
 /// # Errors
-/// [`Error::TooManyCores`] for a split that its machine is too small for; [`Error::NoRequests`],
-/// [`Error::UnknownRequest`] and [`Error::NothingToCount`] for options that do not fit the trace;
-/// [`Error::Trace`] for a trace that cannot be read; [`Error::NoTranslation`] if addresses are to
-/// be translated on a machine that does not say how.
+/// [`Error::TooManyCores`] if a split needs more cores than its machine has; [`Error::NoRequests`],
+/// [`Error::UnknownRequest`] and [`Error::NothingToCount`] for options that do not match the trace;
+/// [`Error::Trace`] if the trace cannot be read; [`Error::NoTranslation`] if translation is
+/// requested on a machine whose file does not describe it.
 pub fn replay_all(
     trace: &Trace,
     settings: &[Setting<'_>],
@@ -71,8 +71,8 @@ pub fn replay_all(
     Ok(replayed.into_iter().map(|(replay, _)| replay).collect())
 }
 
-/// Replays `trace` in every setting, access by access, in a pass for each: a page walk references
-/// lines of any set partition, when the accesses of all have been made.
+/// Replays `trace` in every setting, access by access, in one pass for each. A page walk references
+/// lines of any set partition, so it needs all accesses in order.
 fn one_by_one(
     trace: &Trace,
     settings: &[Setting<'_>],
@@ -83,18 +83,18 @@ fn one_by_one(
         ..options.clone()
     };
     let replay = |(place, setting): (usize, &Setting<'_>)| {
-        // Progress is that of one pass.
+        // Progress is reported for one pass only.
         let options = if place == 0 { options } else { &silent };
         analyze(trace, setting.machine, setting.split, options, &mut ())
     };
     settings.par_iter().enumerate().map(replay).collect()
 }
 
-/// Replays `trace` in one setting, in one pass over it, with pages where each of these maps says in
-/// turn in each L2, and with a watch for each set partition.
+/// Replays `trace` in one setting, once for each page map, all in one pass over the trace. Each L2
+/// places pages by the map, and each set partition has a watch.
 ///
 /// # Errors
-/// As [`replay_all`].
+/// Those of [`replay_all`].
 pub fn replay_watched<W: Watch>(
     trace: &Trace,
     setting: Setting<'_>,
@@ -105,10 +105,10 @@ pub fn replay_watched<W: Watch>(
     run(trace, &settings.collect::<Vec<_>>(), options)
 }
 
-/// A setting, and the page map of its L2s, if they have one.
+/// A setting, and the page map of its L2s, if any.
 type Mapped<'a> = (Setting<'a>, Option<&'a PageMap>);
 
-/// One replay a setting, and a watch for each set partition.
+/// Returns one replay for each setting, and a watch for each set partition.
 fn run<W: Watch>(
     trace: &Trace,
     settings: &[Mapped<'_>],
@@ -156,7 +156,7 @@ fn run<W: Watch>(
     Ok(replays.into_iter().zip(watched).collect())
 }
 
-/// By set partition, the simulations by setting.
+/// For each set partition, returns the simulations of all settings.
 fn simulate<W: Watch>(
     reading: &PassInput<'_>,
     settings: &[Mapped<'_>],

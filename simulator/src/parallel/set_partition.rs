@@ -1,25 +1,26 @@
-//! One set partition: its lines, numbered densely, and how its references come in replay order.
+//! One set partition: its lines, numbered densely, and its references in replay order.
 
 use super::order::{PlacedPiece, ReplayOrder};
 use crate::filters::entry::{Entry, NEW_PIECE, PIECE};
 use crate::hierarchy::lines::Lines;
 
-/// Lines whose ids are found without hashing: of 64 set partitions, 64 KiB a host thread at a time.
+/// Number of lines whose ids are found without hashing. With 64 set partitions, this is 64 KiB for
+/// each host thread at a time.
 const RECENT_LINES: usize = 1 << 10;
 
-/// The lines of one set partition, and how far each waiting chunk's stream of it has been read.
+/// The lines of one set partition, and the read position in its stream of each waiting chunk.
 pub(crate) struct SetPartition {
     index: usize,
-    /// Bits of a reference below its line's quotient.
+    /// Number of bits of a reference below its line's quotient.
     shift: u32,
-    /// Quotients of line numbers, by line id.
+    /// Quotients of line numbers, indexed by line id.
     pub lines: Lines,
-    /// By waiting chunk.
+    /// For each waiting chunk, the read position.
     read: Vec<usize>,
 }
 
 impl SetPartition {
-    /// No lines yet of that set partition, of `count`, a power of two.
+    /// Creates set partition `index` of `count`, a power of two, without lines.
     pub fn new(index: u64, count: u64) -> SetPartition {
         SetPartition {
             index: index as usize,
@@ -29,7 +30,7 @@ impl SetPartition {
         }
     }
 
-    /// The numbers of its lines, from that with this id on.
+    /// Returns the numbers of its lines, from the line with id `first`.
     pub fn line_numbers(&self, first: usize) -> impl Iterator<Item = u64> {
         let of = |&quotient: &u64| quotient << (self.shift - 2) | self.index as u64;
         self.lines.numbers()[first..].iter().map(of)
@@ -47,7 +48,7 @@ impl SetPartition {
         for (index, place) in (first_piece..).zip(placed) {
             let read = &mut self.read[place.chunk as usize];
             let stream = &order.chunk(place.chunk).streams[self.index];
-            // A piece that references nothing of this set partition has no mark.
+            // A piece without references in this set partition has no mark.
             if stream.from(*read).first() != Some(&(u64::from(place.piece) << 2 | NEW_PIECE)) {
                 continue;
             }

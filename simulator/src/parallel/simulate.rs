@@ -1,4 +1,4 @@
-//! The loop in which a replay spends its time: one hierarchy's references through its caches.
+//! The inner loop of a replay: runs one hierarchy's references through its caches.
 
 use super::piece_placement::Cores;
 use super::set_partition::SetPartition;
@@ -10,7 +10,7 @@ use crate::hierarchy::state::HierarchyState;
 use crate::ids::CoreId;
 use crate::report::tally::Tally;
 
-/// A hierarchy, where in its stream it is, and who watches it.
+/// A hierarchy, its position in its stream, and its watch.
 pub(crate) struct Simulation<W> {
     hierarchy: Hierarchy,
     lines: usize,
@@ -28,9 +28,8 @@ impl<W: Watch> Simulation<W> {
         }
     }
 
-    /// Simulates the entries of some consecutive pieces, the first of which has index
-    /// `first_piece`; they run on `cores`. The set partition's lines are those of all entries so
-    /// far.
+    /// Simulates the entries of consecutive pieces that run on `cores`; the first has the index
+    /// `first_piece`. The set partition's lines are those of all entries so far.
     pub fn run(
         &mut self,
         set_partition: &SetPartition,
@@ -42,8 +41,7 @@ impl<W: Watch> Simulation<W> {
         self.hierarchy.register(&quotients[self.lines..]);
         self.watch.register(set_partition.line_numbers(self.lines));
         self.lines = quotients.len();
-        // The last reference before counting begins is that before the first mark of a counted
-        // piece.
+        // Counting begins at the mark of the first counted piece.
         let first_counted = cores.first_counted.map(|index| first_piece + index);
         let is_counted =
             |entry: &Entry| entry & 3 == PIECE && Some((entry >> 2) as usize) >= first_counted;
@@ -59,12 +57,12 @@ impl<W: Watch> Simulation<W> {
         self.run_some(&entries[uncounted..], first_piece, &cores.cores);
     }
 
-    /// What each core missed.
+    /// Returns the misses of each core.
     pub fn tally(&self) -> &[Tally] {
         self.hierarchy.tally()
     }
 
-    /// What its watch saw of what counts, which is nothing where counting never began.
+    /// Returns the watch, with only counted events; it is reset if counting never began.
     pub fn into_watch(mut self, is_counting: bool) -> W {
         if !is_counting {
             self.watch.start_counting();
@@ -80,10 +78,10 @@ impl<W: Watch> Simulation<W> {
     }
 }
 
-/// The references among `entries`, of `core` at first; at a piece's mark, `core_of` says of which
-/// core. Gives the last.
+/// Simulates the references in `entries`, which begin on `core`. At the mark of a piece, `core_of`
+/// returns its core. Returns the last core.
 ///
-/// A function of its own, so that a compiler sees that nothing changes the geometry meanwhile.
+/// A separate function, so that the compiler can see that the geometry does not change.
 #[inline(never)]
 fn run<W: Watch>(
     (geometry, state, watch): (&Geometry, &mut HierarchyState, &mut W),
@@ -103,7 +101,7 @@ fn run<W: Watch>(
     core
 }
 
-/// Each core's tally, from those of all set partitions.
+/// Sums each core's tally over all set partitions.
 pub(crate) fn sum<'t>(cores: u32, set_partitions: impl Iterator<Item = &'t [Tally]>) -> Vec<Tally> {
     let mut sums = vec![Tally::default(); cores as usize];
     for tallies in set_partitions {

@@ -1,4 +1,4 @@
-//! Turns tallies of misses into the totals of a replay.
+//! Computes the totals of a replay from tallies of misses.
 
 use super::piece_placement::PiecePlacement;
 use crate::machine::Machine;
@@ -6,16 +6,16 @@ use crate::report::counters::Counters;
 use crate::report::replay::Replay;
 use crate::report::tally::Tally;
 
-/// What was simulated; the tallies say what it missed.
+/// A replay without its misses, which are in the tallies.
 pub(crate) struct Totals<'a> {
     pub machine: &'a Machine,
     pub placement: &'a PiecePlacement<'a>,
-    /// Requests counted.
+    /// Number of counted requests.
     pub requests: u64,
 }
 
 impl Totals<'_> {
-    /// The replay, from the sum over all set partitions of each core's tally.
+    /// Returns the replay for `tallies`, the sums over all set partitions for each core.
     pub fn replay(&self, tallies: &[Tally]) -> Replay {
         let PiecePlacement {
             hops, references, ..
@@ -24,7 +24,7 @@ impl Totals<'_> {
             if self.placement.is_counting() {
                 tally.counters(references[core], hops[core], self.machine)
             } else {
-                // The requests to count referenced nothing.
+                // The requests to count had no references.
                 Counters::default()
             }
         };

@@ -1,18 +1,18 @@
-//! Who watches while the lines of a set partition are simulated.
+//! Observers of the simulation of a set partition.
 //!
-//! Whoever wants totals only watches nothing, which costs nothing.
+//! A replay that only computes totals uses `()`, which costs nothing.
 
 use crate::report::observer::Observer;
 
-/// Watches one set partition, of which there are several, each with a watch of its own.
+/// Observes one set partition; each set partition has its own watch.
 ///
-/// It is told of every miss and what follows from it. References that hit an L1 in any case are not
-/// simulated, so it may not be told of them.
+/// It is called for every miss and its consequences. References that are guaranteed to hit an L1
+/// are not simulated and may not be reported.
 pub trait Watch: Observer + Default + Send {
-    /// The next lines, in the order of their ids, have these numbers (addresses divided by 64).
+    /// Registers the next lines, in order of their ids, by line number (address divided by 64).
     fn register(&mut self, numbers: impl Iterator<Item = u64>);
 
-    /// What came up to here does not count.
+    /// Discards everything observed so far.
     fn start_counting(&mut self);
 }
 

@@ -1,22 +1,22 @@
-//! What throughput a network has at least and at most, whatever the times of service vary like.
+//! Lower and upper bounds on the throughput of a network, for any distribution of service times.
 //!
-//! Asymptotic bounds need no assumption but that a round's demands do not depend on who else is
-//! there: nobody waits, or everybody waits for everybody else (Denning and Buzen, "The operational
+//! Asymptotic bounds only assume that a round's demands do not depend on the other customers:
+//! nobody waits, or everybody waits for everybody else (Denning and Buzen, "The operational
 //! analysis of queueing network models", Computing Surveys 10, 1978; Muntz and Wong, 1974).
 
 use crate::queueing::network::{Network, Station};
 
-/// What throughput lies between.
+/// Bounds on the throughput.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// At least so many rounds per unit of time.
+    /// Lower bound in rounds per unit of time.
     pub least: f64,
-    /// At most so many.
+    /// Upper bound in rounds per unit of time.
     pub most: f64,
 }
 
-/// Bounds that hold for every distribution of times. Steady rounds through stations that serve in
-/// order of arrival reach the upper one.
+/// Returns bounds that hold for every distribution of times. Constant times at stations that serve
+/// in order of arrival reach the upper one.
 pub fn asymptotic(network: &Network, customers: u32) -> Bounds {
     let number = f64::from(customers);
     let (demand, think_time) = (network.demand(), network.think_time);

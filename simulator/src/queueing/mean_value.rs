@@ -1,45 +1,45 @@
-//! Exact mean value analysis of closed networks, one customer more at a time.
+//! Exact mean value analysis of closed networks, by adding one customer at a time.
 //!
-//! Who arrives at a station finds what the network with one customer less has there on average
-//! (Reiser and Lavenberg, "Mean-value analysis of closed multichain queuing networks", J. ACM 27,
-//! 1980). So a round's time at a station follows from the network with one customer less, and
-//! throughput from Little's law. A station of several servers also needs to know how likely fewer
-//! customers than servers are there. The usual way takes the probability that none is there as what
-//! is left of 1, which loses all digits where that is small. Here it follows from the network
-//! without the station (Reiser, "Mean-value analysis and convolution method for queue-dependent
-//! servers in closed queueing networks", Performance Evaluation 1, 1981), and nothing is
-//! subtracted; that solves a network for each set of such stations.
+//! A customer that arrives at a station finds, on average, the state of the network with one
+//! customer less (Reiser and Lavenberg, "Mean-value analysis of closed multichain queuing
+//! networks", J. ACM 27, 1980). A round's time at a station thus follows from the network with one
+//! customer less, and throughput from Little's law. A station of several servers also needs the
+//! probabilities of having fewer customers than servers. The usual method computes the probability
+//! of an empty station as the remainder to 1, which loses all digits if that is small. Here it
+//! follows from the network without the station (Reiser, "Mean-value analysis and convolution
+//! method for queue-dependent servers in closed queueing networks", Performance Evaluation 1,
+//! 1981), without subtraction. This solves a network for each set of such stations.
 //!
-//! Times at a station count as exponential, or its servers as shared by all who are there; steadier
-//! times wait less.
+//! The analysis assumes exponential service times, or servers shared by all customers present; less
+//! variable times wait less.
 
 use crate::queueing::network::{Network, Station};
 
-/// A network with some number of customers, on average over a long time.
+/// Long-term averages of a network with some number of customers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
-    /// How many customers go round.
+    /// Number of customers.
     pub customers: u32,
-    /// Rounds per unit of time; infinite where a round asks for no time at all.
+    /// Rounds per unit of time; infinite if a round demands no time at all.
     pub throughput: f64,
-    /// Time that a round spends at the stations, waiting included.
+    /// Time of a round at the stations, including waiting.
     pub response: f64,
-    /// What each station is used for, in the network's order.
+    /// Utilisation of each station, in the network's order.
     pub stations: Vec<StationUse>,
 }
 
-/// What a station is used for.
+/// Utilisation of a station.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StationUse {
-    /// Time that a round spends there, waiting included.
+    /// Time of a round there, including waiting.
     pub residence: f64,
-    /// Customers there, waiting or served.
+    /// Customers there, waiting or in service.
     pub customers: f64,
-    /// Servers that are busy.
+    /// Number of busy servers.
     pub busy: f64,
 }
 
-/// The network with 1 to `customers` customers.
+/// Solves the network with 1 to `customers` customers.
 pub fn solve(network: &Network, customers: u32) -> Vec<Solution> {
     if network.demand() + network.think_time <= 0.0 {
         return (1..=customers)
@@ -76,8 +76,8 @@ pub fn solve(network: &Network, customers: u32) -> Vec<Solution> {
     (1..=customers).map(&mut with_one_more).collect()
 }
 
-/// Rounds per unit of time with so many customers; 0 where there is none, and where a round asks
-/// for no time at all, of which nothing can be said.
+/// Returns rounds per unit of time with this many customers; 0 without customers, and if a round
+/// demands no time at all, because the throughput is then undefined.
 pub fn throughput(network: &Network, customers: u32) -> f64 {
     let last = solve(network, customers).pop();
     let throughput = last.map_or(0.0, |solution| solution.throughput);
@@ -88,7 +88,7 @@ pub fn throughput(network: &Network, customers: u32) -> f64 {
     }
 }
 
-/// Rounds that take no time.
+/// Returns the solution for rounds that take no time.
 fn of_nothing(network: &Network, customers: u32) -> Solution {
     Solution {
         customers,
@@ -101,9 +101,10 @@ fn of_nothing(network: &Network, customers: u32) -> Solution {
 /// A station in the network with some number of customers.
 struct State {
     customers: f64,
-    /// Of several servers: how likely 0, 1 and so on are there, up to one less than servers.
+    /// For several servers: the probabilities of 0, 1, ... customers, up to one less than servers.
     likely: Vec<f64>,
-    /// Of several servers: the throughput of the network without the station, from one customer on.
+    /// For several servers: the throughput of the network without the station, from one customer
+    /// on.
     rest: Vec<f64>,
 }
 
@@ -127,17 +128,17 @@ impl State {
         }
     }
 
-    /// A round's time there when one customer more comes.
+    /// Returns a round's time there if one customer is added.
     fn residence(&self, station: &Station) -> f64 {
         let servers = f64::from(station.servers.max(1));
         let free = (0..).zip(&self.likely).map(|(there, likely)| {
-            // Servers that the one who comes leaves free.
+            // Servers that remain free when the customer arrives.
             (servers - 1.0 - f64::from(there)) * likely
         });
         station.demand / servers * (1.0 + self.customers + free.sum::<f64>())
     }
 
-    /// One customer more has come; there are `number` in the network.
+    /// Updates the state after adding one customer; the network now has `number`.
     fn come_to(&mut self, station: &Station, throughput: f64, customers: f64, number: u32) {
         self.customers = customers;
         for there in (1..self.likely.len()).rev() {

@@ -1,9 +1,9 @@
-//! How much of its cores a busy server can use, by formulas instead of a simulation.
+//! The core utilisation of a busy server, by formulas instead of a simulation.
 //!
-//! Connections that wait for an answer before they ask again are the customers of a closed queueing
-//! network: a core, or several equal ones, is a station, and what passes between an answer and the
-//! next request is a delay ([`Network`]). [`solve`] is exact mean value analysis of such networks,
-//! and [`asymptotic`] is what no network of these demands exceeds.
+//! Connections that wait for an answer before the next request are the customers of a closed
+//! queueing network. A core, or several equal ones, is a station; the time between an answer and
+//! the next request is a delay ([`Network`]). [`solve`] is exact mean value analysis of such
+//! networks, and [`asymptotic`] gives bounds for any network of these demands.
 //!
 //! `docs/reference/utilisation.md` has the formulas, their sources and their assumptions.
 

@@ -1,8 +1,8 @@
-//! What a simulation counts.
+//! The counts of a simulation.
 //!
-//! [`Counters`] is plain sums, so those of cores, of requests or of set partitions add up; the keys
-//! it serialises to are part of `corehop`'s interface, and hold sums that the fields imply, for
-//! readers who cannot call a method.
+//! [`Counters`] is plain sums, so counters of cores, requests or set partitions can be added. The
+//! serialised keys are part of `corehop`'s interface. They include sums that the fields imply, for
+//! readers that cannot call a method.
 
 use crate::machine::Machine;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
@@ -17,19 +17,19 @@ pub struct Counters {
     pub l1i: LevelCounters,
     /// Data caches: loads and stores only.
     pub l1d: LevelCounters,
-    /// What the L1s missed.
+    /// Accesses that missed in the L1s.
     pub l2: LevelCounters,
-    /// What the L2s missed; zero on a machine without an L3.
+    /// Accesses that missed in the L2s; zero on a machine without an L3.
     pub l3: LevelCounters,
-    /// Accesses that no cache of the core's own and no L3 served, but one above another L2.
+    /// Accesses that the core's own caches and the L3 missed, and a cache above another L2 served.
     pub transfers: u64,
-    /// Hits of the L3, of lines that another cluster has modified and holds: `perf c2c` calls them
-    /// HITM. What the L3 holds is old, so they cost what a transfer does.
+    /// L3 hits on lines that another cluster holds modified: `perf c2c` calls them HITM. The L3
+    /// copy is stale, so they cost as much as a transfer.
     pub hit_modified: u64,
-    /// Times the cores' clusters (L2 and the L1s above it) lost a line to another cluster's store.
+    /// Number of times the cores' clusters (L2 and the L1s above it) lost a line to another
+    /// cluster's store.
     pub invalidated_lines: u64,
-    /// The sum, over all accesses, of the latency of what served it, plus hops times the cost of
-    /// one.
+    /// Sum of the latencies of all accesses, plus hops times the cost of one.
     pub cycles: u64,
 }
 
@@ -47,89 +47,89 @@ pub struct LevelCounters {
 /// Accesses and misses of one kind at one level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KindCounters {
-    /// Lines looked up.
+    /// Number of lookups.
     pub accesses: u64,
-    /// Those not found, by why.
+    /// Lookups that missed, by cause.
     pub misses: MissCauses,
 }
 
-/// Why lines were missing from a cache, see [`crate::Cause`].
+/// Causes of misses, see [`crate::Cause`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct MissCauses {
     /// The cache never held the line.
     pub cold: u64,
-    /// It had replaced the line, for want of room or of ways.
+    /// The cache replaced the line for lack of capacity or of ways.
     pub capacity: u64,
-    /// A store elsewhere had removed it; in an exclusive L3 also: it had gone up.
+    /// A store elsewhere removed it. In an exclusive L3 also: the line moved up to an L2.
     pub coherence: u64,
-    /// An inclusive outer level had lost it, and taken it from this one as well.
+    /// An inclusive outer level evicted it and invalidated this copy.
     pub inclusion: u64,
 }
 
 impl MissCauses {
-    /// All misses, whatever the cause.
+    /// Returns the sum over all causes.
     pub fn total(&self) -> u64 {
         self.cold + self.capacity + self.coherence + self.inclusion
     }
 }
 
 impl KindCounters {
-    /// Lines found.
+    /// Returns the number of hits.
     pub fn hits(&self) -> u64 {
         self.accesses - self.misses.total()
     }
 }
 
 impl LevelCounters {
-    /// Lines looked up.
+    /// Returns the number of lookups.
     pub fn accesses(&self) -> u64 {
         self.fetch.accesses + self.load.accesses + self.store.accesses
     }
 
-    /// Lines found.
+    /// Returns the number of hits.
     pub fn hits(&self) -> u64 {
         self.accesses() - self.misses()
     }
 
-    /// Lines not found.
+    /// Returns the number of misses.
     pub fn misses(&self) -> u64 {
         self.causes().total()
     }
 
-    /// Those missed by fetches.
+    /// Returns the misses of fetches.
     pub fn fetch_misses(&self) -> u64 {
         self.fetch.misses.total()
     }
 
-    /// Those missed by loads and stores.
+    /// Returns the misses of loads and stores.
     pub fn data_misses(&self) -> u64 {
         self.data_causes().total()
     }
 
-    /// Those missed because a store elsewhere had removed the line.
+    /// Returns the misses on lines that a store elsewhere removed.
     pub fn coherence_misses(&self) -> u64 {
         self.causes().coherence
     }
 
-    /// Why lines were not found.
+    /// Returns the causes of all misses.
     pub fn causes(&self) -> MissCauses {
         self.fetch.misses + self.data_causes()
     }
 
-    /// Why loads and stores did not find theirs.
+    /// Returns the causes of the misses of loads and stores.
     pub fn data_causes(&self) -> MissCauses {
         self.load.misses + self.store.misses
     }
 }
 
 impl Counters {
-    /// Lines referenced by fetches, loads and stores.
+    /// Returns the number of lines referenced by fetches, loads and stores.
     pub fn accesses(&self) -> u64 {
         self.l1i.accesses() + self.l1d.accesses()
     }
 
-    /// The cycles these accesses and `hops` take on `machine`: every access costs the latency of
-    /// what served it, nothing overlaps, and a hop costs what the machine says.
+    /// Returns the cycles of these accesses and `hops` on `machine`. Every access costs the latency
+    /// of the level that served it, nothing overlaps, and a hop costs [`Machine::hop_cost_cycles`].
     pub fn cycles_on(&self, machine: &Machine, hops: u64) -> u64 {
         let (outermost, l3_latency_cycles) = match machine.l3 {
             Some(l3) => (&self.l3, l3.latency_cycles),

@@ -1,7 +1,7 @@
-//! What a replay reports: events as they happen, tallies of them, and counters in the end.
+//! The results of a replay: events during it, tallies of them, and counters at the end.
 //!
-//! [`observer`] names the events, [`tally`] sums them by core, [`counters`] adds what can be
-//! derived, and [`replay`] holds the totals. [`tlb_counters`] is of address translation.
+//! [`observer`] defines the events, [`tally`] sums them for each core, [`counters`] adds derived
+//! values, and [`replay`] holds the totals. [`tlb_counters`] counts address translation.
 
 pub(crate) mod counters;
 pub(crate) mod observer;

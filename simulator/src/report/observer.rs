@@ -1,8 +1,7 @@
-//! What happens in a hierarchy, for those who want more than sums.
+//! The events in a hierarchy, for callers that need more than sums.
 //!
 //! [`Observer`] is called at every access, miss, transfer, replacement and invalidation. It is a
-//! type parameter of [`crate::Hierarchy::access`], so that a replay that observes nothing pays
-//! nothing.
+//! type parameter of [`crate::Hierarchy::access`], so a replay without an observer has no overhead.
 
 use crate::ids::{CoreId, LineId};
 use corehop_traces::{Access, Kind};
@@ -24,18 +23,18 @@ pub enum CacheLevel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Cause {
-    /// It never did.
+    /// It never held the line.
     Cold = 0,
-    /// It last lost the line to make room for another: for want of room or of ways.
+    /// It replaced the line for lack of capacity or of ways.
     Capacity = 1,
-    /// A store elsewhere last removed it. In an exclusive L3 also: it went up when it was served.
+    /// A store elsewhere removed it. In an exclusive L3 also: it moved up when it was served.
     Coherence = 2,
-    /// An inclusive outer level lost the line, and took it from this cache as well.
+    /// An inclusive outer level evicted the line and invalidated this copy.
     Inclusion = 3,
 }
 
 impl Cause {
-    /// The cause kept as `code`.
+    /// Returns the cause encoded as `code`.
     pub(crate) fn of(code: u8) -> Cause {
         match code {
             0 => Cause::Cold,
@@ -49,63 +48,64 @@ impl Cause {
 /// How an address was translated; see [`Observer::translated`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Translated {
-    /// No TLB of the first level held the page.
+    /// Whether all first-level TLBs missed the page.
     pub missed_l1: bool,
-    /// Entries of page tables that a page walk read; 0 if a TLB of the second level held the page.
+    /// Number of page-table entries that a page walk read; 0 if a second-level TLB held the page.
     pub walk_loads: u64,
-    /// Those of them that the L1D, the L2 and the L3 missed.
+    /// Those entries that missed in the L1D, the L2 and the L3.
     pub walk_misses: [u64; 3],
 }
 
-/// Told of what happens in a [`crate::Hierarchy`]; each method does nothing unless implemented.
-/// Lines are the ids that the hierarchy gave them.
+/// Receives the events in a [`crate::Hierarchy`]; each method does nothing by default. Lines are
+/// the ids that the hierarchy assigned.
 pub trait Observer {
-    /// A thread on `core` is about to make this access. [`Observer::accessed`] follows for each of
-    /// its lines, in ascending order. Only a [`crate::Replayer`] knows accesses; a hierarchy knows
-    /// lines.
+    /// Called before a thread on `core` makes this access. [`Observer::accessed`] follows for each
+    /// of its lines, in ascending order. Only a [`crate::Replayer`] reports accesses; a hierarchy
+    /// only has lines.
     fn makes(&mut self, core: CoreId, access: &Access) {
         let _ = (core, access);
     }
 
-    /// `core` is about to reference `line`: comes before whatever this access makes happen.
+    /// Called before `core` references `line` and before all effects of this access.
     fn accessed(&mut self, core: CoreId, kind: Kind, line: LineId) {
         let _ = (core, kind, line);
     }
 
-    /// A page walk of `core` is about to read `line` by its L2, and no L1: comes before whatever
-    /// this makes happen. Walks that begin at the L1D are reported as loads.
+    /// Called before a page walk of `core` reads `line` through its L2, bypassing the L1s, and
+    /// before all effects of this read. Walks that begin at the L1D are reported as loads.
     fn loads_from_l2(&mut self, core: CoreId, line: LineId) {
         let _ = (core, line);
     }
 
-    /// An address of the access at hand was translated on `core`: comes after the references of
-    /// the page walk, if there was one, and before that of the line.
+    /// Called when an address of the current access was translated on `core`: after the references
+    /// of the page walk, if any, and before that of the line.
     fn translated(&mut self, core: CoreId, kind: Kind, translated: &Translated) {
         let _ = (core, kind, translated);
     }
 
-    /// `core` did not find `line` at `level`, because of `cause`.
+    /// Called when `core` missed `line` at `level`, with the cause.
     fn missed(&mut self, level: CacheLevel, core: CoreId, kind: Kind, cause: Cause, line: LineId) {
         let _ = (level, core, kind, cause, line);
     }
 
-    /// What `core` missed everywhere was served by caches above another L2.
+    /// Called when caches above another L2 served a line that `core` missed everywhere.
     fn transferred(&mut self, core: CoreId, kind: Kind, line: LineId) {
         let _ = (core, kind, line);
     }
 
-    /// What the L3 holds of `line` is old: caches above another L2 served `core`.
+    /// Called when the L3 copy of `line` is stale and caches above another L2 served `core`.
     fn hit_modified(&mut self, core: CoreId, kind: Kind, line: LineId) {
         let _ = (core, kind, line);
     }
 
-    /// An access of `core` made instance `instance` of `level` give up `line` for want of room.
+    /// Called when an access of `core` made instance `instance` of `level` evict `line` for lack of
+    /// space.
     fn replaced(&mut self, level: CacheLevel, instance: usize, core: CoreId, line: LineId) {
         let _ = (level, instance, core, line);
     }
 
-    /// A store of `core` took `line` from another cluster: the L2 instance `cluster` and the L1s
-    /// above it, of which at least one held it.
+    /// Called when a store of `core` invalidated `line` in another cluster: the L2 instance
+    /// `cluster` and the L1s above it, at least one of which held it.
     fn invalidated(&mut self, cluster: usize, core: CoreId, line: LineId) {
         let _ = (cluster, core, line);
     }

@@ -1,7 +1,7 @@
-//! Tallies: what a hierarchy counts while it runs, which is misses, transfers and invalidations.
+//! Tallies: the misses, transfers and invalidations that a hierarchy counts while it runs.
 //!
 //! A tally holds only what cannot be derived. The caller counts accesses, often without replaying
-//! them; [`Tally::counters`] puts both together. Tallies of several hierarchies add up.
+//! them; [`Tally::counters`] combines both. Tallies of several hierarchies can be added.
 
 use super::counters::{Counters, KindCounters, LevelCounters, MissCauses};
 use super::observer::{CacheLevel, Cause};
@@ -9,19 +9,20 @@ use crate::machine::Machine;
 use corehop_traces::Kind;
 use std::ops::AddAssign;
 
-/// What one core's accesses counted.
+/// The counts of one core's accesses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// By level (both L1s together: the kind says which), kind and cause.
+    /// Misses by level (both L1s share an index, because the kind distinguishes them), kind and
+    /// cause.
     misses: [[[u64; 4]; 3]; 3],
     /// Accesses that caches above another L2 served, by kind.
     pub transfers: [u64; 3],
-    /// Accesses that the L3 served, while another cluster had the line modified, by kind.
+    /// Accesses that the L3 served while another cluster had the line modified, by kind.
     pub hit_modified: [u64; 3],
-    /// Times this core's cluster lost a line to another cluster's store; told to the first core of
-    /// the cluster.
+    /// Number of times this core's cluster lost a line to another cluster's store; counted for the
+    /// first core of the cluster.
     pub invalidated_lines: u64,
-    /// Loads of page walks that begin at the L2: its accesses, beside the misses of L1s.
+    /// Loads of page walks that begin at the L2. They are L2 accesses in addition to the L1 misses.
     pub l2_loads: u64,
 }
 
@@ -31,7 +32,7 @@ impl Tally {
         self.misses[row(level)][kind as usize][cause as usize] += 1;
     }
 
-    /// Misses of one kind at one level; none of fetches in an L1D or of data in an L1I.
+    /// Returns the misses of one kind at one level; zero for fetches in an L1D or data in an L1I.
     pub fn misses(&self, level: CacheLevel, kind: Kind) -> MissCauses {
         let elsewhere = match level {
             CacheLevel::L1I => kind != Kind::Fetch,
@@ -50,8 +51,8 @@ impl Tally {
         }
     }
 
-    /// The counters of a core that made these `accesses`, by kind, and to which threads hopped
-    /// `hops` times. Each level's accesses are the misses of the level above.
+    /// Returns the counters of a core that made these `accesses`, by kind, and to which threads
+    /// hopped `hops` times. Each level's accesses are the misses of the level above.
     pub fn counters(&self, accesses: [u64; 3], hops: u64, machine: &Machine) -> Counters {
         let kinds = [Kind::Fetch, Kind::Load, Kind::Store];
         let level = |accesses: [u64; 3], level: CacheLevel| {

@@ -1,6 +1,6 @@
-//! What TLBs and page walks count.
+//! The counts of TLBs and page walks.
 //!
-//! [`TlbCounters`] is plain sums, as [`super::counters::Counters`] is.
+//! [`TlbCounters`] is plain sums, like [`super::counters::Counters`].
 
 use super::observer::Translated;
 use corehop_traces::Kind;
@@ -10,38 +10,38 @@ use std::ops::AddAssign;
 /// Translations of one core or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct TlbCounters {
-    /// Of fetches.
+    /// Translations of fetches.
     pub fetch: TlbUseCounters,
-    /// Of loads and stores.
+    /// Translations of loads and stores.
     pub data: TlbUseCounters,
-    /// Entries of page tables that walks read.
+    /// Number of page-table entries that walks read.
     pub walk_loads: u64,
-    /// Those that missed the L1D; none where walks do not begin there.
+    /// Walk loads that missed the L1D; zero if walks do not begin there.
     pub walk_l1d_misses: u64,
-    /// Those that missed the L2.
+    /// Walk loads that missed the L2.
     pub walk_l2_misses: u64,
-    /// Those that missed the L3.
+    /// Walk loads that missed the L3.
     pub walk_l3_misses: u64,
 }
 
 /// Translations of fetches, or of loads and stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct TlbUseCounters {
-    /// Pages looked up in the TLBs of the first level.
+    /// Number of pages looked up in the first-level TLBs.
     pub lookups: u64,
-    /// Those that these missed.
+    /// Lookups that missed in the first level.
     pub l1_misses: u64,
-    /// Those that the TLBs of the second level missed, too.
+    /// Lookups that also missed in the second level.
     pub walks: u64,
 }
 
 impl TlbCounters {
-    /// Misses of the TLBs of the first level.
+    /// Returns the misses of the first-level TLBs.
     pub fn l1_misses(&self) -> u64 {
         self.fetch.l1_misses + self.data.l1_misses
     }
 
-    /// Misses of the TLBs of the second level, each of which is a page walk.
+    /// Returns the misses of the second-level TLBs; each causes a page walk.
     pub fn walks(&self) -> u64 {
         self.fetch.walks + self.data.walks
     }

@@ -1,7 +1,7 @@
 //! The sequential engine: one loop over the executions of a trace, on one host thread.
 //!
-//! [`Replayer`] is the reference that the parallel engine is held equal to, and the one engine that
-//! can be observed.
+//! [`Replayer`] is the reference for tests of the parallel engine, and the only engine that
+//! supports observers.
 
 mod replayer;
 mod translator;

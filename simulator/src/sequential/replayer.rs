@@ -1,9 +1,10 @@
-//! The plain replay: every access in recorded order, each on the core its thread is then on.
+//! The sequential replay: makes every access in recorded order, each on the current core of its
+//! thread.
 //!
-//! A thread starts on the core its split says and moves when it enters a function of the split,
-//! before that entry's own accesses, and back when a call ends that the split delegates. Where
-//! nothing moves a thread it stays, also from one request to the next, as a patched server's thread
-//! does. One loop over the executions is all of it.
+//! A thread starts on the core that its split defines. It moves when it enters a function of the
+//! split, before the accesses of that entry, and returns when a call that the split delegates ends.
+//! Otherwise it stays, also across requests, like a patched server's thread. The implementation is
+//! one loop over the executions.
 
 use crate::error::Error;
 use crate::hierarchy::Hierarchy;
@@ -22,42 +23,42 @@ use crate::translation::PageSizes;
 use corehop_traces::execution::LINE_SHIFT;
 use corehop_traces::{Access, Calls, Execution, Kind, ThreadId};
 
-/// Lines whose ids are found without hashing.
+/// Number of lines whose ids are found without hashing.
 const RECENT_LINES: usize = 1 << 12;
 
-/// A replay under way, fed one execution after the other. [`crate::replay()`] counts the same for a
-/// whole trace, and faster; this one can be observed.
+/// A replay in progress, which receives one execution at a time. [`crate::replay()`] computes the
+/// same counts for a whole trace, faster; this one can be observed.
 pub struct Replayer<'a> {
     machine: &'a Machine,
     hierarchy: Hierarchy,
     lines: Lines,
     split: &'a Split,
     thread_placement: ThreadPlacement<'a>,
-    /// By core.
+    /// Counts of each core.
     moves: Vec<Moves>,
-    /// Translates addresses, where this was asked for.
+    /// Translates addresses, if requested.
     translator: Option<Translator>,
 }
 
-/// What a core's caches do not count.
+/// Counts of a core that do not depend on its caches.
 #[derive(Clone, Default)]
 struct Moves {
-    /// Lines referenced, by kind.
+    /// Number of lines referenced, by kind.
     accesses: [u64; 3],
-    /// Hops that ended here.
+    /// Number of hops that ended on this core.
     hops: u64,
 }
 
 impl<'a> Replayer<'a> {
-    /// Empty caches, every thread on the core the split starts it on.
+    /// Creates a replay with empty caches and every thread on its start core in the split.
     ///
     /// # Errors
-    /// [`Error::TooManyCores`] for a split that the machine is too small for.
+    /// [`Error::TooManyCores`] if the split needs more cores than the machine has.
     pub fn new(machine: &'a Machine, split: &'a Split) -> Result<Self, Error> {
         Replayer::on_cores(machine, split, split.cores())
     }
 
-    /// The same with so many cores, for something that runs where the split has nobody go.
+    /// Does the same with this many cores, for work on cores that the split does not use.
     pub(crate) fn on_cores(
         machine: &'a Machine,
         split: &'a Split,
@@ -81,15 +82,15 @@ impl<'a> Replayer<'a> {
         })
     }
 
-    /// Lets calls end where `calls` says, as far as the split delegates them: without, they never
-    /// do. Call it before the first execution.
+    /// Ends the calls that the split delegates where `calls` contains their end; without `calls`,
+    /// they never end. Must be called before the first execution.
     #[must_use]
     pub fn with_calls(mut self, calls: Option<&'a Calls>) -> Self {
         self.thread_placement = ThreadPlacement::new(self.split, calls);
         self
     }
 
-    /// Keeps pages where this map says in each L2. Call it before the first execution.
+    /// Places pages by this map in each L2. Must be called before the first execution.
     #[must_use]
     pub fn with_page_map(mut self, map: &PageMap) -> Self {
         let geometry = Geometry::new(self.machine, self.split.cores(), 1).with_page_map(map);
@@ -97,10 +98,10 @@ impl<'a> Replayer<'a> {
         self
     }
 
-    /// Translates addresses, with pages of these sizes. Call it before the first execution.
+    /// Translates addresses with pages of these sizes. Must be called before the first execution.
     ///
     /// # Errors
-    /// [`Error::NoTranslation`] for a machine that does not say how.
+    /// [`Error::NoTranslation`] if the machine file does not describe translation.
     pub fn with_translation(mut self, page_sizes: &PageSizes) -> Result<Self, Error> {
         let cores = self.moves.len();
         self.translator = Some(Translator::new(self.machine, cores, page_sizes)?);
@@ -112,8 +113,8 @@ impl<'a> Replayer<'a> {
         self.execute_observed(execution, &mut ())
     }
 
-    /// Replays one execution and tells `observer` what happens in the caches; returns the core it
-    /// ran on.
+    /// Replays one execution and reports the events in the caches to `observer`; returns the core
+    /// it ran on.
     pub fn execute_observed(
         &mut self,
         execution: &Execution,
@@ -131,7 +132,7 @@ impl<'a> Replayer<'a> {
         core
     }
 
-    /// Has `core` make these accesses, whoever is there.
+    /// Makes these accesses on `core`, regardless of thread positions.
     pub(crate) fn reference(
         &mut self,
         core: CoreId,
@@ -152,8 +153,8 @@ impl<'a> Replayer<'a> {
         }
     }
 
-    /// Translates the address of `line`, unless it is of `page`, to which the same access was
-    /// before.
+    /// Translates the address of `line`, unless it is in `page`, which the same access already
+    /// looked up.
     fn translate(
         &mut self,
         (core, kind): (CoreId, Kind),
@@ -183,7 +184,7 @@ impl<'a> Replayer<'a> {
         observer.translated(core, kind, &translated);
     }
 
-    /// Reads these entries of page tables; returns how many the L1D, the L2, and the L3 missed.
+    /// Reads these page-table entries; returns how many missed in the L1D, the L2 and the L3.
     fn walk(
         &mut self,
         core: CoreId,
@@ -210,7 +211,7 @@ impl<'a> Replayer<'a> {
         std::array::from_fn(|level| after[level] - before[level])
     }
 
-    /// How many loads of a core missed its L1D, its L2, and the L3.
+    /// Returns the number of a core's loads that missed its L1D, its L2, and the L3.
     fn load_misses(&self, core: CoreId) -> [u64; 3] {
         let tally = &self.hierarchy.tally()[core.index()];
         [CacheLevel::L1D, CacheLevel::L2, CacheLevel::L3]
@@ -225,20 +226,21 @@ impl<'a> Replayer<'a> {
         })
     }
 
-    /// The core that `thread` is on.
+    /// Returns the core that `thread` is on.
     pub fn core_of(&self, thread: ThreadId) -> CoreId {
         self.thread_placement.core_of(thread)
     }
 
-    /// The line number (an address divided by 64) of a line that an [`Observer`] was told of.
+    /// Returns the line number (an address divided by 64) of a line id that an [`Observer`]
+    /// received.
     ///
     /// # Panics
-    /// When no line has that id.
+    /// If no line has that id.
     pub fn line_number(&self, id: LineId) -> u64 {
         self.lines.numbers()[id.index()]
     }
 
-    /// Starts counting afresh; caches and threads stay as they are.
+    /// Resets the counts; caches and threads do not change.
     pub fn start_counting(&mut self) {
         self.hierarchy.start_counting();
         self.moves.fill(Moves::default());
@@ -247,7 +249,7 @@ impl<'a> Replayer<'a> {
         }
     }
 
-    /// What was counted. The number of requests is zero: only the caller knows which there were.
+    /// Returns the counts. The number of requests is zero, because only the caller knows it.
     pub fn finish(self) -> Replay {
         let of_core = self.hierarchy.tally().iter().zip(&self.moves);
         let per_core: Vec<Counters> = of_core

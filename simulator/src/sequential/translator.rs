@@ -1,7 +1,8 @@
-//! The translations of a replay: which pages its accesses look up, and what walks they cause.
+//! The address translations of a replay: the page lookups of its accesses, and the walks they
+//! cause.
 //!
-//! Each core has separate TLBs, and a thread that hops uses those of the other core. Only
-//! replacement removes an entry.
+//! Each core has separate TLBs, and a thread that hops uses those of its new core. Only replacement
+//! removes an entry.
 
 use crate::error::Error;
 use crate::ids::CoreId;
@@ -12,32 +13,33 @@ use crate::translation::{Mmu, PageSizes, ServedBy, entry_address};
 use corehop_traces::Kind;
 use corehop_traces::execution::LINE_SHIFT;
 
-/// What translates, by core, and what it counted.
+/// TLBs and page-walk caches of each core, and their counts.
 pub(super) struct Translator {
     page_sizes: PageSizes,
-    /// The cache at which walks begin.
+    /// The first cache that page walks read.
     pub start: WalkStart,
     mmus: Vec<Mmu>,
     counters: Vec<TlbCounters>,
 }
 
-/// What a lookup took.
+/// The result of a lookup.
 pub(super) struct Lookup {
     pub missed_l1: bool,
-    /// Addresses of entries of page tables, in the order in which the walk reads them.
+    /// Addresses of page-table entries, in the order in which the walk reads them.
     entries: [u64; 4],
     count: usize,
 }
 
 impl Lookup {
-    /// Addresses of the entries of page tables that a walk reads, in order; empty without a walk.
+    /// Returns the addresses of the page-table entries that a walk reads, in order; empty without a
+    /// walk.
     pub fn walk(&self) -> &[u64] {
         &self.entries[..self.count]
     }
 }
 
 impl Translator {
-    /// Of so many cores, all of whose TLBs are empty.
+    /// Creates empty TLBs for this many cores.
     pub fn new(
         machine: &Machine,
         cores: usize,
@@ -55,7 +57,8 @@ impl Translator {
         })
     }
 
-    /// Looks the page of a line up, unless it is `page`, where the same access was before.
+    /// Looks up the page of a line. Returns `None` if it is `page`, which the same access already
+    /// looked up.
     #[inline]
     pub fn translate(
         &mut self,
@@ -85,17 +88,17 @@ impl Translator {
         Some(lookup)
     }
 
-    /// Counts what a lookup was.
+    /// Counts a lookup.
     pub fn count(&mut self, (core, kind): (CoreId, Kind), translated: &Translated) {
         self.counters[core.index()].count(kind, translated);
     }
 
-    /// Starts counting afresh; the TLBs stay as they are.
+    /// Resets the counts; the TLB contents do not change.
     pub fn start_counting(&mut self) {
         self.counters.fill(TlbCounters::default());
     }
 
-    /// What was counted, by core.
+    /// Returns the counts of each core.
     pub fn into_counters(self) -> Vec<TlbCounters> {
         self.counters
     }

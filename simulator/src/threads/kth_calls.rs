@@ -1,8 +1,9 @@
-//! Functions of which single calls of each request move their thread: which calls these are.
+//! Functions that move a thread only at selected calls of each request, and the positions of these
+//! calls.
 //!
-//! Calls are numbered thread by thread, from 1 when the thread begins a request. So before a replay
-//! one pass over the trace finds the executions that enter the calls meant, and the replay looks
-//! them up. What belongs to no request has no number.
+//! Calls are numbered for each thread, from 1 when the thread begins a request. Before a replay,
+//! one pass over the trace finds the executions that enter the selected calls; the replay looks
+//! them up. Executions outside requests have no number.
 
 use crate::error::Error;
 use crate::ids::CoreId;
@@ -13,7 +14,8 @@ use std::collections::HashMap;
 /// The calls that move threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KthCalls {
-    /// By thread: numbers of executions that enter one, ascending, and the core it goes to.
+    /// For each thread: numbers of the executions that enter such a call, ascending, and the
+    /// destination core.
     homes: Vec<Vec<(u64, CoreId)>>,
     functions: Vec<(FunctionId, KthCall)>,
 }
@@ -21,12 +23,12 @@ pub struct KthCalls {
 /// All calls of some functions in requests, numbered.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NumberedCalls {
-    /// Of each function, in the order of the trace.
+    /// The calls of each function, in trace order.
     calls: HashMap<FunctionId, Vec<NumberedCall>>,
     threads: usize,
 }
 
-/// A call, by the execution that enters it, and which of its request it is.
+/// A call: the execution that enters it, and its number in the request.
 #[derive(Clone, Copy, Debug)]
 struct NumberedCall {
     thread: ThreadId,
@@ -42,11 +44,12 @@ struct Counted {
 }
 
 impl NumberedCalls {
-    /// Those of these functions. A thread goes back when a call of those that are `delegated`, by
-    /// function, ends: as in a patched program such a call is none in a signal handler.
+    /// Finds the calls of these functions. `delegated` marks, for each function, whether its thread
+    /// returns when a call ends. As in a patched program, a call of such a function in a signal
+    /// handler is not counted.
     ///
     /// # Errors
-    /// [`Error::Trace`] for a trace that cannot be read.
+    /// [`Error::Trace`] if the trace cannot be read.
     pub fn of(
         trace: &Trace,
         functions: impl IntoIterator<Item = FunctionId>,
@@ -96,8 +99,8 @@ impl NumberedCalls {
 }
 
 impl KthCalls {
-    /// Those of these functions, of which each may be named with several calls; all their calls are
-    /// numbered.
+    /// Selects the calls of these functions from `calls`, which contains all their calls. A
+    /// function may be listed with several calls.
     pub(crate) fn of(calls: &NumberedCalls, functions: &[(FunctionId, KthCall)]) -> KthCalls {
         let mut homes = vec![Vec::new(); calls.threads];
         for (function, meant) in functions {
@@ -113,12 +116,12 @@ impl KthCalls {
         }
     }
 
-    /// The functions, each with a call meant.
+    /// Returns the functions, each with a selected call.
     pub fn functions(&self) -> &[(FunctionId, KthCall)] {
         &self.functions
     }
 
-    /// The core that a thread goes to with the execution of this number, if it enters a call meant.
+    /// Returns the destination core if the thread's execution `number` enters a selected call.
     #[inline]
     pub(crate) fn home(&self, thread: ThreadId, number: u64) -> Option<CoreId> {
         let homes = self.homes.get(thread.index())?;

@@ -1,4 +1,4 @@
-//! Where threads run: what a split says, and which core each thread is on.
+//! Placement of threads: the split, and the current core of each thread.
 
 pub(crate) mod kth_calls;
 pub(crate) mod placed_thread;

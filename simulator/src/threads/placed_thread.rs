@@ -1,24 +1,24 @@
-//! Which core one thread is on, under one split.
+//! The core of one thread under one split.
 //!
 //! A thread moves when it makes its next execution. If a call that the split delegates has ended
-//! before it, the thread goes back to the core that it came from. If the execution enters a
-//! function of the split, the thread then goes to that function's core.
+//! before it, the thread returns to the core that it came from. If the execution enters a function
+//! of the split, the thread then moves to that function's core.
 //!
-//! While a delegated call is open, other functions may move the thread; the call's end takes it to
-//! where it was when the call began. A function that calls itself, or jumps to another, opens a
-//! call at each entry, and they end from the inside out.
+//! While a delegated call is open, other functions may move the thread; the call's end returns it
+//! to its core at the start of the call. A function that calls itself, or jumps to another, opens a
+//! call at each entry. They end in reverse order.
 //!
-//! A function that goes by an argument takes the thread to the core of the object that this call is
-//! about, and leaves it where it is if that is none or not known. Its call opens all the same.
+//! A function that selects its core by an argument moves the thread to the core of the call's
+//! object. If there is no object or it is unknown, the thread stays. The call opens in both cases.
 //!
-//! In a signal handler no call begins. So a delegated function leaves the thread there where it is,
-//! as it does in a patched server; one that is not delegated moves it.
+//! No call begins in a signal handler. A delegated function therefore does not move the thread
+//! there, as in a patched server; a function that is not delegated does.
 
 use super::split::Split;
 use crate::ids::CoreId;
 use corehop_traces::{FunctionId, ThreadId};
 
-/// By what a thread came to the core that it is on.
+/// Why a thread is on its current core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CameBy {
     /// The entry of a function.
@@ -27,11 +27,11 @@ pub enum CameBy {
     End(FunctionId),
 }
 
-/// A thread's core, and the delegated calls that take it back to others.
+/// A thread's core, and the open delegated calls that will return it to others.
 #[derive(Clone, Debug, Default)]
 pub struct PlacedThread {
     core: CoreId,
-    /// The innermost call last.
+    /// Open calls, the innermost last.
     open: Vec<Open>,
 }
 
@@ -44,7 +44,7 @@ struct Open {
 }
 
 impl PlacedThread {
-    /// A thread that starts on this core.
+    /// Creates a thread that starts on this core.
     pub fn on(core: CoreId) -> PlacedThread {
         PlacedThread {
             core,
@@ -52,16 +52,16 @@ impl PlacedThread {
         }
     }
 
-    /// The core that it is on.
+    /// Returns the thread's current core.
     #[inline]
     pub fn core(&self) -> CoreId {
         self.core
     }
 
-    /// It, `thread`, comes to its execution `number`, and enters a function with it or not. `call`
-    /// finds the call that begins there, if one does: when it ends, as far as the trace says.
-    /// By what the split says where the thread is to be from there on, if it says so; that may be
-    /// where it is. Of several ends the last counts.
+    /// Processes execution `number` of `thread`, which may enter a function. `call` returns the
+    /// call that begins there, if any, with its end as far as the trace contains it. Returns why
+    /// the thread is on its core from now on, if the split determines it; the core may be
+    /// unchanged. If several calls end, the last one counts.
     #[inline]
     pub fn come(
         &mut self,
@@ -98,7 +98,7 @@ impl PlacedThread {
         by
     }
 
-    /// What the thread did begins anew: all open calls end before whatever comes next.
+    /// Prepares for another round: all open calls end before the next execution.
     pub fn begin_again(&mut self) {
         self.open.iter_mut().for_each(|open| open.ends = Some(0));
     }

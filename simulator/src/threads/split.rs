@@ -1,7 +1,8 @@
 //! Which function entries of a trace move a thread, to which core, and for how long.
 //!
-//! A plan names functions by build id and offset, a trace by index. The match is made once, before
-//! a replay, and fails rather than leave out a function: counts for half a plan would mislead.
+//! A plan identifies functions by build id and offset, a trace by index. They are matched once,
+//! before a replay. The match fails if a function is missing: counts for half a plan would be
+//! misleading.
 
 mod by_call;
 
@@ -13,31 +14,31 @@ use corehop_plan::{Destination, KthCall, Mode, Plan, PlannedFunction};
 use corehop_traces::{Function, FunctionId, Module, ThreadId, Trace};
 use std::sync::Arc;
 
-/// A split of a traced program over cores; the default one leaves everything on core 0.
+/// A split of a traced program over cores; the default leaves everything on core 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
-    /// By function of the trace; functions beyond its end move nothing.
+    /// For each function of the trace, its target; functions beyond the end move nothing.
     targets: Vec<Option<Target>>,
-    /// Functions at the end of whose calls a thread goes back; ascending, each once.
+    /// Functions whose threads return when a call ends; ascending, without duplicates.
     delegated: Vec<FunctionId>,
     cores: u32,
-    /// Cores that these threads start on, by thread.
+    /// Start core of these threads, indexed by thread.
     starts: Vec<CoreId>,
-    /// The others start on these many cores in turn, on core 0 if it is 1.
+    /// The other threads start round-robin on this many cores; 1 means core 0.
     start_cores: u32,
-    /// Where calls of functions go that go by an argument, if there are any.
+    /// Destinations of calls of functions that select their core by an argument, if any.
     objects: Option<Arc<Objects>>,
-    /// Which calls of functions move a thread of which only some in a request do, if any.
+    /// Calls that move a thread, for functions that do so only at some calls of a request, if any.
     kth_calls: Option<Arc<KthCalls>>,
 }
 
-/// Where a function's entry moves a thread.
+/// The destination of a function's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Target {
     Core(CoreId),
-    /// To that of the object which its call is about.
+    /// The core of the object of the call.
     Object,
-    /// To one at single calls of a request.
+    /// A core for selected calls of a request.
     KthCall,
 }
 
@@ -48,8 +49,8 @@ impl Default for Split {
 }
 
 impl Split {
-    /// The split of these functions, each with the core that entering it moves a thread to. It
-    /// uses the cores up to the highest named.
+    /// Creates the split of these functions, each with the core that its entry moves a thread to.
+    /// It uses the cores up to the highest one.
     pub fn new(functions: impl IntoIterator<Item = (FunctionId, CoreId)>) -> Self {
         let mut split = Split {
             targets: Vec::new(),
@@ -67,7 +68,7 @@ impl Split {
         split
     }
 
-    /// Threads on `cores` cores in turn, as a server's scheduler would place them: the thread with
+    /// Places threads round-robin on `cores` cores, as a server's scheduler would: the thread with
     /// index `t` stays on core `t` modulo `cores`. Zero cores count as one.
     pub fn thread_per_core(cores: u32) -> Self {
         let cores = cores.max(1);
@@ -82,8 +83,8 @@ impl Split {
         }
     }
 
-    /// These threads on `cores` cores in turn, in the order in which they are named; all others on
-    /// core 0. Nobody moves. Zero cores count as one.
+    /// Places these threads round-robin on `cores` cores, in this order, and all others on core 0.
+    /// No thread moves. Zero cores count as one.
     pub fn threads_in_turn(threads: &[ThreadId], cores: u32) -> Self {
         let cores = cores.max(1);
         let last = threads.iter().max().map_or(0, |thread| thread.index() + 1);
@@ -102,8 +103,8 @@ impl Split {
         }
     }
 
-    /// The same split, whose threads go back to where they came from when a call of these of its
-    /// functions ends; when calls of others end they stay.
+    /// Returns the same split, with threads returning to their previous core when a call of these
+    /// of its functions ends; when calls of other functions end, they stay.
     #[must_use]
     pub fn delegating(mut self, functions: impl IntoIterator<Item = FunctionId>) -> Self {
         let functions = functions.into_iter();
@@ -121,11 +122,12 @@ impl Split {
         self.targets[index] = Some(target);
     }
 
-    /// The split that `plan` makes of `trace`. It uses all the plan's cores.
+    /// Creates the split that `plan` defines for `trace`. It uses all the plan's cores.
     ///
     /// # Errors
-    /// [`Error::OtherBuild`] or [`Error::NotInTrace`] for a function that the trace does not know;
-    /// those of [`Split::by_argument`] for a plan with functions that go by one.
+    /// [`Error::OtherBuild`] or [`Error::NotInTrace`] for a function that is not in the trace;
+    /// those of [`Split::by_argument`] for a plan with functions that select their core by an
+    /// argument.
     pub fn of_plan(plan: &Plan, trace: &Trace) -> Result<Self, Error> {
         let (modules, functions) = (trace.modules(), trace.functions());
         let is_fixed = |planned: &&PlannedFunction| planned.to.core().is_some();
@@ -156,12 +158,12 @@ impl Split {
         }
     }
 
-    /// The split that `plan` makes of a trace with these modules and functions. It uses all the
-    /// plan's cores.
+    /// Creates the split that `plan` defines for a trace with these modules and functions. It uses
+    /// all the plan's cores.
     ///
     /// # Errors
-    /// [`Error::NotByFunction`] for a function not all of whose calls go to a core,
-    /// [`Error::OtherBuild`] or [`Error::NotInTrace`] for one that the trace does not know.
+    /// [`Error::NotByFunction`] for a function without one core for all its calls;
+    /// [`Error::OtherBuild`] or [`Error::NotInTrace`] for one that is not in the trace.
     pub fn from_plan(
         plan: &Plan,
         modules: &[Module],
@@ -192,13 +194,13 @@ impl Split {
         Ok(split.delegating(delegated))
     }
 
-    /// The functions whose entries move threads, by ascending index.
+    /// Returns the functions whose entries move threads, by ascending index.
     pub fn functions(&self) -> impl Iterator<Item = FunctionId> + '_ {
         let indexed = (0..).map(FunctionId).zip(&self.targets);
         indexed.filter_map(|(function, target)| target.map(|_| function))
     }
 
-    /// Whether entering `function` may move a thread.
+    /// Returns whether entering `function` may move a thread.
     #[inline]
     pub fn moves(&self, function: FunctionId) -> bool {
         self.targets
@@ -206,8 +208,8 @@ impl Split {
             .is_some_and(Option::is_some)
     }
 
-    /// The core that entering `function` moves a thread to; `None` where that is not always the
-    /// same.
+    /// Returns the core that entering `function` moves a thread to; `None` if it depends on the
+    /// call.
     #[inline]
     pub fn core_of(&self, function: FunctionId) -> Option<CoreId> {
         match self.targets.get(function.index())? {
@@ -216,8 +218,8 @@ impl Split {
         }
     }
 
-    /// The core that entering `function` moves a thread to with its execution `number`; `None`
-    /// where it stays.
+    /// Returns the core that entering `function` with execution `number` moves the thread to;
+    /// `None` if it stays.
     #[inline]
     pub fn core_of_entry(
         &self,
@@ -232,46 +234,48 @@ impl Split {
         }
     }
 
-    /// Whether every function has a core that all of its calls go to.
+    /// Returns whether every function has one core for all its calls.
     pub fn is_by_function(&self) -> bool {
         self.objects.is_none() && self.kth_calls.is_none()
     }
 
-    /// The functions of which single calls of each request move a thread, and each of these calls.
+    /// Returns the functions that move a thread only at selected calls of each request, with each
+    /// of these calls.
     pub fn kth_calls(&self) -> &[(FunctionId, KthCall)] {
         let calls = self.kth_calls.as_deref();
         calls.map_or(&[], KthCalls::functions)
     }
 
-    /// Where calls go of functions that go by an argument, if it has any.
+    /// Returns the destinations of calls of functions that select their core by an argument, if
+    /// any.
     pub fn objects(&self) -> Option<&Objects> {
         self.objects.as_deref()
     }
 
-    /// The functions at the end of whose calls threads go back, by ascending index.
+    /// Returns the functions whose threads return when a call ends, by ascending index.
     pub fn delegated(&self) -> impl Iterator<Item = FunctionId> + '_ {
         self.delegated.iter().copied()
     }
 
-    /// Whether a thread goes back to where it came from when a call of `function` ends.
+    /// Returns whether a thread returns to its previous core when a call of `function` ends.
     #[inline]
     pub fn delegates(&self, function: FunctionId) -> bool {
         self.delegated.binary_search(&function).is_ok()
     }
 
-    /// The core that `thread` starts on.
+    /// Returns the core that `thread` starts on.
     pub fn start_core(&self, thread: ThreadId) -> CoreId {
         let named = self.starts.get(thread.index()).copied();
         named.unwrap_or(CoreId(thread.0 % self.start_cores))
     }
 
-    /// Number of cores used, at least 1.
+    /// Returns the number of cores used, at least 1.
     pub fn cores(&self) -> u32 {
         self.cores
     }
 }
 
-/// The functions of a trace that this one of a plan is: several where its file is mapped more than
+/// Finds the functions of a trace that match a planned one: several if its file is mapped more than
 /// once.
 fn found(
     planned: &PlannedFunction,

@@ -1,12 +1,12 @@
-//! The threads of a replay, each with its core under one split; [`super::placed_thread`] has the
-//! rules.
+//! The threads of a replay, each with its core under one split; [`super::placed_thread`] implements
+//! the rules.
 //!
-//! A thread that comes back from a call and enters a function at once makes one move, and none if
-//! it ends up where it was.
+//! A thread that returns from a call and immediately enters a function makes one move, or none if
+//! it ends up on the same core.
 //!
-//! Calls end where they end in the trace, wherever requests begin and whichever of them are
-//! replayed: a call that ends in what is not replayed has ended when the thread comes next. One
-//! that the trace does not see end stays open.
+//! Calls end where they end in the trace, independent of request boundaries and of the selected
+//! requests. A call that ends in a part that is not replayed has ended at the thread's next
+//! execution. A call whose end is not in the trace stays open.
 
 use super::placed_thread::PlacedThread;
 use super::split::Split;
@@ -14,10 +14,10 @@ use crate::error::Error;
 use crate::ids::CoreId;
 use corehop_traces::{Calls, FunctionId, ThreadId, Trace};
 
-/// Calls that these splits delegate, found in `trace`; `None` when they delegate none.
+/// Finds the calls in `trace` that these splits delegate; `None` if they delegate none.
 ///
 /// # Errors
-/// [`Error::Trace`] for a trace that cannot be read.
+/// [`Error::Trace`] if the trace cannot be read.
 pub(crate) fn delegated_calls<'s>(
     trace: &Trace,
     splits: impl IntoIterator<Item = &'s Split>,
@@ -32,16 +32,17 @@ pub(crate) fn delegated_calls<'s>(
     Ok(any.then(|| Calls::of(trace, &delegated)).transpose()?)
 }
 
-/// Where the threads of a replay are.
+/// The positions of the threads of a replay.
 pub(crate) struct ThreadPlacement<'a> {
     split: &'a Split,
     calls: Option<&'a Calls>,
-    /// By thread; those beyond its end are where the split starts them.
+    /// State of each thread; threads beyond the end are on their start core.
     threads: Vec<PlacedThread>,
 }
 
 impl<'a> ThreadPlacement<'a> {
-    /// Every thread where `split` starts it. `calls` must hold those that the split delegates.
+    /// Places every thread on its start core in `split`. `calls` must contain those that the split
+    /// delegates.
     pub fn new(split: &'a Split, calls: Option<&'a Calls>) -> ThreadPlacement<'a> {
         ThreadPlacement {
             split,
@@ -50,14 +51,14 @@ impl<'a> ThreadPlacement<'a> {
         }
     }
 
-    /// The core that `thread` is on.
+    /// Returns the core that `thread` is on.
     pub fn core_of(&self, thread: ThreadId) -> CoreId {
         let known = self.threads.get(thread.index());
         known.map_or_else(|| self.split.start_core(thread), PlacedThread::core)
     }
 
-    /// A thread comes to its execution `number`, and enters a function with it or does not. The
-    /// core it leaves and the one it runs on now, which may be the same.
+    /// Processes execution `number` of a thread, which may enter a function. Returns the core it
+    /// leaves and the one it runs on now; they may be equal.
     #[inline]
     pub fn come(
         &mut self,
@@ -79,7 +80,7 @@ impl<'a> ThreadPlacement<'a> {
         (left, at.core())
     }
 
-    /// What was replayed begins anew: all open calls end before whatever comes next.
+    /// Prepares for another round: all open calls end before the next execution.
     pub fn begin_again(&mut self) {
         self.threads.iter_mut().for_each(PlacedThread::begin_again);
     }

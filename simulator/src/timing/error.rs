@@ -1,4 +1,4 @@
-//! What can be wrong with a timed replay that is asked for.
+//! Errors in the setup of a timed replay.
 
 /// Why a timed replay could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +13,7 @@ pub enum Error {
          --request-at, and more than one request"
     )]
     NoConnections,
-    /// More connections than the trace has.
+    /// More connections were requested than the trace has.
     #[error(
         "the trace has {}, but {asked} were requested: use at most {available}, record more \
          connections, or repeat them with --repeat-connections; a repeated connection has the \
@@ -22,56 +22,56 @@ pub enum Error {
         threads(.available)
     )]
     TooFewConnections {
-        /// Threads that serve requests.
+        /// Number of threads that serve requests.
         available: usize,
-        /// How many were asked for.
+        /// Number requested.
         asked: usize,
     },
-    /// None, or more than can be simulated.
+    /// Zero connections, or more than can be simulated.
     #[error("{asked} connections: use 1 to {most}")]
     NumberOfConnections {
-        /// How many were asked for.
+        /// Number requested.
         asked: usize,
-        /// The most that can be simulated.
+        /// Maximum number that can be simulated.
         most: usize,
     },
-    /// None, or more than the machine has.
+    /// Zero cores, or more than the machine has.
     #[error("{asked} cores: machine {machine} has {machine_cores}, use 1 to {machine_cores}")]
     Cores {
-        /// How many were asked for.
+        /// Number requested.
         asked: u32,
         /// The machine's name.
         machine: String,
-        /// Cores it has.
+        /// Number of cores the machine has.
         machine_cores: u32,
     },
-    /// A scheduler that goes by a split, without one.
+    /// The scheduler needs a split, but there is none.
     #[error("scheduler {scheduler} needs a plan: add --plan")]
     NeedsPlan {
         /// The scheduler.
         scheduler: String,
     },
-    /// The split uses more cores than are used.
+    /// The split uses more cores than the replay.
     #[error(
         "the split uses {cores} cores, but the replay {used}: use more of the machine's, or a plan \
          for fewer"
     )]
     TooManyCores {
-        /// Cores of the split.
+        /// Number of cores of the split.
         cores: u32,
-        /// Cores of the replay.
+        /// Number of cores of the replay.
         used: u32,
     },
-    /// No requests arrive, or more than one a cycle.
+    /// The rate of requests is zero, or more than one per cycle.
     #[error(
         "{requests_per_million_cycles} requests per million cycles: they must be more than 0 and \
          at most 1000000"
     )]
     Rate {
-        /// What was asked for.
+        /// The requested rate.
         requests_per_million_cycles: f64,
     },
-    /// A prefetcher that goes by instructions, of which the streams do not say anything.
+    /// The prefetcher needs instructions, but the streams do not contain them.
     #[error(
         "prefetcher {prefetcher} needs instructions, but these connections were read without them: \
          read them for this prefetcher"
@@ -80,15 +80,15 @@ pub enum Error {
         /// The prefetcher.
         prefetcher: &'static str,
     },
-    /// Nothing to count.
+    /// The number of requests to count is zero.
     #[error("no requests to count: count at least one")]
     NothingToCount,
-    /// A turn of no cycles.
+    /// The quantum is zero cycles.
     #[error("a quantum of 0 cycles: use at least 1")]
     NoQuantum,
 }
 
-/// So many connections, in words.
+/// Formats a number of connections.
 fn threads(available: &usize) -> String {
     match available {
         1 => "1 connection (a thread that serves requests)".into(),

@@ -1,46 +1,46 @@
-//! When requests come: from clients that wait for their answers, or whenever they like.
+//! Arrival of requests: from clients that wait for their answers, or at a given rate.
 //!
 //! In a closed loop each connection's client thinks, sends a request, waits for its end, and thinks
-//! again. In an open loop requests come at a rate, whatever became of those before: a Poisson
-//! process, each of whose requests is of any connection with equal probability, which is the same
-//! as a Poisson process for each connection. All numbers are drawn from ChaCha (8 rounds) with the
-//! replay's seed: the open loop from its stream 0, the think times of connection `c` from stream
-//! `c + 1`, so that they do not depend on the order of events.
+//! again. In an open loop requests arrive at a rate, independent of earlier requests. They are a
+//! Poisson process in which each request is of any connection with equal probability, which equals
+//! one Poisson process for each connection. All random numbers are from ChaCha (8 rounds) with the
+//! replay's seed. The open loop uses stream 0. The think times of connection `c` use stream `c +
+//! 1`, so they do not depend on the order of events.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// When requests come.
+/// How requests arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Load {
-    /// A connection's next request comes so many cycles after the end of the one before.
+    /// A connection's next request arrives this many cycles after the end of the previous one.
     Closed {
         /// The think time, or its mean.
         think_cycles: u64,
-        /// Whether it is drawn anew each time, from an exponential distribution.
+        /// Whether each think time is sampled from an exponential distribution.
         exponential: bool,
     },
-    /// Requests come in a Poisson process.
+    /// Requests arrive in a Poisson process.
     Open {
-        /// The rate of all connections together.
+        /// The rate over all connections.
         requests_per_million_cycles: f64,
     },
 }
 
-/// The requests that are still to come.
+/// The future arrivals of requests.
 pub(crate) struct Arrivals {
     load: Load,
     connections: u64,
-    /// By connection in a closed loop, else one.
+    /// One generator for each connection in a closed loop, otherwise one.
     random: Vec<ChaCha8Rng>,
-    /// Cycle and connection.
+    /// Cycle and connection of each arrival.
     coming: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
 impl Arrivals {
-    /// From cycle 0 on.
+    /// Creates the arrivals from cycle 0 on.
     pub fn new(load: Load, connections: usize, seed: u64) -> Arrivals {
         let generator = |stream| {
             let mut generator = ChaCha8Rng::seed_from_u64(seed);
@@ -64,12 +64,12 @@ impl Arrivals {
         arrivals
     }
 
-    /// When the next request comes, if one is on its way.
+    /// Returns when the next request arrives, if one is scheduled.
     pub fn next_cycle(&self) -> Option<u64> {
         self.coming.peek().map(|Reverse((cycle, _))| *cycle)
     }
 
-    /// The next request: when it comes, and its connection.
+    /// Removes the next request; returns its arrival cycle and its connection.
     pub fn take(&mut self) -> Option<(u64, usize)> {
         let Reverse((cycle, connection)) = self.coming.pop()?;
         if let Load::Open { .. } = self.load {
@@ -78,7 +78,7 @@ impl Arrivals {
         Some((cycle, connection))
     }
 
-    /// A request of `connection` ended.
+    /// Records the end of a request of `connection`.
     pub fn ended(&mut self, connection: usize, cycle: u64) {
         if let Load::Closed { .. } = self.load {
             self.think(connection, cycle);
@@ -114,7 +114,7 @@ impl Arrivals {
     }
 }
 
-/// Cycles from an exponential distribution of that mean, by inversion, rounded.
+/// Samples cycles from an exponential distribution with this mean, by inversion, rounded.
 fn drawn(random: &mut ChaCha8Rng, mean: f64) -> u64 {
     let uniform: f64 = random.random();
     (-(1.0 - uniform).ln() * mean).round() as u64
@@ -124,7 +124,7 @@ fn drawn(random: &mut ChaCha8Rng, mean: f64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The mean of many gaps is within five standard errors of what it is drawn for.
+    /// The mean of many gaps is within five standard errors of the parameter.
     #[test]
     fn requests_come_at_their_rate_and_clients_think_as_long_as_they_should() {
         let count = 20_000;

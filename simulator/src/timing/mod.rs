@@ -1,16 +1,16 @@
 //! The timed replay: the connections of a trace on cores with clocks.
 //!
-//! A replay without clocks takes what threads did in the order in which it was recorded, and tells
-//! misses. This one puts the order anew: each connection's requests run as soon as its thread has a
-//! core, every reference costs what the core model says, every hop what the machine says, and a
-//! [scheduler](SCHEDULERS) decides where threads run. So it tells throughput, latency and queues,
-//! and what connections that take turns on a core evict of each other. The rules are in
-//! `docs/reference/timed.md`; the tests hold it against a second implementation of them.
+//! A replay without clocks keeps the recorded order and counts misses. This one recomputes the
+//! order: each connection's requests run as soon as its thread has a core. The core model computes
+//! the cost of every reference, the machine file defines the cost of a hop, and a
+//! [scheduler](SCHEDULERS) decides where threads run. It therefore yields throughput, latency and
+//! queue lengths, and the evictions between connections that alternate on a core. The rules are in
+//! `docs/reference/timed.md`; the tests compare it with a second implementation of them.
 //!
-//! Who has another scheduler implements [`Scheduler`] and describes it by an [`Entry`].
+//! To add a scheduler, implement [`Scheduler`] and describe it by an [`Entry`].
 //!
-//! [`Streams`] is what the connections of a trace do, made once; [`simulate`] runs it in one
-//! [`Setting`], [`simulate_all`] in several at once.
+//! [`Streams`] holds the references of a trace's connections and is created once. [`simulate`] runs
+//! it in one [`Setting`], [`simulate_all`] in several at once.
 
 #![forbid(unsafe_code)]
 

@@ -1,59 +1,60 @@
-//! What a timed replay tells.
+//! The results of a timed replay.
 
 use crate::Counters;
 use std::ops::Add;
 
-/// What was counted, from the end of the warm-up on.
+/// The counts since the end of the warm-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Requests that ended.
+    /// Number of requests that ended.
     pub requests: u64,
-    /// From the latest end of a request that warmed up (or cycle 0) to that of one counted.
+    /// Cycles from the latest end of a warm-up request (or cycle 0) to the latest end of a counted
+    /// one.
     pub elapsed_cycles: u64,
-    /// Of each request that ended, from when it came to its end; ascending.
+    /// Latencies from arrival to end of each request that ended; ascending.
     pub latencies: Vec<u64>,
-    /// By core.
+    /// Results of each core.
     pub per_core: Vec<CoreOutcome>,
     /// `evictions[a][b]`: lines of connection a that an access of connection b made an L2 replace.
-    /// A line is of the connection that last looked it up in that L2.
+    /// A line belongs to the connection that last looked it up in that L2.
     pub evictions: Vec<Vec<u64>>,
 }
 
-/// What one core did.
+/// The results of one core.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CoreOutcome {
-    /// Accesses and what became of them. Cycles are those of the latencies and hops added up, as in
-    /// a replay without clocks, and what late prefetches added to these.
+    /// Accesses and misses. Cycles are the sum of latencies and hops, as in a replay without
+    /// clocks, plus the cycles that late prefetches add.
     pub counters: Counters,
-    /// Prefetches and what became of them.
+    /// Counts of prefetches.
     pub prefetches: PrefetchCounters,
-    /// Cycles that it ran threads, hops included.
+    /// Cycles in which it ran threads, including hops.
     pub busy_cycles: u64,
-    /// Cycles that it ran none.
+    /// Cycles in which it ran no thread.
     pub idle_cycles: u64,
-    /// Cycles that threads waited in its queue, added up.
+    /// Sum of the cycles that threads waited in its queue.
     pub queued_cycles: u64,
     /// Hops that ended here.
     pub hops: u64,
-    /// Threads that the scheduler took here from another core, without a hop.
+    /// Number of threads that the scheduler moved here from another core's queue, without a hop.
     pub migrations: u64,
-    /// Times that a thread gave the core to another in the middle of a request.
+    /// Number of times that a thread gave the core to another during a request.
     pub yields: u64,
 }
 
-/// Prefetches of an L2's lines, and what became of them. Those that wait to be used when counting
-/// begins or ends are counted on one side only.
+/// Counts of prefetches into an L2. A prefetched line that is still unused when counting begins or
+/// ends is counted on one side only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PrefetchCounters {
-    /// Lines that the core's references made its prefetcher bring.
+    /// Number of lines prefetched because of the core's references.
     pub issued: u64,
-    /// Prefetched lines that a reference of the core was the first to use.
+    /// Number of prefetched lines that a reference of the core used first.
     pub useful: u64,
-    /// Those of them that it had to wait for, longer than for an L2 hit.
+    /// Useful prefetches that a reference had to wait for, longer than for an L2 hit.
     pub late: u64,
-    /// How much longer, added up.
+    /// Sum of the additional waiting cycles.
     pub late_cycles: u64,
-    /// Lines brought for the core that the L2 lost before anybody used them.
+    /// Number of lines prefetched for the core that the L2 lost before any use.
     pub unused: u64,
 }
 
@@ -72,58 +73,58 @@ impl Add for PrefetchCounters {
 }
 
 impl CoreOutcome {
-    /// The share of its time that it ran threads.
+    /// Returns the share of its time in which it ran threads.
     pub fn utilisation(&self) -> f64 {
         share(self.busy_cycles, self.busy_cycles + self.idle_cycles)
     }
 
-    /// How many threads waited for it on average.
+    /// Returns the average number of threads that waited for it.
     pub fn mean_queue(&self) -> f64 {
         share(self.queued_cycles, self.busy_cycles + self.idle_cycles)
     }
 }
 
 impl Outcome {
-    /// Requests that ended in a million cycles.
+    /// Returns the number of requests that ended in a million cycles.
     pub fn requests_per_million_cycles(&self) -> f64 {
         self.requests as f64 * 1e6 / self.elapsed_cycles.max(1) as f64
     }
 
-    /// The latency that so many percent of the requests did not exceed (the nearest rank: an actual
-    /// one). 0 of no requests.
+    /// Returns the latency percentile by nearest rank, which is an actual latency; 0 without
+    /// requests.
     pub fn latency_cycles(&self, percent: u64) -> u64 {
         let rank = (self.latencies.len() as u64 * percent).div_ceil(100);
         let place = rank.saturating_sub(1) as usize;
         self.latencies.get(place).copied().unwrap_or(0)
     }
 
-    /// All cores together.
+    /// Returns the sum over all cores.
     pub fn counters(&self) -> Counters {
         self.per_core.iter().map(|core| core.counters).sum()
     }
 
-    /// Prefetches of all cores.
+    /// Returns the prefetches of all cores.
     pub fn prefetches(&self) -> PrefetchCounters {
         let of_cores = self.per_core.iter().map(|core| core.prefetches);
         of_cores.fold(PrefetchCounters::default(), Add::add)
     }
 
-    /// Hops of all cores.
+    /// Returns the hops of all cores.
     pub fn hops(&self) -> u64 {
         self.per_core.iter().map(|core| core.hops).sum()
     }
 
-    /// Migrations of all cores.
+    /// Returns the migrations of all cores.
     pub fn migrations(&self) -> u64 {
         self.per_core.iter().map(|core| core.migrations).sum()
     }
 
-    /// Yields of all cores.
+    /// Returns the yields of all cores.
     pub fn yields(&self) -> u64 {
         self.per_core.iter().map(|core| core.yields).sum()
     }
 
-    /// The share of the cores' time that they ran threads.
+    /// Returns the share of the cores' time in which they ran threads.
     pub fn utilisation(&self) -> f64 {
         let sum = |of: fn(&CoreOutcome) -> u64| self.per_core.iter().map(of).sum::<u64>();
         let (busy, idle) = (sum(|core| core.busy_cycles), sum(|core| core.idle_cycles));

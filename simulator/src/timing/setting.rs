@@ -1,4 +1,4 @@
-//! One setting of a timed replay: the machine, who sends requests, and who says where they run.
+//! One setting of a timed replay: the machine, the load, and the scheduler.
 
 use crate::timing::error::Error;
 use crate::timing::load::Load;
@@ -6,46 +6,46 @@ use crate::timing::prefetchers::registry::PrefetcherName;
 use crate::timing::schedulers::choice::Choice;
 use crate::{Machine, Split};
 
-/// Most connections: a matrix says what each evicts of each.
+/// Maximum number of connections; there is a matrix of evictions between them.
 pub const MOST_CONNECTIONS: usize = 1024;
 
-/// The quantum where nobody says another: a hundred L2 hits or so, far less than a request.
+/// The default quantum: about a hundred L2 hits, far less than a request.
 pub const QUANTUM_CYCLES: u64 = 1000;
 
-/// What to simulate.
+/// Parameters of a timed replay.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
-    /// With the cost of a hop.
+    /// The machine, including the cost of a hop.
     pub machine: &'a Machine,
-    /// How many of the machine's cores are used, from core 0 on.
+    /// Number of the machine's cores that are used, from core 0 on.
     pub cores: u32,
-    /// How many connections send requests.
+    /// Number of connections that send requests.
     pub connections: usize,
     /// Whether connections beyond those of the trace repeat them.
     pub repeat_connections: bool,
-    /// What the scheduler may go by.
+    /// The split for schedulers that use one.
     pub split: Option<&'a Split>,
-    /// Where threads run.
+    /// The policy that decides where threads run.
     pub scheduler: Choice,
-    /// What the cores' L2s are brought before it is referenced.
+    /// The prefetcher of the cores' L2s.
     pub prefetcher: PrefetcherName,
-    /// When requests come.
+    /// The arrival process of requests.
     pub load: Load,
-    /// Of all random numbers.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// How far a core goes on before the one that is behind comes.
+    /// Number of cycles that a core may run ahead before the core that is behind continues.
     pub quantum_cycles: u64,
-    /// Requests that end before counting starts.
+    /// Number of requests that end before counting starts.
     pub warm_up: u64,
-    /// Requests that are counted.
+    /// Number of requests that are counted.
     pub requests: u64,
 }
 
 impl Setting<'_> {
-    /// Whether it can be simulated, given a trace of so many connections.
+    /// Checks that the setting can be simulated, given a trace of `available` connections.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The first problem found.
     pub(crate) fn check(&self, available: usize) -> Result<(), Error> {
         if self.cores == 0 || self.cores > self.machine.cores {
             return Err(Error::Cores {

@@ -22,10 +22,10 @@ use crate::{Geometry, Hierarchy, Machine, Split};
 use corehop_traces::Tell;
 use rayon::prelude::*;
 
-/// Simulates one setting, with cores that `core` makes.
+/// Simulates one setting; `core` creates the cores.
 ///
 /// # Errors
-/// What is wrong with the setting.
+/// The first problem of the setting.
 pub fn simulate<M: CoreModel>(
     streams: &Streams,
     setting: &Setting<'_>,
@@ -91,10 +91,10 @@ fn run<M: CoreModel, P: Prefetcher>(
     engine.run()
 }
 
-/// Simulates several settings, as many at once as Rayon has threads.
+/// Simulates several settings, in parallel on Rayon's threads.
 ///
 /// # Errors
-/// That of the first setting with which something is wrong.
+/// The error of the first invalid setting.
 pub fn simulate_all<M: CoreModel>(
     streams: &Streams,
     settings: &[Setting<'_>],

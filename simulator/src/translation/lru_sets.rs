@@ -1,19 +1,19 @@
-//! Sets of keys, each of which gives up the least recently used one when it is full.
+//! Sets of keys with least-recently-used replacement.
 
-/// No key: keys have fewer bits.
+/// Marks an empty entry: keys have fewer bits.
 const EMPTY: u64 = u64::MAX;
 
-/// Keys in sets of so many ways.
+/// Keys in sets of a fixed number of ways.
 #[derive(Clone, Debug)]
 pub(super) struct LruSets {
-    /// By set, the most recently used first.
+    /// The keys of each set, most recently used first.
     keys: Vec<u64>,
     ways: usize,
     sets: u64,
 }
 
 impl LruSets {
-    /// Sets without a key.
+    /// Creates empty sets.
     pub fn new(entries: u32, ways: u32) -> LruSets {
         LruSets {
             keys: vec![EMPTY; entries as usize],
@@ -22,7 +22,7 @@ impl LruSets {
         }
     }
 
-    /// Whether `key` is among those of the set of `number`; it is then the most recently used.
+    /// Returns whether the set of `number` contains `key`; if so, makes it the most recently used.
     #[inline]
     pub fn find(&mut self, number: u64, key: u64) -> bool {
         let keys = self.set(number);
@@ -36,7 +36,7 @@ impl LruSets {
         true
     }
 
-    /// Puts `key`, which is not there, into the set of `number`.
+    /// Puts `key`, which must not be there, into the set of `number`.
     pub fn fill(&mut self, number: u64, key: u64) {
         let keys = self.set(number);
         keys.rotate_right(1);

@@ -1,4 +1,4 @@
-//! What translates the addresses of one core: two levels of TLBs, and page-walk caches.
+//! Address translation of one core: two levels of TLBs, and page-walk caches.
 
 use super::lru_sets::LruSets;
 use crate::machine::{PageSize, Translation, bits_below};
@@ -10,25 +10,25 @@ const TOP: u32 = 4;
 #[derive(Clone, Debug)]
 pub(crate) struct Mmu {
     tlbs: Vec<LruSets>,
-    /// By level from 1, by use (data, fetches), by size: which TLB, if there is one.
+    /// By level from 1, by use (data, fetches), by size: the index of the TLB, if there is one.
     places: [[[Option<usize>; 3]; 2]; 2],
-    /// By level of the tables, from 0.
+    /// Indexed by the level of the tables, from 0.
     walk_caches: [Option<LruSets>; 5],
 }
 
 /// What translated an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ServedBy {
-    /// A TLB of the first level.
+    /// A first-level TLB.
     L1,
-    /// One of the second.
+    /// A second-level TLB.
     L2,
-    /// A walk, which reads an entry of each level from the first one, down to the page's own.
+    /// A walk. It reads one entry of each level from `first` down to the page's own entry.
     Walk { first: u32 },
 }
 
 impl Mmu {
-    /// Everything empty.
+    /// Creates empty TLBs and page-walk caches.
     pub fn new(translation: &Translation) -> Mmu {
         let tlbs = translation.tlbs.iter();
         let place = |level, fetch| PageSize::ALL.map(|size| translation.tlb(level, fetch, size));
@@ -46,7 +46,7 @@ impl Mmu {
         }
     }
 
-    /// Translates an address of a page of this size, and remembers it.
+    /// Translates an address in a page of this size, and fills the TLBs that missed.
     #[inline]
     pub fn translate(&mut self, fetch: bool, address: u64, size: PageSize) -> ServedBy {
         let page = address >> size.bits();
@@ -71,8 +71,8 @@ impl Mmu {
         served_by
     }
 
-    /// Begins below the lowest table whose entry a page-walk cache holds, and has these caches hold
-    /// what is read above the page's own entry.
+    /// Begins below the lowest table whose entry a page-walk cache holds, and fills these caches
+    /// with the entries read above the page's own entry.
     fn walk(&mut self, address: u64, size: PageSize) -> ServedBy {
         let own = size.level();
         let mut first = TOP;

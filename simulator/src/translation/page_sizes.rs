@@ -1,15 +1,15 @@
-//! Which pages a program has: small ones, unless somebody says otherwise.
+//! The page sizes of a program: small pages by default.
 
 use crate::machine::PageSize;
 
-/// How large the page of an address is.
+/// The size of the page of each address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageSizes {
-    /// From which address on pages have which size, in ascending order, the first from 0 on.
+    /// Start addresses and page sizes, in ascending order; the first starts at 0.
     from: Vec<(u64, PageSize)>,
 }
 
-/// Bits of a located address that are the number of its memory.
+/// Bits of a located address that hold the number of its memory.
 const MEMORY: u64 = !0 << 47;
 
 impl Default for PageSizes {
@@ -27,9 +27,9 @@ impl PageSizes {
         }
     }
 
-    /// The same, with pages of at least this size at the addresses `first` to `last`. All of a page
-    /// that has one of them counts as there. Addresses are virtual; those of user code are the same
-    /// in every process.
+    /// Returns the same sizes, with pages of at least `size` at the addresses `first` to `last`. A
+    /// page that contains one of them is included as a whole. Addresses are virtual; those of user
+    /// code are the same in every process.
     #[must_use]
     pub fn at_least(&self, (first, last): (u64, u64), size: PageSize) -> PageSizes {
         let within = (1 << size.bits()) - 1;
@@ -51,12 +51,12 @@ impl PageSizes {
         PageSizes { from }
     }
 
-    /// Size of the page of a located address.
+    /// Returns the size of the page of a located address.
     #[inline]
     pub fn of(&self, located: u64) -> PageSize {
         match self.from[..] {
             [(_, size)] => size,
-            // The kernel's half is one for all processes.
+            // The kernel's half is shared by all processes.
             _ if located >> 63 == 1 => self.found(located),
             _ => self.found(located & !MEMORY),
         }

@@ -1,5 +1,5 @@
-//! Random machines whose L2s have several page colours, and programs that touch a few lines of many
-//! pages.
+//! Random machines whose L2s have several page colours, and programs that access a few lines of
+//! many pages.
 
 use crate::random::machines;
 use crate::recording::programs;
@@ -7,13 +7,13 @@ use crate::steps::Step;
 use corehop_simulator::{Inclusion, Level, Machine, PAGE_BYTES};
 use proptest::prelude::*;
 
-/// Pages that programs touch, but for those of code and of the kernel.
+/// Pages that programs access, except those of code and of the kernel.
 pub const PAGES: [u64; 6] = [0, 5, 10, 15, 20, 25];
 
-/// Lines of a page that they touch.
+/// Number of accessed lines of a page.
 const LINES: u64 = 4;
 
-/// 2 to 32 colours; all other levels have a few sets, or 64 times as many.
+/// Machines with 2 to 32 colours; all other levels have a few sets, or 64 times as many.
 pub fn coloured_machines() -> impl Strategy<Value = Machine> {
     (machines(), 1u32..6, any::<bool>()).prop_map(|(machine, power, all_large)| {
         let times = if all_large { 64 } else { 1 };
@@ -46,7 +46,7 @@ pub fn coloured_machines() -> impl Strategy<Value = Machine> {
     })
 }
 
-/// Programs whose data is on many pages, and referenced by each step some times over.
+/// Programs whose data is on many pages; each step references it several times.
 pub fn spread_programs() -> impl Strategy<Value = Vec<Step>> {
     (programs(), 1usize..4).prop_map(|(mut steps, times)| {
         for step in &mut steps {

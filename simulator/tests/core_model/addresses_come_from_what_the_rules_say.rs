@@ -1,5 +1,5 @@
-//! Where addresses come from, of random programs: [`AddressSources`] equals a second implementation
-//! that remembers every load and store a thread ever made.
+//! Sources of addresses in random programs: [`AddressSources`] equals a second implementation that
+//! remembers every load and store of a thread.
 
 use corehop_simulator::core_model::AddressSources;
 use corehop_traces::{
@@ -13,11 +13,11 @@ const THREADS: u32 = 3;
 const INSTRUCTIONS: usize = 5;
 const BLOCKS: usize = 4;
 
-/// One run of one code block: the thread, the block, and for each access in program order the
+/// One execution of one code block: the thread, the block, and for each access in program order the
 /// instruction, the kind, the size and the address.
 type Step = (u32, usize, Vec<(usize, Kind, u16, u64)>);
 
-/// A dependence that a block of so many instructions can have, of random numbers.
+/// Returns a dependence that is valid for a block of this many instructions, from random numbers.
 fn dependence((of, from): ((u8, u8), (u8, u8))) -> Dependence {
     let place = u16::from(of.1) % INSTRUCTIONS as u16;
     let (of, before) = match of.0 % 3 {
@@ -40,8 +40,7 @@ fn blocks() -> impl Strategy<Value = Vec<Vec<Dependence>>> {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    // Few addresses, of which some have one place among those that a thread remembers, and some
-    // span two lines.
+    // Few addresses; some share a slot in the table of a thread's stores, and some span two lines.
     let addresses = prop_oneof![
         (0..6u64).prop_map(|n| 0x1000 + n * 8),
         (0..3u64).prop_map(|n| 0x1000 + n * 4096 * 8),
@@ -91,11 +90,11 @@ fn record(blocks: &[Vec<Dependence>], steps: &[Step]) -> Trace {
     Trace::open(&path).unwrap()
 }
 
-/// One thread, with all that it ever did.
+/// One thread, with its complete history.
 #[derive(Clone, Default)]
 struct Naive {
     loads: u64,
-    /// By register, the latest load that it comes from.
+    /// For each register, the latest load that it comes from.
     registers: [u64; 4],
     stores: Vec<(u64, u64)>,
 }

@@ -1,4 +1,4 @@
-//! Core models beside naive ones, and the rules they keep.
+//! Comparison of core models with naive ones, and tests of their rules.
 
 mod addresses_come_from_what_the_rules_say;
 mod machine;

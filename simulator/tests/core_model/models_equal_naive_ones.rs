@@ -14,7 +14,7 @@ const SERVED_BY: [ServedBy; 5] = [
     ServedBy::OtherL2,
     ServedBy::Memory,
 ];
-/// Of what serves, in that order.
+/// Latencies of the levels, in the order of [`ServedBy`].
 const LATENCIES: [u64; 5] = [4, 12, 40, 70, 200];
 
 #[derive(Clone, Copy, Debug)]

@@ -1,11 +1,11 @@
-//! The interval model says what a reader of its rules expects of a few loads and stores.
+//! The interval model yields the results expected from its rules for a few loads and stores.
 
 use crate::core_model::machine::machine;
 use corehop_simulator::core_model::{CoreModel, Interval, Reference, ServedBy};
 use corehop_traces::Kind;
 
-/// Cycles of loads that memory serves, each 8 instructions after the one before and dependent on
-/// the load so far back.
+/// Returns the cycles of loads that memory serves. Each is 8 instructions after the previous one
+/// and depends on the load at this distance back.
 fn cycles_of_loads(dependences: &[u8]) -> u64 {
     let mut model = Interval::new(&machine(4.0, 192, 42));
     for &address_from in dependences {
@@ -28,7 +28,7 @@ fn a_chain_of_misses_takes_their_latencies() {
 
 #[test]
 fn misses_within_the_window_take_one_latency() {
-    // 24 loads of 8 instructions are a window.
+    // 24 loads with 8 instructions each fill a window.
     assert_eq!(cycles_of_loads(&[0; 24]), 200 + 24 * 2);
     assert_eq!(cycles_of_loads(&[0; 25]), 2 * 200 + 25 * 2);
 }

@@ -1,4 +1,4 @@
-//! The window model says what a reader of its rules expects of a few loads and stores.
+//! The window model yields the results expected from its rules for a few loads and stores.
 
 use crate::core_model::machine::machine;
 use corehop_simulator::core_model::{CoreModel, Reference, ServedBy, Window};
@@ -14,8 +14,8 @@ fn load(served_by: ServedBy, address_from: u8) -> Reference {
     }
 }
 
-/// Cycles until all is done, of loads that this serves, each 8 instructions after the one before
-/// and dependent on the load so far back.
+/// Returns the cycles until all loads that this level serves are done. Each is 8 instructions after
+/// the previous one and depends on the load at this distance back.
 fn cycles_of_loads(served_by: ServedBy, dependences: &[u8]) -> u64 {
     let mut model = Window::new(&machine(4.0, 192, 42));
     for &address_from in dependences {
@@ -42,8 +42,8 @@ fn what_does_not_wait_takes_the_latency_of_the_last() {
 
 #[test]
 fn a_miss_hides_a_window_of_instructions() {
-    // The instructions behind the first miss fill the window in 48 cycles, and those that follow
-    // have to wait until it has left, at 2 + 200.
+    // The instructions after the first miss fill the window in 48 cycles. Later ones have to wait
+    // until it has left, at 2 + 200.
     assert_eq!(cycles_of_loads(ServedBy::Memory, &[0; 24]), 24 * 2 + 200);
     let twice = 2 + 200 + 200;
     assert_eq!(cycles_of_loads(ServedBy::Memory, &[0; 25]), twice);

@@ -1,4 +1,4 @@
-//! Addresses of code and the functions that hold them.
+//! Code addresses and the functions that contain them.
 
 use corehop_simulator::detail::{CodeOwner, Spans};
 use corehop_traces::{Function, FunctionId, Module};

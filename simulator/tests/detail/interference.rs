@@ -1,4 +1,4 @@
-//! Who lost which line to whom, event by event.
+//! Interference between segments, event by event.
 
 use corehop_simulator::LineId;
 use corehop_simulator::detail::Interfering;

@@ -1,4 +1,4 @@
-//! What a replay tells in detail: exact on small machines, and equal to naive ways to say the same.
+//! Results of a detailed replay: exact on small machines, and equal to naive computations.
 
 mod attribution;
 mod interference;

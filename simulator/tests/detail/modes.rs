@@ -1,5 +1,5 @@
-//! User code and the kernel, told apart: equal to the naive oracle on random programs that do both,
-//! by mode and by visit of the kernel.
+//! Separate counts of user code and the kernel equal those of the naive oracle on random programs
+//! with both, by mode and by visit of the kernel.
 
 use crate::detail::recorded::{BLOCKS, FUNCTIONS, KERNEL, KERNEL_BLOCKS, address_of, record};
 use crate::numbered::split as split_of;
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// What the replay and the oracle say of both modes in the same words.
+/// Converts the results for both modes to a form that is comparable with the oracle's.
 fn told(modes: &Modes) -> Value {
     let of = |mode: &ModeUse| {
         let sets = mode.working_sets.iter();
@@ -46,7 +46,7 @@ fn told(modes: &Modes) -> Value {
 
 const LEVELS: [&str; 4] = ["l1i", "l1d", "l2", "l3"];
 
-/// What one visit did, by the oracle.
+/// The effects of one visit, by the oracle.
 #[derive(Default)]
 struct NaiveVisit {
     code: HashSet<u64>,
@@ -55,8 +55,8 @@ struct NaiveVisit {
     reads: bool,
 }
 
-/// By step of the kernel, the step that began its visit: found by going through what its thread
-/// did since it was in user code.
+/// For a step in the kernel, returns the step that began its visit, found by searching back through
+/// the thread's steps since it left user code.
 fn beginning_of(steps: &[Step], place: usize) -> usize {
     let own = |&other: &usize| steps[other].thread == steps[place].thread;
     let is_kernels = |&other: &usize| KERNEL_BLOCKS.contains(&steps[other].block);
@@ -80,7 +80,7 @@ fn beginning_of(steps: &[Step], place: usize) -> usize {
     *open.last().unwrap()
 }
 
-/// Sums of the visits that began at `first` or later, as [`told`] has them.
+/// Sums the visits that began at `first` or later, in the form of [`told`].
 fn by_kind(steps: &[Step], visits: &BTreeMap<usize, NaiveVisit>, first: usize) -> Vec<String> {
     let mut kinds = BTreeMap::new();
     for (&begun, visit) in visits.iter().filter(|(begun, _)| **begun >= first) {
@@ -119,7 +119,7 @@ fn by_kind(steps: &[Step], visits: &BTreeMap<usize, NaiveVisit>, first: usize) -
     kinds
 }
 
-/// Adds what `after` counts more than `before` to `sum`.
+/// Adds the differences between `after` and `before` to `sum`.
 fn add_change(sum: &mut Value, before: &Value, after: &Value) {
     if let Value::Object(keys) = after {
         for (key, after) in keys {
@@ -140,19 +140,19 @@ fn number(level: CacheLevel) -> usize {
     }
 }
 
-/// Of a request and a mode, the lines of code and those of data.
+/// For each request and mode, the lines of code and those of data.
 type Sets = BTreeMap<(u32, usize), [HashSet<u64>; 2]>;
 
-/// The oracle, and what is told apart beside it.
+/// The oracle, with separate counts by mode.
 struct Naive {
     oracle: Oracle,
-    /// Of user code and of the kernel.
+    /// Counts of user code and of the kernel.
     sums: [Value; 2],
     replaced: Value,
-    /// By line: which mode referenced it last.
+    /// For each line, the mode that last referenced it.
     last: HashMap<u64, usize>,
     sets: Sets,
-    /// By the step that began it.
+    /// Indexed by the step that began the visit.
     visits: BTreeMap<usize, NaiveVisit>,
 }
 
@@ -180,7 +180,8 @@ impl Naive {
         json!(self.oracle.counters().into_iter().sum::<Counters>())
     }
 
-    /// A core references a line in a mode, for a visit and a request where it is in any.
+    /// References a line on a core in a mode, for the visit and the request that it belongs to, if
+    /// any.
     fn access(&mut self, (core, mode): (usize, usize), kind: Kind, line: u64, of: Of) {
         self.last.insert(line, mode);
         self.oracle.access(core, kind, line);
@@ -216,14 +217,14 @@ impl Naive {
     }
 }
 
-/// What an access belongs to.
+/// The request and visit of an access.
 #[derive(Clone, Copy)]
 struct Of {
     request: Option<u32>,
     visit: Option<usize>,
 }
 
-/// The same by the oracle, step by step; threads enter functions of `split` only.
+/// Computes the same by the oracle, step by step; threads enter functions of `split` only.
 fn naive(
     trace: &Trace,
     steps: &[Step],
@@ -278,7 +279,7 @@ fn naive(
     in_words(trace, steps, &naive, (warm_up, first))
 }
 
-/// What was counted, as [`told`] has it.
+/// Converts the counts to the form of [`told`].
 fn in_words(
     trace: &Trace,
     steps: &[Step],
@@ -359,7 +360,7 @@ fn a_trace_without_kernel_code_that_was_run_may_still_be_one_of_a_machine() {
     let options = ReplayOptions::default();
     let modes = replay_by_mode(&trace, &machine, &Split::default(), &options).unwrap();
     let modes = modes.expect("code of the kernel's is known");
-    // Who makes an access counts, and not whose address it is to.
+    // The mode of an access is that of the code, not of the address.
     assert_eq!(modes.user.counters.accesses(), 2);
     assert_eq!(modes.kernel.counters.accesses(), 0);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Small traces of a made-up server, written and opened.
+//! Small traces of a synthetic server, written and opened.
 
 use crate::steps::{Step, perform};
 use corehop_plan::{Destination, Mode, Plan, PlannedFunction};
@@ -12,23 +12,23 @@ pub const FUNCTIONS: u32 = 4;
 const CODE: u64 = 0x10_000;
 const BUILD: &str = "0a1b";
 
-/// A function's number is that of its first block, its entry; more is its second; beyond those is
-/// code of no function: one block in the module, one outside.
+/// A function's number is that of its first block, its entry; that number plus `FUNCTIONS` is its
+/// second block. The last two blocks belong to no function: one in the module, one outside.
 pub const BLOCKS: u32 = 2 * FUNCTIONS + 2;
 
-/// Blocks of code of the kernel's, after all others.
+/// Blocks of kernel code, after all others.
 pub const KERNEL_BLOCKS: std::ops::Range<u32> = BLOCKS..BLOCKS + 5;
-/// The functions that the first of them are.
+/// The functions of the first of them.
 const KERNELS: [&str; 4] = [
     "entry_SYSCALL_64",
     "__x64_sys_read",
     "asm_exc_page_fault",
     "native_irq_return_iret",
 ];
-/// Where they begin.
+/// Address of the first kernel block.
 pub const KERNEL: u64 = 0xffff_ffff_8100_0000;
 
-/// Where a block begins.
+/// Returns the address of a block.
 pub fn address_of(block: u32) -> u64 {
     let number = u64::from(block);
     match block {
@@ -86,7 +86,7 @@ fn define(writer: &mut Writer) -> Result<(), corehop_traces::Error> {
     Ok(())
 }
 
-/// Writes the steps, each at its own stamp; the last request is cut short.
+/// Writes the steps, each at a different stamp; the last request is truncated.
 pub fn record(path: &Path, threads: u32, steps: &[Step]) -> Result<Trace, corehop_traces::Error> {
     let mut writer = Writer::create(path, &Header::default(), &WriterOptions::default())?;
     define(&mut writer)?;
@@ -94,7 +94,7 @@ pub fn record(path: &Path, threads: u32, steps: &[Step]) -> Result<Trace, coreho
     Trace::open(path)
 }
 
-/// A segment for each of these functions, planned so.
+/// Returns a segment for each of these functions, planned with this mode.
 pub fn segments(trace: &Trace, functions: &[u32], mode: Mode) -> Segments {
     let planned = functions.iter().map(|&function| PlannedFunction {
         module: "/usr/bin/server".into(),

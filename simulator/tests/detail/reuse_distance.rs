@@ -1,11 +1,11 @@
-//! Stack distances against a list that is searched from its front.
+//! Compares stack distances with a list that is searched from its front.
 
 use corehop_simulator::detail::{LruStack, ReuseDistances};
 use corehop_simulator::{CacheLevel, CoreId, Geometry, Hierarchy, LineId, Machine};
 use corehop_traces::Kind;
 use proptest::prelude::*;
 
-/// The stack itself: the line accessed last is last.
+/// The stack as a list: the most recently accessed line is last.
 #[derive(Default)]
 struct List(Vec<u32>);
 
@@ -44,13 +44,13 @@ fn distances_are_counted_by_powers_of_two_and_by_kind() {
     assert_eq!((data.misses(10), data.misses(11)), (2, 1));
 }
 
-/// Accesses that come back to few lines often and to many now and then.
+/// Accesses that repeat a few lines often and many rarely.
 fn accesses() -> impl Strategy<Value = Vec<u32>> {
     let line = prop_oneof![0..4_u32, 0..40_u32, 0..400_u32];
     prop::collection::vec(line, 0..3000)
 }
 
-/// An L1D of eight lines in one set, below it room for all.
+/// An L1D of eight lines in one set, with lower levels that hold everything.
 fn eight_lines() -> Machine {
     let toml = "name = \"eight\"
         cores = 1

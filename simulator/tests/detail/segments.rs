@@ -1,4 +1,4 @@
-//! A plan's functions as names for what a thread does.
+//! A plan's functions as names of segments.
 
 use corehop_plan::{Destination, Mode, Plan, PlannedFunction};
 use corehop_simulator::detail::{START, Segments};

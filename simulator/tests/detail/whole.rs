@@ -1,4 +1,4 @@
-//! Traces replayed in detail: the parts add up to the totals, which are the replay's own.
+//! Traces replayed in detail: the sums of the parts equal the totals of the replay.
 
 use crate::detail::recorded::{BLOCKS, FUNCTIONS, record, segments};
 use crate::numbered::split as split_of;
@@ -12,7 +12,7 @@ use corehop_traces::{FunctionId, RequestId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Four cores; `levels` are the caches.
+/// A machine of four cores with these caches.
 fn machine(levels: &str) -> Machine {
     let toml = format!(
         "name = \"tiny\"\ncores = 4\nline_size_bytes = 64\nmemory_latency_cycles = 200\n\
@@ -63,7 +63,7 @@ fn detail(
     (whole, detailed, detail)
 }
 
-/// Requests of two phases, f1 and f2, each loading so many lines of its own.
+/// Requests of two phases, f1 and f2, each loading this many lines of its own.
 fn phases(requests: u32, lines: u64) -> Vec<Step> {
     let step = |phase: u32| Step {
         thread: 0,
@@ -92,7 +92,7 @@ fn l2_misses(detail: &Detail) -> Vec<u64> {
 
 #[test]
 fn two_phases_that_fit_alone_lose_every_line_to_each_other() {
-    // Each phase is a line of code and two of data. The first request warms up.
+    // Each phase is a line of code and two of data. The first request is the warm-up.
     let steps = phases(11, 2);
     let (_, replay, told) = detail(&steps, &three_lines(), &Split::default(), &[1, 2], 1);
     assert_eq!(l2_misses(&told), [0, 30, 30]);
@@ -107,8 +107,8 @@ fn two_phases_that_fit_alone_lose_every_line_to_each_other() {
     let own_cores = split_of([(1, 0), (2, 1)]);
     let (_, _, told) = detail(&steps, &three_lines(), &own_cores, &[1, 2], 1);
     assert_eq!(l2_misses(&told), [0, 0, 0]);
-    // Of the two hops a request, each is told where it led: 1000 cycles, and accesses that hit
-    // the L1I once, and the L2 twice.
+    // Each of the two hops of a request is counted for its destination: 1000 cycles, plus one L1I
+    // hit and two L2 hits.
     let cycles = told.segments.iter().map(|cost| cost.counters.cycles);
     assert_eq!(cycles.collect::<Vec<_>>(), [0, 10 * 1028, 10 * 1028]);
     let entries: Vec<u64> = told.segments.iter().map(|cost| cost.entries).collect();
@@ -154,7 +154,7 @@ fn lines_that_two_cores_store_to_are_lost_to_the_other_ones_stores() {
         .map(|cost| cost.counters.invalidated_lines);
     assert_eq!(taken.collect::<Vec<_>>(), [0, 4, 4]);
 
-    // Each core references its line of code, and both the one that they store to.
+    // Each core references its line of code, and the shared line that both store to.
     for (core, used) in told.cores.iter().enumerate() {
         let lines = (used.lines, used.shared_lines, used.contended_lines);
         assert_eq!(lines, (2, 1, 1));
@@ -215,7 +215,7 @@ fn code_is_told_by_function_and_what_is_none_by_module() {
 fn working_sets_are_of_whole_requests_that_are_counted() {
     let (_, _, told) = detail(&phases(4, 2), &three_lines(), &Split::default(), &[], 1);
     let sets = &told.working_sets;
-    // The last request is cut short, the first one warms up.
+    // The last request is truncated; the first one is the warm-up.
     assert_eq!(
         sets.iter().map(|set| set.request).collect::<Vec<_>>(),
         [RequestId(1), RequestId(2)]

@@ -1,4 +1,4 @@
-//! Working sets of requests, exact on a few, and against sets of lines on many.
+//! Working sets of requests: exact for a few, and compared with sets of lines for many.
 
 use corehop_simulator::LineId;
 use corehop_simulator::detail::{Spread, WorkingSet, WorkingSets};
@@ -10,7 +10,7 @@ fn shared(set: &WorkingSet) -> (Option<u64>, Option<u64>) {
     (set.shared_with_previous_lines, set.shared_with_recent_lines)
 }
 
-/// One thread's requests, each loading these lines.
+/// Returns the working sets of one thread's requests, each loading these lines.
 fn loading(requests: &[&[u32]]) -> Vec<WorkingSet> {
     let mut sets = WorkingSets::default();
     for (lines, request) in requests.iter().zip(0..) {
@@ -55,7 +55,7 @@ fn lines_are_shared_with_the_last_request_and_with_any_of_ten() {
     assert_eq!(shared(&sets[0]), (None, None));
     assert_eq!(shared(&sets[1]), (Some(2), Some(2)));
     assert_eq!(shared(&sets[2]), (Some(0), Some(0)));
-    // Of the last ten requests the first referenced 2 and 4; the one before those referenced 1.
+    // Among the last ten requests, the first referenced 2 and 4; the one before those referenced 1.
     assert_eq!(shared(&sets[11]), (Some(1), Some(3)));
 }
 

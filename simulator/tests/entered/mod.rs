@@ -1,16 +1,16 @@
-//! Made-up programs each of whose executions enters a function, written as traces.
+//! Synthetic programs in which each execution enters a function, written as traces.
 
 use crate::definitions;
 use corehop_traces::{EndReason, Error, Kind, ThreadId, WriterOptions};
 use std::path::Path;
 
-/// Where the program is loaded.
+/// Load address of the program.
 pub const CODE: u64 = 0x10_000;
 
-/// One execution: thread, function entered, lines referenced and whether by a store.
+/// One execution: thread, entered function, referenced lines and whether each is stored to.
 pub type Step = (u32, u32, Vec<(u64, bool)>);
 
-/// Writes what so many threads do with so many functions, each step at its own stamp.
+/// Writes the steps of this many threads with this many functions, each at a different stamp.
 pub fn record(steps: &[Step], functions: u32, threads: u32, path: &Path) -> Result<(), Error> {
     let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "f0", CODE)?;
     definitions::functions(&mut writer, (module, CODE), functions)?;

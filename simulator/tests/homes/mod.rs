@@ -1,8 +1,9 @@
-//! Which object has which core, once more, as slow and obvious as docs/reference/objects.md has it.
+//! A second implementation of the assignment of objects to cores, as simple as
+//! docs/reference/objects.md describes it.
 
 use std::collections::HashMap;
 
-/// The objects that a process knows, in no order.
+/// The known objects of a process, in no order.
 #[derive(Default)]
 pub struct Known {
     objects: Vec<Object>,
@@ -24,8 +25,8 @@ fn bucket_of(granule: u64) -> u64 {
 }
 
 impl Known {
-    /// A call of a thread has this argument; the core, if that is an object's which has one. It
-    /// gets one when so many calls have named it before.
+    /// Processes a call of a thread with this argument; returns the object's core, if any. An
+    /// object gets a core after this many earlier calls have named it.
     pub fn name(
         &mut self,
         thread: usize,
@@ -63,7 +64,8 @@ impl Known {
         object.core
     }
 
-    /// An epoch has begun: whether an object that was named in the last one moves to another core.
+    /// At the start of an epoch, moves one object that was named in the last epoch to another core;
+    /// returns whether it moved one.
     fn moves_one(&mut self, cores: u64) -> bool {
         let recent = self.epoch - 1;
         let on = |core: u64| -> Vec<u64> {
@@ -88,7 +90,7 @@ impl Known {
         true
     }
 
-    /// An object that is not known comes into its bucket.
+    /// Adds an unknown object to its bucket.
     fn arrive(&mut self, granule: u64) {
         let in_bucket = |object: &Object| bucket_of(object.granule) == bucket_of(granule);
         if self

@@ -1,9 +1,9 @@
-//! How large the caches are, in how many ways.
+//! Sizes and ways of the caches.
 
 use super::tree::{Cache, L1, Tree, code, data, l2, l3};
 use corehop_simulator::{Inclusion, Level};
 
-/// The L3 of a machine of one core with this one.
+/// Returns the L3 of a machine of one core with this L3.
 #[track_caller]
 fn third(third: Cache) -> Option<Level> {
     let tree = Tree::cores(&[0], l2("1024K", 16, 1024), Some(third));
@@ -75,7 +75,7 @@ fn ways_that_are_zero_or_missing_follow_from_size_and_sets() {
     tree.remove("cpu0/cache/index2/ways_of_associativity");
     tree.write("cpu0/cache/index2/number_of_sets", "2048");
     assert_eq!(tree.host(&[0]).machine.l2.ways, 8);
-    // Sets of zero, and of which there are too few, say nothing.
+    // Zero sets or too few sets provide no information.
     for sets in ["0", "1"] {
         tree.write("cpu0/cache/index2/number_of_sets", sets);
         assert_eq!(tree.host(&[0]).machine.l2.ways, 16);
@@ -85,7 +85,7 @@ fn ways_that_are_zero_or_missing_follow_from_size_and_sets() {
              assumed"
         );
     }
-    // Where ways are there, no sets are needed.
+    // If the ways are known, the sets are not needed.
     tree.write("cpu0/cache/index2/ways_of_associativity", "4");
     assert_eq!(tree.host(&[0]).machine.l2.ways, 4);
     assert_eq!(tree.assumed(&[0]).len(), 1);
@@ -117,7 +117,7 @@ fn an_l2_whose_sets_are_no_power_of_two_has_the_ways_that_make_one() {
     );
 }
 
-/// A Kunpeng 920 as hwloc has it: an L3 of other lines, in ways that do not divide it.
+/// A Kunpeng 920 as in hwloc: an L3 with a different line size, in ways that do not divide it.
 #[test]
 fn an_l3_in_ways_that_do_not_divide_it_has_the_nearest_that_do() {
     let third = Cache {
@@ -143,7 +143,8 @@ fn sizes_have_other_units_or_none() {
     assert_eq!(machine.l2.size_bytes, 2 << 20);
     assert_eq!(machine.l3.unwrap().size_bytes, 1 << 30);
     assert_eq!(tree.assumed(&[0]), [""; 0]);
-    // Bytes or KiB, as ways and sets say or, without these, as large as such a cache is.
+    // Bytes or KiB, as given by ways and sets or, without these, by a plausible size of such a
+    // cache.
     for (text, unit) in [("2097152", "bytes"), ("2048", "KiB")] {
         for sets in ["2048", "0"] {
             tree.write("cpu0/cache/index2/size", text);
@@ -240,7 +241,7 @@ fn of_an_l2_for_data_and_one_for_code_that_for_data_is_taken() {
     );
 }
 
-/// A Power9 under KVM as hwloc has it: no ways, and no lines below the first level.
+/// A Power9 under KVM as in hwloc: without ways, and without line sizes beyond the first level.
 #[test]
 fn ways_and_lines_that_nothing_makes_known_are_assumed() {
     let tree = Tree::cores(&[0], l2("512K", 0, 8), Some(l3("10240K", 0, 8)));

@@ -1,4 +1,4 @@
-//! Which CPU's caches they are, and how many cores there are.
+//! Selection of the CPU whose caches are used, and the number of cores.
 
 use super::tree::{Cache, L1, Tree, code, data, l2, l3};
 
@@ -56,7 +56,7 @@ fn on_a_hybrid_whose_kinds_are_all_allowed_it_is_stated_which_are_assumed() {
              2048 KiB of 4 cores, L3 12288 KiB); `taskset` selects others"
         ]
     );
-    // Two of one cluster share its L2, the others nothing before the L3.
+    // Two of one cluster share its L2; the others share nothing before the L3.
     let topology = tree.topology();
     assert_eq!(topology.cores(0..8), 6);
     assert_eq!(topology.share_an_l2([4, 7]), Some(true));
@@ -83,8 +83,8 @@ fn one_p_and_one_e_core_are_a_machine_each() {
     assert_eq!(tree.host(&[0, 1]).assumed.len(), 1);
 }
 
-/// The DGX GB10 of hwloc's tests: two clusters, each of five small and five large cores, and no
-/// cache has an `id`.
+/// The DGX GB10 of hwloc's tests: two clusters, each of five small and five large cores; the caches
+/// have no `id`.
 #[test]
 fn big_little_clusters_are_told_apart_by_their_caches_and_their_l3() {
     let tree = Tree::new();
@@ -173,10 +173,10 @@ fn a_cpu_that_is_offline_counts_nowhere() {
     tree.write("cpu0/online", "0");
     tree.write("cpu1/cache/index3/shared_cpu_list", "0-3");
     assert_eq!(tree.host(&[1, 2, 3]), host);
-    // Without the list, each CPU's own file says it.
+    // Without the list, each CPU's own file has the state.
     tree.remove("online");
     assert_eq!(tree.host(&[1, 2, 3]), host);
-    // A mask that still has it, as in a test with another machine's description.
+    // The allowed mask still has it, as in a test with another machine's description.
     assert_eq!(
         tree.host(&[0, 1]).assumed,
         ["the caches of CPU 0 are not described (not online): those of CPU 1 are assumed"]
@@ -291,7 +291,7 @@ fn numbers_above_64_and_more_possible_than_online_cpus_are_seen() {
     let host = tree.host(&[90, 300]);
     assert_eq!((host.cpu, host.machine.cores), (90, 9));
     assert_eq!(host.cpus, numbers);
-    // Masks say the same as lists.
+    // Masks are equivalent to lists.
     for index in 0..4 {
         tree.remove_everywhere(&format!("cache/index{index}/shared_cpu_list"));
     }
@@ -357,7 +357,7 @@ fn without_shared_cpu_files_ids_say_who_shares_and_else_it_is_assumed() {
     );
 }
 
-/// A Power7 as hwloc has it, with eight threads a core: masks alone, and an L3 of one set.
+/// A Power7 as in hwloc, with eight threads per core: only masks, and an L3 of one set.
 #[test]
 fn a_power_with_eight_threads_a_core_is_read_with_its_lines_counted_as_others() {
     let tree = Tree::new();

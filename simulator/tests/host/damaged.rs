@@ -1,4 +1,4 @@
-//! Descriptions with parts that are missing or make no sense.
+//! Descriptions with missing or invalid parts.
 
 use super::tree::{Tree, l2, l3};
 use corehop_simulator::host;
@@ -112,7 +112,7 @@ fn a_cpu_that_is_not_described_is_assumed_to_be_like_the_next() {
              described): those of CPU 1 are assumed"
         ]
     );
-    // So is one of which there is nothing at all.
+    // This also holds for a CPU without any description.
     assert_eq!(
         tree.assumed(&[7]),
         ["the caches of CPU 7 are not described (not online): those of CPU 1 are assumed"]

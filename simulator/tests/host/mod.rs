@@ -1,6 +1,6 @@
-//! Any machine that the kernel may describe is read as it is, read with assumptions that are
-//! stated, or refused with the file. Each test is one kind of machine; the figures of real ones are
-//! those of the test trees of hwloc, or of the vendors.
+//! Every machine that the kernel can describe is either read exactly, read with stated assumptions,
+//! or rejected with the file. Each test is one kind of machine; the figures of real ones are from
+//! the test trees of hwloc, or from the vendors.
 
 mod caches;
 mod cpus;

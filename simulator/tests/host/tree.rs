@@ -1,11 +1,11 @@
-//! Writes folders as the kernel writes `/sys/devices/system/cpu`, of machines that are not here.
+//! Writes folders like the kernel's `/sys/devices/system/cpu`, for machines other than this one.
 
 use corehop_simulator::Error;
 use corehop_simulator::host::{self, Host};
 use corehop_support::topology::{Topology, ranges};
 use std::path::Path;
 
-/// A cache, apart from who shares it.
+/// A cache, without the CPUs that share it.
 #[derive(Clone, Copy)]
 pub struct Cache {
     pub level: u32,
@@ -46,7 +46,7 @@ pub const fn l3(size: &'static str, ways: u32, sets: u32) -> Cache {
 /// The first levels of most machines here.
 pub const L1: [Cache; 2] = [data("48K", 12, 64), code("32K", 8, 64)];
 
-/// Numbers as a mask of words of 32 bits, the first last.
+/// Formats numbers as a mask of 32-bit words, the highest word first.
 fn mask(cpus: &[usize]) -> String {
     let words = cpus.iter().max().map_or(1, |most| most / 32 + 1);
     let word = |index: usize| {
@@ -60,11 +60,11 @@ fn mask(cpus: &[usize]) -> String {
     words.join(",")
 }
 
-/// The folder, which goes when this is dropped.
+/// The folder, which is removed on drop.
 pub struct Tree(tempfile::TempDir);
 
 impl Tree {
-    /// No CPU is described yet.
+    /// Creates an empty description.
     pub fn new() -> Tree {
         Tree(tempfile::tempdir().unwrap())
     }
@@ -79,7 +79,7 @@ impl Tree {
         std::fs::write(path, format!("{text}\n")).unwrap();
     }
 
-    /// Removes a file or a folder, which was there.
+    /// Removes an existing file or folder.
     pub fn remove(&self, path: &str) {
         let path = self.root().join(path);
         match path.is_dir() {
@@ -88,7 +88,7 @@ impl Tree {
         }
     }
 
-    /// Removes such a file of every CPU.
+    /// Removes this file of every CPU.
     pub fn remove_everywhere(&self, file: &str) {
         for entry in std::fs::read_dir(self.root()).unwrap() {
             let path = entry.unwrap().path().join(file);
@@ -98,8 +98,8 @@ impl Tree {
         }
     }
 
-    /// A CPU that is online: its number and its hardware threads, and its caches, each with the
-    /// CPUs that share it.
+    /// Adds an online CPU: its number, its hardware threads, and its caches, each with the CPUs
+    /// that share it.
     pub fn cpu(&self, number: usize, siblings: &[usize], caches: &[(Cache, &[usize])]) {
         let topology = format!("cpu{number}/topology");
         let write = |file: &str, text: &str| self.write(&format!("{topology}/{file}"), text);
@@ -127,8 +127,7 @@ impl Tree {
         self.write(&format!("cpu{number}/online"), "1");
     }
 
-    /// CPUs that are cores by themselves, with first and second levels of their own and a third
-    /// that all of them share.
+    /// Creates single-threaded cores with private first and second levels and a shared third level.
     pub fn cores(cpus: &[usize], second: Cache, third: Option<Cache>) -> Tree {
         let tree = Tree::new();
         for &cpu in cpus {
@@ -147,20 +146,20 @@ impl Tree {
         Topology::read(self.root())
     }
 
-    /// The machine of a process that may run on these CPUs.
+    /// Returns the machine of a process that may run on these CPUs.
     #[track_caller]
     pub fn host(&self, allowed: &[usize]) -> Host {
         host::read(&self.topology(), allowed).unwrap()
     }
 
-    /// What is said instead, with the folder as `[cpu]`.
+    /// Returns the error instead, with the folder as `[cpu]`.
     #[track_caller]
     pub fn refusal(&self, allowed: &[usize]) -> String {
         let refused: Error = host::read(&self.topology(), allowed).unwrap_err();
         self.said(&refused.to_string())
     }
 
-    /// What was assumed, with the folder as `[cpu]`.
+    /// Returns the assumptions, with the folder as `[cpu]`.
     #[track_caller]
     pub fn assumed(&self, allowed: &[usize]) -> Vec<String> {
         let assumed = self.host(allowed).assumed;

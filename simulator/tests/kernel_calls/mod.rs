@@ -1,5 +1,5 @@
-//! Small programs whose system calls reference some lines of a kernel, and these lines by
-//! themselves.
+//! Small programs whose system calls reference some lines of a kernel, and the references of each
+//! call.
 
 use corehop_traces::{
     CodeBlock, EndReason, Error, Function, Header, Kind, Module, Trace, Writer, WriterOptions,
@@ -7,14 +7,14 @@ use corehop_traces::{
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What a thread of two does: an execution of the only code block, with loads of these lines, and
-/// then the system calls of these numbers.
+/// A step of one of two threads: an execution of the only code block, with loads of these lines,
+/// followed by the system calls of these numbers.
 pub type Step = (usize, Vec<u64>, Vec<i32>);
 
-/// Where the code block is.
+/// Address of the code block.
 pub const CODE: u64 = 0x40_0000;
 
-/// The calls that programs make, which have code and data of their own, so many lines of each.
+/// The calls that programs make, each with the number of lines of its own code and data.
 pub const CALLS: [(i32, &str, [u64; 2]); 5] = [
     (0, "read", [3, 40]),
     (4, "stat", [5, 7]),
@@ -25,11 +25,11 @@ pub const CALLS: [(i32, &str, [u64; 2]); 5] = [
 
 const KERNEL: u64 = 0xffff_9000_0000_0000;
 const DATA: u64 = 0xffff_a000_0000_0000;
-/// Between the lines of one call and those of the next.
+/// Distance between the lines of one call and those of the next.
 const APART: u64 = 0x1_0000 + 0x140;
 
-/// What the call in this place among [`CALLS`] references: lines that are fetched from, each with
-/// those that are loaded after it.
+/// Returns the references of the call at this index in [`CALLS`]: fetched lines, each with the
+/// lines loaded after it.
 fn by_fetch(place: usize) -> Vec<(u64, Vec<u64>)> {
     let [code, data] = CALLS[place].2;
     let first = |base: u64| (base + place as u64 * APART) / 64;
@@ -42,7 +42,7 @@ fn by_fetch(place: usize) -> Vec<(u64, Vec<u64>)> {
         .collect()
 }
 
-/// What a call of this number references, in order.
+/// Returns the references of a call of this number, in order.
 pub fn references(call: i32) -> Vec<(Kind, u64)> {
     let place = CALLS.iter().position(|(number, ..)| *number == call);
     let fetches = by_fetch(place.unwrap()).into_iter();
@@ -62,7 +62,7 @@ pub fn record(steps: &[Step]) -> Trace {
     Trace::open(&path).unwrap()
 }
 
-/// By number of the call: its code blocks, and what each loads.
+/// For each call number: its code blocks, and what each loads.
 type Handlers = BTreeMap<i32, Vec<(u32, Vec<u64>)>>;
 
 fn define(writer: &mut Writer) -> Result<Handlers, Error> {

@@ -1,5 +1,5 @@
-//! Replays recorded programs step by step, with the oracle: which core each thread is on, where its
-//! memory is, and when counting begins, each found the obvious way.
+//! Replays recorded programs step by step with the oracle. Thread positions, memory addresses, and
+//! the start of counting are each computed naively.
 
 #![allow(dead_code)] // Each test uses its part.
 
@@ -13,30 +13,30 @@ use crate::steps::Step;
 use corehop_simulator::{Counters, Machine};
 use corehop_traces::{Kind, Mapping, Page};
 
-/// What moves threads, and where their memory is.
+/// What moves threads, and the addresses of their memory.
 pub struct Placed {
-    /// None for threads of one process.
+    /// Empty for threads of one process.
     pub mappings: Vec<Mapping>,
-    /// By which lines are told apart, where they say.
+    /// Physical pages that identify lines, if there are any.
     pub pages: Vec<Page>,
-    /// Of the requests.
+    /// Numbers of the requests.
     pub numbers: Vec<u64>,
     pub functions: Vec<(u32, u32)>,
-    /// Functions that go by argument 1, how many cores their objects have, and after how many
-    /// calls each function gives an object one.
+    /// Functions that select their core by argument 1, the number of cores for their objects, and
+    /// for each function the calls after which an object gets a core.
     pub by_argument: (Vec<u32>, u32, Vec<u32>),
-    /// Calls of a request at which functions go to a core: which these are, the core, the call.
+    /// Calls of a request at which functions move to a core: function, core, call.
     pub at_calls: Vec<(u32, u32, u32)>,
     pub delegated: Vec<u32>,
     pub start_cores: Option<u32>,
-    /// Of the L2s, if they have one.
+    /// The page map of the L2s, if any.
     pub page_map: Option<PageMap>,
-    /// Where pages are larger than the smallest; `None` if addresses are not translated.
+    /// Regions with large pages; `None` if addresses are not translated.
     pub translated: Option<Vec<Region>>,
 }
 
 impl Placed {
-    /// How many cores threads are on.
+    /// Returns the number of cores that threads use.
     fn cores(&self) -> u32 {
         let fixed = self.functions.iter().map(|(_, core)| core + 1);
         let at_calls = self.at_calls.iter().map(|(_, core, _)| core + 1);
@@ -48,7 +48,8 @@ impl Placed {
         most.max(objects).max(self.start_cores.unwrap_or(1))
     }
 
-    /// Where an address of a thread is at a stamp: in physical memory, or in which process's.
+    /// Returns the location of a thread's address at a stamp: in physical memory, or in a process's
+    /// memory.
     fn located(&self, stamp: u64, thread: u32, address: u64) -> u64 {
         let process = if self.mappings.is_empty() {
             1
@@ -63,7 +64,7 @@ impl Placed {
     }
 }
 
-/// Counters and hops as the oracle has them, of the same steps so many times over.
+/// Returns the oracle's counters and hops after repeating the same steps `rounds` times.
 pub fn naive(
     steps: &[Step],
     machine: &Machine,
@@ -75,7 +76,7 @@ pub fn naive(
     (oracle.counters(), hops)
 }
 
-/// The oracle after these steps, and the hops.
+/// Returns the oracle after these steps, and the hops.
 pub fn played(
     steps: &[Step],
     machine: &Machine,
@@ -105,7 +106,7 @@ pub fn played(
         (0..rounds).flat_map(|_| steps.iter().zip(&requests).enumerate())
     {
         if place == 0 {
-            // Whatever is open ends when the steps begin again.
+            // Open calls end when the steps are repeated.
             open.iter_mut().flatten().for_each(|open| open.0 = Some(0));
         }
         if chosen.is_some() && !request.is_some_and(|request| order.contains(&request)) {
@@ -147,7 +148,8 @@ pub fn played(
     (oracle, hops)
 }
 
-/// By step that enters a function of the plan: the core that it goes to, if it does not stay.
+/// For each step that enters a function of the plan, returns its destination core, or `None` inside
+/// if the thread stays.
 fn targets(steps: &[Step], placed: &Placed, cores: u64) -> Vec<Option<Option<usize>>> {
     let homes = homes(steps, placed, cores);
     let meant = meant(steps, placed);
@@ -166,7 +168,7 @@ fn targets(steps: &[Step], placed: &Placed, cores: u64) -> Vec<Option<Option<usi
     steps.iter().enumerate().map(target).collect()
 }
 
-/// By step: the core of the object that a call of a function by argument is about.
+/// For each step, returns the core of the object of a call that selects its core by an argument.
 fn homes(steps: &[Step], placed: &Placed, cores: u64) -> Vec<Option<usize>> {
     let mut processes = [Known::default(), Known::default()];
     let home = |(place, step): (usize, &Step)| {
@@ -187,7 +189,7 @@ fn homes(steps: &[Step], placed: &Placed, cores: u64) -> Vec<Option<usize>> {
     steps.iter().enumerate().map(home).collect()
 }
 
-/// By step: the core of a function of which this is a call that goes there.
+/// For each step, returns the destination core of a call that is selected in its request.
 fn meant(steps: &[Step], placed: &Placed) -> Vec<Option<usize>> {
     let requests = requests_of(steps);
     let meant = |(place, step): (usize, &Step)| {
@@ -204,11 +206,11 @@ fn meant(steps: &[Step], placed: &Placed) -> Vec<Option<usize>> {
     steps.iter().enumerate().map(meant).collect()
 }
 
-/// Argument 1 of the call that a step begins, if what its thread then does tells it.
+/// Returns argument 1 of the call that a step begins, if the thread's next steps reveal it.
 fn argument_of(steps: &[Step], place: usize) -> Option<u64> {
     let requests = requests_of(steps);
     let own = (place..steps.len()).filter(|&later| steps[later].thread == steps[place].thread);
-    // How far from the argument that is which the registers hold.
+    // The offsets from the argument that the registers hold.
     let (mut rdi, mut rbx) = (Some(0), None);
     for later in own.take(64) {
         if requests[later] != requests[place] {
@@ -234,7 +236,7 @@ fn argument_of(steps: &[Step], place: usize) -> Option<u64> {
     None
 }
 
-/// What of these steps says where calls end.
+/// Converts these steps to the input for computing the ends of calls.
 fn seen(steps: &[Step], numbers: &[u64]) -> Vec<Seen> {
     let requests = steps.iter().filter(|step| step.begins_request);
     let served: Vec<(u32, u64)> = requests

@@ -1,12 +1,12 @@
-//! One cache as a list: its lines in order of age, or in their ways, below a tree of arrows or not.
+//! One cache as lists: its lines in order of age, or by way, optionally with a tree of arrows.
 //!
-//! It remembers of every line it lost why, and looks through everything each time.
+//! It records the cause of every lost line, and searches everything each time.
 
 use corehop_simulator::{Level, MissCauses, Policy};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Pages, by number, to the pages in whose sets they are.
+/// Maps each page to the page whose sets it uses, by number.
 pub type PageMap = Rc<dyn Fn(u64) -> u64>;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -20,7 +20,7 @@ pub struct Cache {
     level: Level,
     sets: Vec<Set>,
     lost: HashMap<u64, Lost>,
-    /// In which page's sets each page is, if not in its own.
+    /// The page whose sets each page uses, if it differs.
     page_map: Option<PageMap>,
 }
 
@@ -61,7 +61,7 @@ impl Cache {
         }
     }
 
-    /// Has pages in the sets of those that this says.
+    /// Places pages in the sets that this map defines.
     pub fn map_pages(&mut self, map: &PageMap) {
         self.page_map = Some(Rc::clone(map));
     }
@@ -82,7 +82,7 @@ impl Cache {
         }
     }
 
-    /// Uses the line if it is there.
+    /// Uses the line if it is there; returns whether it is.
     pub fn hit(&mut self, line: u64) -> bool {
         if !self.holds(line) {
             return false;
@@ -102,7 +102,7 @@ impl Cache {
         true
     }
 
-    /// Adds the line; gives what made room for it.
+    /// Adds the line; returns the replaced one.
     pub fn fill(&mut self, line: u64) -> Option<u64> {
         let room = self.level.ways as usize;
         let victim = match self.set(line) {
@@ -131,7 +131,7 @@ impl Cache {
         victim
     }
 
-    /// Takes the line away, if it is there.
+    /// Removes the line, if it is there; returns whether it was.
     pub fn lose(&mut self, line: u64, why: Lost) -> bool {
         let held = self.holds(line);
         if held {
@@ -148,7 +148,7 @@ impl Cache {
         held
     }
 
-    /// The one miss of a line that is not there.
+    /// Returns the causes of one miss on a line that is not there.
     pub fn cause(&self, line: u64) -> MissCauses {
         let mut causes = MissCauses::default();
         match self.lost.get(&line) {
@@ -161,7 +161,7 @@ impl Cache {
     }
 }
 
-/// The so-and-so-manieth number of SplitMix64 whose seed is 0.
+/// Returns the `number`th output of SplitMix64 with seed 0.
 fn split_mix(number: u64) -> u64 {
     let mut state = 0u64;
     for _ in 0..number {
@@ -172,7 +172,7 @@ fn split_mix(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Lets every subtree that `way` is in point to the half that it is not in.
+/// Points the arrow of every subtree that contains `way` to the other half.
 fn point_away(
     points_up: &mut HashMap<(usize, usize), bool>,
     way: usize,
@@ -189,7 +189,7 @@ fn point_away(
     point_away(points_up, way, first, half);
 }
 
-/// The way that the arrows lead to.
+/// Returns the way that the arrows lead to.
 fn follow(points_up: &HashMap<(usize, usize), bool>, first: usize, count: usize) -> usize {
     if count == 1 {
         return first;

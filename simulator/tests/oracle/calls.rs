@@ -1,6 +1,6 @@
-//! Where calls end, found anew for every execution by looking through all that its thread does.
+//! Ends of calls, recomputed for every execution by searching all executions of its thread.
 
-/// An execution of a code block of one instruction, no two of which lie side by side.
+/// An execution of a code block of one instruction; no two blocks are adjacent.
 pub struct Seen {
     pub thread: u32,
     pub block: u32,
@@ -8,12 +8,12 @@ pub struct Seen {
     pub short: bool,
     /// Address of the last access, of 8 bytes, and whether it stored.
     pub last: Option<(u64, bool)>,
-    /// Whether the thread may have served a request just before that was not recorded.
+    /// Whether the thread may have served an unrecorded request just before.
     pub after_gap: bool,
 }
 
-/// By its number, whether a thread's request comes after one that may have been left out. `served`
-/// are thread and number of all, in order.
+/// For each request, whether it follows one of its thread that may have been left out. `served`
+/// contains thread and number of all requests, in order.
 pub fn after_gaps(served: &[(u32, u64)]) -> Vec<bool> {
     let is_recorded = |number: u64| served.iter().any(|&(_, recorded)| recorded == number);
     let of_place = |place: usize| {
@@ -28,7 +28,7 @@ pub fn after_gaps(served: &[(u32, u64)]) -> Vec<bool> {
     (0..served.len()).map(of_place).collect()
 }
 
-/// By which a thread calls or returns, before its execution `place`.
+/// A call or return of a thread before its execution `place`.
 #[derive(Clone, Copy)]
 struct Leave {
     place: usize,
@@ -36,7 +36,7 @@ struct Leave {
     calls: bool,
 }
 
-/// The thread's calls that are open before its execution `place`, the innermost last.
+/// Returns the thread's calls that are open before its execution `place`, the innermost last.
 fn open_at(leaves: &[Leave], place: usize) -> Vec<Leave> {
     let before: Vec<Leave> = leaves.iter().copied().filter(|l| l.place < place).collect();
     let is_open = |&(nth, call): &(usize, &Leave)| {
@@ -47,7 +47,8 @@ fn open_at(leaves: &[Leave], place: usize) -> Vec<Leave> {
     open.map(|(_, call)| *call).collect()
 }
 
-/// For each execution, the first later one of its thread by which the call that it is in has ended.
+/// For each execution, returns the first later one of its thread before which its enclosing call
+/// has ended.
 pub fn ends_of_calls(seen: &[Seen]) -> Vec<Option<usize>> {
     let mut ends = vec![None; seen.len()];
     let threads = seen.iter().map(|seen| seen.thread + 1).max().unwrap_or(0);
@@ -61,7 +62,7 @@ pub fn ends_of_calls(seen: &[Seen]) -> Vec<Option<usize>> {
         let mut leaves: Vec<Leave> = Vec::new();
         for place in 1..own.len() {
             let (before, after) = (&seen[own[place - 1]], &seen[own[place]]);
-            // A block that comes twice repeats its instruction.
+            // A block that is repeated repeats its instruction.
             let Some((address, calls)) = before.last.filter(|_| before.block != after.block) else {
                 continue;
             };
@@ -74,7 +75,7 @@ pub fn ends_of_calls(seen: &[Seen]) -> Vec<Option<usize>> {
                 });
             }
         }
-        // Returns from what the thread was called into unseen.
+        // Returns from calls that were not observed.
         let unseen = |leave: &&Leave| {
             let gap = gap_before(leave.place - 1);
             let open = open_at(&leaves, leave.place).into_iter();

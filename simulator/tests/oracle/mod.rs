@@ -1,7 +1,8 @@
-//! The model once more, as slow and obvious as it can be said, to hold the simulator against.
+//! A second implementation of the model, as slow and simple as possible, for comparison with the
+//! simulator.
 //!
-//! It shares nothing with the simulator but the machine's description and the counters' fields:
-//! sets are lists, every store asks every cache, and who holds a line is found by looking.
+//! It shares only the machine's description and the counters' fields with the simulator: sets are
+//! lists, every store searches every cache, and the holders of a line are found by searching.
 
 #![allow(dead_code)] // Each test uses its part of the oracle.
 
@@ -19,13 +20,13 @@ use corehop_traces::Kind;
 use paging::Paging;
 use std::collections::HashMap;
 
-/// What happened, in words that [`corehop_simulator::Observer`] has too.
+/// Events, with the same meaning as in [`corehop_simulator::Observer`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     Missed(CacheLevel, usize, Kind, u64),
-    /// Level, instance, by which core, line.
+    /// Level, instance, core that caused it, line.
     Replaced(CacheLevel, usize, usize, u64),
-    /// Cluster, by which core, line.
+    /// Cluster, core that caused it, line.
     Invalidated(usize, usize, u64),
 }
 
@@ -36,15 +37,15 @@ pub struct Oracle {
     l1d: Vec<Cache>,
     l2: Vec<Cache>,
     l3: Option<Cache>,
-    /// By line, the cluster that has it modified.
+    /// For each line, the cluster that has it modified.
     modified: HashMap<u64, usize>,
     counters: Vec<Counters>,
-    /// What translates addresses, if anything does.
+    /// The address translation, if any.
     paging: Option<Paging>,
     pub events: Vec<Event>,
 }
 
-/// Which caches one core uses.
+/// The caches that one core uses.
 struct CoreView {
     l1i: usize,
     l1d: usize,
@@ -70,12 +71,12 @@ impl Oracle {
         }
     }
 
-    /// Has addresses translated.
+    /// Enables address translation.
     pub fn translate(&mut self, paging: Paging) {
         self.paging = Some(paging);
     }
 
-    /// Has pages in other sets of each L2.
+    /// Places pages in other sets of each L2.
     pub fn map_pages(&mut self, map: &PageMap) {
         self.l2.iter_mut().for_each(|l2| l2.map_pages(map));
     }
@@ -88,7 +89,7 @@ impl Oracle {
         }
     }
 
-    /// One core references bytes `address .. address + size_bytes`.
+    /// References bytes `address .. address + size_bytes` on one core.
     pub fn reference(&mut self, core: usize, kind: Kind, address: u64, size_bytes: u64) {
         let mut page = None;
         for line in address / 64..=(address + size_bytes - 1) / 64 {
@@ -103,7 +104,7 @@ impl Oracle {
         }
     }
 
-    /// Looks the page up, and makes the loads of the walk that this takes.
+    /// Looks up the page, and makes the loads of the walk if there is one.
     fn translate_address(&mut self, core: usize, kind: Kind, address: u64) {
         let mut paging = self.paging.take().unwrap();
         let read = paging.look_up(core, kind == Kind::Fetch, address);
@@ -133,7 +134,7 @@ impl Oracle {
         self.others_see(core, line);
     }
 
-    /// Translations by core; none if nothing translates.
+    /// Returns the translations of each core; empty without translation.
     pub fn tlbs(&self) -> Vec<TlbCounters> {
         let paging = self.paging.as_ref();
         paging.map_or(Vec::new(), |paging| paging.counters.clone())
@@ -148,7 +149,7 @@ impl Oracle {
         }
     }
 
-    /// What another cluster has modified is so no more once this core has referenced it.
+    /// Clears the modified state in another cluster after this core has referenced the line.
     fn others_see(&mut self, core: usize, line: u64) {
         if self.modified.get(&line) != Some(&self.view(core).l2) {
             self.modified.remove(&line);
@@ -271,7 +272,7 @@ impl Oracle {
         self.machine.l3.is_some_and(|l3| l3.inclusion == inclusion)
     }
 
-    /// Whether the L2 of this cluster or an L1 above it holds the line.
+    /// Returns whether the L2 of this cluster or an L1 above it holds the line.
     fn held(&mut self, cluster: usize, line: u64) -> bool {
         let cores = self.cores_of(cluster);
         let mut held = self.l2[cluster].holds(line);
@@ -318,8 +319,8 @@ impl Oracle {
         self.exclusive_l3_loses_to_store(line);
     }
 
-    /// Brings the line to the core's L2 as for a load that misses its L1, if none of its cluster
-    /// holds it: the latency of what serves it. Nothing of it counts.
+    /// Brings the line into the core's L2 like a load that misses its L1, if its cluster does not
+    /// hold it. Returns the latency of the level that serves it. Nothing is counted.
     pub fn prefetch(&mut self, core: usize, line: u64) -> Option<u32> {
         if self.held(self.view(core).l2, line) {
             return None;
@@ -331,12 +332,12 @@ impl Oracle {
         Some(latency_cycles)
     }
 
-    /// Whether an L2 holds the line.
+    /// Returns whether an L2 holds the line.
     pub fn l2_holds(&mut self, l2: usize, line: u64) -> bool {
         self.l2[l2].holds(line)
     }
 
-    /// A core outside this machine stores to the line.
+    /// Models a store to the line by a core outside this machine.
     pub fn store_elsewhere(&mut self, line: u64) {
         for cluster in 0..self.l2.len() {
             self.cluster_loses_to_store(cluster, line);
@@ -362,7 +363,7 @@ impl Oracle {
         }
     }
 
-    /// Cycles that a core spends on something other than an access.
+    /// Adds cycles of a core that are not spent on an access.
     pub fn charge(&mut self, core: usize, cycles: u32) {
         self.counters[core].cycles += u64::from(cycles);
     }

@@ -1,21 +1,21 @@
 //! Address translation as lists: each set of a TLB is a list of pages in order of age, and every
-//! look-up goes through all of them.
+//! lookup searches all of it.
 
 use corehop_simulator::{PageSize, TlbCounters, TlbUse, Translation, WalkStart};
 use std::collections::HashMap;
 
-/// A run of addresses, first to last, with pages of at least this size.
+/// A range of addresses, first to last, with pages of at least this size.
 pub type Region = (u64, u64, PageSize);
 
-/// What is remembered of a page, or of a part of memory that a table's entry is for: its first
-/// address, and its size in bytes.
+/// A page, or the part of memory that a page-table entry covers: its first address, and its size in
+/// bytes.
 type Part = (u64, u128);
 
-/// What translates the addresses of all cores.
+/// The address translation of all cores.
 pub struct Paging {
     translation: Translation,
     regions: Vec<Region>,
-    /// By core, TLB or cache by place, and set: what it holds, oldest first.
+    /// Contents by core, index of the TLB or cache, and set; oldest first.
     tlbs: HashMap<(usize, usize, u64), Vec<Part>>,
     walk_caches: HashMap<(usize, usize, u64), Vec<Part>>,
     pub counters: Vec<TlbCounters>,
@@ -29,7 +29,7 @@ fn bytes(size: PageSize) -> u64 {
     }
 }
 
-/// How much an entry of a table of this level is for.
+/// Returns the number of bytes that an entry of a table of this level covers.
 fn bytes_of_entry(level: u32) -> u128 {
     let mut bytes = 4096;
     for _ in 1..level {
@@ -68,13 +68,13 @@ impl Paging {
         size
     }
 
-    /// First address and size of an address's page.
+    /// Returns the first address and size of an address's page.
     pub fn page(&self, address: u64) -> Part {
         let bytes = bytes(self.size(address));
         (address / bytes * bytes, bytes.into())
     }
 
-    /// Looks an address up: the addresses that a walk reads, in order.
+    /// Looks up an address; returns the addresses that a walk reads, in order.
     pub fn look_up(&mut self, core: usize, fetch: bool, address: u64) -> Vec<u64> {
         let size = self.size(address);
         let page = self.page(address);
@@ -143,7 +143,8 @@ impl Paging {
         read
     }
 
-    /// Whether a page-walk cache holds the entry of this level, which it then does in any case.
+    /// Returns whether a page-walk cache holds the entry of this level; it holds the entry
+    /// afterwards in any case.
     fn cached(&mut self, core: usize, level: u32, address: u64) -> bool {
         let caches = &self.translation.walk_caches;
         let Some(place) = caches.iter().position(|cache| cache.level == level) else {

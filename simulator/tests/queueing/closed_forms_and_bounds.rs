@@ -1,4 +1,4 @@
-//! What is known of networks without solving them: closed forms, a second algorithm, and bounds.
+//! Known properties of networks: closed forms, a second algorithm, and bounds.
 
 use corehop_simulator::queueing::{Bounds, Network, Station, asymptotic, solve, throughput};
 use proptest::prelude::*;
@@ -42,7 +42,7 @@ fn equal_cores_serve_one_connection_each_until_all_are_busy() {
 
 #[test]
 fn machines_and_their_repairmen_are_as_erlang_has_them() {
-    // How likely n of N customers are at the station: N! / (N - n)! r^n / (n! or c! c^(n - c)).
+    // Probabilities of n of N customers at the station: N! / (N - n)! r^n / (n! or c! c^(n - c)).
     for (customers, servers, ratio) in [(6, 1, 0.7), (9, 3, 1.3), (40, 8, 0.4)] {
         let mut weights = vec![1.0];
         for there in 1..=customers {
@@ -84,13 +84,13 @@ fn without_demand_there_is_no_throughput_to_speak_of() {
     assert_eq!(throughput(&Network::of_stages(&[0.0], 0.0), 2), 0.0);
     assert_eq!(throughput(&Network::default(), 1), 0.0);
     assert_eq!(throughput(&Network::of_stages(&[3.0], 0.0), 0), 0.0);
-    // Who only thinks is held up by nobody.
+    // A customer that only thinks does not wait for others.
     assert_eq!(throughput(&Network::of_stages(&[0.0], 4.0), 2), 0.5);
 }
 
 #[test]
 fn a_full_station_of_many_servers_keeps_its_digits() {
-    // The probability that none of 64 servers is busy with 4000 customers is below 1e-300.
+    // With 4000 customers, the probability that none of 64 servers is busy is below 1e-300.
     let network = Network {
         stations: vec![Station::new(64.0, 64), Station::new(0.5, 1)],
         think_time: 3.0,
@@ -100,7 +100,7 @@ fn a_full_station_of_many_servers_keeps_its_digits() {
     close(solved[3999].throughput, 1.0, "the capacity");
 }
 
-/// A network of a few stations, and customers.
+/// A network of a few stations, and a number of customers.
 fn networks(most_servers: u32) -> impl Strategy<Value = (Network, u32)> {
     let station = (0.01..10.0_f64, 1..=most_servers);
     let stations = prop::collection::vec(station, 1..5);
@@ -117,9 +117,9 @@ fn networks(most_servers: u32) -> impl Strategy<Value = (Network, u32)> {
     )
 }
 
-/// Throughput by the convolution algorithm: J. P. Buzen, "Computational algorithms for closed
-/// queueing networks with exponential servers", Communications of the ACM 16, 1973. The sums over
-/// all ways to place n customers on the stations, G(n), give G(n - 1) / G(n).
+/// Computes throughput by the convolution algorithm: J. P. Buzen, "Computational algorithms for
+/// closed queueing networks with exponential servers", Communications of the ACM 16, 1973. The sums
+/// over all ways to place n customers on the stations, G(n), give G(n - 1) / G(n).
 fn by_convolution(network: &Network, customers: u32) -> f64 {
     let factors = |demand: f64, servers: u32| -> Vec<f64> {
         let mut factors = vec![1.0];
@@ -144,12 +144,12 @@ fn by_convolution(network: &Network, customers: u32) -> f64 {
     all[customers as usize - 1] / all[customers as usize]
 }
 
-/// Tighter bounds, for networks of stations with one server, each of which a round asks something
-/// of: of all networks with the same demand in sum and the same largest one, those with equal
-/// demands are fastest and those with as many largest ones as fit are slowest (Zahorjan, Sevcik,
-/// Eager and Galler, "Balanced job bound analysis of queueing networks", Communications of the ACM
-/// 25, 1982; with think time as in Lazowska, Zahorjan, Graham and Sevcik, "Quantitative System
-/// Performance", 1984, chapter 5).
+/// Computes tighter bounds for networks of stations with one server and positive demands. Consider
+/// all networks with the same total demand and the same largest one. Those with equal demands are
+/// fastest, and those with as many largest ones as fit are slowest (Zahorjan, Sevcik, Eager and
+/// Galler, "Balanced job bound analysis of queueing networks", Communications of the ACM 25, 1982;
+/// with think time as in Lazowska, Zahorjan, Graham and Sevcik, "Quantitative System Performance",
+/// 1984, chapter 5).
 fn balanced_jobs(network: &Network, customers: u32) -> Bounds {
     let number = f64::from(customers);
     let others = number - 1.0;

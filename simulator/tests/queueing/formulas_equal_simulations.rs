@@ -1,7 +1,7 @@
-//! Formulas beside simulations of the same networks.
+//! Compares formulas with simulations of the same networks.
 //!
-//! A simulation says its throughput with a standard error. Where a formula is exact, it lies within
-//! four of them: by chance one comparison in a thousand would not (Student's distribution with 19
+//! A simulation gives throughput with a standard error. An exact formula must be within four of
+//! them. By chance one comparison in a thousand would not be (Student's distribution with 19
 //! degrees of freedom), and the seed is fixed.
 
 use super::events::{BATCHES, Times, equal};
@@ -48,7 +48,7 @@ fn the_upper_asymptotic_bound_is_what_constant_times_come_to() {
             let batch = 4000.0;
             let simulated = rounds(stations, think_time, (customers, Times::Constant), batch);
             let bound = asymptotic(&network(stations, think_time), customers).most;
-            // Each customer may be between rounds at either end of what is counted.
+            // Each customer may be in a round at either end of the counted period.
             let counted = batch * BATCHES as f64;
             let apart = (bound - simulated.mean).abs() * counted;
             let most = f64::from(customers) + 1.0;

@@ -1,4 +1,4 @@
-//! Formulas of throughput beside simulations of the same networks, closed forms and bounds.
+//! Compares throughput formulas with simulations of the same networks, closed forms and bounds.
 
 mod closed_forms_and_bounds;
 mod events;

@@ -1,5 +1,5 @@
-//! Random machines of a few lines a level, where every kind of eviction is frequent, and random
-//! programs for them.
+//! Random machines of a few lines at each level, where every kind of eviction is frequent, and
+//! random programs for them.
 
 #![allow(dead_code)] // Each test uses its part.
 
@@ -11,13 +11,13 @@ use proptest::test_runner::{TestCaseError, TestCaseResult, TestRunner};
 use std::fmt::Debug;
 use std::io::Write;
 
-/// Random cases a property is tried on: `COREHOP_CASES`, or enough for every day.
+/// Number of random cases for a property: `COREHOP_CASES`, or a default for daily runs.
 pub fn cases() -> u32 {
     let wanted = std::env::var("COREHOP_CASES");
     wanted.map_or(1024, |cases| cases.parse().expect("a number of cases"))
 }
 
-/// Tries a property, and says on how many cases.
+/// Tests a property, and reports the number of cases.
 pub fn holds<T: Debug>(
     property: &str,
     values: impl Strategy<Value = T>,
@@ -53,7 +53,7 @@ fn policies() -> impl Strategy<Value = Policy> {
     ]
 }
 
-/// Mostly few ways, now and then more than fit a word.
+/// Mostly few ways, occasionally more than the bits of a word.
 fn ways(policy: Policy) -> BoxedStrategy<u32> {
     match policy {
         Policy::Plru => (0u32..4).prop_map(|power| 1 << power).boxed(),
@@ -63,7 +63,7 @@ fn ways(policy: Policy) -> BoxedStrategy<u32> {
     }
 }
 
-/// A level of a power of two of sets.
+/// A level whose number of sets is a power of two.
 fn levels(latency_cycles: u32) -> impl Strategy<Value = Level> {
     let ways = policies().prop_flat_map(|policy| (Just(policy), ways(policy)));
     (0u32..4, ways).prop_map(move |(power, (policy, ways))| Level {
@@ -88,8 +88,7 @@ fn outer_levels() -> impl Strategy<Value = Option<Level>> {
     prop::option::weighted(0.8, level)
 }
 
-/// A machine that the model allows. An inclusive level that turned out too small is made
-/// non-inclusive.
+/// A machine that the model allows. An inclusive level that is too small becomes non-inclusive.
 pub fn machines() -> impl Strategy<Value = Machine> {
     let shared = (0u32..2, 0u32..2, 0u32..2, 1u32..4);
     let caches = (levels(2), levels(3), levels(11), outer_levels());
@@ -135,7 +134,7 @@ pub fn machines() -> impl Strategy<Value = Machine> {
 pub enum Step {
     /// A core (modulo those used) references a line.
     Access(usize, Kind, u64),
-    /// The L2 of a core (modulo those used) is to be brought a line.
+    /// A line is prefetched into the L2 of a core (modulo those used).
     Prefetch(usize, u64),
     /// A core that is not simulated stores to a line.
     StoreElsewhere(u64),

@@ -10,15 +10,15 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::path::Path;
 
-/// How many functions there are, each with one code block, of one instruction on a line of its own.
+/// Number of functions. Each has one code block with one instruction on a separate line.
 pub const FUNCTIONS: u32 = 6;
-/// Those before this one have instructions of one byte.
+/// Functions before this one have instructions of one byte.
 pub const FIRST_LONG: u32 = 3;
 const CODE: u64 = 0x10_000;
 pub const KERNEL: u64 = 0xffff_8880_0000_0000;
 
 pub fn programs() -> impl Strategy<Value = Vec<Step>> {
-    // Few places that return addresses are pushed to and loaded from, besides all else.
+    // A few addresses serve for pushing and loading return addresses, among other accesses.
     let address = prop_oneof![
         4 => 0u64..1200,
         4 => 0u64..9000,
@@ -33,7 +33,7 @@ pub fn code_address(function: u32) -> u64 {
     code_of(function) + u64::from(function) * 64
 }
 
-/// Where the code of which a function is part begins: that of the last one is the kernel's.
+/// Returns the code address of a function; the last function is in the kernel.
 fn code_of(function: u32) -> u64 {
     if function + 1 == FUNCTIONS {
         KERNEL
@@ -42,8 +42,8 @@ fn code_of(function: u32) -> u64 {
     }
 }
 
-/// What the two threads have at their addresses and their code's, if they are of processes 1 and 2.
-/// No mappings mean one process, as often as not.
+/// Mappings of both threads' data and code if they belong to processes 1 and 2. In half of the
+/// cases there are no mappings, which means one process.
 pub fn mappings() -> impl Strategy<Value = Vec<Mapping>> {
     let page = prop_oneof![3 => 0..3u64, 1 => Just(CODE / PAGE)];
     let mapping = (
@@ -65,8 +65,8 @@ pub fn mappings() -> impl Strategy<Value = Vec<Mapping>> {
     prop_oneof![Just(Vec::new()), vec(mapping, 1..8)]
 }
 
-/// Where pages of the two processes, and of the kernel, are in physical memory, a few of which are
-/// several pages' place; some move. None as often as not.
+/// Physical pages of the two processes and of the kernel. A few are shared by several pages, and
+/// some move. In half of the cases there are none.
 pub fn pages() -> impl Strategy<Value = Vec<Page>> {
     let of_kernel = (0..3u64).prop_map(|n| KERNEL / PAGE + n);
     let number = prop_oneof![3 => 0..3u64, 1 => Just(CODE / PAGE), 2 => of_kernel];
@@ -84,9 +84,10 @@ pub fn pages() -> impl Strategy<Value = Vec<Page>> {
 const PAGE: u64 = 4096;
 const OBJECTS: u32 = 2;
 
-/// What the code block of a function does with what registers held. The first two access memory by
-/// argument 1, so far beyond it that addresses of these programs make it an object or nearly one;
-/// the third hands it on and the fourth accesses memory by what was handed on; the fifth loses it.
+/// How the code block of a function uses register contents. The first two access memory relative to
+/// argument 1, at distances that make addresses of these programs an object or nearly one. The
+/// third passes the argument on, the fourth accesses memory by the passed value, and the fifth
+/// overwrites it.
 fn pointers_of(function: u32) -> Vec<Pointer> {
     let accessed = |register, distance| Pointer::Accessed {
         instruction: 0,
@@ -110,10 +111,11 @@ fn pointers_of(function: u32) -> Vec<Pointer> {
 
 const RBX: u8 = 3;
 const RDI: u8 = 7;
-/// Of accesses of the first two functions from argument 1, and of what the third hands on.
+/// Distances from argument 1 of the accesses of the first two functions, and of the value that the
+/// third passes on.
 pub const DISTANCES: [i64; 3] = [-0x2_0000, -0xf000, -0x1_0000];
 
-/// Writes the steps as a trace, each at its own stamp, with requests of these numbers.
+/// Writes the steps as a trace, each at a different stamp, with requests of these numbers.
 pub fn record(
     steps: &[Step],
     numbers: &[u64],
@@ -123,7 +125,7 @@ pub fn record(
     record_processes(steps, numbers, (&[], &[]), executions_per_chunk, path)
 }
 
-/// The same, of two processes if there are mappings, and on a machine if there are pages.
+/// Does the same for two processes if there are mappings, and on a machine if there are pages.
 pub fn record_processes(
     steps: &[Step],
     numbers: &[u64],
@@ -154,7 +156,7 @@ pub fn record_processes(
     perform(writer, &[1, 2], steps, numbers)
 }
 
-/// The request each step belongs to: they count in the order in which they begin.
+/// Returns the request of each step; requests are numbered in the order in which they begin.
 pub fn requests_of(steps: &[Step]) -> Vec<Option<u32>> {
     let (mut begun, mut current) = (0, [None; 2]);
     let of_step = |step: &Step| {

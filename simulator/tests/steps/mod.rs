@@ -1,4 +1,4 @@
-//! What made-up programs do, step by step, for tests that write traces of them.
+//! The steps of synthetic programs, for tests that write traces of them.
 
 #![allow(dead_code)] // Each test uses its part.
 
@@ -12,12 +12,12 @@ pub struct Step {
     pub begins_request: bool,
     /// Number of the code block.
     pub block: u32,
-    /// Addresses, all of 8 bytes, and whether they are stored to.
+    /// Addresses, all of 8 bytes, and whether each is stored to.
     pub data: Vec<(u64, bool)>,
 }
 
-/// Random steps: of which thread, how often they begin a request, of which code block, with which
-/// data.
+/// Random steps with these distributions of the thread, the start of a request, the code block, and
+/// the data.
 pub fn steps_of(
     thread: impl Strategy<Value = u32>,
     begins_request: f64,
@@ -34,8 +34,8 @@ pub fn steps_of(
     })
 }
 
-/// Writes what threads of these processes do, each step at its own stamp, and ends the trace.
-/// Requests have these numbers in turn, and none beyond.
+/// Writes the steps of threads of these processes, each at a different stamp, and ends the trace.
+/// Requests get these numbers in order; further ones get none.
 pub fn perform(
     mut writer: Writer,
     processes: &[u32],

@@ -22,7 +22,7 @@ l3 = { size_bytes = 512, ways = 8, latency_cycles = 30 }
     Machine::from_toml(text, Path::new("textbook.toml")).unwrap()
 }
 
-/// The counters of each core after these accesses, which are (core, kind, line).
+/// Returns the counters of each core after these accesses, which are (core, kind, line).
 pub fn run(machine: &Machine, cores: u32, accesses: &[(usize, Kind, u64)]) -> Vec<Counters> {
     let mut hierarchy = Hierarchy::new(&Geometry::new(machine, cores, 1));
     let mut ids = HashMap::new();

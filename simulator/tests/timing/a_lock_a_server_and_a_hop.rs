@@ -1,8 +1,9 @@
-//! Srinivasan's benchmark (`benches/messages`) on the text's machine: what a round misses follows
-//! from sizes alone, and a server is better than a lock where the section would be displaced.
+//! Srinivasan's benchmark (`benches/messages`) on the text's machine: the misses of a round follow
+//! from sizes only, and a server is better than a lock if the critical section would be evicted.
 //!
-//! A path through twice as many lines as an L1D holds misses each of them, and one that fits a
-//! server's L1D misses none. So misses are counted by hand here, and the rest are signs.
+//! A path through twice as many lines as an L1D holds misses on each of them; one that fits a
+//! server's L1D has no misses. Misses are therefore computed by hand here; the other checks are of
+//! signs only.
 
 use crate::timing::messages;
 use crate::timing::messages::{Point, Rates, Way};

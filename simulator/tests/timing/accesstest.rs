@@ -1,8 +1,9 @@
-//! Accesstest (`benches/accesstest`): the naive simulation counts the same, and delegating pays
-//! where two caches hold what one does not, or where one core would take lines from the other.
+//! Accesstest (`benches/accesstest`): the naive simulation has the same counts, and delegation
+//! gains if two caches hold what one cannot, or if cores would otherwise invalidate each other's
+//! lines.
 //!
-//! The naive side has the program in its own words: it is given the paths, and neither the trace
-//! nor what is found in it.
+//! The naive side has an independent program: it receives the paths, but not the trace or anything
+//! derived from it.
 
 use crate::timing::against_naive::case::{Case, Model};
 use crate::timing::against_naive::naive::naive;
@@ -14,21 +15,21 @@ use corehop_simulator::Machine;
 use corehop_simulator::timing::{Load, Outcome, PrefetcherName};
 use corehop_traces::Kind;
 
-/// Enough that no core ever waits for one, and few enough for the naive simulation.
+/// Enough that no core ever waits for a session, and few enough for the naive simulation.
 const SESSIONS: i8 = 6;
 const TURNS: u64 = 12;
-/// Functions are on pages of their own, from the second on, of which the first line is the entry,
-/// the second sixteen steps and the third one step.
+/// Functions are on separate pages, from the second page on. The first line is the entry, the
+/// second executes sixteen steps and the third one step.
 const PAGE_LINES: u64 = 4096 / LINE_BYTES;
 const AT_ONCE: usize = 16;
-/// No function of the plan: steps are not entries.
+/// Not a function of the plan: steps are not entries.
 const WITHIN: u32 = 2;
 
 fn machine() -> Machine {
     Machine::named_or_path("xeon-d-1540").unwrap()
 }
 
-/// What a session does in a turn.
+/// The actions of a session in a turn.
 fn turn(paths: &[Vec<Step>; 2]) -> Vec<Action> {
     let mut actions = Vec::new();
     let mut act = |function, instructions, references| {
@@ -51,7 +52,7 @@ fn turn(paths: &[Vec<Step>; 2]) -> Vec<Action> {
             let mut references = vec![(Kind::Fetch, code, 0)];
             for step in steps {
                 let line = step.address / LINE_BYTES;
-                // Both wait for the load before this step's, which nothing is known of at first.
+                // Both wait for the load before this step's; initially there is none.
                 references.push((Kind::Load, line, u8::from(loads > 0)));
                 loads += 1;
                 if step.is_written {
@@ -107,7 +108,7 @@ fn accesstest_counts_what_the_naive_simulation_counts() {
     }
 }
 
-/// In place and delegated, with as many sessions as the bench has.
+/// Returns the outcomes in place and delegated, with as many sessions as the benchmark has.
 fn outcomes(working_set_kib: u64, updates_percent: f64) -> [Outcome; 2] {
     let point = Point {
         working_set_kib,

@@ -1,12 +1,11 @@
-//! The timed replay beside mean value analysis (`corehop_simulator::queueing`), each of which
-//! knows nothing of the other.
+//! Compares the timed replay with mean value analysis (`corehop_simulator::queueing`). The two
+//! implementations are independent.
 //!
-//! The model takes from a timed replay only how many cycles a request takes on each core. Where its
-//! assumptions hold, both tell the same throughput: requests and think times vary as exponential
-//! ones do, and whoever waits is served in order of arrival. The lengths of requests are drawn, a
-//! thousand for each connection, so what is left is the error of that sample: below a hundredth.
-//! Where only times are otherwise, all alike, the replay lies between the model and its upper
-//! bound.
+//! The model's only input from a timed replay is the number of cycles of a request on each core. If
+//! its assumptions hold, both have the same throughput: requests and think times are exponential,
+//! and waiting threads are served in order of arrival. The lengths of requests are random, a
+//! thousand for each connection; the sampling error is below one percent. If only the times are
+//! constant instead, the replay is between the model and its upper bound.
 
 use crate::timing::definitions;
 use crate::timing::steps;
@@ -27,16 +26,16 @@ const THINK_CYCLES: u64 = 700;
 /// Functions and the mean number of their executions, of four cycles each.
 type Phases<'a> = &'a [(u32, f64)];
 
-/// Schedulers, and a request each. Without a split its length is one number. With it the first
-/// phase runs where the thread is, which is core 1 where the request before has ended. All that
-/// waits for a core asks for equally much of it on average; of short visits among long ones the
-/// model knows nothing.
+/// Schedulers with one request each. Without a split, its length is one number. With a split, the
+/// first phase runs on the thread's current core, which is core 1 after the previous request. All
+/// threads that wait for a core demand the same average time of it; the model does not cover short
+/// visits among long ones.
 const REQUESTS: [(&str, Phases<'_>); 2] = [
     ("free", &[(2, 80.0)]),
     ("split", &[(2, 25.0), (0, 30.0), (1, 25.0)]),
 ];
 
-/// Every reference but the first hits, and hops cost next to nothing.
+/// Every reference except the first hits, and hops cost almost nothing.
 fn machine() -> Machine {
     let text = "\
 name = \"roomy\"
@@ -51,7 +50,7 @@ l2 = { size_bytes = 2048, ways = 16, latency_cycles = 5 }
     Machine::from_toml(text, Path::new("roomy.toml")).unwrap()
 }
 
-/// A server of requests whose phases have lengths that `length` says by their means.
+/// A server of requests; `length` returns the length of a phase from its mean.
 fn server(requests: usize, phases: Phases<'_>, mut length: impl FnMut(f64) -> u64) -> Trace {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("server.trace");
@@ -59,7 +58,7 @@ fn server(requests: usize, phases: Phases<'_>, mut length: impl FnMut(f64) -> u6
     let (mut writer, module) = definitions::begin(&path, &options, "f0", 0x10_000).unwrap();
     definitions::functions(&mut writer, (module, 0x10_000), 3).unwrap();
     let mut steps = Vec::new();
-    // One more of each thread says where the last one ends.
+    // An additional request of each thread marks the end of the last one.
     for _ in 0..=requests {
         for thread in 0..CONNECTIONS {
             let mut begins_request = true;
@@ -81,7 +80,7 @@ fn server(requests: usize, phases: Phases<'_>, mut length: impl FnMut(f64) -> u6
     Trace::open(&path).unwrap()
 }
 
-/// Exponential lengths, at least 1.
+/// Samples exponential lengths, at least 1.
 fn drawn(mean: f64, random: &mut ChaCha8Rng) -> u64 {
     let uniform: f64 = random.random();
     (-(1.0 - uniform).ln() * mean).ceil() as u64
@@ -127,7 +126,8 @@ impl Subject {
     }
 }
 
-/// The network that the scheduler makes of the cores, by what requests took there.
+/// Returns the network that corresponds to the scheduler, with the measured times of requests on
+/// the cores.
 fn network(scheduler: &str, outcome: &Outcome, think_cycles: u64) -> Network {
     let of_core = |core: &corehop_simulator::timing::CoreOutcome| {
         core.busy_cycles as f64 / outcome.requests as f64
@@ -184,7 +184,7 @@ fn requests_all_alike_are_served_faster_than_the_model_and_no_faster_than_its_bo
             let least = throughput(&network, connections);
             let most = asymptotic(&network, connections).most;
             let of = format!("{scheduler}, {connections}: {least} {simulated} {most}");
-            // Requests that are under way where counting begins and ends.
+            // Requests that are in progress when counting begins and ends.
             let edges = 1.0 + 2.0 * f64::from(CONNECTIONS) / 2000.0;
             assert!(
                 least < simulated * edges && simulated < most * edges,

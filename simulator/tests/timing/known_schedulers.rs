@@ -1,4 +1,4 @@
-//! The simulator's schedulers once more, each decision found the obvious way.
+//! Second implementations of the simulator's schedulers; each decision is computed naively.
 
 use crate::timing::against_naive::case::Case;
 use crate::timing::against_naive::naive::Naive;
@@ -7,14 +7,14 @@ use crate::timing::against_naive::program::Script;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// The schedulers that the simulator has.
+/// The schedulers of the simulator.
 struct Known {
     random: ChaCha8Rng,
-    /// By core of the machine, the stage it belongs to (`wide`).
+    /// For each core of the machine, its stage (`wide`).
     stages: Vec<usize>,
 }
 
-/// The policy of one of them.
+/// Returns the policy of one of them.
 pub fn known(case: &Case, scripts: &[Script]) -> Box<dyn Policy> {
     let mut random = ChaCha8Rng::seed_from_u64(case.seed);
     random.set_stream(u64::MAX);
@@ -88,7 +88,8 @@ impl Policy for Known {
     }
 }
 
-/// How many of the first core's groups the other is not in, and how far their nodes are.
+/// Returns the number of the first core's groups that do not contain the other, and the distance of
+/// their nodes.
 fn distance(case: &Case, one: usize, other: usize) -> (usize, u32) {
     let topology = &case.machine.topology;
     let together = |size: u32| one / size as usize == other / size as usize;
@@ -114,7 +115,7 @@ fn distance(case: &Case, one: usize, other: usize) -> (usize, u32) {
     (apart.count(), of_nodes)
 }
 
-/// Adds what a connection references in each stage.
+/// Adds the references of a connection in each stage.
 fn loads_of(case: &Case, script: &Script, loads: &mut [u64]) {
     let mut stage = 0;
     let mut open: Vec<(Option<usize>, u32)> = Vec::new();

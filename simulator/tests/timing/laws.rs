@@ -1,6 +1,6 @@
-//! What must hold exactly, whatever the server: one connection on one core takes the cycles of a
-//! replay without clocks, requests neither vanish nor appear, clients are at their requests or
-//! think (Little's law for a closed loop), and no core idles while threads wait.
+//! Laws that hold exactly for every server. One connection on one core takes the cycles of a replay
+//! without clocks. Requests are conserved. Clients are either in a request or think (Little's law
+//! for a closed loop). No core idles while threads wait.
 
 use crate::timing::definitions;
 use crate::timing::steps;
@@ -33,7 +33,7 @@ l3 = { size_bytes = 960, ways = 5, latency_cycles = 41 }
     Machine::from_toml(text, Path::new("tiny.toml")).unwrap()
 }
 
-/// A server whose threads serve so many requests each, in turn, of unlike lengths.
+/// A server whose threads serve this many requests each, alternately, of different lengths.
 fn server(threads: u32, requests: u32) -> Trace {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("server.trace");
@@ -41,7 +41,7 @@ fn server(threads: u32, requests: u32) -> Trace {
     let (mut writer, module) = definitions::begin(&path, &options, "f0", 0x10_000).unwrap();
     definitions::functions(&mut writer, (module, 0x10_000), FUNCTIONS).unwrap();
     let mut steps = Vec::new();
-    // One more of each thread says where the last one ends.
+    // An additional request of each thread marks the end of the last one.
     for request in 0..=requests {
         for thread in 0..threads {
             for step in 0..10 + (request * 7 + thread * 3) % 11 {
@@ -142,7 +142,7 @@ fn every_cycle_of_a_client_is_thought_or_waited_for_a_request() {
                 ..setting(&machine, &split, 1)
             },
         );
-        // N = X (R + Z) with one client: it ends as many requests as it thought times.
+        // N = X (R + Z) with one client: it completes as many requests as think times.
         let latencies: u64 = timed.latencies.iter().sum();
         assert_eq!(
             timed.elapsed_cycles,
@@ -168,8 +168,8 @@ fn threads_in_the_system_are_on_cores_or_in_queues() {
         );
         let sum = |of: fn(&CoreOutcome) -> u64| timed.per_core.iter().map(of).sum::<u64>();
         let in_system = sum(|core| core.busy_cycles) + sum(|core| core.queued_cycles);
-        // Three clients that do not think are always there; a core may be a reference or a hop
-        // ahead or behind at the end.
+        // Three clients that do not think are always in the system. At the end, a core may be a
+        // reference or a hop ahead or behind.
         let always = 3 * timed.elapsed_cycles;
         let most = u64::from(machine.hop_cost_cycles + machine.memory_latency_cycles);
         let off = in_system.abs_diff(always);
@@ -193,7 +193,7 @@ fn no_core_idles_while_threads_wait() {
                 },
             );
             let idle: Vec<u64> = timed.per_core.iter().map(|core| core.idle_cycles).collect();
-            // The last request's core has not taken the next thread yet.
+            // The last request's core has not started the next thread yet.
             let idling = idle.iter().filter(|&&cycles| cycles > 0).count();
             assert!(idling <= 1, "{name} on {cores}: {idle:?}");
             assert!(
@@ -204,7 +204,7 @@ fn no_core_idles_while_threads_wait() {
     }
 }
 
-/// Writes down what a core model is told.
+/// Records the calls of a core model.
 #[derive(Clone)]
 struct Diary(Rc<RefCell<Vec<Told>>>, u64);
 
@@ -240,7 +240,8 @@ impl CoreModel for Diary {
     }
 }
 
-/// As many instructions as its code block's number and one, and a load for each second access.
+/// Reports as many instructions as the code block's number plus one, and a source load for the
+/// second access.
 struct MadeUp;
 
 impl Annotate for MadeUp {
@@ -281,7 +282,7 @@ fn a_core_model_is_told_of_instructions_before_their_references_and_of_addresses
     expected.push(Told::Switch);
     assert_eq!(*diary.borrow(), expected);
     assert_eq!(streams.references(1), 30);
-    // Five bytes a reference, and another entry an execution.
+    // Five bytes for each reference, and one more entry for each execution.
     assert!(streams.size_bytes() < 8 * 30 + 24 * 8 + 10 * 5 + 10 * 48);
 }
 

@@ -1,4 +1,4 @@
-//! The timed replay beside a naive one, its formulas, and the rules of its prefetchers.
+//! The timed replay compared with a naive one and with formulas, and the rules of its prefetchers.
 
 mod a_lock_a_server_and_a_hop;
 mod accesstest;

@@ -1,5 +1,5 @@
-//! Prefetches of a few references, worked out by hand: which lines are asked for, when they come,
-//! and what becomes of them.
+//! Prefetches of a few references, computed by hand: the requested lines, their arrival, and their
+//! use.
 
 use crate::timing::definitions;
 use crate::timing::steps;
@@ -13,7 +13,7 @@ use corehop_simulator::timing::{
 use corehop_traces::{Trace, WriterOptions};
 use std::path::Path;
 
-/// Of two cores with L2s of so many bytes, of sets of four lines, and L1Ds of two lines.
+/// A machine of two cores with L2s of this size in sets of four lines, and L1Ds of two lines.
 fn machine(l2_size_bytes: u64) -> Machine {
     let text = format!(
         "name = \"tiny\"\ncores = 2\nline_size_bytes = 64\nmemory_latency_cycles = 199\n\
@@ -26,14 +26,14 @@ fn machine(l2_size_bytes: u64) -> Machine {
     Machine::from_toml(&text, Path::new("tiny.toml")).unwrap()
 }
 
-/// One step: thread, code block, and the lines that its instruction loads, or stores to.
+/// One step: thread, code block, the lines that its instruction accesses, and whether it stores.
 type Line = (u32, u32, &'static [u64], bool);
 
 fn load(block: u32, lines: &'static [u64]) -> Line {
     (0, block, lines, false)
 }
 
-/// A request of each thread, of these steps.
+/// A trace of these steps, one request for each thread.
 fn trace(lines: &[Line]) -> Trace {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("walk.trace");
@@ -51,7 +51,7 @@ fn trace(lines: &[Line]) -> Trace {
             data: lines.iter().map(|line| (line * 64, store)).collect(),
         }));
     }
-    // One more of each thread says where the last one ends.
+    // An additional request of each thread marks the end of the last one.
     steps.extend((0..threads).map(|thread| Step {
         thread,
         begins_request: true,
@@ -63,7 +63,7 @@ fn trace(lines: &[Line]) -> Trace {
     Trace::open(&path).unwrap()
 }
 
-/// A request of each connection, each on a core of its own.
+/// Simulates one request of each connection, each on a separate core.
 fn simulated(prefetcher: PrefetcherName, l2_size_bytes: u64, lines: &[Line]) -> Outcome {
     let machine = machine(l2_size_bytes);
     let trace = trace(lines);
@@ -97,7 +97,7 @@ fn setting(machine: &Machine, connections: usize, prefetcher: PrefetcherName) ->
 const NEXT: PrefetcherName = PrefetcherName::NextLine;
 const STRIDE: PrefetcherName = PrefetcherName::Stride;
 
-/// How many prefetches one connection made, and how many of them it used.
+/// Returns the numbers of issued and of useful prefetches of one connection.
 fn issued_and_useful(prefetcher: PrefetcherName, lines: &[Line]) -> (u64, u64) {
     let outcome = simulated(prefetcher, 16_384, lines);
     let prefetches = outcome.prefetches();
@@ -108,10 +108,10 @@ fn issued_and_useful(prefetcher: PrefetcherName, lines: &[Line]) -> (u64, u64) {
 fn a_walk_along_lines_finds_the_next_one_there_or_on_its_way() {
     let walk = [load(0, &[128, 129, 130, 131])];
     let outcome = simulated(NEXT, 512, &walk);
-    // The fetch has memory bring the next line of code, from cycle 0 on, and takes until 199. Line
-    // 128 takes until 398, and 129 is asked for at 199 and there at 398: it takes until 409. 130 is
-    // asked for at 398 and there at 597, 188 cycles after 409. 131 is asked for at 409, there at
-    // 608, and needed at 597: no later than an L2 would be.
+    // The fetch prefetches the next line of code from memory at cycle 0, and takes until 199. Line
+    // 128 takes until 398. Line 129 is requested at 199 and arrives at 398: it takes until 409.
+    // Line 130 is requested at 398 and arrives at 597, 188 cycles after 409. Line 131 is requested
+    // at 409, arrives at 608, and is needed at 597: no later than an L2 would serve it.
     assert_eq!(outcome.elapsed_cycles, 608);
     let core = &outcome.per_core[0];
     let expected = PrefetchCounters {
@@ -132,8 +132,8 @@ fn a_walk_along_lines_finds_the_next_one_there_or_on_its_way() {
 
 #[test]
 fn a_line_that_is_used_again_asks_for_no_other() {
-    // 385 takes the place of 129 in its set, where 257 and 321 stay. So the last 128, which the L2
-    // still has, could ask for 129 anew.
+    // 385 replaces 129 in its set, and 257 and 321 stay. The last 128, which is still in the L2,
+    // could therefore request 129 again.
     let lines = &[128, 192, 256, 320, 128, 384, 256, 320, 128];
     let outcome = simulated(NEXT, 512, &[load(0, lines)]);
     assert_eq!(outcome.prefetches().issued, 6);
@@ -142,7 +142,7 @@ fn a_line_that_is_used_again_asks_for_no_other() {
 
 #[test]
 fn prefetched_lines_are_replaced_before_they_are_used() {
-    // Five lines of one set ask for five of the other, whose four ways hold the last four.
+    // Five lines of one set prefetch five of the other, whose four ways hold the last four.
     let outcome = simulated(NEXT, 512, &[load(0, &[128, 192, 256, 320])]);
     let prefetches = outcome.prefetches();
     assert_eq!((prefetches.issued, prefetches.unused), (5, 1));

@@ -78,7 +78,7 @@ fn a_tlb_of_one_entry_holds_the_last_page() {
     assert_eq!(tlbs.data, used(6, 4, 4));
     // Without page-walk caches, a walk reads four entries.
     assert_eq!(tlbs.walk_loads, 16);
-    // The two pages' entries are in one line; each level has another.
+    // The entries of the two pages are in one line; each further level adds one line.
     assert_eq!(tlbs.walk_l1d_misses, 4);
     assert_eq!(replay.counters.l1d.load.accesses, 6 + 16);
     assert_eq!(replay.counters.l1d.load.misses.total(), 2 + 4);
@@ -90,7 +90,7 @@ fn a_tlb_of_one_entry_holds_the_last_page() {
 #[test]
 fn a_full_set_gives_up_the_page_that_is_not_used_the_longest() {
     let machine = machine(&tlb(1, 4, SMALL));
-    // Four pages fit; a fifth in a circle makes each the next to go.
+    // Four pages fit; accessing five cyclically always evicts the next one.
     let in_a_circle = |pages: u64| {
         let loads = (0..10 * pages).map(|n| access(Kind::Load, n % pages * 4096));
         on_one_core(&machine, &loads.collect::<Vec<_>>()).1
@@ -167,7 +167,7 @@ fn a_large_page_takes_one_entry_and_a_shorter_walk() {
     assert_eq!(walks(&PageSizes::default()), (512, 4 * 512));
     assert_eq!(walks(&PageSizes::all(PageSize::Large)), (1, 3));
     assert_eq!(walks(&PageSizes::all(PageSize::Huge)), (1, 2));
-    // One byte of a large page makes all of it large.
+    // One byte in a region of large pages makes the whole page large.
     let region = PageSizes::default().at_least((0x1f_ffff, 0x1f_ffff), PageSize::Large);
     assert_eq!(walks(&region), (1, 3));
     let elsewhere = PageSizes::default().at_least((0x20_0000, 0x20_0000), PageSize::Large);
@@ -189,7 +189,7 @@ fn a_thread_that_hops_finds_the_other_cores_tlb() {
     for tlbs in &replay.tlbs {
         assert_eq!(tlbs.data, used(5, 1, 1));
     }
-    // Entries of page tables are shared memory: core 1 gets them from core 0's caches.
+    // Page-table entries are shared memory: core 1 gets them from core 0's caches.
     assert_eq!(replay.per_core[1].transfers, 5);
 }
 

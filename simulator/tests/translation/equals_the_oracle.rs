@@ -1,5 +1,5 @@
-//! Random TLBs on random machines: replays of random traces count what the oracle counts, on any
-//! number of host threads, as totals and by function.
+//! Random TLBs on random machines: the counts of replays of random traces equal those of the
+//! oracle, on any number of host threads, as totals and by function.
 
 use crate::naive::{Placed, played};
 use crate::numbered;
@@ -30,7 +30,7 @@ struct Case {
     thread_per_core: bool,
 }
 
-/// Few pages, neighbours or far apart, and often their last bytes.
+/// Few pages, adjacent or far apart, often with addresses at their ends.
 fn addresses() -> impl Strategy<Value = u64> {
     let base = prop_oneof![
         4 => Just(0u64),
@@ -48,14 +48,14 @@ fn programs() -> impl Strategy<Value = Vec<Step>> {
     vec(steps_of(0u32..2, 0.2, 0..FUNCTIONS, data), 1..80)
 }
 
-/// Entries in all, and in a set if that is said.
+/// Number of entries, and optionally of ways.
 fn sizes() -> impl Strategy<Value = (u32, Option<u32>)> {
     let some = prop_oneof![1 => Just(None), 4 => (1u32..4).prop_map(Some)];
     (1u32..5, some).prop_map(|(count, ways)| (count * ways.unwrap_or(1), ways))
 }
 
-/// TLBs of one level: for all pages together or by size, for all accesses together or not. The
-/// second level need not hold anything.
+/// TLBs of one level: shared by all page sizes or separate, shared by all accesses or separate. The
+/// second level may be empty.
 fn tlbs(level: u32) -> impl Strategy<Value = Vec<Tlb>> {
     let least = usize::from(level == 1);
     let larger = subsequence(vec![PageSize::Large, PageSize::Huge], 0..=2);
@@ -255,7 +255,8 @@ fn every_counter_of_every_core_is_the_oracles() {
         }
         equal(detail.segments[0].tlbs, tlbs)?;
 
-        // A machine that says how it translates counts as ever where nobody asks for that.
+        // A machine with translation has the same counts as without if translation is not
+        // requested.
         let untranslated = ReplayOptions {
             page_sizes: None,
             ..options.clone()

@@ -1,4 +1,4 @@
-//! What a machine file may say of address translation, and what is wrong with what it may not.
+//! Valid and invalid descriptions of address translation in machine files.
 
 use corehop_simulator::{Error, Machine, PageSizes, Replayer, Split, TlbUse, WalkStart};
 

@@ -1,5 +1,5 @@
-//! Address translation: replays count what the naive TLBs count, edge cases count what arithmetic
-//! says, and machine files say what they may.
+//! Address translation: the counts of replays equal those of naive TLBs, edge cases have the
+//! computed counts, and machine files are checked.
 
 mod edges;
 mod equals_the_oracle;
@@ -8,7 +8,7 @@ mod files;
 use corehop_simulator::{Error, Machine};
 use std::path::Path;
 
-/// A machine of two cores with large caches, and what its file says besides.
+/// A machine of two cores with large caches, with further text of its file.
 fn machine(more: &str) -> Result<Machine, Error> {
     let text = format!(
         "\

@@ -1,12 +1,13 @@
-//! The accesses that Valgrind's lackey prints, as a trace: one code block an instruction.
+//! Converts the accesses that Valgrind's lackey prints to a trace, with one code block for each
+//! instruction.
 
 use corehop_traces::{CodeBlock, EndReason, Error, Header, Kind, Module, Writer, WriterOptions};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Writes what lackey printed, of a program that is this module. `M`, an instruction that changes a
-/// value in memory, makes these accesses: a load and a store, which can miss in no cache, or the
-/// load alone, as cachegrind counts it.
+/// Writes lackey's output for a program that is this module. `M`, an instruction that changes a
+/// value in memory, makes a load and a store, which cannot miss. Alternatively it makes only the
+/// load, as in cachegrind's counts.
 pub fn write(
     text: &str,
     path: &Path,

@@ -1,8 +1,8 @@
-//! Runs a small program under two Valgrind tools: cachegrind, which counts the misses of caches of
-//! its own, and lackey, which tells every access; what lackey tells becomes a trace of ours.
+//! Runs a small program under two Valgrind tools: cachegrind, which simulates caches and counts
+//! misses, and lackey, which prints every access. The output of lackey is converted to a trace.
 //!
-//! Recording the program under QEMU instead would compare two recorders as well: QEMU and Valgrind
-//! disagree about what one access is (`rep movs`, atomics), which says nothing about caches.
+//! Recording the program under QEMU instead would also compare two recorders: QEMU and Valgrind
+//! have different definitions of one access (`rep movs`, atomics), which do not concern caches.
 
 mod lackey;
 
@@ -10,26 +10,26 @@ use corehop_traces::{Kind, Trace};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// One level as cachegrind is told it.
+/// One level, as passed to cachegrind.
 #[derive(Clone, Copy, Debug)]
 pub struct Geometry {
     pub size_bytes: u64,
     pub ways: u32,
 }
 
-/// What cachegrind counts of fetches, of loads and of stores: references, first-level misses,
-/// last-level misses.
+/// cachegrind's counts of fetches, loads and stores: references, first-level misses, last-level
+/// misses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted(pub [u64; 3], pub [u64; 3], pub [u64; 3]);
 
 impl Counted {
-    /// One of the three counts, of fetches, loads and stores.
+    /// Returns one of the three counts, for fetches, loads and stores.
     pub fn of(&self, count: usize) -> [u64; 3] {
         [self.0[count], self.1[count], self.2[count]]
     }
 }
 
-/// The program of `simulator/tests/programs/walk.c`, compiled into a folder of its own.
+/// The program of `simulator/tests/programs/walk.c`, compiled into a separate folder.
 pub struct Program {
     folder: tempfile::TempDir,
 }
@@ -72,7 +72,7 @@ impl Program {
         run(&mut valgrind);
     }
 
-    /// What cachegrind counts with these first-level caches and this last level.
+    /// Returns cachegrind's counts with these first-level caches and this last level.
     pub fn cachegrind(&self, [l1i, l1d, last]: [Geometry; 3]) -> Counted {
         let out = self.file("cachegrind.out");
         let level =
@@ -103,7 +103,7 @@ impl Program {
         Counted(of(0), of(3), of(6))
     }
 
-    /// The program's accesses as lackey tells them, as a trace: one code block an instruction.
+    /// Returns the program's accesses from lackey as a trace: one code block for each instruction.
     pub fn trace(&self) -> Trace {
         self.valgrind("lackey", &["--trace-mem=yes".into()]);
         let text = std::fs::read_to_string(self.file("log")).unwrap();

@@ -1,17 +1,17 @@
-//! When each way was last referenced, as policies count it.
+//! Time of the last reference of each way, as policies count it.
 //!
-//! A reference is one store, and references of one set do not wait for each other; the oldest way
-//! is found by looking at all of them, which only a fill has to do. The alternative, each set's
-//! ways in order, packed into a word, has the last way at hand, but makes of every reference a
-//! chain of a dozen operations that the next reference of the set must wait for: replays took half
-//! as long again.
+//! A reference is one store, and references to one set do not wait for each other. Finding the
+//! oldest way takes a scan of all ways, but only a fill needs it. The alternative, each set's ways
+//! in order packed into a word, has the oldest way available. But it makes every reference a chain
+//! of a dozen operations that the next reference to the set must wait for: replays took half as
+//! long again.
 //!
 //! A way's word is the time of its last reference, above its number; an empty way's time is 0. All
-//! caches of a hierarchy read one clock, since only the order within a set matters.
+//! caches of a hierarchy share one clock, because only the order within a set matters.
 
 use super::policy_state::{PolicyState, Set};
 
-/// Bits of a word that number the way; machines have no more than 124.
+/// Bits of a word that hold the way's number; machines have at most 124 ways.
 const WAY_BITS: u32 = 8;
 
 /// Makes `way` the newest.
@@ -21,14 +21,15 @@ pub(super) fn reference(state: &mut PolicyState, set: Set, way: usize) {
     state.words[set.first + way] = state.now | way as u64;
 }
 
-/// Makes the oldest way the newest, an empty one if there is any; says which it was.
+/// Makes the oldest way, or an empty one if there is any, the newest; returns that way.
 #[inline(always)]
 pub(super) fn renew_oldest(state: &mut PolicyState, set: Set) -> usize {
     state.now += 1 << WAY_BITS;
     let words = &mut state.words[set.first..][..set.ways];
     let number = |word: u64| (word & ((1 << WAY_BITS) - 1)) as usize;
     match <&mut [u64; 8]>::try_from(&mut *words) {
-        // So many have most first and second levels. A tree of minima has no long chain.
+        // Most first and second levels have eight ways. A tree of minima avoids a long dependency
+        // chain.
         Ok(words) => {
             let [a, b, c, d, e, f, g, h] = *words;
             let way = number((a.min(b).min(c.min(d))).min(e.min(f).min(g.min(h))));

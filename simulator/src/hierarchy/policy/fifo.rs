@@ -1,7 +1,7 @@
-//! First in, first out: as LRU, but hits leave a way as old as it is.
+//! First in, first out: like LRU, but hits do not change a way's age.
 //!
-//! A pointer that goes round the ways, as hardware has it, would give the same order only while
-//! no line is ever taken away; stores of other cores and inclusive outer levels do that.
+//! A round-robin pointer over the ways, as in hardware, would give the same order only if lines
+//! were never removed; stores of other cores and inclusive outer levels remove lines.
 
 use super::ages;
 use super::policy_state::{PolicyState, Set};

@@ -1,4 +1,4 @@
-//! Least recently used: every reference makes a way the newest, and the oldest makes room.
+//! Least recently used: every reference makes a way the newest, and the oldest is evicted.
 
 use super::ages;
 use super::policy_state::{PolicyState, Set};

@@ -1,10 +1,10 @@
-//! Replacement policies: which line of a full set makes room.
+//! Replacement policies: which line of a full set is evicted.
 //!
-//! A policy sees ways, not lines: one that a cache hits, one to put a new line in, one that became
-//! empty. It remembers one word a way, to which it gives what meaning it likes. Its contract, on
-//! which caches and trace reduction rely: referencing a way twice in a row, with nothing
-//! else happening in the set between, equals referencing it once. Dispatch is a match over a few
-//! policies; a trait object was rejected, as it would stand in the L1-hit path.
+//! A policy sees ways, not lines: a way that hits, the way to fill, a way that became empty. It has
+//! one word for each way, whose meaning it defines. Caches and trace reduction rely on its
+//! contract: referencing a way twice in a row, with no other event in the set between, equals
+//! referencing it once. Dispatch is a match over a few policies. A trait object was rejected,
+//! because it would be in the L1-hit path.
 
 mod ages;
 mod fifo;
@@ -27,7 +27,7 @@ impl PolicyState {
         }
     }
 
-    /// The line in `way` of `set` was found.
+    /// Records a hit in `way` of `set`.
     #[inline(always)]
     pub fn hit(&mut self, policy: Policy, set: Set, way: usize) {
         match policy {
@@ -36,7 +36,7 @@ impl PolicyState {
         }
     }
 
-    /// The way of `set` for a new line, an empty one if there is any. `tags` are the lines of all
+    /// Returns the way of `set` to fill, an empty one if there is any. `tags` are the lines of all
     /// ways, with [`EMPTY`] for none.
     #[inline(always)]
     pub fn place(&mut self, policy: Policy, set: Set, tags: &[LineId]) -> usize {
@@ -46,7 +46,7 @@ impl PolicyState {
         }
     }
 
-    /// The line in `way` of `set` was taken away.
+    /// Records that the line in `way` of `set` was removed.
     #[inline(always)]
     pub fn removed(&mut self, policy: Policy, set: Set, way: usize) {
         match policy {
@@ -55,8 +55,8 @@ impl PolicyState {
         }
     }
 
-    // Few machines have another policy than LRU. Inlined wherever a policy is asked, the others
-    // would leave LRU too few registers: replays took a tenth longer.
+    // Few machines use a policy other than LRU. If the others were inlined, they would leave LRU
+    // too few registers: replays took a tenth longer.
 
     #[cold]
     #[inline(never)]

@@ -1,14 +1,14 @@
-//! Tree-PLRU: a binary tree of bits over the ways, each bit pointing to the half to give up next.
+//! Tree-PLRU: a binary tree of bits over the ways; each bit points to the half to evict from next.
 //!
-//! A reference turns every bit on the way's path to the other half. The word of a set's first way
-//! holds its tree, the root at bit 1 and the children of bit `n` at `2 n` and `2 n + 1`, so a path
-//! is the way's binary digits with a one in front. Removing a line turns no bit: hardware does not
-//! either.
+//! A reference sets every bit on the way's path to the other half. The word of a set's first way
+//! holds its tree. The root is bit 1; the children of bit `n` are bits `2 n` and `2 n + 1`. A path
+//! is therefore the way's binary digits with a leading one. As in hardware, removing a line changes
+//! no bit.
 
 use super::policy_state::{EMPTY, PolicyState, Set};
 use crate::ids::LineId;
 
-// Few machines have it, and it would take the registers of the loop that those with LRU run in.
+// Not inlined: few machines use it, and it would take registers from the loop for LRU.
 #[inline(never)]
 pub(super) fn hit(state: &mut PolicyState, set: Set, way: usize) {
     let tree = &mut state.words[set.first];

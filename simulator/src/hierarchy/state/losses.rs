@@ -1,4 +1,4 @@
-//! How caches lose lines: to stores of other cores, and to what an inclusive level outside gave up.
+//! How caches lose lines: to stores of other cores, and to evictions from an inclusive outer level.
 
 use super::super::cache::Cache;
 use super::super::geometry::Geometry;
@@ -9,7 +9,7 @@ use crate::machine::Inclusion;
 use crate::report::observer::{Cause, Observer};
 
 impl HierarchyState {
-    /// The core stored to the line, which is in its L1D, and makes it its own.
+    /// Makes the core the owner of the line that it stored to, which is in its L1D.
     #[inline(never)]
     pub(super) fn take<O: Observer>(&mut self, access: Access<'_>, observer: &mut O) {
         let Access {
@@ -38,7 +38,7 @@ impl HierarchyState {
         }
     }
 
-    /// L2 and L1s of `cluster` lose `line`, those of them that hold it.
+    /// Removes `line` from the L2 and L1s of `cluster` that hold it.
     pub(super) fn take_from_cluster(
         &mut self,
         geometry: &Geometry,
@@ -52,7 +52,7 @@ impl HierarchyState {
         self.take_from_l1s(geometry, cluster, line, cause);
     }
 
-    /// L1s of `cluster` lose `line`, those of them that hold it.
+    /// Removes `line` from the L1s of `cluster` that hold it.
     #[inline(always)]
     pub(super) fn take_from_l1s(
         &mut self,
@@ -66,7 +66,8 @@ impl HierarchyState {
         }
     }
 
-    /// `line` left a cache of `cluster`: was it the last that held it there?
+    /// Updates the holders after `line` left a cache of `cluster`: the cluster remains a holder if
+    /// another of its caches holds the line.
     pub(super) fn forget_holder(&mut self, geometry: &Geometry, cluster: usize, line: LineId) {
         let of_cluster = &geometry.clusters[cluster];
         let mut caches = of_cluster.l1s.iter().chain([&of_cluster.l2]);
@@ -75,7 +76,7 @@ impl HierarchyState {
         }
     }
 
-    /// Takes `line` from its `set` of `cache`, if it is there.
+    /// Removes `line` from its `set` of `cache`, if it is there.
     #[inline(always)]
     pub(super) fn remove(
         &mut self,

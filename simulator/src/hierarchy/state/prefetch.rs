@@ -1,7 +1,7 @@
-//! Prefetches: an L2 gets a line that no access of its cores has asked for yet.
+//! Prefetches: an L2 gets a line that no access of its cores has requested yet.
 //!
-//! The line takes the way that a load takes which misses its L1, but for the L1s, which stay as
-//! they are, and for the tallies: a prefetch is neither an access nor a miss of any level.
+//! The line takes the path of a load that misses its L1, but L1s and tallies do not change: a
+//! prefetch is not an access, and not a miss of any level.
 
 use super::super::geometry::{CoreView, Geometry};
 use super::{Access, HierarchyState};
@@ -10,7 +10,7 @@ use crate::report::observer::Observer;
 use corehop_traces::Kind;
 
 impl HierarchyState {
-    /// As [`crate::Hierarchy::prefetch`], by the core of `view`.
+    /// Implements [`crate::Hierarchy::prefetch`] for the core of `view`.
     pub fn prefetch<O: Observer>(
         &mut self,
         (geometry, view): (&Geometry, &CoreView),

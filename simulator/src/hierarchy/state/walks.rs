@@ -1,4 +1,4 @@
-//! Page walks that begin at the L2: it is read as after a miss of the L1D, which stays as it is.
+//! Page walks that begin at the L2: it is read as after an L1D miss; the L1D does not change.
 
 use super::super::geometry::{CoreView, Geometry};
 use super::{Access, HierarchyState};
@@ -7,7 +7,7 @@ use crate::report::observer::Observer;
 use corehop_traces::Kind;
 
 impl HierarchyState {
-    /// As [`crate::Hierarchy::load_from_l2`], by the core of `view`.
+    /// Implements [`crate::Hierarchy::load_from_l2`] for the core of `view`.
     pub fn load_from_l2<O: Observer>(
         &mut self,
         (geometry, view): (&Geometry, &CoreView),

@@ -1,4 +1,4 @@
-//! The caches of one CPU as levels of a machine, with what had to be assumed of them.
+//! The caches of one CPU as levels of a machine, with the assumptions made about them.
 
 use crate::machine::description::{CORES_MAXIMUM, LINE_SIZE_BYTES, Level};
 use crate::machine::impossible::WAYS_MAXIMUM;
@@ -6,10 +6,10 @@ use corehop_support::topology::{Cache, Cpu, CpuNumbers, Holds, Reading, Topology
 use std::fmt::{Display, Formatter};
 use std::path::PathBuf;
 
-/// Cycles of an access that the L3 serves.
+/// Latency of the L3 in cycles.
 pub(super) const L3_LATENCY_CYCLES: u32 = 45;
 
-/// Ways of a cache for which nothing makes them known.
+/// Number of ways if it cannot be determined.
 const USUAL_WAYS: u64 = 16;
 
 /// The caches of one CPU.
@@ -18,19 +18,19 @@ pub(super) struct Caches {
     pub(super) l1i: Level,
     pub(super) l1d: Level,
     pub(super) l2: Level,
-    /// With the CPUs that share it.
+    /// The L3, with the CPUs that share it.
     pub(super) l3: Option<(Level, CpuNumbers)>,
-    /// What was assumed of them, each a sentence.
+    /// The assumptions, one sentence each.
     pub(super) assumed: Vec<String>,
 }
 
-/// The folder that describes the caches of a CPU.
+/// Returns the folder that describes the caches of a CPU.
 pub(super) fn folder(topology: &Topology, number: usize) -> PathBuf {
     topology.root().join(format!("cpu{number}/cache"))
 }
 
 impl Caches {
-    /// Those of an online CPU.
+    /// Reads the caches of an online CPU.
     pub(super) fn of(topology: &Topology, number: usize) -> Result<Caches, Unknown> {
         let folder = folder(topology, number);
         let missing = |what: &str| Unknown {
@@ -91,14 +91,14 @@ impl Caches {
         })
     }
 
-    /// Whether the others are of the same sizes, ways and sharing.
+    /// Returns whether the other caches have the same sizes, ways and sharing.
     pub(super) fn is_like(&self, other: &Caches) -> bool {
         let levels = |of: &Caches| (of.l1i, of.l1d, of.l2, of.l3.as_ref().map(|l3| l3.0));
         levels(self) == levels(other)
     }
 }
 
-/// `L1I 32 KiB, L1D 48 KiB, L2 2048 KiB of 4 cores, L3 12288 KiB`.
+/// For example `L1I 32 KiB, L1D 48 KiB, L2 2048 KiB of 4 cores, L3 12288 KiB`.
 impl Display for Caches {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let kib = |level: &Level| level.size_bytes >> 10;
@@ -114,7 +114,7 @@ impl Display for Caches {
     }
 }
 
-/// Says where more than one cache could be meant.
+/// Returns an assumption if several level 1 data caches are described.
 fn several(cpu: &Cpu, taken: &Cache) -> Option<String> {
     let alike = |cache: &&Cache| (cache.level, cache.holds) == (taken.level, taken.holds);
     let count = cpu.caches.iter().filter(alike).count();
@@ -124,14 +124,14 @@ fn several(cpu: &Cpu, taken: &Cache) -> Option<String> {
     })
 }
 
-/// How many sets a level may have.
+/// The allowed numbers of sets of a level.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sets {
     PowerOfTwo,
     Any,
 }
 
-/// A cache as a level, of no latency yet.
+/// Converts a cache to a level with latency 0.
 fn level(cache: &Cache, sets: Sets, assumed: &mut Vec<String>) -> Result<Level, Unknown> {
     assumed.extend(cache.assumed.iter().cloned());
     let size_bytes = size_bytes(cache, assumed)?;
@@ -150,7 +150,7 @@ fn level(cache: &Cache, sets: Sets, assumed: &mut Vec<String>) -> Result<Level, 
     Ok(Level::new(size_bytes, ways, 0))
 }
 
-/// The file, and what is wrong with it.
+/// Returns the file, and what is wrong with it.
 fn lacking(cache: &Cache, file: &str, reading: &Reading) -> Unknown {
     match reading {
         Err(unknown) => unknown.clone(),
@@ -165,7 +165,7 @@ fn known(reading: &Reading) -> Option<u64> {
     reading.as_ref().ok().copied().filter(|&number| number > 0)
 }
 
-/// The size as reported, or else as ways, sets and lines make it.
+/// Returns the reported size, or otherwise the product of ways, sets and line size.
 fn size_bytes(cache: &Cache, assumed: &mut Vec<String>) -> Result<u64, Unknown> {
     if let Some(bytes) = known(&cache.size_bytes) {
         return Ok(bytes);
@@ -185,8 +185,8 @@ fn size_bytes(cache: &Cache, assumed: &mut Vec<String>) -> Result<u64, Unknown> 
     Ok(bytes)
 }
 
-/// The ways as reported, where they can be simulated. Otherwise those that size and sets make, or
-/// the nearest number that gives such sets.
+/// Returns the reported number of ways if it can be simulated. Otherwise returns the number
+/// computed from size and sets, or the nearest possible number.
 fn ways(
     cache: &Cache,
     size_bytes: u64,

@@ -1,12 +1,12 @@
-//! The machine this runs on, as the kernel describes it under `/sys/devices/system/cpu`.
+//! This machine, as described by the kernel in `/sys/devices/system/cpu`.
 //!
-//! `corehop_support::topology` reads the description; here it becomes a machine. Cores may differ,
-//! so the caches are those of the first CPU that this process may run on, and the cores are those
-//! like it below the same L3. What the description lacks is assumed if that can be told in a
-//! sentence ([`Host::assumed`]), and refused if not.
+//! `corehop_support::topology` reads the description; this module converts it to a machine. Cores
+//! may differ. The caches are those of the first CPU that this process may run on, and the cores
+//! are all that match it and share its L3. A missing value is assumed if one sentence can state the
+//! assumption ([`Host::assumed`]); otherwise the result is an error.
 //!
-//! The kernel knows sizes, ways and sharing but no latencies, so those are the ones of
-//! `configs/machines/xeon-e5-2620-v4.toml`: good for comparing splits, not for predicting seconds.
+//! The kernel reports sizes, ways and sharing but no latencies. The latencies are those of
+//! `configs/machines/xeon-e5-2620-v4.toml`: good enough to compare splits, not to predict seconds.
 //! `corehop calibrate` measures them (calibrated.rs).
 
 mod caches;
@@ -20,25 +20,25 @@ use corehop_support::topology::{Topology, Unknown, allowed, ranges};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Where Linux describes processors.
+/// The file in which Linux describes processors.
 pub const CPUINFO: &str = "/proc/cpuinfo";
 
 const MEMORY_LATENCY_CYCLES: u32 = 200;
 
-/// This machine, and how it was found out.
+/// This machine, and the assumptions made about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
     /// Its caches and cores.
     pub machine: Machine,
     /// The CPU whose caches these are.
     pub cpu: usize,
-    /// The CPUs of its cores, all hardware threads of each, in rising order.
+    /// The CPUs of its cores, including all hardware threads of each, in ascending order.
     pub cpus: Vec<usize>,
-    /// What was assumed for lack of a description, each a sentence.
+    /// Assumptions made because of a missing description, one sentence each.
     pub assumed: Vec<String>,
 }
 
-/// This machine: its caches as [`read`] has them, and the core that its processor has.
+/// Returns this machine: the caches from [`read`], and the core of its processor.
 ///
 /// # Errors
 /// Those of [`read`].
@@ -49,14 +49,14 @@ pub fn described() -> Result<Host, Error> {
     Ok(host)
 }
 
-/// The machine of a process that may run on the CPUs `allowed`. Cores are the physical cores with
-/// the same caches below the same L3, at most [`CORES_MAXIMUM`]; without an L3, all with the same
-/// caches.
+/// Returns the machine of a process that may run on the CPUs `allowed`. Its cores are the physical
+/// cores with the same caches that share the L3, at most [`CORES_MAXIMUM`]. Without an L3, they are
+/// all cores with the same caches.
 ///
-/// Of what cores are beside their caches it knows nothing: the machine has [`Core::default`].
+/// It does not know the properties of cores besides caches: the machine has [`Core::default`].
 ///
 /// # Errors
-/// [`Error::Host`] where no CPU has first and second levels that can be simulated.
+/// [`Error::Host`] if no CPU has first and second levels that can be simulated.
 pub fn read(topology: &Topology, allowed: &[usize]) -> Result<Host, Error> {
     let online = || topology.online();
     let caches: BTreeMap<usize, Result<Caches, Unknown>> = online()
@@ -96,7 +96,7 @@ fn undescribed(root: &Path) -> Unknown {
     }
 }
 
-/// The machine whose caches are those of this CPU.
+/// Returns the machine with the caches of this CPU.
 fn of_cpu(
     topology: &Topology,
     caches: &BTreeMap<usize, Result<Caches, Unknown>>,
@@ -116,7 +116,7 @@ fn of_cpu(
     let cores = cores.min(CORES_MAXIMUM as usize) as u32;
     let l2_cores = own.l2.shared_by.min(cores);
     let cores = cores - cores % l2_cores;
-    // A description in which a first level is shared more widely than the second is wrong there.
+    // A description in which a first level is shared more widely than the second is wrong.
     let of_l2 = |level: Level| match l2_cores.is_multiple_of(level.shared_by) {
         true => level,
         false => Level {
@@ -160,7 +160,7 @@ fn of_cpu(
     })
 }
 
-/// Has a level that is smaller than one above it hold what it can, and says so.
+/// Makes a level non-inclusive if it is smaller than a level above it, and returns the assumptions.
 fn exclude(machine: &mut Machine) -> Vec<String> {
     let first = machine.l1i.size_bytes.max(machine.l1d.size_bytes);
     let second = first.max(machine.l2.size_bytes);
@@ -178,7 +178,7 @@ fn exclude(machine: &mut Machine) -> Vec<String> {
     levels.into_iter().filter_map(assume).collect()
 }
 
-/// Says where the allowed CPUs are not all like the one that was taken.
+/// Describes how the allowed CPUs differ from the selected one.
 fn differences(
     allowed: &[usize],
     caches: &BTreeMap<usize, Result<Caches, Unknown>>,

@@ -1,8 +1,8 @@
-//! Functions not all of whose calls go to one core: to that of the object that a call is about, or
-//! to a core at single calls of a request.
+//! Functions without one core for all their calls: each call goes to the core of its object, or
+//! only selected calls of a request move the thread.
 //!
-//! Where each call goes is found before the replay, which looks it up by the execution that enters
-//! it.
+//! The destination of each call is computed before the replay, which looks it up by the execution
+//! that enters the call.
 
 use super::{Split, Target};
 use crate::error::Error;
@@ -13,13 +13,13 @@ use corehop_traces::{EnteredCall, FunctionId, Trace};
 use std::sync::Arc;
 
 impl Split {
-    /// The same split, in which these functions of `trace` go by an argument: each of their calls
-    /// takes its thread to the core of the object that it is about. Objects have all of `cores`
-    /// cores; none of the split's functions has a higher one.
+    /// Returns the same split, with these functions of `trace` selecting their core by an argument:
+    /// each of their calls moves its thread to the core of the call's object. Objects may have any
+    /// of `cores` cores; none of the split's functions has a higher one.
     ///
     /// # Errors
-    /// [`Error::NoArguments`] when the trace does not tell arguments, [`Error::Trace`] for a trace
-    /// that cannot be read.
+    /// [`Error::NoArguments`] if the trace has no arguments, [`Error::Trace`] if the trace cannot
+    /// be read.
     pub fn by_argument(
         self,
         trace: &Trace,
@@ -30,11 +30,11 @@ impl Split {
         self.by_arguments_of(&calls, trace, functions, cores)
     }
 
-    /// The same, where all their calls are known: they are among `calls`, in the order of the
-    /// trace.
+    /// Does the same with known calls: `calls` contains all calls of these functions, in trace
+    /// order.
     ///
     /// # Errors
-    /// [`Error::Trace`] for a trace that cannot be read.
+    /// [`Error::Trace`] if the trace cannot be read.
     pub fn by_arguments_of(
         mut self,
         calls: &[EnteredCall],
@@ -64,11 +64,12 @@ impl Split {
         })
     }
 
-    /// The same split, in which only these calls of a request of these functions of `trace` move
-    /// their thread. None of the functions goes by an argument, and each has one mode.
+    /// Returns the same split, with these functions of `trace` moving their thread only at these
+    /// calls of a request. None of the functions selects its core by an argument, and each has one
+    /// mode.
     ///
     /// # Errors
-    /// [`Error::Trace`] for a trace that cannot be read.
+    /// [`Error::Trace`] if the trace cannot be read.
     pub fn at_calls(
         mut self,
         trace: &Trace,

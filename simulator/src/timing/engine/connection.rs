@@ -1,4 +1,4 @@
-//! One connection on its way through its stream, and the requests that it has been sent.
+//! One connection: its position in its stream, and its pending requests.
 
 use crate::PlacedThread;
 use crate::timing::streams::stream::{Mark, Stream};
@@ -6,23 +6,23 @@ use std::collections::VecDeque;
 
 pub(crate) struct Connection<'a> {
     pub stream: &'a Stream,
-    /// Where the split has its thread.
+    /// The position of its thread under the split.
     pub placed: PlacedThread,
     /// The core that the thread is on, or was on last.
     pub core: usize,
-    /// The request of the stream that it is in or comes to next.
+    /// The current or next request of the stream.
     request: usize,
-    /// The stream's next entry.
+    /// Index of the stream's next entry.
     pub at: usize,
     next_mark: usize,
-    /// When the requests that have not ended came, the one that is served first.
+    /// Arrival cycles of the requests that have not ended, the current one first.
     came: VecDeque<u64>,
-    /// Since when the thread waits for a request or, before it has served one, 0.
+    /// Cycle since which the thread waits for a request; 0 before its first one.
     free_since: u64,
 }
 
 impl<'a> Connection<'a> {
-    /// A connection that begins with this request of its stream.
+    /// Creates a connection that begins with this request of its stream.
     pub fn new((stream, request): (&'a Stream, usize), core: usize) -> Connection<'a> {
         let at = stream.requests[request];
         Connection {
@@ -37,18 +37,18 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// A request comes. If the thread waited for one, from when on it can run.
+    /// Adds a request. If the thread was waiting for one, returns the cycle from which it can run.
     pub fn send(&mut self, cycle: u64) -> Option<u64> {
         self.came.push_back(cycle);
         (self.came.len() == 1).then(|| cycle.max(self.free_since))
     }
 
-    /// Whether the request that is served has no more entries.
+    /// Returns whether the current request has no more entries.
     pub fn is_at_end(&self) -> bool {
         self.at == self.stream.end_of(self.request)
     }
 
-    /// The served request ends: when it had come, and whether another one waits.
+    /// Ends the current request. Returns its arrival cycle, and whether another one waits.
     pub fn end_request(&mut self, cycle: u64) -> (u64, bool) {
         self.request += 1;
         if self.request == self.stream.requests.len() {
@@ -60,7 +60,7 @@ impl<'a> Connection<'a> {
         (came, !self.came.is_empty())
     }
 
-    /// The next mark, if it is here; it is passed with that.
+    /// Returns the next mark and passes it, if it is at the current position.
     pub fn take_mark(&mut self) -> Option<&'a Mark> {
         let stream = self.stream;
         let mark = stream.marks.get(self.next_mark)?;
@@ -71,7 +71,7 @@ impl<'a> Connection<'a> {
         Some(mark)
     }
 
-    /// The entry before which it must stop, for a mark or the request's end.
+    /// Returns the entry before which it must stop, for a mark or the request's end.
     pub fn stop(&self) -> usize {
         let end = self.stream.end_of(self.request);
         let mark = self.stream.marks.get(self.next_mark);

@@ -1,4 +1,4 @@
-//! One core: its clock, and what it sums up since counting began.
+//! One core: its clock, and its sums since counting began.
 
 use crate::core_model::CoreModel;
 use crate::timing::outcome::{CoreOutcome, PrefetchCounters};
@@ -6,17 +6,17 @@ use crate::{Machine, Tally};
 
 pub(crate) struct Core<M> {
     pub model: M,
-    /// References by kind.
+    /// Number of references by kind.
     pub references: [u64; 3],
     pub hops: u64,
-    /// Those of threads that had to wait for the core.
+    /// Hops of threads that had to wait for the core.
     pub hops_while_busy: u64,
     pub migrations: u64,
     pub yields: u64,
     busy_cycles: u64,
     idle_cycles: u64,
     queued_cycles: u64,
-    /// The cycle up to which busy cycles are summed up.
+    /// The cycle up to which busy cycles are included in the sum.
     summed_to: u64,
 }
 
@@ -36,7 +36,7 @@ impl<M: CoreModel> Core<M> {
         }
     }
 
-    /// Idles until `cycle`; before `counting_since` that is not counted.
+    /// Idles until `cycle`; the time before `counting_since` is not counted.
     pub fn idle_until(&mut self, cycle: u64, counting_since: u64) {
         let from = self.model.cycle().max(counting_since);
         self.idle_cycles += cycle.saturating_sub(from);
@@ -44,19 +44,19 @@ impl<M: CoreModel> Core<M> {
         self.summed_to = self.model.cycle();
     }
 
-    /// The cycles since the last call were busy ones.
+    /// Adds the cycles since the last call as busy ones.
     pub fn sum_up(&mut self) {
         let cycle = self.model.cycle();
         self.busy_cycles += cycle - self.summed_to;
         self.summed_to = cycle;
     }
 
-    /// A thread waited in the queue; what it waited before counting began is not counted.
+    /// Adds the time that a thread waited in the queue, without the time before counting began.
     pub fn queued(&mut self, from: u64, to: u64, counting_since: u64) {
         self.queued_cycles += to.saturating_sub(from.max(counting_since));
     }
 
-    /// Counts afresh.
+    /// Resets the counts.
     pub fn start_counting(&mut self) {
         self.references = [0; 3];
         (self.hops, self.hops_while_busy) = (0, 0);
@@ -64,7 +64,7 @@ impl<M: CoreModel> Core<M> {
         (self.busy_cycles, self.idle_cycles, self.queued_cycles) = (0, 0, 0);
     }
 
-    /// What was counted, `tally` being of its caches, and `prefetches` what became of those.
+    /// Returns the results, given the counts of its caches (`tally`) and of its prefetches.
     pub fn outcome(
         &self,
         (tally, prefetches): (&Tally, &PrefetchCounters),

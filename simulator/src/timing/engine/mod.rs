@@ -1,8 +1,8 @@
-//! The event simulation: cores with clocks, of which the one that is behind goes on.
+//! The event simulation: cores with clocks, of which the one with the smallest clock continues.
 //!
-//! [`turn`] is the loop over events and what a core does in its turn, [`core`] one core with its
-//! sums, [`connection`] one connection on its way through its stream, and [`watch`] listens to the
-//! caches. [`prefetching`] does what prefetchers say, and [`unused`] knows what became of it.
+//! [`turn`] is the event loop and the execution of a core's turn. [`core`] is one core with its
+//! sums, and [`connection`] one connection with its position in its stream. [`watch`] observes the
+//! caches. [`prefetching`] executes prefetches, and [`unused`] tracks their use.
 
 pub(crate) mod connection;
 pub(crate) mod core;

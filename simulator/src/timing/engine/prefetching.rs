@@ -1,8 +1,8 @@
-//! Prefetches: asked for at references that miss their L1, and brought to the L2 of the core.
+//! Prefetches: requested at references that miss their L1, and brought into the L2 of the core.
 //!
-//! A prefetch changes the caches at once, and what it replaces goes at once. The line is there only
-//! when its latency is over; a reference that uses it earlier waits for the rest. So prefetches
-//! hide as much of a miss as the core has had to do meanwhile, and can do harm.
+//! A prefetch changes the caches immediately, including replacements. The line is available only
+//! after its latency; a reference that uses it earlier waits for the rest. Prefetches thus hide as
+//! much of a miss as the core has other work, and can do harm.
 
 use super::unused::Prefetched;
 use super::watch::Watch;
@@ -13,7 +13,7 @@ use corehop_traces::Kind;
 
 pub(crate) struct Prefetching<P> {
     prefetchers: Vec<P>,
-    /// Those of the streams, and those that nobody but prefetches references.
+    /// The lines of the streams, and those that only prefetches reference.
     lines: Lines,
     latencies: InOrder,
 }
@@ -26,16 +26,16 @@ pub(crate) struct Missed {
     pub line: LineId,
     /// As [`Miss::instruction`].
     pub instruction: u32,
-    /// The cycle that its core has come to.
+    /// The current cycle of its core.
     pub cycle: u64,
 }
 
-/// Lines of a page: prefetches do not leave it, since the next one of the address space may be
+/// Lines of a page. Prefetches do not cross it, because the next page of the address space may be
 /// anywhere in memory.
 const LINES_PER_PAGE: u64 = 4096 / 64;
 
 impl<P: Prefetcher> Prefetching<P> {
-    /// Of so many cores of `machine`, on which streams reference these lines.
+    /// Creates prefetchers for `cores` cores of `machine`; streams reference the lines `numbers`.
     pub fn new(machine: &Machine, cores: u32, numbers: &[u64]) -> Prefetching<P> {
         let mut lines = Lines::new(1);
         if P::ASKS {
@@ -50,8 +50,9 @@ impl<P: Prefetcher> Prefetching<P> {
         }
     }
 
-    /// The caches have served a reference that missed its L1, as `watch` has heard: does what its
-    /// core's prefetcher says, and gives how many cycles the reference takes at least.
+    /// Handles a reference that missed its L1, after the caches have served it and `watch` has
+    /// observed it. Executes the prefetch that the core's prefetcher requests, and returns the
+    /// minimum number of cycles of the reference.
     pub fn missed_l1(
         &mut self,
         missed: Missed,
@@ -83,7 +84,7 @@ impl<P: Prefetcher> Prefetching<P> {
         u32::try_from(at_least).unwrap_or(u32::MAX)
     }
 
-    /// Brings a line to the L2 of a core, if it is not there.
+    /// Brings a line into the L2 of a core, if it is not there.
     fn bring(
         &mut self,
         (core, number): (CoreId, u64),

@@ -1,11 +1,12 @@
-//! The loop over events, and what a core does in its turn.
+//! The event loop, and the execution of a core's turn.
 //!
-//! docs/reference/timed.md has these rules in full. The core with the smallest clock has its turn,
-//! of several the one with the lowest number; an idle core's clock counts as the cycle at which it
-//! can take a thread. Requests that have come by then are sent before. In its turn a core executes
-//! one thread's references, one after the other, until the thread leaves it, or until after a
-//! reference its clock has come a quantum beyond where the turn began. So cores differ by a quantum
-//! and one reference, or one hop, and what they do to shared lines comes in that order.
+//! docs/reference/timed.md contains these rules in full. The core with the smallest clock has the
+//! next turn; of equal ones the one with the lowest number. The clock of an idle core counts as the
+//! cycle at which it can take a thread. Requests that have arrived by then are sent first. In its
+//! turn, a core executes one thread's references. The turn ends when the thread leaves the core, or
+//! when the clock after a reference is a quantum past the start. Clocks of cores thus differ by at
+//! most a quantum and one reference, or one hop. Their accesses to shared lines are made in that
+//! order.
 
 use super::connection::Connection;
 use super::core::Core;
@@ -21,10 +22,10 @@ use crate::timing::setting::Setting;
 use crate::timing::streams::stream::kind_of;
 use crate::{CameBy, CoreId, Hierarchy, LineId, Split};
 
-/// A simulation under way.
+/// A simulation in progress.
 pub(crate) struct Engine<'a, M, P> {
     pub setting: &'a Setting<'a>,
-    /// What moves threads; nothing does if it is empty.
+    /// The functions that move threads; if it is empty, nothing moves them.
     pub split: &'a Split,
     pub scheduler: Box<dyn Scheduler>,
     pub cores: Vec<Core<M>>,
@@ -40,13 +41,13 @@ pub(crate) struct Engine<'a, M, P> {
 /// The requests that ended.
 #[derive(Default)]
 pub(crate) struct Ended {
-    /// All of them.
+    /// Number of all ended requests.
     count: u64,
     /// The latest end.
     latest: u64,
     /// The latest end before counting began.
     counting_since: u64,
-    /// Of those counted.
+    /// Latencies of the counted requests.
     latencies: Vec<u64>,
 }
 
@@ -66,14 +67,14 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
         self.outcome()
     }
 
-    /// The core whose turn is next, and its cycle; none while all are idle.
+    /// Returns the core with the next turn, and its cycle; `None` while all are idle.
     fn next_core(&self) -> Option<(u64, usize)> {
         let cores = 0..self.cores.len();
         let turns = cores.filter_map(|core| Some((self.cycle_of_turn(core)?, core)));
         turns.min()
     }
 
-    /// When `core` can go on, or take a thread.
+    /// Returns when `core` can continue, or take a thread.
     fn cycle_of_turn(&self, core: usize) -> Option<u64> {
         let clock = self.cores[core].model.cycle();
         if self.queues.running(core).is_some() {
@@ -90,7 +91,8 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
         ready.map(|ready| ready.max(clock))
     }
 
-    /// Whether `core`, which is idle and has no queue, may take from that of `from`.
+    /// Returns whether `core`, which is idle and has an empty queue, may take from the queue of
+    /// `from`.
     fn may_take(&self, core: usize, from: usize) -> bool {
         from != core
             && self.queues.running(from).is_some()
@@ -98,7 +100,7 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
             && self.scheduler.may_take(core, from)
     }
 
-    /// The next request comes.
+    /// Sends the next request.
     fn send(&mut self) {
         if let Some((cycle, connection)) = self.arrivals.take()
             && let Some(ready) = self.connections[connection].send(cycle)
@@ -107,7 +109,7 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
         }
     }
 
-    /// A connection's thread waits for a core.
+    /// Queues a connection's thread for a core.
     fn wait(&mut self, connection: usize, ready: u64, core: usize, came_by: Option<CameBy>) {
         let of = &self.connections[connection];
         let waiting = Waiting {
@@ -120,7 +122,7 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
         self.queues.push(core, waiting);
     }
 
-    /// A core goes on at `cycle`.
+    /// Executes the turn of a core at `cycle`.
     fn turn(&mut self, core: usize, cycle: u64) {
         let limit = cycle + self.setting.quantum_cycles;
         let connection = match self.queues.running(core) {
@@ -148,7 +150,7 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
         }
     }
 
-    /// The idle core takes the thread that comes next for it; gives its connection.
+    /// Starts the next thread for the idle core; returns its connection.
     fn take(&mut self, core: usize, cycle: u64) -> usize {
         let (from, place) = match self.queues.waiting(core) {
             [] => (self.victim(core, cycle), 0),
@@ -180,7 +182,7 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
         thread.connection
     }
 
-    /// Whose queue an idle core takes a thread from.
+    /// Returns the core from whose queue an idle core takes a thread.
     fn victim(&mut self, core: usize, cycle: u64) -> usize {
         let is_ready = |&from: &usize| {
             self.may_take(core, from) && self.queues.waiting(from)[0].ready <= cycle
@@ -189,7 +191,7 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
         self.scheduler.victim(core, &candidates, &self.queues)
     }
 
-    /// A running thread is to be in another stage: whether it leaves its core for that.
+    /// Handles a running thread that enters another stage; returns whether it leaves its core.
     fn leaves(&mut self, connection: usize, thread: Thread, by: CameBy) -> bool {
         let core = thread.core;
         let target = match self.scheduler.enter(thread, &self.queues) {
@@ -203,7 +205,7 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
         true
     }
 
-    /// The thread that runs on `core` leaves it, when all that it began is over; gives the cycle.
+    /// Removes the running thread from `core` after its outstanding references; returns the cycle.
     fn leave(&mut self, core: usize) -> u64 {
         self.queues.stop(core);
         let core = &mut self.cores[core];

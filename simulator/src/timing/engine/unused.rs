@@ -1,19 +1,19 @@
-//! Prefetched lines that nobody has used yet, by the L2 that has them, and what became of others.
+//! Prefetched lines that are still unused, by their L2, and counts of the other prefetches.
 
 use crate::timing::outcome::PrefetchCounters;
 use crate::{CoreId, LineId};
 use std::collections::HashMap;
 
-/// A line on its way to an L2, or there.
+/// A line in an L2, or on its way to it.
 #[derive(Clone, Copy)]
 pub(crate) struct Prefetched {
-    /// The core whose reference asked for it.
+    /// The core whose reference requested it.
     pub asked_by: CoreId,
-    /// When it is there.
+    /// The cycle at which it arrives.
     pub arrives: u64,
 }
 
-/// All of them.
+/// All unused prefetched lines.
 pub(crate) struct Unused {
     /// By L2 and line.
     lines: HashMap<(usize, LineId), Prefetched>,
@@ -21,7 +21,7 @@ pub(crate) struct Unused {
 }
 
 impl Unused {
-    /// None, of so many cores.
+    /// Creates an empty set for `cores` cores.
     pub fn new(cores: usize) -> Unused {
         Unused {
             lines: HashMap::new(),
@@ -29,38 +29,40 @@ impl Unused {
         }
     }
 
-    /// An L2 is brought a line.
+    /// Records that a line is brought into an L2.
     pub fn brought(&mut self, l2: usize, line: LineId, prefetched: Prefetched) {
         self.counters[prefetched.asked_by.index()].issued += 1;
         self.lines.insert((l2, line), prefetched);
     }
 
-    /// A reference of `core` finds the line in the L2: what it waits for, if that is so.
+    /// Records that a reference of `core` hits the line in the L2; returns its prefetch if it was
+    /// unused.
     pub fn used(&mut self, l2: usize, core: CoreId, line: LineId) -> Option<Prefetched> {
         let prefetched = self.lines.remove(&(l2, line))?;
         self.counters[core.index()].useful += 1;
         Some(prefetched)
     }
 
-    /// A used line has kept a reference of `core` so many cycles longer than one that is there.
+    /// Records that a prefetched line delayed a reference of `core` by `cycles` more than a present
+    /// line.
     pub fn was_late(&mut self, core: CoreId, cycles: u64) {
         self.counters[core.index()].late += 1;
         self.counters[core.index()].late_cycles += cycles;
     }
 
-    /// An L2 has lost a line.
+    /// Records that an L2 lost a line.
     pub fn lost(&mut self, l2: usize, line: LineId) {
         if let Some(prefetched) = self.lines.remove(&(l2, line)) {
             self.counters[prefetched.asked_by.index()].unused += 1;
         }
     }
 
-    /// Counts afresh; the lines stay.
+    /// Resets the counts; the lines stay.
     pub fn start_counting(&mut self) {
         self.counters.fill(PrefetchCounters::default());
     }
 
-    /// By core.
+    /// Returns the counts of each core.
     pub fn counters(&self) -> &[PrefetchCounters] {
         &self.counters
     }

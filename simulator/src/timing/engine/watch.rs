@@ -1,4 +1,5 @@
-//! What the engine hears of the caches: what served a reference, and whose lines an L2 replaced.
+//! The engine's observer of the caches: the level that served a reference, and L2 evictions between
+//! connections.
 
 use super::unused::Unused;
 use crate::core_model::ServedBy;
@@ -8,29 +9,30 @@ use corehop_traces::Kind;
 use std::marker::PhantomData;
 
 pub(crate) struct Watch<P> {
-    /// What served the reference that is made, as far as is known.
+    /// The level that served the current reference, as far as known.
     pub served_by: ServedBy,
-    /// Whether it is a store that took its line from another cluster.
+    /// Whether it is a store that invalidated its line in another cluster.
     pub takes_line: bool,
-    /// Whose thread makes it.
+    /// The connection whose thread makes it.
     pub connection: u16,
-    /// What prefetches have brought; nothing where `P` does not ask.
+    /// Unused prefetched lines; empty if `P` never prefetches.
     pub unused: Unused,
     has_l3: bool,
-    /// Whether caches lose what the L3 replaces.
+    /// Whether an L3 eviction invalidates the line in other caches.
     l3_is_inclusive: bool,
     l2s: usize,
     cores_per_l2: usize,
     connections: usize,
-    /// By line and L2, the connection that looked it up there last.
+    /// For each line and L2, the connection that last looked it up there.
     owners: Vec<u16>,
-    /// By connection that lost a line, and connection that replaced it.
+    /// Indexed by the connection that lost a line and the connection that replaced it.
     evictions: Vec<u64>,
     prefetcher: PhantomData<P>,
 }
 
 impl<P: Prefetcher> Watch<P> {
-    /// Of so many cores of `machine`, for so many lines and connections.
+    /// Creates an observer for `cores` cores of `machine`, and `lines` lines and `connections`
+    /// connections.
     pub fn new(machine: &Machine, cores: u32, lines: usize, connections: usize) -> Watch<P> {
         let l2s = cores.div_ceil(machine.l2.shared_by) as usize;
         Watch {
@@ -51,24 +53,24 @@ impl<P: Prefetcher> Watch<P> {
         }
     }
 
-    /// A reference is about to be made.
+    /// Prepares for the next reference.
     #[inline(always)]
     pub fn begin_reference(&mut self) {
         self.served_by = ServedBy::L1;
         self.takes_line = false;
     }
 
-    /// One more line.
+    /// Adds a line.
     pub fn add_line(&mut self) {
         self.owners.resize(self.owners.len() + self.l2s, 0);
     }
 
-    /// The L2 of `core`.
+    /// Returns the L2 of `core`.
     pub fn l2_of(&self, core: CoreId) -> usize {
         core.index() / self.cores_per_l2
     }
 
-    /// The connection looks the line up in the L2 of `core`, which is given.
+    /// Records that the connection looks up the line in the L2 of `core`; returns that L2.
     pub fn looked_up(&mut self, core: CoreId, line: LineId) -> usize {
         let l2 = self.l2_of(core);
         self.owners[line.index() * self.l2s + l2] = self.connection;

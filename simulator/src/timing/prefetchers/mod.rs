@@ -1,8 +1,8 @@
-//! Prefetchers: what a core guesses that its L2 should have.
+//! Prefetchers: they predict lines that a core's L2 will need.
 //!
-//! There is a file for each, behind one [trait](prefetcher), and a line for each in the
-//! [registry](registry). The engine takes the prefetcher as a type parameter, so that a replay with
-//! none pays nothing for those that there are.
+//! Each is a separate file that implements one [trait](prefetcher), and has an entry in the
+//! [registry](registry). The engine takes the prefetcher as a type parameter, so a replay without
+//! one has no overhead.
 
 pub(crate) mod next_line;
 pub(crate) mod none;

@@ -1,13 +1,13 @@
-//! `next-line`: the line after the one that is used for the first time.
+//! `next-line`: prefetches the line after one that is used for the first time.
 //!
-//! Programs and data are walked forwards, so whoever needs a line soon needs the next one (Smith,
-//! "Sequential program prefetching in memory hierarchies", Computer 11(12), 1978). To prefetch at
-//! misses alone is half of it, since the line that a prefetch brought misses no more and nobody
-//! asks for the one behind it. So a prefetched line that is used for the first time asks as well:
-//! tagged prefetching, which Smith found as good as asking at every reference ("Cache memories",
-//! Computing Surveys 14(3), 1982). Intel's L1D has one for loads (DCU prefetcher), and its L2 one
-//! for the other half of 128 bytes, and a streamer further ahead (64 and IA-32 architectures
-//! optimization reference manual, *Data prefetching*).
+//! Programs and data are accessed sequentially, so a referenced line predicts the next one (Smith,
+//! "Sequential program prefetching in memory hierarchies", Computer 11(12), 1978). Prefetching only
+//! at misses is half as good, because a prefetched line does not miss and triggers no further
+//! prefetch. The first use of a prefetched line therefore also triggers one: tagged prefetching.
+//! Smith found it as good as prefetching at every reference ("Cache memories", Computing Surveys
+//! 14(3), 1982). Intel's L1D has one for loads (DCU prefetcher). Its L2 has one for the other half
+//! of 128 bytes, and a streamer further ahead (64 and IA-32 architectures optimization reference
+//! manual, *Data prefetching*).
 
 use super::prefetcher::{Miss, Prefetcher};
 

@@ -1,4 +1,4 @@
-//! `none`: nothing comes before it is referenced.
+//! `none`: no prefetches.
 
 use super::prefetcher::{Miss, Prefetcher};
 

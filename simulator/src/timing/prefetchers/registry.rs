@@ -2,16 +2,16 @@
 
 use std::fmt::{Debug, Display, Formatter};
 
-/// A prefetcher. A new one is a file beside this one, a name here, and its type where
-/// [`crate::timing::simulate`] chooses one.
+/// A prefetcher. To add one, add a file next to this one, a name here, and its type in
+/// [`crate::timing::simulate`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PrefetcherName {
     /// No prefetches.
     #[default]
     None,
-    /// The line after one that is used for the first time.
+    /// Prefetches the line after one that is used for the first time.
     NextLine,
-    /// The line that an instruction will come to if it goes on as before.
+    /// Prefetches the next line of an instruction with a constant stride.
     Stride,
 }
 
@@ -23,7 +23,7 @@ pub static PREFETCHERS: &[PrefetcherName] = &[
 ];
 
 impl PrefetcherName {
-    /// As on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             PrefetcherName::None => "none",
@@ -32,7 +32,7 @@ impl PrefetcherName {
         }
     }
 
-    /// What it does.
+    /// Returns a one-line description.
     pub fn summary(self) -> &'static str {
         match self {
             PrefetcherName::None => "Fetch lines only when they are accessed",
@@ -45,7 +45,7 @@ impl PrefetcherName {
         }
     }
 
-    /// Whether it is to be told which instruction makes a reference.
+    /// Returns whether it needs the instruction of each reference.
     pub(crate) fn needs_instructions(self) -> bool {
         self == PrefetcherName::Stride
     }

@@ -1,35 +1,35 @@
-//! `stride`: the line that an instruction will come to if it goes on as before.
+//! `stride`: prefetches the line that an instruction will reference next if its stride continues.
 //!
 //! The reference prediction table of Chen and Baer ("Effective hardware-based data prefetching for
-//! high-performance processors", IEEE Transactions on Computers 44(5), 1995, their basic scheme):
-//! by instruction, the line that it referenced last, how far that was from the one before, and how
-//! often that foretold the next. Theirs is told of all references, by bytes. This one sits at the
-//! L2, as next-line does, and is told of those that missed their L1D, by lines: a walk in steps
-//! smaller than a line is then one of steps of a line, and asked for a line ahead, while a stride
-//! of one line and a half is none. Intel's is at the L1D, of loads alone, and takes strides of up
-//! to 2 KiB (64 and IA-32 architectures optimization reference manual, *Data prefetching*).
+//! high-performance processors", IEEE Transactions on Computers 44(5), 1995, their basic scheme).
+//! For each instruction, it holds the last referenced line, its distance from the previous one, and
+//! how well that predicted the next. Theirs receives all references, in bytes. This one is at the
+//! L2, like next-line, and receives those that missed their L1D, in lines. Steps smaller than a
+//! line then appear as steps of one line, and are prefetched one line ahead; a stride of one and a
+//! half lines is not constant. Intel's is at the L1D, for loads only, and handles strides up to 2
+//! KiB (64 and IA-32 architectures optimization reference manual, *Data prefetching*).
 
 use super::prefetcher::{Miss, Prefetcher};
 use corehop_traces::Kind;
 
-/// Instructions that the table holds; each has one place in it, by the low bits of its address.
+/// Number of entries in the table; the low bits of an instruction's address select its entry.
 const ENTRIES: usize = 256;
 
 pub(crate) struct Stride {
     table: Box<[Option<Entry>; ENTRIES]>,
 }
 
-/// What is known of an instruction.
+/// The state of an instruction.
 #[derive(Clone, Copy)]
 struct Entry {
     instruction: u32,
     line: u64,
-    /// In lines.
+    /// Distance between the last two lines, in lines.
     stride: i64,
     state: State,
 }
 
-/// How well the stride foretold.
+/// How well the stride predicted.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Initial,
@@ -70,7 +70,7 @@ impl Entry {
         }
     }
 
-    /// The entry after a reference to this line.
+    /// Returns the entry after a reference to this line.
     fn after(self, line: u64) -> Entry {
         let stride = line.wrapping_sub(self.line) as i64;
         let (state, stride) = match (self.state, stride == self.stride) {
@@ -78,7 +78,7 @@ impl Entry {
             (State::NoPrediction, true) => (State::Transient, stride),
             (State::Initial, false) => (State::Transient, stride),
             (State::Transient | State::NoPrediction, false) => (State::NoPrediction, stride),
-            // One that was right so far keeps its stride: a loop has begun again, perhaps.
+            // A stride that was right so far is kept: a loop may have started again.
             (State::Steady, false) => (State::Initial, self.stride),
         };
         Entry {

@@ -1,38 +1,38 @@
-//! A scheduler as the command line names it: `split`, `split-if-idle=2`.
+//! A scheduler as written on the command line: `split`, `split-if-idle=2`.
 
 use super::entry::Entry;
 use super::registry::SCHEDULERS;
 use std::fmt::{Debug, Display, Formatter};
 use std::str::FromStr;
 
-/// One of the [`SCHEDULERS`], with its number if it takes one.
+/// One of the [`SCHEDULERS`], with its argument if it takes one.
 #[derive(Clone, Copy)]
 pub struct Choice {
     /// The scheduler.
     pub entry: &'static Entry,
-    /// The number; 0 where it takes none.
+    /// The argument; 0 if it takes none.
     pub argument: u32,
 }
 
-/// What was named is no scheduler.
+/// Why a text is not a valid scheduler.
 #[derive(Debug, thiserror::Error)]
 pub enum NotAScheduler {
     /// No scheduler has that name.
     #[error("unknown scheduler '{name}': use one of {known}")]
     Unknown {
-        /// What was named.
+        /// The given name.
         name: String,
-        /// Those that could have been.
+        /// The known schedulers.
         known: String,
     },
-    /// It takes no number, or another.
+    /// The scheduler takes no argument, or a different one.
     #[error("scheduler {name} takes {takes}, not '{given}'")]
     Argument {
         /// The scheduler.
         name: &'static str,
-        /// What may follow it.
+        /// The valid argument.
         takes: String,
-        /// What followed it.
+        /// The given argument.
         given: String,
     },
 }
@@ -46,10 +46,10 @@ impl FromStr for Choice {
 }
 
 impl Choice {
-    /// The one of `schedulers` that a text names.
+    /// Parses a text that selects one of `schedulers`.
     ///
     /// # Errors
-    /// It names none of them, or with the wrong number.
+    /// The name is unknown, or the argument is invalid.
     pub fn of(schedulers: &[&'static Entry], text: &str) -> Result<Choice, NotAScheduler> {
         let (name, given) = match text.split_once('=') {
             Some((name, given)) => (name, Some(given)),

@@ -1,37 +1,38 @@
-//! How a scheduler presents itself: its name, what it needs, and who can do it.
+//! The description of a scheduler: its name, what it needs, and whether it exists outside the
+//! simulation.
 
 use super::scheduler::Scheduler;
 use crate::{Machine, Split};
 
-/// A scheduler, for whoever lists or chooses one.
+/// A scheduler in the list of schedulers.
 pub struct Entry {
-    /// As on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// What it does.
+    /// A one-line description.
     pub summary: &'static str,
-    /// Who can do it outside a simulation.
+    /// Where the policy exists outside a simulation.
     pub standing: Standing,
-    /// Whether it goes by a plan.
+    /// Whether it uses a plan.
     pub goes_by_plan: bool,
-    /// The number that may follow the name, if one may.
+    /// The argument that may follow the name, if any.
     pub argument: Option<Argument>,
-    /// Makes it for a simulation.
+    /// Creates it for a simulation.
     pub build: fn(&Setup<'_>) -> Box<dyn Scheduler>,
 }
 
-/// Who can do what a scheduler does.
+/// Where a policy exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// A kernel's scheduler, without corehop.
     Kernel,
-    /// corehop's runtime, or a kernel that is told so.
+    /// corehop's runtime, or a kernel that is configured accordingly.
     Runtime,
-    /// Nobody yet.
+    /// Only in the simulation so far.
     WhatIf,
 }
 
 impl Standing {
-    /// The standing in one word.
+    /// Returns the standing as one word.
     pub fn name(self) -> &'static str {
         match self {
             Standing::Kernel => "kernel",
@@ -41,29 +42,29 @@ impl Standing {
     }
 }
 
-/// A number that a scheduler takes.
+/// The argument of a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Argument {
-    /// What it is.
+    /// Its meaning.
     pub meaning: &'static str,
-    /// Where none is given.
+    /// The default value.
     pub default: u32,
-    /// The least that makes sense.
+    /// The minimum value.
     pub least: u32,
 }
 
-/// What a scheduler is made from.
+/// The parameters for creating a scheduler.
 pub struct Setup<'a> {
-    /// How many cores there are.
+    /// Number of cores.
     pub cores: usize,
-    /// The machine that they are of.
+    /// The machine of these cores.
     pub machine: &'a Machine,
-    /// The plan; an empty one if the scheduler does not go by any.
+    /// The plan; empty if the scheduler does not use one.
     pub split: &'a Split,
-    /// References by stage of the split.
+    /// Returns the number of references in each stage of the split.
     pub load: &'a dyn Fn() -> Vec<u64>,
-    /// The number behind the name, or its default.
+    /// The argument, or its default.
     pub argument: u32,
-    /// Of all random numbers.
+    /// Seed of all random numbers.
     pub seed: u64,
 }

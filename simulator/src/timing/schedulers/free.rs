@@ -1,6 +1,6 @@
-//! `free`: work-conserving, as a kernel's scheduler is.
+//! `free`: work-conserving, like a kernel's scheduler.
 //!
-//! A thread wakes where it ran, and an idle core takes threads that wait for busy ones, from the
+//! A thread wakes where it last ran, and an idle core takes waiting threads of busy cores, from the
 //! longest queue: no thread waits while a core is idle.
 
 use super::entry::{Entry, Setup, Standing};

@@ -1,8 +1,8 @@
-//! Where threads run: a policy a file, all behind one trait.
+//! Scheduling policies, each in a separate file, behind one trait.
 //!
-//! [`scheduler`] is what a policy is asked, [`queues`] what it is shown, [`entry`] how it presents
-//! itself, and [`registry`] the list of all; [`choice`] is one of them as the command line names
-//! it.
+//! [`scheduler`] is the trait, [`queues`] the state that policies see, [`entry`] the description of
+//! a policy, and [`registry`] the list of all; [`choice`] is a policy as written on the command
+//! line.
 
 pub(crate) mod choice;
 pub(crate) mod entry;

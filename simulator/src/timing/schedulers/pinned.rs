@@ -1,6 +1,6 @@
-//! `pinned`: a connection has a core, and nothing moves it.
+//! `pinned`: each connection has a fixed core.
 //!
-//! The control of the main text: what a plan gains beyond keeping threads where they are.
+//! The control for measuring what a plan gains beyond keeping threads in place.
 
 use super::entry::{Entry, Setup, Standing};
 use super::scheduler::Scheduler;

@@ -1,27 +1,27 @@
-//! The cores as a scheduler sees them: which run a thread, and which threads wait for each.
+//! The state that a scheduler sees: which cores run a thread, and which threads wait for each.
 //!
-//! A queue is in the order in which its threads became ready, and of those that did at once in the
-//! order of their connections. Cores' clocks differ by a quantum or so, so a thread may stand in a
-//! queue that is ready only at a later cycle than the core has come to.
+//! A queue is sorted by the cycle at which threads became ready, and at equal cycles by connection.
+//! Clocks of cores differ by about a quantum, so a queued thread may become ready later than the
+//! core's current cycle.
 
 use crate::CameBy;
 
 /// A thread that waits for a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// Since when.
+    /// The cycle since which it is ready.
     pub ready: u64,
-    /// Whose thread it is.
+    /// The connection of the thread.
     pub connection: usize,
     /// The stage that it is in.
     pub stage: u32,
-    /// Whether it comes by a hop, which is to be paid.
+    /// Whether it hops to the core, which then pays the cost.
     pub hopped: bool,
-    /// By what it gave its core up; `None` if a request woke it.
+    /// Why it gave up its core; `None` if a request woke it.
     pub came_by: Option<CameBy>,
 }
 
-/// All cores.
+/// The queues of all cores.
 pub struct Queues {
     waiting: Vec<Vec<Waiting>>,
     running: Vec<Option<usize>>,
@@ -29,7 +29,7 @@ pub struct Queues {
 }
 
 impl Queues {
-    /// Of so many idle cores.
+    /// Creates queues for `cores` idle cores.
     pub(crate) fn new(cores: usize) -> Queues {
         Queues {
             waiting: vec![Vec::new(); cores],
@@ -38,27 +38,27 @@ impl Queues {
         }
     }
 
-    /// The connection whose thread runs on `core`.
+    /// Returns the connection whose thread runs on `core`.
     pub fn running(&self, core: usize) -> Option<usize> {
         self.running[core]
     }
 
-    /// Those that wait for `core`, the next one first.
+    /// Returns the threads that wait for `core`, the next one first.
     pub fn waiting(&self, core: usize) -> &[Waiting] {
         &self.waiting[core]
     }
 
-    /// How many threads `core` has: those that wait, and the one that runs.
+    /// Returns the number of threads of `core`: waiting and running.
     pub fn threads(&self, core: usize) -> usize {
         self.waiting[core].len() + usize::from(self.running[core].is_some())
     }
 
-    /// Whether nobody waits anywhere.
+    /// Returns whether all queues are empty.
     pub fn are_empty(&self) -> bool {
         self.all_waiting == 0
     }
 
-    /// A thread begins to wait for `core`.
+    /// Adds a thread to the queue of `core`.
     pub(crate) fn push(&mut self, core: usize, thread: Waiting) {
         let queue = &mut self.waiting[core];
         let key = |thread: &Waiting| (thread.ready, thread.connection);
@@ -67,7 +67,7 @@ impl Queues {
         self.all_waiting += 1;
     }
 
-    /// The thread at `place` of the queue of `from` runs on `core`.
+    /// Starts the thread at `place` of the queue of `from` on `core`.
     pub(crate) fn start(&mut self, core: usize, (from, place): (usize, usize)) -> Waiting {
         let thread = self.waiting[from].remove(place);
         self.all_waiting -= 1;
@@ -75,7 +75,7 @@ impl Queues {
         thread
     }
 
-    /// The thread that ran on `core` leaves it.
+    /// Removes the running thread from `core`.
     pub(crate) fn stop(&mut self, core: usize) {
         self.running[core] = None;
     }

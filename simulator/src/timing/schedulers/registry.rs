@@ -3,7 +3,7 @@
 use super::entry::Entry;
 use super::{free, pinned, split, split_if_idle, steal, steal_random, teams, wide};
 
-/// All schedulers. A new one is a file beside this one and a line here.
+/// All schedulers. To add one, add a file next to this one and an entry here.
 pub static SCHEDULERS: &[&Entry] = &[
     &free::ENTRY,
     &pinned::ENTRY,

@@ -1,64 +1,66 @@
-//! What a scheduler decides.
+//! The decisions of a scheduler.
 //!
-//! A thread that a request wakes waits for the core that it ran on last, whatever the scheduler. A
-//! core takes from its own queue first. All else is asked here.
+//! Under every scheduler, a thread that a request wakes waits for the core that it last ran on, and
+//! a core takes from its own queue first. The trait decides everything else.
 
 use super::queues::{Queues, Waiting};
 
-/// A running thread that comes to a function of the split.
+/// A running thread that reaches a function of the split.
 #[derive(Clone, Copy, Debug)]
 pub struct Thread {
-    /// Where it runs.
+    /// The core it runs on.
     pub core: usize,
     /// The stage that it was in.
     pub from: u32,
-    /// The stage that the split has it in from here on.
+    /// The stage that the split assigns from here on.
     pub to: u32,
 }
 
 /// What a thread does at a function of the split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Move {
-    /// It goes on.
+    /// Continue.
     Stay,
-    /// It waits for another core, which pays a hop when it takes it.
+    /// Wait for another core, which pays a hop when it starts the thread.
     Hop(usize),
-    /// It waits for the core that it runs on.
+    /// Wait for the core that it runs on.
     Yield,
 }
 
-/// A policy.
+/// A scheduling policy.
 pub trait Scheduler: Send {
-    /// The core that a connection's thread first waits for.
+    /// Returns the core that a connection's thread first waits for.
     fn first_core(&self, connection: usize) -> usize;
 
-    /// A thread comes to a function that its split moves it at, or back from one.
+    /// Decides for a thread that reaches a function at which its split moves it, or that returns
+    /// from one.
     fn enter(&mut self, thread: Thread, queues: &Queues) -> Move {
         let _ = (thread, queues);
         Move::Stay
     }
 
-    /// Whether an idle `core` may take threads that wait for `from` while that runs another.
+    /// Returns whether an idle `core` may take threads that wait for `from` while `from` runs
+    /// another.
     fn may_take(&self, core: usize, from: usize) -> bool {
         let _ = (core, from);
         false
     }
 
-    /// From which of these cores' queues an idle `core` takes the first thread; ascending, at least
-    /// one.
+    /// Returns the core in `candidates` from whose queue an idle `core` takes the first thread;
+    /// they are ascending, and there is at least one.
     fn victim(&mut self, core: usize, candidates: &[usize], queues: &Queues) -> usize {
         let _ = (core, queues);
         candidates[0]
     }
 
-    /// Which of the threads that wait for `core`, and are ready, comes next; at least one.
+    /// Returns the index in `ready` of the next thread for `core`; there is at least one.
     fn choose(&mut self, core: usize, ready: &[Waiting]) -> usize {
         let _ = (core, ready);
         0
     }
 }
 
-/// Of these cores the one whose queue is longest, and of several the first.
+/// Returns the core with the longest queue; of equal ones the first.
 pub(crate) fn longest(candidates: &[usize], queues: &Queues) -> usize {
     let length = |core: usize| queues.waiting(core).len();
     let longer = |best: usize, &core: &usize| match length(core) > length(best) {

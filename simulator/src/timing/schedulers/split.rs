@@ -1,4 +1,4 @@
-//! `split`: a plan as it stands. Every thread hops to the core of the function that it enters.
+//! `split`: the unmodified plan. Every thread hops to the core of the function that it enters.
 
 use super::entry::{Entry, Setup, Standing};
 use super::queues::Queues;

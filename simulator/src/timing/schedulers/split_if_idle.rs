@@ -1,10 +1,11 @@
-//! `split-if-idle=D`: hops as a plan says, unless the queue there is longer than ours by more than
-//! D.
+//! `split-if-idle=D`: hops as planned, unless the target's queue is longer than the own one by more
+//! than D.
 //!
-//! The target's queue is the threads that wait there and the one that runs there; ours, those that
-//! wait where the thread runs. With D = 0 and nobody waiting here, the target has to be idle. The
-//! runtime does the same with D = 7, which `COREHOP_QUEUE` changes (docs/reference/carrier.md). A
-//! thread that does not hop asks again at the next function of the plan.
+//! The target's queue includes waiting threads and the running one; the own queue includes the
+//! threads that wait for the current core. With D = 0 and an empty own queue, the target must be
+//! idle. The runtime does the same with D = 7, which `COREHOP_QUEUE` changes
+//! (docs/reference/carrier.md). A thread that does not hop decides again at the next function of
+//! the plan.
 
 use super::entry::{Argument, Entry, Setup, Standing};
 use super::queues::Queues;

@@ -1,12 +1,11 @@
 //! `steal`: locality-aware work stealing.
 //!
-//! A thread wakes where it ran, and an idle core takes threads that wait for busy ones from as near
-//! as possible: a random one of the non-empty queues at the lowest level of the tree of cores that
-//! has any. It is the victim selection of Barghi ("Improving the performance of user-level runtime
-//! systems for concurrent applications", 2018, section 5.3.2), in his variant LAS/A, without its
-//! retries: the lengths of queues are known here. The tree is that of the machine's topology, which
-//! a machine file may tell: L2s, L3 groups and NUMA nodes, and how far these are from each other
-//! ([`crate::Machine::distance`]).
+//! A thread wakes where it last ran. An idle core takes a waiting thread from the nearest busy
+//! core: from a random non-empty queue at the lowest level of the tree of cores that has any. This
+//! is the victim selection of Barghi ("Improving the performance of user-level runtime systems for
+//! concurrent applications", 2018, section 5.3.2) in the variant LAS/A, without its retries,
+//! because queue lengths are known here. The tree is the machine's topology from its machine file:
+//! L2s, L3 groups and NUMA nodes, and the distances between nodes ([`crate::Machine::distance`]).
 
 use super::entry::{Entry, Setup, Standing};
 use super::queues::Queues;
@@ -24,11 +23,11 @@ pub(super) static ENTRY: Entry = Entry {
     build,
 };
 
-/// The stream of the seed's numbers that victims are drawn from; no load uses it.
+/// The stream of the seed's random numbers for victims; no load uses it.
 pub(super) const STREAM: u64 = u64::MAX;
 
 struct Steal {
-    /// By core and core.
+    /// Indexed by the two cores.
     distances: Vec<Vec<Distance>>,
     random: ChaCha8Rng,
 }
@@ -75,8 +74,8 @@ mod tests {
     use crate::{Machine, Split};
     use std::path::Path;
 
-    /// Two L3 groups of two nodes each, of two cores: four nodes, of which the second group's
-    /// second is nearer to the first than its first.
+    /// Two L3 groups of two nodes with two cores each. Of the second group's nodes, the second is
+    /// nearer to the first node than the first is.
     const MACHINE: &str = "\
 name = \"two\"
 cores = 8
@@ -92,7 +91,7 @@ cores_per_node = 2
 node_distances = [[10, 12, 22, 21], [12, 10, 22, 22], [22, 22, 10, 12], [21, 22, 12, 10]]
 ";
 
-    /// The cores that core 0 takes from in many tries, of these.
+    /// The cores in `candidates` that core 0 takes from in many tries.
     fn taken_of(candidates: &[usize]) -> Vec<usize> {
         let machine = Machine::from_toml(MACHINE, Path::new("two.toml")).unwrap();
         let mut scheduler = build(&Setup {

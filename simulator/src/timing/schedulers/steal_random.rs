@@ -1,7 +1,7 @@
-//! `steal-random`: work stealing from anywhere.
+//! `steal-random`: work stealing from a random core.
 //!
-//! What `steal` is compared with: an idle core takes a thread that waits for a random one of the
-//! busy cores that have any waiting.
+//! The baseline for `steal`: an idle core takes a waiting thread of a random busy core with a
+//! non-empty queue.
 
 use super::entry::{Entry, Setup, Standing};
 use super::queues::Queues;

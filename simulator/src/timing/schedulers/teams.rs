@@ -1,7 +1,7 @@
-//! `teams`: several copies of a plan, each on a group of cores of its own.
+//! `teams`: several copies of a plan, each on a separate group of cores.
 //!
-//! A plan for two cores makes two teams of four, cores 0 and 1, and 2 and 3. Connection n is of
-//! team n modulo their number. Cores that are too few for another team stay unused.
+//! On four cores, a plan for two cores makes two teams: cores 0 and 1, and 2 and 3. Connection n
+//! belongs to team n modulo their number. Remaining cores that cannot form a team are unused.
 
 use super::entry::{Entry, Setup, Standing};
 use super::queues::Queues;

@@ -1,9 +1,9 @@
-//! `wide`: a plan whose stages may have several cores, as many as their load asks for.
+//! `wide`: a plan whose stages may have several cores, in proportion to their load.
 //!
-//! Each stage has a core, and each further core goes to the stage that then has the most references
-//! a core, of several to the first. A stage's cores are neighbours. A thread that enters a stage
-//! that it is not in hops to the one of its cores that has the fewest threads, and an idle core
-//! takes threads that wait for busy ones of its stage, from the longest queue.
+//! Each stage has a core. Each further core is assigned to the stage that then has the most
+//! references per core; of equal ones the first. A stage's cores are neighbours. A thread that
+//! enters another stage hops to the core of that stage with the fewest threads. An idle core takes
+//! waiting threads of busy cores of its stage, from the longest queue.
 
 use super::entry::{Entry, Setup, Standing};
 use super::queues::Queues;
@@ -20,9 +20,9 @@ pub(super) static ENTRY: Entry = Entry {
 };
 
 struct Wide {
-    /// By stage.
+    /// The cores of each stage.
     cores: Vec<Range<usize>>,
-    /// By core.
+    /// The stage of each core.
     stages: Vec<usize>,
 }
 
@@ -41,11 +41,11 @@ fn build(setup: &Setup<'_>) -> Box<dyn Scheduler> {
     })
 }
 
-/// How many of the cores each stage has, by its load.
+/// Returns the number of cores of each stage, by its load.
 fn sizes(load: &[u64], cores: usize) -> Vec<usize> {
     let mut sizes = vec![1; load.len()];
     for _ in load.len()..cores {
-        // load / size, compared without division.
+        // Compares load / size without division.
         let more = |a: usize, b: usize, sizes: &[usize]| {
             u128::from(load[a]) * sizes[b] as u128 > u128::from(load[b]) * sizes[a] as u128
         };

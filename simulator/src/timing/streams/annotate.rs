@@ -1,22 +1,22 @@
-//! What core models want to know of an execution beyond its references.
+//! Properties of an execution that core models need besides its references.
 //!
-//! How many instructions it has, and for each line reference the load that its address was computed
-//! from. A replay asks once for each execution of the trace, in its order, and keeps the answers in
-//! the streams.
+//! These are the number of instructions, and for each line reference the load that its address was
+//! computed from. A replay queries them once for each execution of the trace, in order, and stores
+//! them in the streams.
 
 use crate::core_model::AddressSources;
 use corehop_traces::Execution;
 
-/// Knows executions.
+/// Provides the properties of executions.
 pub trait Annotate {
-    /// Told of every execution of the trace, in the order of a replay, whether or not it is of a
-    /// request. Appends to `address_from` a number for each line that it references, in order:
-    /// [`crate::core_model::Reference::address_from`]; what is left out is 0. Gives how many
-    /// instructions the execution has.
+    /// Called for every execution of the trace, in replay order, including those outside requests.
+    /// Appends to `address_from` a number for each line that it references, in order:
+    /// [`crate::core_model::Reference::address_from`]; missing numbers are 0. Returns the number of
+    /// instructions of the execution.
     fn execution(&mut self, execution: &Execution<'_>, address_from: &mut Vec<u8>) -> u32;
 }
 
-/// Knows nothing: no instructions, no loads that addresses come from.
+/// Provides no instructions and no sources of addresses.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unknown;
 

@@ -1,10 +1,10 @@
 //! The connections of a trace: a stream for each thread that served requests.
 //!
-//! A connection is a thread. Its stream is what the thread did in its complete requests, in order.
-//! Left out are requests that the end of the recording cut short, and what belongs to no request:
-//! a thread before its first request, and threads that serve none. Nobody waits for those, and
-//! nothing says how often they come again. The streams and the numbers of their lines are shared by
-//! all settings that are simulated.
+//! A connection is a thread. Its stream contains the references of its complete requests, in order.
+//! Excluded are requests truncated by the end of the recording, and everything outside requests: a
+//! thread before its first request, and threads that serve none. No client waits for those, and
+//! their frequency is unknown. All simulated settings share the streams and the numbers of their
+//! lines.
 
 use super::annotate::{Annotate, Unknown};
 use super::stream::{Mark, Stream, kind_of};
@@ -13,31 +13,31 @@ use crate::timing::prefetchers::registry::PrefetcherName;
 use crate::{Lines, PlacedThread, Split};
 use corehop_traces::{Calls, Execution, Executions, FunctionId, RequestId, ThreadId, Trace};
 
-/// What the connections of a trace do.
+/// The streams of a trace's connections.
 pub struct Streams {
-    /// By connection.
+    /// Indexed by connection.
     streams: Vec<Stream>,
-    /// Line numbers, by id.
+    /// Line numbers, indexed by id.
     lines: Vec<u64>,
 }
 
-/// Lines whose ids are found without hashing.
+/// Number of lines whose ids are found without hashing.
 const RECENT_LINES: usize = 1 << 12;
 
 impl Streams {
-    /// The streams of `trace`, with marks for what these splits move threads at.
+    /// Creates the streams of `trace`, with marks where these splits may move threads.
     ///
     /// # Errors
-    /// [`Error::NoConnections`] when no thread served a whole request, [`Error::Trace`] for a trace
-    /// that cannot be read.
+    /// [`Error::NoConnections`] if no thread served a complete request, [`Error::Trace`] if the
+    /// trace cannot be read.
     pub fn new(trace: &Trace, splits: &[&Split]) -> Result<Streams, Error> {
         Streams::of_executions(trace, trace.executions(), splits)
     }
 
-    /// The same of these executions alone.
+    /// Creates the streams of these executions only.
     ///
     /// # Errors
-    /// As [`Streams::new`].
+    /// Those of [`Streams::new`].
     pub fn of_executions(
         trace: &Trace,
         executions: Executions<'_>,
@@ -47,10 +47,10 @@ impl Streams {
         Streams::annotated(of, splits, &mut Unknown, PrefetcherName::None)
     }
 
-    /// The same, with what core models and this prefetcher want to know besides.
+    /// Creates the streams, including what core models and this prefetcher need.
     ///
     /// # Errors
-    /// As [`Streams::new`].
+    /// Those of [`Streams::new`].
     pub fn annotated<A: Annotate>(
         (trace, executions): (&Trace, Executions<'_>),
         splits: &[&Split],
@@ -64,30 +64,31 @@ impl Streams {
         threads.read(trace, executions, annotate)
     }
 
-    /// Whether they say which instruction makes a reference.
+    /// Returns whether the streams contain the instruction of each reference.
     pub(crate) fn have_instructions(&self) -> bool {
         let mut streams = self.streams.iter();
         streams.all(|stream| stream.instructions.is_some())
     }
 
-    /// How many connections there are.
+    /// Returns the number of connections.
     pub fn connections(&self) -> usize {
         self.streams.len()
     }
 
-    /// How many requests the first so many connections have together, repeated ones included.
+    /// Returns the number of requests of the first `connections` connections, including repeated
+    /// ones.
     pub fn requests(&self, connections: usize) -> u64 {
         let requests = |stream: &Stream| stream.requests.len() as u64;
         self.first(connections).map(requests).sum()
     }
 
-    /// How many references the first so many connections make in their requests.
+    /// Returns the number of references of the first `connections` connections in their requests.
     pub fn references(&self, connections: usize) -> u64 {
         let references = self.first(connections).map(|stream| stream.references);
         references.sum()
     }
 
-    /// Bytes of memory that the streams take.
+    /// Returns the memory size of the streams in bytes.
     pub fn size_bytes(&self) -> usize {
         let of_stream = |stream: &Stream| {
             stream.entries.capacity() * size_of::<u32>()
@@ -100,8 +101,8 @@ impl Streams {
         streams + self.lines.capacity() * size_of::<u64>()
     }
 
-    /// How many references the first so many connections make in each stage of a split, when each
-    /// of them goes through its stream once.
+    /// Returns the number of references of the first `connections` connections in each stage of a
+    /// split, if each connection executes its stream once.
     pub(crate) fn references_by_stage(&self, split: &Split, connections: usize) -> Vec<u64> {
         let mut by_stage = vec![0; split.cores() as usize];
         for stream in self.first(connections) {
@@ -118,9 +119,9 @@ impl Streams {
         by_stage
     }
 
-    /// The stream of a connection, and the request of it that the connection begins with. Those
-    /// beyond the trace's repeat them in turn, each from elsewhere: of k that have the same stream,
-    /// the i-th begins with request i / k of it, rounded down.
+    /// Returns the stream of a connection, and the request with which it begins. Connections beyond
+    /// those of the trace repeat them round-robin, each with a different start: of k connections
+    /// with the same stream, the i-th begins with request i / k of it, rounded down.
     pub(crate) fn of(&self, connection: usize, connections: usize) -> (&Stream, usize) {
         let available = self.streams.len();
         let own = connection % available;
@@ -130,7 +131,7 @@ impl Streams {
         (stream, first)
     }
 
-    /// The numbers of the lines, by id.
+    /// Returns the numbers of the lines, indexed by id.
     pub(crate) fn lines(&self) -> &[u64] {
         &self.lines
     }
@@ -140,10 +141,10 @@ impl Streams {
     }
 }
 
-/// What is known of the threads while the trace is read.
+/// The state of the threads while the trace is read.
 struct Threads {
     threads: Vec<Thread>,
-    /// By function, whether a split moves threads at its entry.
+    /// For each function, whether a split moves threads at its entry.
     hooked: Vec<bool>,
     calls: Option<Calls>,
 }
@@ -152,7 +153,7 @@ struct Threads {
 struct Thread {
     stream: Stream,
     request: Option<RequestId>,
-    /// Before which of its executions a delegated call has ended; ascending.
+    /// Execution numbers before which a delegated call has ended; ascending.
     ends: Vec<u64>,
     ends_passed: usize,
 }
@@ -191,7 +192,7 @@ impl Threads {
         streams.for_each(|stream| stream.instructions = Some(Vec::new()));
     }
 
-    /// The streams of these executions.
+    /// Reads the streams of these executions.
     fn read<A: Annotate>(
         mut self,
         trace: &Trace,
@@ -225,7 +226,7 @@ impl Threads {
         }
     }
 
-    /// An execution begins: the stream that it belongs to, if it belongs to a complete request.
+    /// Begins an execution. Returns its stream if it belongs to a complete request.
     fn begin(&mut self, trace: &Trace, execution: &Execution<'_>) -> Option<&mut Stream> {
         let thread = &mut self.threads[execution.thread.index()];
         let number = execution.number;
@@ -263,7 +264,7 @@ impl Threads {
         Some(stream)
     }
 
-    /// The streams of those threads that have one.
+    /// Returns the non-empty streams.
     fn finish(self) -> Vec<Stream> {
         let streams = self.threads.into_iter().map(|thread| thread.stream);
         let mut streams: Vec<Stream> = streams.filter(|s| !s.requests.is_empty()).collect();

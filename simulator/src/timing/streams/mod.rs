@@ -1,7 +1,7 @@
-//! What connections do: streams of line references, found in a trace once for all settings.
+//! The references of connections: streams that are extracted from a trace once for all settings.
 //!
-//! [`stream`] is one connection's, [`connections`] reads them from a trace, and [`annotate`] is
-//! where core models learn more of an execution than its lines.
+//! [`stream`] is the stream of one connection, [`connections`] reads them from a trace, and
+//! [`annotate`] provides what core models need besides lines.
 
 pub(crate) mod annotate;
 pub(crate) mod connections;

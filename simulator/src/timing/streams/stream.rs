@@ -1,10 +1,10 @@
-//! What one connection does: the line references of its requests, one after the other.
+//! The line references of one connection's requests, in order.
 //!
-//! A reference takes 5 bytes: 4 for its line and kind, and one for where its address comes from.
-//! How many instructions an execution has stands before its references, in an entry of its own,
-//! and only where it is known. What a thread may be moved for are marks beside the entries, which
-//! are few. Who replays with a prefetcher that goes by instructions has 4 more bytes a reference,
-//! for the instruction.
+//! A reference takes 5 bytes: 4 for its line and kind, and one for the source of its address. If
+//! the number of instructions of an execution is known, it is in a separate entry before the
+//! references. Places at which a thread may move are marks outside the entries, because they are
+//! few. With a prefetcher that uses instructions, a reference takes 4 more bytes for the
+//! instruction.
 
 use crate::{CameBy, LineId, PlacedThread, Split};
 use corehop_traces::{FunctionId, Kind, ThreadId};
@@ -14,38 +14,37 @@ use corehop_traces::{FunctionId, Kind, ThreadId};
 pub(crate) struct Stream {
     /// `line << 2 | kind`, or `instructions << 2 | INSTRUCTIONS`.
     pub entries: Vec<u32>,
-    /// By entry.
+    /// For each entry, the source of the address.
     pub address_from: Vec<u8>,
-    /// By entry, the low half of the address of the instruction that makes the reference, if these
-    /// are kept: as much as a table by instructions tells them apart by.
+    /// For each entry, the low half of the address of the instruction that makes the reference, if
+    /// these are kept. A table indexed by instruction needs no more bits.
     pub instructions: Option<Vec<u32>>,
-    /// The entry that each request begins with.
+    /// The first entry of each request.
     pub requests: Vec<usize>,
-    /// In the order of their places; the first at 0.
+    /// In order of position; the first at 0.
     pub marks: Vec<Mark>,
-    /// How many entries are references.
+    /// Number of entries that are references.
     pub references: u64,
 }
 
 /// A place at which a thread may move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// The entry before which it is.
+    /// The entry before which the mark is.
     pub at: usize,
     /// The thread in the trace.
     pub thread: ThreadId,
-    /// How many executions it had made there.
+    /// Number of executions that the thread had made there.
     pub number: u64,
     /// The function of a split that is entered here.
     pub entered: Option<FunctionId>,
-    /// That entry's call, if one begins: when it ends, as far as the trace says.
+    /// The call that this entry begins, if any: its end, as far as the trace contains it.
     pub call: Option<Option<u64>>,
 }
 
 impl Mark {
-    /// A thread comes here. The stage that it is to be in from here on, and by what, if the mark
-    /// says anything of it to this split; it may be the one that it is in. A stage is a core of
-    /// the split.
+    /// Moves a thread past this mark. Returns the thread's stage from here on and the cause, if the
+    /// mark affects this split; the stage may be unchanged. A stage is a core of the split.
     pub fn pass(&self, thread: &mut PlacedThread, split: &Split) -> Option<(u32, CameBy)> {
         let by = thread.come(split, (self.thread, self.number), self.entered, || {
             self.call
@@ -54,23 +53,23 @@ impl Mark {
     }
 }
 
-/// An entry's two low bits.
+/// The two low bits of an entry that holds a number of instructions.
 pub(crate) const INSTRUCTIONS: u32 = 3;
 
 impl Stream {
-    /// A request begins.
+    /// Begins a request.
     pub fn begin_request(&mut self) {
         self.requests.push(self.entries.len());
     }
 
-    /// An execution of so many instructions begins.
+    /// Begins an execution with this many instructions.
     pub fn push_instructions(&mut self, count: u32) {
         if count > 0 {
             self.push(count << 2 | INSTRUCTIONS, 0, 0);
         }
     }
 
-    /// A reference of the execution, by the instruction at `pc`.
+    /// Appends a reference of the execution, by the instruction at `pc`.
     #[inline]
     pub fn push_reference(&mut self, (line, kind): (LineId, Kind), address_from: u8, pc: u64) {
         self.push(line.0 << 2 | kind as u32, address_from, pc as u32);
@@ -86,13 +85,13 @@ impl Stream {
         }
     }
 
-    /// What [`Stream::instructions`] says of an entry, 0 where they are not kept.
+    /// Returns the value of [`Stream::instructions`] for an entry, or 0 if they are not kept.
     pub fn instruction(&self, entry: usize) -> u32 {
         let instructions = self.instructions.as_deref();
         instructions.map_or(0, |instructions| instructions[entry])
     }
 
-    /// No more will come: gives back the room that is left.
+    /// Releases unused memory after the last reference.
     pub fn finish(&mut self) {
         self.entries.shrink_to_fit();
         self.address_from.shrink_to_fit();
@@ -101,14 +100,14 @@ impl Stream {
         self.marks.shrink_to_fit();
     }
 
-    /// The entry after the last of a request.
+    /// Returns the index after the last entry of a request.
     pub fn end_of(&self, request: usize) -> usize {
         let next = self.requests.get(request + 1);
         next.copied().unwrap_or(self.entries.len())
     }
 }
 
-/// The kind of a reference; `None` for an entry that is none.
+/// Returns the kind of a reference; `None` for other entries.
 #[inline(always)]
 pub(crate) fn kind_of(entry: u32) -> Option<Kind> {
     match entry & 3 {

@@ -1,10 +1,10 @@
-//! A machine with one core, on which every level takes another time.
+//! A machine with one core and a different latency for every level.
 
 use corehop_simulator::Machine;
 use std::path::Path;
 
-/// With an L1 of 4 cycles, an L2 of 12, an L3 of 40, transfers of 70 and memory of 200; its core is
-/// so.
+/// Returns a machine with an L1 of 4 cycles, an L2 of 12, an L3 of 40, transfers of 70 and memory
+/// of 200, and these core parameters.
 pub fn machine(instructions_per_cycle: f64, window: u32, stores: u32) -> Machine {
     let text = format!(
         "name = \"small\"\ncores = 1\nline_size_bytes = 64\nmemory_latency_cycles = 200\n\

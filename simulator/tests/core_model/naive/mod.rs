@@ -1,5 +1,5 @@
-//! The interval model once more, by the rules in its header word by word, with all kept that ever
-//! was; and, in [`window`], the window model.
+//! A second implementation of the interval model, literally by the rules in its header and with the
+//! complete history; and, in [`window`], of the window model.
 
 #![allow(dead_code)] // Each test uses its part.
 
@@ -8,25 +8,25 @@ pub mod window;
 use corehop_simulator::Core;
 use corehop_traces::Kind;
 
-/// What a clock counts of a cycle.
+/// Parts of a cycle that a clock counts.
 pub const PARTS: u64 = 65_536;
 
-/// A reference, and what the caches say of it.
+/// A reference, and the response of the caches.
 #[derive(Clone, Copy, Debug)]
 pub struct Made {
     pub kind: Kind,
-    /// It hit its L1.
+    /// Whether it hit its L1.
     pub is_hit: bool,
-    /// Of what served it.
+    /// Latency of the level that served it.
     pub latency: u64,
-    /// Of a transfer, if it is a store that took its line from other caches.
+    /// Latency of a transfer, if it is a store that invalidated its line in other caches.
     pub taken: Option<u64>,
-    /// How many loads before it its address comes from.
+    /// Distance back to the load that its address comes from.
     pub back: u8,
 }
 
 impl Made {
-    /// How long a store's line takes, if it has to come or to be given up.
+    /// Returns the latency of a store's line, if it has to be brought or invalidated.
     fn store_latency(&self) -> Option<u64> {
         let missed = (!self.is_hit).then_some(self.latency);
         missed.max(self.taken)

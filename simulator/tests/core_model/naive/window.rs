@@ -1,4 +1,5 @@
-//! The window model once more, by the rules in its header, with all kept that ever was.
+//! A second implementation of the window model by the rules in its header, with the complete
+//! history.
 
 use super::{Made, PARTS};
 use corehop_simulator::Core;
@@ -10,9 +11,9 @@ pub struct Naive {
     core: Core,
     now: u64,
     position: u64,
-    /// Position, when it is done, and when it leaves.
+    /// Position, completion time, and time of leaving.
     loads: Vec<(u64, u64, u64)>,
-    /// When each is done.
+    /// Completion time of each store.
     stores: Vec<u64>,
 }
 

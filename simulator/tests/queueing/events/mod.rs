@@ -1,5 +1,5 @@
-//! What event simulations of networks share: events in order of their times, and rounds counted in
-//! batches, which say how certain their mean is. They know nothing of formulas.
+//! Shared parts of event simulations of networks: events in time order, and rounds counted in
+//! batches, which give the standard error of the mean. They are independent of the formulas.
 
 #![allow(dead_code)] // Each simulation uses its part.
 
@@ -8,11 +8,11 @@ use rand_chacha::ChaCha8Rng;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How times vary.
+/// The distribution of times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Times {
     Exponential,
-    /// All alike.
+    /// Constant.
     Constant,
 }
 
@@ -23,10 +23,10 @@ pub struct Measured {
     pub standard_error: f64,
 }
 
-/// Batches that are counted, after one that is not.
+/// Number of counted batches, after one that is not counted.
 pub const BATCHES: usize = 20;
 
-/// Events to come, earliest first; of equally early ones the first that was told of.
+/// Future events, earliest first; at equal times in order of insertion.
 pub struct Agenda<E> {
     pub now: f64,
     told: u64,
@@ -48,7 +48,7 @@ impl<E: Copy> Agenda<E> {
         }
     }
 
-    /// Something happens after a time of this mean.
+    /// Schedules an event after a time with this mean.
     pub fn after(&mut self, mean: f64, event: E) {
         let time = match self.times {
             Times::Constant => mean,
@@ -57,27 +57,27 @@ impl<E: Copy> Agenda<E> {
                 -(1.0 - uniform).ln() * mean
             }
         };
-        // The bits of numbers that are not negative are in their order.
+        // The bit patterns of non-negative floats have the same order as their values.
         let at = (self.now + time).to_bits();
         self.events.push(Reverse((at, self.told)));
         self.what.push(event);
         self.told += 1;
     }
 
-    /// The next event; its time is now.
+    /// Removes and returns the next event, and advances the time to it.
     pub fn next(&mut self) -> E {
         let Reverse((at, told)) = self.events.pop().expect("customers never leave");
         self.now = f64::from_bits(at);
         self.what[told as usize]
     }
 
-    /// One of so many, at random.
+    /// Returns a random index below `of`.
     pub fn pick(&mut self, of: u32) -> usize {
         self.random.random_range(0..of) as usize
     }
 }
 
-/// Counts rounds by batch.
+/// Counts rounds for each batch.
 pub struct Batches {
     length: f64,
     rounds: Vec<u64>,
@@ -91,13 +91,13 @@ impl Batches {
         }
     }
 
-    /// A round ends; whether that was in a batch.
+    /// Counts the end of a round; returns whether it was in a batch.
     pub fn count(&mut self, now: f64) -> bool {
         let batch = self.rounds.get_mut((now / self.length) as usize);
         batch.map(|rounds| *rounds += 1).is_some()
     }
 
-    /// What all batches but the first say.
+    /// Returns the result of all batches except the first.
     pub fn measured(&self) -> Measured {
         let rates = self.rounds[1..].iter();
         let rates: Vec<f64> = rates.map(|&rounds| rounds as f64 / self.length).collect();
@@ -111,17 +111,17 @@ impl Batches {
     }
 }
 
-/// How far an exact formula may be from a simulation.
+/// Maximum distance between an exact formula and a simulation.
 const STANDARD_ERRORS: f64 = 4.0;
 
-/// Holds what a formula says to a simulation.
+/// Compares the result of a formula with a simulation.
 #[track_caller]
 pub fn equal(found: f64, simulated: Measured, of: &str) {
     let Measured {
         mean,
         standard_error,
     } = simulated;
-    // Batches long enough that agreement means something.
+    // Batches are long enough for a meaningful comparison.
     assert!(standard_error < 0.01 * mean, "{of}: {simulated:?}");
     let apart = (found - mean).abs() / standard_error;
     assert!(

@@ -1,17 +1,18 @@
-//! An event simulation that knows nothing of formulas: customers who go round through stations.
-//! Everybody waits in order of arrival.
+//! An event simulation, independent of the formulas, of customers that visit stations in rounds.
+//! All queues are first come, first served.
 
 use super::events::{Agenda, Batches, Measured, Times};
 use std::collections::VecDeque;
 
-/// A station: its mean time of service, servers, and who waits.
+/// A station: its mean service time, its free servers, and the waiting customers.
 struct Queue {
     mean: f64,
     free: u32,
     waiting: VecDeque<u32>,
 }
 
-/// Customers think, then go through all stations in turn, in batches of so much time.
+/// Simulates customers that think and then visit all stations in order, in batches of this
+/// duration.
 pub fn rounds(
     stations: &[(f64, u32)],
     think_time: f64,
@@ -26,7 +27,7 @@ pub fn rounds(
             waiting: VecDeque::new(),
         })
         .collect();
-    // A customer has ended its thinking (place 0) or its service at the station before the place.
+    // An event ends a customer's thinking (place 0) or its service at the station before the place.
     let mut agenda = Agenda::new(1, times);
     let mut batches = Batches::new(batch);
     for customer in 0..customers {

@@ -17,7 +17,7 @@ pub enum Model {
     Window,
 }
 
-/// A scheduler, shown by its name.
+/// A scheduler, displayed by its name.
 #[derive(Clone, Copy)]
 struct Named(&'static Entry);
 
@@ -27,7 +27,7 @@ impl std::fmt::Debug for Named {
     }
 }
 
-/// A recorded program, and how it is simulated.
+/// A recorded program, and the parameters of its simulation.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub steps: Vec<Step>,
@@ -36,13 +36,13 @@ pub struct Case {
     pub cores: u32,
     pub planned: Planned,
     pub scheduler: Choice,
-    /// The scheduler's, if it takes any.
+    /// The scheduler's argument, if it takes one.
     pub argument: u32,
-    /// The scheduler once more.
+    /// The second implementation of the scheduler.
     pub policy: Make,
     pub prefetcher: PrefetcherName,
     pub load: Load,
-    /// Connections beyond those of the trace, or left out of it.
+    /// Number of connections beyond those of the trace, or negative for fewer.
     pub more: i8,
     pub seed: u64,
     pub quantum_cycles: u64,
@@ -62,7 +62,7 @@ fn loads() -> impl Strategy<Value = Load> {
     prop_oneof![closed, open]
 }
 
-/// Cores beside their caches; few instructions and stores fill one.
+/// Properties of cores besides caches; small windows and buffers fill quickly.
 fn core_models() -> impl Strategy<Value = Core> {
     (1u32..6000, 1u32..60, 1u32..5).prop_map(|(rate, window, stores)| Core {
         instructions_in_1000_cycles: rate,
@@ -71,12 +71,11 @@ fn core_models() -> impl Strategy<Value = Core> {
     })
 }
 
-/// The machine with so many times the cores, and what may be said of its neighbourhoods, by
-/// these numbers.
+/// Returns the machine with `width` times the cores, and a topology from these numbers.
 fn widened(machine: Machine, (width, groups, distances): (u32, (u32, u32), Vec<u32>)) -> Machine {
     let cores = machine.cores * width;
     let l2 = machine.l2.shared_by;
-    // A group of so many L2s, if these divide the machine, or none.
+    // A group of this many L2s if these divide the machine, otherwise none.
     let group = |l2s: u32| (l2s > 0 && (cores / l2).is_multiple_of(l2s)).then_some(l2 * l2s);
     let (l3, node) = (group(groups.0), group(groups.1));
     let across =
@@ -104,7 +103,7 @@ fn widened(machine: Machine, (width, groups, distances): (u32, (u32, u32), Vec<u
     }
 }
 
-/// Of these schedulers, which the policy has once more.
+/// Cases for these schedulers; `policy` is their second implementation.
 pub fn cases(schedulers: &[&'static Entry], policy: Make) -> impl Strategy<Value = Case> {
     let groups = (0u32..5, 0u32..5);
     let topologies = (
@@ -163,7 +162,7 @@ impl Case {
         self.scheduler.entry.name
     }
 
-    /// How many connections there are, of a trace that has so many.
+    /// Returns the number of connections, for a trace with `available` connections.
     pub fn connections(&self, available: usize) -> usize {
         available.saturating_add_signed(self.more.into()).max(1)
     }

@@ -1,4 +1,4 @@
-//! A core of the naive event simulation, and its clock by one of the core models.
+//! A core of the naive event simulation, with the clock of one of the core models.
 
 use crate::timing::against_naive::case::{Case, Model};
 use crate::timing::core_model::window::Naive as Window;
@@ -11,7 +11,7 @@ pub struct Core {
     /// The connection whose thread runs.
     pub runs: Option<usize>,
     pub busy: u64,
-    /// From when to when.
+    /// Start and end of idle periods.
     pub idled: Vec<(u64, u64)>,
     pub counted: CoreOutcome,
 }
@@ -31,7 +31,7 @@ impl Core {
         }
     }
 
-    /// Its thread leaves, in a turn that began at this cycle; gives the cycle.
+    /// Removes its thread, in a turn that began at this cycle; returns the current cycle.
     pub fn leave(&mut self, began: u64) -> u64 {
         self.runs = None;
         self.clock.switch();

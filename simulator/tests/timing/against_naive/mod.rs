@@ -1,5 +1,5 @@
-//! Random small traces, machines and settings: whether the engine and a naive event simulation
-//! agree on every counter, for these schedulers, both loads, every core model and prefetcher.
+//! Random small traces, machines and settings: the engine and a naive event simulation agree on
+//! every counter, for these schedulers, both loads, every core model and prefetcher.
 
 pub mod case;
 mod core;
@@ -18,7 +18,7 @@ use policy::Make;
 use program::{MadeUp, Script, scripts};
 use proptest::test_runner::TestCaseResult;
 
-/// Tries it, of these schedulers, which the policy has once more.
+/// Tests this for these schedulers; `policy` is their second implementation.
 pub fn every_counter_is_equal(schedulers: &[&'static Entry], policy: Make) {
     holds(
         "timed replays equal the naive one",

@@ -1,7 +1,9 @@
-//! The timed replay once more, as slow and obvious as it can be said, by docs/reference/timed.md.
+//! A second implementation of the timed replay by docs/reference/timed.md, as slow and simple as
+//! possible.
 //!
-//! Nothing is kept that can be looked up: who comes next is found by asking everybody before each
-//! turn. The caches are those of the simulator's oracle; [`reference`] makes one reference.
+//! It stores nothing that can be recomputed: the next event is found by querying all cores and
+//! clients before each turn. The caches are those of the simulator's oracle; [`reference`] makes
+//! one reference.
 
 mod reference;
 
@@ -20,17 +22,17 @@ struct Client<'a> {
     script: &'a Script,
     /// Request, action in it, reference in that.
     at: (usize, usize, usize),
-    /// Whether the action at hand has been entered.
+    /// Whether the current action has been entered.
     entered: bool,
     stage: u32,
-    /// When open calls end, the stage before, and the function that is called.
+    /// End of each open call, the stage before it, and the called function.
     open: Vec<(Option<usize>, u32, u32)>,
-    /// By what it last began to wait for a core.
+    /// Why it last began to wait for a core.
     came_by: By,
     core: usize,
-    /// Requests that have come and not ended.
+    /// Arrival cycles of requests that have not ended.
     came: Vec<u64>,
-    /// While it waits for a core: which, since when, and whether by a hop.
+    /// While it waits for a core: the core, since when, and whether by a hop.
     waits: Option<(usize, u64, bool)>,
     free_since: u64,
     random: ChaCha8Rng,
@@ -45,12 +47,12 @@ pub struct Naive<'a> {
     /// Cycle and connection.
     coming: Vec<(u64, usize)>,
     open_loop: ChaCha8Rng,
-    /// Who looked a line up in an L2 last.
+    /// The connection that last looked up a line in an L2.
     owners: HashMap<(usize, u64), usize>,
     evictions: Vec<Vec<u64>>,
-    /// When requests came and ended.
+    /// Arrival and end of requests.
     ended: Vec<(u64, u64)>,
-    /// Since when counting goes on, once it does.
+    /// The cycle since which requests count, once counting has begun.
     since: Option<u64>,
 }
 
@@ -112,7 +114,7 @@ fn exponential(random: &mut ChaCha8Rng, mean: f64) -> u64 {
 }
 
 impl Naive<'_> {
-    /// Since when and whose, those that wait for `core`, in order.
+    /// Returns the threads that wait for `core`, in order: since when, and the connection.
     pub fn waiting_for(&self, core: usize) -> Vec<(u64, usize)> {
         let waits = |(number, client): (usize, &Client<'_>)| {
             let (on, since, _) = client.waits?;
@@ -149,7 +151,7 @@ impl Naive<'_> {
         }
     }
 
-    /// Queues that an idle core without one may take from.
+    /// Returns the queues from which an idle core with an empty queue may take.
     fn others(&self, policy: &dyn Policy, core: usize) -> Vec<usize> {
         let others = 0..self.cores.len();
         let may = |&from: &usize| {
@@ -175,7 +177,7 @@ impl Naive<'_> {
         Some(clock.max(*ready.iter().min()?))
     }
 
-    /// The next turn of a core, or the next request.
+    /// Executes the next turn of a core, or sends the next request.
     fn step(&mut self, policy: &mut dyn Policy) {
         let turns = 0..self.cores.len();
         let turns = turns.filter_map(|core| Some((self.turn_of(policy, core)?, core)));
@@ -272,7 +274,7 @@ impl Naive<'_> {
         client.core = core;
     }
 
-    /// The action at hand is entered: the core that its thread is to wait for, if it leaves.
+    /// Enters the current action; returns the core that its thread will wait for, if it leaves.
     fn enter(&mut self, policy: &mut dyn Policy, core: usize, connection: usize) -> Option<usize> {
         let goes_by_plan = !["free", "pinned", "steal", "steal-random"].contains(&self.case.name());
         let client = &mut self.clients[connection];

@@ -1,11 +1,10 @@
-//! What the naive simulation asks a scheduler, which is there once more, each decision found the
-//! obvious way.
+//! The scheduler interface of the naive simulation; each decision is computed naively.
 
 use crate::timing::against_naive::case::Case;
 use crate::timing::against_naive::naive::Naive;
 use crate::timing::against_naive::program::Script;
 
-/// By what a thread began to wait: a request, or a function's entry or end.
+/// Why a thread began to wait: a request, or a function's entry or end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum By {
     Request,
@@ -13,11 +12,12 @@ pub enum By {
     End(u32),
 }
 
-/// What a scheduler decides; its own memory is in it.
+/// The decisions of a scheduler, including its own state.
 pub trait Policy {
     fn first_core(&self, case: &Case, connection: usize) -> usize;
 
-    /// The thread on `core` goes from stage to stage: the core it is to wait for, if it leaves.
+    /// Handles the thread on `core` changing its stage; returns the core that it will wait for, if
+    /// it leaves.
     fn enter(&mut self, at: &Naive<'_>, core: usize, stages: (u32, u32)) -> Option<usize>;
 
     fn may_take(&self, _case: &Case, _core: usize, _from: usize) -> bool {
@@ -28,16 +28,17 @@ pub trait Policy {
         longest(at, candidates)
     }
 
-    /// Which of the threads that are ready, by their stages and by what they came, `core` takes.
+    /// Returns which of the ready threads `core` takes, from their stages and the reasons for
+    /// waiting.
     fn choose(&mut self, _case: &Case, _core: usize, _ready: &[(u32, By)]) -> usize {
         0
     }
 }
 
-/// Makes one.
+/// Creates a policy.
 pub type Make = fn(&Case, &[Script]) -> Box<dyn Policy>;
 
-/// The first of the longest queues.
+/// Returns the first of the longest queues.
 pub fn longest(at: &Naive<'_>, candidates: &[usize]) -> usize {
     let length = |core: usize| at.waiting_for(core).len();
     let longest = candidates.iter().map(|&core| length(core)).max().unwrap();

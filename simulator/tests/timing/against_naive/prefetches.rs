@@ -1,12 +1,12 @@
-//! Prefetches once more: each core's table as a list of all that its instructions have done, and
-//! prefetched lines as a list that is gone through whenever the caches have changed.
+//! A second implementation of prefetches: each core's table is a list of all misses of its
+//! instructions, and prefetched lines are a list that is searched whenever the caches have changed.
 
 use crate::timing::against_naive::case::Case;
 use crate::timing::oracle::Oracle;
 use corehop_simulator::timing::{PrefetchCounters, PrefetcherName};
 use corehop_traces::Kind;
 
-/// A line that a prefetch has brought and nobody has used.
+/// A prefetched line that is still unused.
 struct Waiting {
     l2: usize,
     line: u64,
@@ -26,9 +26,9 @@ pub struct Miss {
 
 pub struct Prefetches {
     waiting: Vec<Waiting>,
-    /// By core, its table: place, instruction, lines that it missed since it has the place.
+    /// For each core, its table: slot, instruction, lines that it missed since it got the slot.
     tables: Vec<Vec<(u64, u64, Vec<u64>)>>,
-    /// By core.
+    /// Counts of each core.
     pub counted: Vec<PrefetchCounters>,
 }
 
@@ -45,7 +45,7 @@ impl Prefetches {
         self.counted.fill(PrefetchCounters::default());
     }
 
-    /// The caches have changed.
+    /// Updates the list after the caches have changed.
     pub fn look(&mut self, caches: &mut Oracle) {
         let counted = &mut self.counted;
         self.waiting.retain(|waiting| {
@@ -55,7 +55,7 @@ impl Prefetches {
         });
     }
 
-    /// When the line is there for a reference of the core that is the first to use it.
+    /// Returns when the line arrives, if this reference of the core is its first use.
     pub fn used(&mut self, l2: usize, core: usize, line: u64) -> Option<u64> {
         let own = |waiting: &Waiting| (waiting.l2, waiting.line) == (l2, line);
         let place = self.waiting.iter().position(own)?;
@@ -63,7 +63,7 @@ impl Prefetches {
         Some(self.waiting.remove(place).arrives)
     }
 
-    /// The line to bring for a miss, if any.
+    /// Returns the line to prefetch after a miss, if any.
     pub fn wanted(&mut self, case: &Case, miss: Miss, first_use: bool) -> Option<u64> {
         let wanted = match case.prefetcher {
             PrefetcherName::None => None,
@@ -90,7 +90,7 @@ impl Prefetches {
         u64::try_from(miss.line as i64 + stride).ok()
     }
 
-    /// Whether the line is brought, at this cycle.
+    /// Prefetches the line at this cycle; returns whether it was brought in.
     pub fn bring(
         &mut self,
         caches: &mut Oracle,
@@ -114,7 +114,7 @@ impl Prefetches {
     }
 }
 
-/// How far ahead an instruction's next miss is thought to be, by all its misses.
+/// Returns the predicted distance to an instruction's next miss, from all its misses.
 fn prediction(lines: &[u64]) -> Option<i64> {
     let (mut stride, mut state) = (0, "initial");
     for pair in lines.windows(2) {

@@ -1,4 +1,4 @@
-//! Made-up servers of a few threads and functions: as traces, and as scripts that say the same.
+//! Synthetic servers of a few threads and functions, as traces and as equivalent scripts.
 
 use crate::timing::definitions;
 use crate::timing::oracle::calls::{Seen, ends_of_calls};
@@ -9,15 +9,15 @@ use corehop_traces::{Execution, FunctionId, Kind, Trace, WriterOptions};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// How many functions there are, each with one code block, of one instruction on a line of its own.
+/// Number of functions. Each has one code block with one instruction on a separate line.
 pub const FUNCTIONS: u32 = 6;
-/// Those before this one have instructions of one byte.
+/// Functions before this one have instructions of one byte.
 const FIRST_LONG: u32 = 3;
 const THREADS: u32 = 4;
 const CODE: u64 = 0x10_000;
 
 pub fn programs() -> impl Strategy<Value = Vec<Step>> {
-    // Few places that return addresses are pushed to and loaded from, besides all else.
+    // A few addresses serve for pushing and loading return addresses, among other accesses.
     let address = prop_oneof![0u64..1200, 0u64..9000, (0u64..5).prop_map(|n| 4000 + n * 8)];
     let data = vec((address, any::<bool>()), 0..4);
     let step = steps_of(0..THREADS, 0.2, 0..FUNCTIONS, data);
@@ -26,7 +26,7 @@ pub fn programs() -> impl Strategy<Value = Vec<Step>> {
     (steps, vec(strides, FUNCTIONS as usize)).prop_map(|(steps, strides)| walk(steps, &strides))
 }
 
-/// Makes the data of some steps a load, each of a code block so far from its last.
+/// Replaces the data of some steps by a load at a fixed stride from the last one of the code block.
 fn walk(steps: Vec<(Step, bool)>, strides: &[i64]) -> Vec<Step> {
     let mut walked = vec![0; strides.len()];
     let step = |(step, walks): (Step, bool)| {
@@ -44,7 +44,7 @@ fn walk(steps: Vec<(Step, bool)>, strides: &[i64]) -> Vec<Step> {
     steps.into_iter().map(step).collect()
 }
 
-/// The address of the one instruction of a function.
+/// Returns the address of the instruction of a function.
 pub fn instruction_of(function: u32) -> u64 {
     CODE + u64::from(function) * 64
 }
@@ -72,12 +72,12 @@ pub fn record(steps: &[Step]) -> Trace {
 /// Which functions move a thread, to which core, and which of them only for a call.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// A function may stand here twice; the last counts.
+    /// A function may occur twice; the last entry counts.
     functions: Vec<(u32, u32, bool)>,
 }
 
 impl Planned {
-    /// Cores are taken modulo those that there are.
+    /// Creates a plan; cores are taken modulo `cores`.
     pub fn new(functions: Vec<(u32, u32, bool)>, cores: u32) -> Planned {
         let functions = functions.into_iter();
         Planned {
@@ -96,38 +96,37 @@ impl Planned {
         Split::new(functions).delegating((0..FUNCTIONS).filter(last).map(FunctionId))
     }
 
-    /// The core of a function, and whether it is for a call only.
+    /// Returns the core of a function, and whether it is for a call only.
     pub fn of(&self, function: u32) -> Option<(u32, bool)> {
         let mut own = self.functions.iter().rev().filter(|(f, ..)| *f == function);
         own.next().map(|&(_, core, call)| (core, call))
     }
 
-    /// How many cores it uses.
+    /// Returns the number of cores it uses.
     pub fn cores(&self) -> u32 {
         let cores = self.functions.iter().map(|(_, core, _)| core + 1);
         cores.max().unwrap_or(1)
     }
 }
 
-/// What a connection does: its requests.
+/// The requests of a connection.
 pub type Script = Vec<Vec<Action>>;
 
 /// One execution.
 #[derive(Clone, Debug)]
 pub struct Action {
-    /// Which of all steps it is.
+    /// Index among all steps.
     pub place: usize,
     pub function: u32,
-    /// The step by which the call that it is in has ended.
+    /// The step before which its enclosing call has ended.
     pub call_ends: Option<usize>,
-    /// As [`MadeUp`] says.
+    /// The number of instructions from [`MadeUp`].
     pub instructions: u32,
-    /// Kind, line, and the load that the address comes from, as [`MadeUp`] says.
+    /// Kind, line, and the load that the address comes from, as in [`MadeUp`].
     pub references: Vec<(Kind, u64, u8)>,
 }
 
-/// Says of executions, by their places among all, how many instructions they have and where the
-/// addresses of their references come from: something else of each.
+/// Generates different instruction counts and address sources for each execution, by its index.
 #[derive(Default)]
 pub struct MadeUp {
     place: usize,
@@ -149,7 +148,7 @@ fn instructions(place: usize) -> u32 {
     (place * 7 % 13) as u32
 }
 
-/// Mostly none, or one of the last few.
+/// Returns mostly zero or one of the last few loads.
 fn back(place: usize, line: usize) -> u8 {
     match (place * 31 + line * 17) % 11 {
         few @ 0..5 => few as u8,
@@ -158,7 +157,7 @@ fn back(place: usize, line: usize) -> u8 {
     }
 }
 
-/// The requests of each thread that completes any.
+/// Returns the complete requests of each thread.
 pub fn scripts(steps: &[Step]) -> Vec<Script> {
     let seen = |step: &Step| Seen {
         thread: step.thread,
@@ -188,7 +187,7 @@ pub fn scripts(steps: &[Step]) -> Vec<Script> {
                 });
             }
         }
-        // Nobody knows where the last one ended.
+        // The end of the last request is unknown.
         script.pop();
         script
     };

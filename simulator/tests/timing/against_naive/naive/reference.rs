@@ -1,4 +1,4 @@
-//! One reference: what it does to the caches, what prefetches it makes, and how long it takes.
+//! One reference: its effect on the caches, its prefetches, and its duration.
 
 use super::Naive;
 use crate::timing::against_naive::prefetches::Miss;
@@ -7,12 +7,12 @@ use crate::timing::core_model::Made;
 use crate::timing::oracle::{Event, Oracle};
 use corehop_simulator::CacheLevel;
 
-/// What caches tell of a reference.
+/// The cache events of a reference.
 #[derive(Default)]
 struct Heard {
     missed_l1: bool,
     missed_l2: bool,
-    /// It took its line from another cluster.
+    /// It invalidated its line in another cluster.
     took_line: bool,
 }
 
@@ -63,7 +63,7 @@ impl Naive<'_> {
         });
     }
 
-    /// What the caches tell of a reference or prefetch.
+    /// Returns the cache events of a reference or prefetch.
     fn hear(&mut self, connection: usize) -> Heard {
         let mut heard = Heard::default();
         for event in std::mem::take(&mut self.caches.events) {
@@ -88,7 +88,8 @@ impl Naive<'_> {
         core / self.case.machine.l2.shared_by as usize
     }
 
-    /// Does what the core's prefetcher says; gives how much longer the reference takes.
+    /// Executes the prefetch of the core's prefetcher; returns the additional cycles of the
+    /// reference.
     fn prefetch(&mut self, connection: usize, miss: Miss) -> u64 {
         let Miss { core, line, .. } = miss;
         let (l2, now) = (self.l2_of(core), self.cores[core].clock.cycle());
