@@ -1,4 +1,4 @@
-//! Compiles the runtime with the files of experiments in the place of its own.
+//! Compiles the runtime with the experiments' files in place of its own.
 
 #[path = "../../runtime/compile.rs"]
 mod compile;
@@ -6,7 +6,7 @@ mod compile;
 use compile::{LAYERS, LINKED, SOURCES, compile};
 use std::path::Path;
 
-/// A file of the runtime, and what is linked in its place, by its name from there.
+/// A file of the runtime, and its replacement, relative to the runtime's folder.
 const REPLACED: (&str, &str) = ("run_queues/order.c", "../research/lab/runtime/cohort.c");
 
 fn main() {

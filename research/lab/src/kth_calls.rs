@@ -1,12 +1,12 @@
-//! Functions that requests call more often than candidates may be: at which of their calls threads
+//! Functions that requests call too often to be candidates: single calls of them at which threads
 //! could change core.
 //!
-//! A function that requests call again and again is no candidate, for each call would be a hop. But
-//! at one of its calls a phase may end. So a few of its calls are candidates of their own: powers
-//! of two, and quarters of what the middle request has. A search sees each as a function that
-//! requests call once ([`Trace::with_functions_at_calls`]), so that all it knows of splits, bounds
-//! and proofs included, holds as it is. Of one function it may take several: a loop of calls is
-//! then split by its rounds.
+//! A function that requests call repeatedly is not a candidate, because each call would be a hop.
+//! But one of its calls may end a phase. A few of its calls are therefore separate candidates:
+//! powers of two, and quarters of the count in the median request. A search treats each as a
+//! function that requests call once ([`Trace::with_functions_at_calls`]), so that its splits,
+//! bounds and proofs apply unchanged. It may select several calls of one function, which splits a
+//! loop of calls by iterations.
 
 use corehop_partitioner::candidates::{CandidateRule, Candidates};
 use corehop_partitioner::progress::{self, Progress};
@@ -29,11 +29,11 @@ pub enum Error {
     Trace(#[from] corehop_traces::Error),
 }
 
-/// The trace with a function for each such call. Calls are counted over these requests.
+/// Returns the trace with a function for each such call. Calls are counted over these requests.
 ///
 /// # Errors
-/// [`Error::NoRequestFunction`] where requests do not begin at a function that can be hooked; what
-/// reading the trace says.
+/// [`Error::NoRequestFunction`] if requests do not begin at a function that can be hooked; errors
+/// of reading the trace.
 pub fn at_calls(
     trace: Trace,
     requests: &[RequestId],
@@ -62,7 +62,7 @@ pub fn at_calls(
     Ok(numbered?)
 }
 
-/// Which calls are tried of a function that the middle request calls so often.
+/// Returns the calls to try of a function with `median` calls in the median request.
 fn calls_tried(median: u32) -> BTreeSet<u32> {
     let powers = (0..u32::BITS).map(|power| 1 << power);
     let powers = powers.take_while(|&call| call <= median);

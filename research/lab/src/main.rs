@@ -1,6 +1,6 @@
-//! `corehop-lab`: experiments that stand on corehop and are no part of making a server faster.
+//! `corehop-lab`: experiments that are built on corehop but are not part of making a server faster.
 //!
-//! Its subcommands keep to the rules of corehop's: exit codes, messages, JSON with a schema.
+//! Its subcommands follow the rules of corehop's: exit codes, messages, JSON with a schema.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         Ok(words) => words,
         Err(failure) => return failed(&failure),
     };
-    // The file that `config` names has been read by now.
+    // The file named by `config` has already been read.
     let Cli {
         command,
         verbosity,

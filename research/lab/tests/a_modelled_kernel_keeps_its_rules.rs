@@ -1,5 +1,5 @@
-//! A made-up kernel takes from full caches what its table says, and a replay of a trace with it
-//! counts what the oracle counts that is told its lines by the rules of
+//! A synthetic kernel evicts the table's number of lines from full caches. A replay of a trace with
+//! it has the counts of an oracle that receives its lines by the rules of
 //! `research/kernel-model.md`, call by call.
 
 use crate::modelled::{CODE, modelled, naive_references, row};
@@ -11,7 +11,7 @@ use corehop_traces::Kind;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// The caches that the table was measured on.
+/// The caches on which the table was measured.
 fn core_i7() -> Machine {
     let text = "\
 name = \"core-i7\"
@@ -34,14 +34,14 @@ fn a_call_takes_from_full_caches_what_was_measured() {
         (libc_number("pread64"), [294, 679 - 32]),
         (libc_number("pwrite64"), [373, 985 - 50]),
     ] {
-        // Data of the program's in every way of the L1D and of the L2, referenced line by line.
+        // The program's data fills every way of the L1D and of the L2, referenced line by line.
         let steps = [(0, (0..4096).collect(), vec![call])];
         let trace = modelled(&steps);
         let options = ReplayOptions::default();
         let modes = replay_by_mode(&trace, &core_i7(), &Split::default(), &options);
         let modes = modes.unwrap().unwrap();
         assert_eq!(modes.replaced.l1d.user_by_kernel, l1d, "call {call}");
-        // The line of code has taken the place of one of data.
+        // The line of code has replaced one of data.
         let all = modes.replaced.l2.user_by_kernel;
         let code = modes.visits[0].footprint.code_lines;
         assert_eq!(all, l2 + code, "call {call}");
@@ -49,7 +49,7 @@ fn a_call_takes_from_full_caches_what_was_measured() {
     }
 }
 
-/// The numbers of x86-64.
+/// System call numbers of x86-64.
 fn libc_number(name: &str) -> i32 {
     match name {
         "read" => 0,

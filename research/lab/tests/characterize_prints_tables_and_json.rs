@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The product has all commands but one.
+/// All commands except one belong to the product.
 fn corehop(arguments: &[&str]) -> Output {
     let mut command = match arguments[0] {
         "characterize" => Command::new(LAB),
@@ -18,7 +18,7 @@ fn corehop(arguments: &[&str]) -> Output {
         .expect("the command starts")
 }
 
-/// What the subcommand prints.
+/// Returns the output of the subcommand.
 fn said(arguments: &[&str]) -> String {
     let output = corehop(arguments);
     assert!(output.status.success(), "{output:?}");
@@ -89,7 +89,7 @@ fn the_gain_told_of_a_function_is_that_of_its_plan() {
         function["offset"], function["symbol"]
     );
     std::fs::write(&plan, text).unwrap();
-    // Ten requests are searched; half of the other 230 warm up before the rest is counted.
+    // Ten requests are searched; half of the other 230 are the warm-up before the rest is counted.
     let seen = json(&[
         "replay",
         &trace,
@@ -107,7 +107,7 @@ fn the_gain_told_of_a_function_is_that_of_its_plan() {
     assert_eq!(told["one_core"]["counters"], seen["baseline"]["counters"]);
 }
 
-/// The requests that are not searched, as the search itself says.
+/// Returns the requests that are not searched, computed as in the search.
 fn held_out(trace: &str) -> String {
     let trace = corehop_traces::Trace::open(trace.as_ref()).unwrap();
     let searched = corehop_partitioner::requests::Searched::Sample(10);
@@ -191,7 +191,8 @@ fn one_access_in_one_is_the_trace_and_one_in_more_says_how_wrong_it_is() {
         number(&all, "error").abs() < 1e-9 && number(&all, "half_width") < 1e-9,
         "{all}"
     );
-    // Each line is seen once, so none looks shared, in no draw: the bars say nothing of that.
+    // Each line is sampled once, so none looks shared in any sampling; the confidence interval does
+    // not show the bias.
     assert_eq!(
         (number(&few, "error"), number(&few, "half_width")),
         (-1.0, 0.0)

@@ -23,7 +23,7 @@ core = 1, mode = \"enter\" },
 ]
 ";
 
-/// Requests of two threads, each in two phases.
+/// Writes requests of two threads, each in two phases.
 fn write(path: &Path) -> Result<(), Error> {
     let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "parse", CODE)?;
     let blocks = [("parse", 0), ("execute", 64)]
@@ -44,7 +44,7 @@ fn write(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Of the trace with the plan, and more.
+/// Simulates the trace with the plan, and more options.
 fn simulated(more: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     write(&folder.path().join("bank.trace")).unwrap();
@@ -72,7 +72,7 @@ fn cohorts_are_simulated_beside_other_schedulers() {
         said,
         ["split", "split-cohort=1", "split-cohort=8", "cohort=2"]
     );
-    // One in turn is the order in which threads come.
+    // A cohort of one equals first come, first served.
     let mut of_one = settings[1].clone();
     of_one["scheduler"] = "split".into();
     assert_eq!(of_one, settings[0]);

@@ -1,5 +1,5 @@
-//! Both schedulers of cohorts, in the engine and in the naive event simulation of the simulator's
-//! tests, where each decision is found the obvious way by `research/cohorts.md`.
+//! Both cohort schedulers, in the engine and in the naive event simulation of the simulator's
+//! tests, in which each decision is computed naively by `research/cohorts.md`.
 
 use crate::timing::against_naive::case::Case;
 use crate::timing::against_naive::every_counter_is_equal;
@@ -8,12 +8,12 @@ use crate::timing::against_naive::policy::{By, Policy};
 use crate::timing::against_naive::program::Script;
 use corehop_lab::cohorts::SCHEDULERS;
 
-/// A scheduler's own memory.
+/// A scheduler's own state.
 struct Cohorts {
-    /// By core: the stage it is at, and how many threads it has taken in it (`cohort`).
+    /// For each core: its current stage, and the number of threads it has started in it (`cohort`).
     at: Vec<(u32, u32)>,
-    /// By core: all that it took so far, and for each whether it was the first of a turn
-    /// (`split-cohort`).
+    /// For each core: all threads it has run so far, and for each whether it was the first of a
+    /// turn (`split-cohort`).
     taken: Vec<Vec<(By, bool)>>,
 }
 
@@ -57,7 +57,7 @@ impl Policy for Cohorts {
 }
 
 impl Cohorts {
-    /// Whether it begins a turn as well.
+    /// Also returns whether it begins a turn.
     fn next_in_turn(&self, case: &Case, core: usize, ready: &[(u32, By)]) -> (usize, bool) {
         let taken = &self.taken[core];
         let Some(began) = taken.iter().rposition(|(_, is_first)| *is_first) else {

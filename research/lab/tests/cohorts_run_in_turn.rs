@@ -1,8 +1,8 @@
-//! Threads that came by one hook run in turn, and nobody waits for more than the bound says.
+//! Threads that came by one hook run consecutively, and the waiting of each thread is bounded.
 //!
-//! Whom a core takes is tried on random orders, by the runtime's own files in a program of their
-//! own (`fixtures/cohorts.c`), against the rule said in the obvious way. Then a patched program
-//! shows that it happens, and that all else is as without it.
+//! The choice of a core is tested on random orders. The runtime's own files run in a separate
+//! program (`fixtures/cohorts.c`), and are compared with a simple implementation of the rule. Then
+//! a patched program shows that cohorts form, and that everything else is unchanged.
 
 use crate::workshop::{self, Statistics, build, patched, plan_of, run};
 use corehop_lab::cohorts::LIBRARY;
@@ -12,7 +12,7 @@ use std::process::Command;
 
 const HOOKS: u32 = 4;
 
-/// What happens at a core: a thread comes by a hook, or one is taken.
+/// An event at a core: a thread comes by a hook, or one runs.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Comes(u32),
@@ -30,25 +30,25 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     proptest::collection::vec(event, 1..120)
 }
 
-/// What became of a thread, in numbers of takes.
+/// The history of a thread.
 #[derive(Clone, Copy, Debug)]
 struct Thread {
     number: usize,
     hook: u32,
-    /// Those that came later and were taken before.
+    /// Number of later threads that ran before it.
     overtaken: u32,
-    /// Of these, while it was the oldest.
+    /// Those of them that ran while it was the oldest.
     overtaken_as_oldest: u32,
 }
 
-/// A core by the rule.
+/// A core that implements the rule.
 struct Core {
     most: u32,
     came: usize,
-    /// In the order in which they came.
+    /// In order of arrival.
     waiting: Vec<Thread>,
     turn: Option<(u32, u32)>,
-    /// Taken, changes of the hook, overtaking.
+    /// Threads run, changes of the hook, overtaking.
     counts: [u64; 3],
 }
 
@@ -97,7 +97,7 @@ impl Core {
     }
 }
 
-/// What the rule says, line by line as the program does, with the bound held on the way.
+/// Returns the output of the rule, line by line like the program's, and checks the bound.
 fn expected(most: u32, events: &[Event]) -> Result<String, TestCaseError> {
     let mut core = Core::new(most);
     let mut lines = String::new();
@@ -123,7 +123,7 @@ fn expected(most: u32, events: &[Event]) -> Result<String, TestCaseError> {
     Ok(lines)
 }
 
-/// The runtime's run queue and this experiment's order, alone.
+/// Builds the runtime's run queue with this experiment's order, separately.
 fn build_alone(folder: &Path) -> PathBuf {
     let here = env!("CARGO_MANIFEST_DIR");
     let layers = ["system", "threads", "hooks", "run_queues"];
@@ -160,7 +160,7 @@ fn whoever_is_taken_is_who_the_rule_says_and_nobody_is_overtaken_more_often_than
 
 #[test]
 fn the_bound_is_met() {
-    // One of each hook, ours last, and then those that overtake it.
+    // One thread of each hook, the observed one last, followed by those that overtake it.
     let hooks = [1, 2, 3, 0, 1, 2, 3, 1, 2, 3, 0];
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(build_alone(folder.path()));
@@ -170,7 +170,7 @@ fn the_bound_is_met() {
     let taken = lines[11..22]
         .iter()
         .map(|line| line.split(' ').next().unwrap());
-    // Six overtake the fiber that came as number 3, which others of its own hook do not.
+    // Six overtake the fiber that came as number 3; the others of its own hook do not.
     let expected = ["0", "4", "7", "1", "5", "8", "2", "6", "9", "3", "10"];
     assert_eq!(taken.collect::<Vec<_>>(), expected);
     assert_eq!(lines[22], "11 4 6");
@@ -186,11 +186,11 @@ struct Stages {
     program: PathBuf,
 }
 
-/// What a run of a stage was.
+/// A run of a stage.
 struct Run {
     thread: usize,
     stage: usize,
-    /// Its place in the order in which threads set out for the stages' core.
+    /// Its position in the order in which threads left for the stages' core.
     set_out: usize,
 }
 
@@ -226,7 +226,7 @@ impl Stages {
         (ran.output, Statistics::read(&file))
     }
 
-    /// All runs of stages in their order, and what was counted.
+    /// Returns all runs of stages in order, and the statistics.
     fn runs(&self, cohort: &str) -> (Vec<Run>, Statistics) {
         let (output, statistics) = self.finish(cohort, ROUNDS, &[]);
         let run = |line: &str| {
@@ -242,7 +242,7 @@ impl Stages {
     }
 }
 
-/// How many threads that set out later ran before, of the run for which these are most.
+/// Returns the maximum, over all runs, of the number of threads that left later but ran before.
 fn most_overtaken(runs: &[Run]) -> usize {
     let overtaken = |(place, run): (usize, &Run)| {
         let before = runs[..place].iter();
@@ -251,7 +251,7 @@ fn most_overtaken(runs: &[Run]) -> usize {
     runs.iter().enumerate().map(overtaken).max().unwrap()
 }
 
-/// Each thread runs stages as often as it should, in its own order.
+/// Checks that each thread runs its stages the right number of times, in its own order.
 fn check(runs: &[Run]) {
     for thread in 0..THREADS {
         let own = runs.iter().filter(|run| run.thread == thread);
@@ -266,7 +266,7 @@ fn check(runs: &[Run]) {
 fn threads_of_one_stage_run_in_turn_and_nobody_is_left_behind() {
     let stages = stages();
     let mut are_in_turn = false;
-    // Where a carrier is kept from its CPU a spare one runs others, and orders say little.
+    // If a worker thread loses its CPU, a spare one runs others, and orders are not meaningful.
     for _ in 0..20 {
         let (runs, statistics) = stages.runs(&MOST.to_string());
         check(&runs);
@@ -278,7 +278,7 @@ fn threads_of_one_stage_run_in_turn_and_nobody_is_left_behind() {
         assert!(number("changes") < number("taken"), "{cohorts}");
         are_in_turn |= number("overtaking") > 0;
         if statistics.total("stalls") == 0 {
-            // Two hooks take threads to the stages' core.
+            // Two hooks lead threads to the stages' core.
             let most = most_overtaken(&runs);
             assert!(most < MOST, "{most}");
         }

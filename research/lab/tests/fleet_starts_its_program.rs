@@ -1,5 +1,4 @@
-//! `corehop-lab fleet` before its Python program takes over; what that does is tested in
-//! `fleet/tests`.
+//! `corehop-lab fleet` before its Python program starts; that program is tested in `fleet/tests`.
 
 use crate::{LAB, conforming};
 use std::process::{Command, Output};

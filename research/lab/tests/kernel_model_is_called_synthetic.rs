@@ -1,5 +1,5 @@
-//! `corehop-lab kernel-model`: what is synthetic is called so wherever it is replayed, and what
-//! cannot be modelled is refused.
+//! `corehop-lab kernel-model`: synthetic parts are labelled so in every replay, and traces that
+//! cannot be modelled are rejected.
 
 use crate::conforming;
 use crate::machine_trace;
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// Two reads and a look at the clock.
+/// Writes two reads and a clock query.
 fn write(path: &Path) -> Result<(), Error> {
     let mut writer = Writer::create(path, &Header::default(), &WriterOptions::default())?;
     let block = writer.code_block(&CodeBlock::new(0x1000, [4]), None)?;
@@ -38,7 +38,7 @@ fn model(folder: &TempDir, more: &[&str]) -> Output {
         .expect("corehop-lab runs")
 }
 
-/// What the product says of the copy.
+/// Returns the product's output for the copy.
 fn replayed(folder: &TempDir, more: &[&str]) -> Vec<u8> {
     let output = Command::new(crate::product())
         .args(["replay", "modelled.trace"])

@@ -7,8 +7,8 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Requests that take twelve steps, the middle ones on one half of the data, the others on the
-/// other. Each half fits an L2, both together do not.
+/// Requests of twelve steps; the middle steps use one half of the data, the others the other. Each
+/// half fits an L2, both together do not.
 const SOURCE: &str = r#"
 enum { STEPS = 12, LINES = 700, REQUESTS = 60 };
 static struct { long cells[LINES * 8]; } halves[2];
@@ -35,8 +35,8 @@ const MACHINE: &str = "name = \"tiny\"\ncores = 4\nline_size_bytes = 64\n\
     l1d = { size_bytes = 8192, ways = 8, latency_cycles = 4 }\n\
     l2 = { size_bytes = 65536, ways = 16, latency_cycles = 12 }\n";
 
-/// A recorded program whose steps from the first to before the last of these work on other data,
-/// and its folder, which has the machine's file.
+/// Records a program whose steps in `first..end` use the other half of the data. Also returns the
+/// folder, which contains the machine file.
 fn recorded(first: u32, end: u32) -> (Recording, PathBuf) {
     let source = format!("enum {{ FIRST = {first}, END = {end} }};\n{SOURCE}");
     let recording = Recording::of(&source);
@@ -45,12 +45,12 @@ fn recorded(first: u32, end: u32) -> (Recording, PathBuf) {
     (recording, folder)
 }
 
-/// What corehop says of it, as JSON.
+/// Returns corehop's output for it as JSON.
 fn corehop(recording: &Recording, words: &[&str]) -> Value {
     read(words, recording.told_by(words))
 }
 
-/// What this program's search does with it.
+/// Runs this program's search on it.
 fn search(recording: &Recording, words: &[&str]) -> Output {
     Command::new(crate::LAB)
         .arg("kth-calls")
@@ -61,7 +61,7 @@ fn search(recording: &Recording, words: &[&str]) -> Output {
         .unwrap()
 }
 
-/// The same as JSON.
+/// Returns the same as JSON.
 fn searched(recording: &Recording, words: &[&str]) -> Value {
     let output = search(recording, words);
     assert!(output.status.success(), "{output:?}");
@@ -70,7 +70,7 @@ fn searched(recording: &Recording, words: &[&str]) -> Value {
 
 const WITH_PLAN: [&str; 5] = ["--machine", "tiny.toml", "--plan", "plan.toml", "--json"];
 
-/// Where the functions of the plan go that was found.
+/// Returns the destinations of the functions in the resulting plan.
 fn planned(folder: &Path) -> Vec<Destination> {
     let plan = corehop_plan::read(&folder.join("plan.toml")).unwrap();
     assert_eq!(plan.request.unwrap().symbol, "serve");
@@ -99,7 +99,7 @@ fn the_search_finds_the_call_at_which_requests_take_up_other_data() {
     let at = Destination::At(KthCall { core: 1, call: 6 });
     assert_eq!(planned(&folder), [Destination::Core(0), at]);
     let replayed = corehop(&recording, &[&["replay"][..], &WITH_PLAN].concat());
-    // Each request goes there, and the next one comes back.
+    // Each request hops there, and the next one hops back.
     assert_eq!(replayed["hops"], 2 * requests - 1);
     let explained = corehop(&recording, &[&["explain"][..], &WITH_PLAN].concat());
     assert_eq!(explained["cores"][0]["entering"][0], "serve");

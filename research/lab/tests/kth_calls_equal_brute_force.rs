@@ -1,9 +1,9 @@
-//! Splits at single calls of functions against the obvious way: replaying each one access by
+//! Compares splits at single calls of functions with brute force: a replay of each one access by
 //! access.
 //!
-//! Small programs of two threads with requests. The search sees a function for each call that it
-//! may choose; the plain replay numbers calls by itself (`Split::at_calls`, which the simulator's
-//! tests hold against their oracle).
+//! The programs are small, with two threads and requests. The search has a function for each call
+//! that it may choose. The sequential replay numbers calls independently (`Split::at_calls`, which
+//! the simulator's tests compare with their oracle).
 
 use crate::definitions;
 use crate::random::{equal, machines};
@@ -23,7 +23,7 @@ const THREADS: u32 = 2;
 const ROUNDS: usize = 2;
 const CODE: u64 = 0x10_000;
 
-/// An execution: its thread, the function it enters, and the lines it loads or stores to. The first
+/// An execution: its thread, the function it enters, and the lines it loads or stores. The first
 /// function begins a request.
 type Step = (u32, u32, Vec<(u64, bool)>);
 
@@ -32,7 +32,7 @@ fn programs() -> impl Strategy<Value = Vec<Step>> {
     vec((0..THREADS, 0..FUNCTIONS, data), 1..70)
 }
 
-/// Calls that are functions of their own: of which function, and which.
+/// Calls that become separate functions: the function, and the number of the call.
 fn some_calls() -> impl Strategy<Value = Vec<(u32, u32)>> {
     let calls = btree_set((1..FUNCTIONS, 1u32..4), 1..7);
     calls.prop_map(|calls| calls.into_iter().collect())
@@ -64,7 +64,7 @@ fn record(steps: &[Step], executions_per_chunk: usize, path: &Path) -> Trace {
     Trace::open(path).unwrap()
 }
 
-/// L2 misses of a split, access by access, by the trace as it was recorded.
+/// Returns L2 misses of a split, access by access, with the trace as recorded.
 fn naive(trace: &Trace, machine: &Machine, split: &[((u32, Option<u32>), u32)]) -> u64 {
     let whole = split.iter().filter(|((_, call), _)| call.is_none());
     let fixed =
@@ -94,7 +94,7 @@ proptest! {
         cores in 1u32..4, shared in 0u32..2,
     ) {
         let functions = cores + shared;
-        // What the ranking knows.
+        // The ranking does not model the L3.
         let machine = Machine { l3: None, ..alone(machine) };
         found_as_by_brute_force(&steps, &calls, &machine, chunk, (functions, cores))?;
     }
@@ -150,7 +150,8 @@ fn found_as_by_brute_force(
     ];
     for strategy in strategies {
         let ranking = search(&mut evaluator, &wanted((chosen, cores), strategy));
-        // More functions than cores leave no bound: then branch and bound is a local search.
+        // With more functions than cores there is no bound: branch and bound is then a local
+        // search.
         let is_local = strategy == Some(How::Bound) && chosen > cores;
         if is_local || matches!(strategy, Some(How::Local | How::Random)) {
             prop_assert!(ranking.lower_bound <= best && best <= ranking.best[0].0);

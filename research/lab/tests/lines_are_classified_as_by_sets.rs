@@ -1,5 +1,5 @@
-//! Every function's classes, of random servers, are what sets of lines say: an oracle that keeps
-//! all accesses and asks the page's words of each line, one function at a time.
+//! The classes of every function of random servers equal those of an oracle with sets of lines. It
+//! keeps all accesses and applies the definitions to each line, one function at a time.
 
 use crate::made_up::{Action, FUNCTIONS, Made, Served, functions, record};
 use corehop_lab::characterize::Subject;
@@ -35,7 +35,7 @@ fn is_of(made: &Made, working_set: WorkingSet) -> bool {
     (made.kind == Kind::Fetch) == (working_set == WorkingSet::Code)
 }
 
-/// A connection's number where all have one, a thread's else.
+/// Returns a connection's number if all requests have one, otherwise a thread's.
 fn session(requests: &[Served], made: &Made) -> u64 {
     let of = &requests[made.request];
     match requests.iter().all(|of| of.connection.is_some()) {
@@ -48,7 +48,7 @@ fn stores<'m>(made: impl Iterator<Item = &'m Made>) -> u64 {
     made.filter(|made| made.kind == Kind::Store).count() as u64
 }
 
-/// One class of one function, by the words of research/characterize.md.
+/// Computes one class of one function by the definitions of research/characterize.md.
 fn class(
     (requests, all): (&[Served], &[Made]),
     function: u32,

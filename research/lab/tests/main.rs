@@ -1,4 +1,4 @@
-//! All tests of the crate, as one program, which is built sooner than one for each file.
+//! All tests of the crate as one program, which builds faster than one for each file.
 
 mod a_modelled_kernel_keeps_its_rules;
 mod characterize_prints_tables_and_json;
@@ -67,10 +67,10 @@ use std::path::{Path, PathBuf};
 /// The program that this crate builds.
 const LAB: &str = env!("CARGO_BIN_EXE_corehop-lab");
 
-/// A program that was built; the others lie next to it.
+/// A built program; the others are in the same folder.
 const BUILT: &str = LAB;
 
-/// The product's, which is built with it.
+/// Returns the product's program, which is built along with it.
 fn product() -> PathBuf {
     Path::new(LAB).with_file_name("corehop")
 }

@@ -1,6 +1,6 @@
-//! Whatever fields a profile is printed with, and whatever the functions and threads of its program
-//! are called, reading it gives the samples that it was printed from. The printer here follows
-//! perf's own, column by column.
+//! Reading a profile returns the samples that it was printed from. This holds for all printed
+//! fields, and for all names of functions and threads. The printer here follows perf's own, column
+//! by column.
 
 use corehop_lab::characterize::perf_script::read;
 use corehop_traces::function_name::list;
@@ -66,7 +66,7 @@ const FILES: [&str; 5] = [
     "//anon",
 ];
 
-/// What is printed.
+/// The printed fields.
 #[derive(Clone, Copy, Debug)]
 struct Fields {
     command: bool,
@@ -84,7 +84,7 @@ struct Fields {
 
 #[derive(Clone, Debug)]
 struct Call {
-    /// `None` where perf knows none.
+    /// `None` if perf knows none.
     function: Option<usize>,
     parameters: usize,
     file: usize,
@@ -148,7 +148,7 @@ fn sample() -> impl Strategy<Value = Sample> {
 }
 
 impl Call {
-    /// The name, as perf prints it; `Lcom/x/Foo;::bar` and the like have no parameters.
+    /// Returns the name as perf prints it; `Lcom/x/Foo;::bar` and similar names have no parameters.
     fn name(&self) -> String {
         let with =
             |function: usize| format!("{}{}", FUNCTIONS[function], PARAMETERS[self.parameters]);
@@ -232,7 +232,7 @@ proptest! {
         if fields.carriage_return {
             text = text.replace('\n', "\r\n");
         }
-        // As the option takes them, together.
+        // Together, as in the option.
         let asked = list(&FUNCTIONS.join(",")).unwrap();
         prop_assert_eq!(&asked, &FUNCTIONS);
         let kept: Vec<&Sample> = samples.iter().filter(|sample| sample.counts()).collect();

@@ -1,6 +1,6 @@
-//! Replays with pages confined to a part of each L2: they count what the oracle counts that is told
-//! which pages these are, on any number of host threads, straight from the file or prepared, and
-//! execution by execution; so does each page of them.
+//! Replays with pages confined to a part of each L2. Their counts equal those of an oracle with the
+//! same confined pages, on any number of host threads, directly from the file or prepared, and
+//! execution by execution. The counts of each page are also equal.
 
 use crate::coloured::{PAGES, coloured_machines, spread_programs};
 use crate::naive::{Placed, played};
@@ -24,13 +24,13 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::LazyLock;
 
-/// A recorded program, and how it is replayed.
+/// A recorded program, and the parameters of its replay.
 #[derive(Clone, Debug)]
 struct Case {
     steps: Vec<Step>,
-    /// None for threads of one process.
+    /// Empty for threads of one process.
     mappings: Vec<Mapping>,
-    /// Where there are some, lines are identified by physical addresses.
+    /// If not empty, lines are identified by physical addresses.
     pages: Vec<Page>,
     executions_per_chunk: usize,
     machine: Machine,
@@ -92,7 +92,7 @@ impl Case {
         numbered::split(self.functions()).delegating(delegated)
     }
 
-    /// What the oracle counts, by core and by page, with these pages confined.
+    /// Returns the oracle's counts, by core and by page, with these pages confined.
     fn expected(&self, confined: &[u64], (requests, warm_up): (usize, usize)) -> Counted {
         let placed = Placed {
             mappings: self.mappings.clone(),
@@ -121,8 +121,8 @@ impl Case {
     }
 }
 
-/// In which page's sets the oracle has each page when these are confined: those of the last
-/// sixteenth of the colours, or one. All pages are where they are without any.
+/// Returns the page whose sets the oracle uses for each page if these are confined: those of the
+/// last sixteenth of the colours, or of one colour. `None` without confined pages.
 fn confining(machine: &Machine, confined: &[u64]) -> Option<PageMap> {
     if confined.is_empty() {
         return None;
@@ -153,7 +153,7 @@ fn confining(machine: &Machine, confined: &[u64]) -> Option<PageMap> {
     }))
 }
 
-/// A replay, and what each page that missed an L1 did.
+/// A replay, and the counts of each page that missed an L1.
 type Counted = (Replay, Vec<PageUse>);
 
 fn by_page(events: &[Event]) -> Vec<PageUse> {
@@ -176,13 +176,13 @@ fn by_page(events: &[Event]) -> Vec<PageUse> {
     pages.into_iter().map(used).collect()
 }
 
-/// Without the pages of which nothing counts.
+/// Removes the pages without counts.
 fn that_count((replay, mut pages): Counted) -> Counted {
     pages.retain(|page| page.l2_accesses > 0);
     (replay, pages)
 }
 
-/// Counters by core, replayed execution by execution.
+/// Returns counters by core, replayed execution by execution.
 fn one_by_one(trace: &Trace, case: &Case, buffer: &PolluteBuffer) -> Vec<Counters> {
     let calls = Calls::of(trace, &[true; FUNCTIONS as usize]).unwrap();
     let split = case.split();

@@ -1,4 +1,4 @@
-//! `corehop-lab pollute` on a small trace: what it says and writes, and what it refuses.
+//! `corehop-lab pollute` on a small trace: its output and its files, and the inputs it rejects.
 
 use crate::coloured_pages::{HOT, PAGE, STREAM, machine};
 use crate::conforming;
@@ -11,8 +11,8 @@ use tempfile::TempDir;
 
 const CODE: u64 = 0x40_0000;
 
-/// A folder with the machine and a trace: twice around `HOT` and once around `STREAM`, all of it
-/// three times, a line of each page.
+/// Returns a folder with the machine and a trace: twice around `HOT` and once around `STREAM`, all
+/// of it three times, one line of each page.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let coloured = machine(1);
@@ -34,7 +34,7 @@ fn record(path: &Path) -> Result<(), corehop_traces::Error> {
     for _ in 0..3 {
         for page in HOT.chain(HOT).chain(STREAM) {
             writer.execution(thread, 0)?;
-            // Not on the line of the set that the code is in.
+            // Not on the line of the set that the code uses.
             writer.data(thread, 0, Kind::Load, 8, page * PAGE + 0x80)?;
         }
     }
@@ -67,8 +67,8 @@ fn refused(folder: &TempDir, arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), said)
 }
 
-/// Without a buffer the stream takes the place of all fifteen, each round: 15 + 32 misses, thrice,
-/// and one of code. With the stream in it the fifteen stay: 15 + 3 * 32, and one of code.
+/// Without a buffer the stream evicts all fifteen in each round: 15 + 32 misses, three times, and
+/// one of code. With the stream confined, the fifteen stay: 15 + 3 * 32, and one of code.
 #[test]
 fn a_streamed_array_is_found_and_told() {
     insta::assert_snapshot!(said(&folder(), &["--pages", "auto"]));
@@ -138,7 +138,7 @@ fn scripts_get_exactly_these_keys() {
     let mpki = |misses: u32| f64::from(misses) * 1e3 / f64::from(instructions);
     assert_eq!(pollute["after"]["l2_mpki"], mpki(1 + 15 + 3 * 32));
 
-    // Named, the same pages come to the same.
+    // The same pages given explicitly have the same result.
     let pages: Vec<String> = STREAM.map(|page| format!("{:x}", page * PAGE)).collect();
     let mut named = value(&pages.join(","));
     named["pollute"]["search"] = pollute["search"].clone();

@@ -1,5 +1,5 @@
-//! `corehop-lab pollute` of a placed or physically indexed replay: the figures without a buffer are
-//! those of `corehop replay` with the same options, and pages are the index's.
+//! `corehop-lab pollute` with a plan or physical indexing: the figures without a buffer equal those
+//! of `corehop replay` with the same options, and pages are those of the index.
 
 use crate::coloured_pages::{HOT, PAGE, STREAM, machine};
 use crate::conforming;
@@ -33,9 +33,9 @@ core = 1
 mode = \"enter\"
 ";
 
-/// From a page to the one of physical memory that it is on.
+/// Distance from a page to its page of physical memory.
 const FRAMES: u64 = 0x8000;
-/// What tells a physical address from others.
+/// The bit that distinguishes a physical address from others.
 const PHYSICAL: u64 = 1 << 63;
 
 fn record(path: &Path) -> Result<(), corehop_traces::Error> {
@@ -70,7 +70,7 @@ fn located(number: u64) -> Page {
     }
 }
 
-/// What the product says for `replay`, and this program for `pollute`.
+/// Returns the output of the product for `replay`, and of this program for `pollute`.
 fn told(command: &str, folder: &Path, options: &[&str]) -> Value {
     let program = match command {
         "pollute" => PathBuf::from(crate::LAB),
@@ -121,7 +121,7 @@ fn without_a_buffer_all_is_as_in_a_plain_replay() {
         }
         let misses = |side: &Value| side["counters"]["l2"]["misses"].as_u64().unwrap();
         match options {
-            // On a core of its own the stream takes nothing from the others.
+            // On a separate core the stream evicts nothing of the others.
             ["--plan", _] => assert_eq!(misses(after), misses(before)),
             _ => assert!(misses(after) < misses(before), "{options:?}"),
         }

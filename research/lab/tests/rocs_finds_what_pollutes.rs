@@ -1,6 +1,6 @@
-//! The search for pages to confine: it finds the array that a loop streams through beside one that
-//! it uses again, and on random programs it does no better than the best of all sets of pages, and
-//! no worse than none.
+//! The search for pages to confine. It finds the array that a loop streams through, next to one
+//! that it reuses. On random programs, it is no better than the best of all sets of pages, and no
+//! worse than the empty set.
 
 use crate::coloured::{coloured_machines, spread_programs};
 use crate::random::equal;
@@ -59,7 +59,7 @@ impl Subject<'_> {
         find_pollute_pages(&self.prepared, on, (&before, &pages), &search).unwrap()
     }
 
-    /// All pages that are referenced.
+    /// Returns all referenced pages.
     fn pages(&self) -> Vec<u64> {
         let none = PolluteBuffer::new(self.machine, []).unwrap();
         let on = (self.machine, &Split::default());
@@ -71,7 +71,7 @@ impl Subject<'_> {
 const PAGE: u64 = 4096;
 const LINES: u64 = 64;
 
-/// A load of each line of these pages in turn, page by page.
+/// Returns a load of each line of these pages, page by page.
 fn around(pages: std::ops::Range<u64>) -> impl Iterator<Item = Step> {
     pages.map(|page| Step {
         thread: 0,
@@ -83,7 +83,7 @@ fn around(pages: std::ops::Range<u64>) -> impl Iterator<Item = Step> {
     })
 }
 
-/// 16 page colours of four ways below L1s of one page.
+/// 16 page colours of four ways, with L1s of one page.
 fn sixteen_colours() -> Machine {
     let level = |pages: u64, ways, latency| Level::new(pages * PAGE, ways, latency);
     let machine = Machine::named_or_path("xeon-e5-2620-v4").unwrap();
@@ -100,31 +100,32 @@ fn sixteen_colours() -> Machine {
     }
 }
 
-/// A program goes twice around the pages of `HOT`, then once around those of `STREAM`, all of it
-/// `ROUNDS` times.
+/// A program reads the pages of `HOT` twice and then those of `STREAM` once, all of it `ROUNDS`
+/// times.
 ///
-/// Pages are told by their colours, number modulo 16. `HOT` has 60 pages: four of each of colours
-/// 0 to 11, three of each of 12 to 15. `STREAM` has 32: two of each colour. The L1D holds one page,
-/// so that every load reaches the L2, which has room for four pages of each colour.
+/// Pages are identified by their colours, number modulo 16. `HOT` has 60 pages: four of each of
+/// colours 0 to 11, three of each of 12 to 15. `STREAM` has 32: two of each colour. The L1D holds
+/// one page, so that every load reaches the L2, which has room for four pages of each colour.
 ///
 /// Nothing confined: of each colour a round references 4 + 2 or 3 + 2 pages. Between two references
-/// of a page, but for the second way around `HOT`, come all others of its colour, four or five. So
-/// an L2 of four ways has them no more, whatever the colour, and a round misses all 92 pages, each
-/// once. `HOT` is missed in every second reference, `STREAM` in all: the stack has `STREAM` on top.
+/// to a page, except in the second pass over `HOT`, are all others of its colour, four or five. An
+/// L2 of four ways therefore no longer holds it, for every colour, and a round misses all 92 pages
+/// once each. `HOT` misses in every second reference, `STREAM` in all: `STREAM` is on top of the
+/// stack.
 ///
 /// `STREAM` confined: it has colour 15. The three pages of `HOT` of that colour have numbers 207,
 /// 223 and 239; their rows of sixteen are 12, 13 and 14, so they get the colours 12, 13 and 14.
-/// Then each of colours 0 to 14 has four pages of `HOT`, which stay once they are there. A round
-/// misses 32 pages, and the first round 60 more.
+/// Then each of colours 0 to 14 has four pages of `HOT`, which stay cached after the first
+/// reference. A round misses 32 pages, and the first round 60 more.
 ///
 /// No set of pages does better. The first round misses all 92 in any case. After it a colour with
-/// more than four pages misses each once a round, as above, and any other none. If more than
-/// four pages are confined, the buffer misses them all, and at most 15 times 4 pages are in colours
-/// that miss none: 32 or more are missed. If one to four are confined, they are missing in at most
-/// four of the other 15 colours, each of which had five pages or more; so at most 16 pages and the
-/// four are not missed: 72 or more are.
+/// more than four pages misses each once a round, as above, and any other none. If more than four
+/// pages are confined, the buffer misses them all, and at most 15 times 4 pages are in colours
+/// without misses: 32 or more are missed. If one to four are confined, they are missing in at most
+/// four of the other 15 colours, each of which had five pages or more. Then at most 16 pages and
+/// the four are not missed: 72 or more are.
 ///
-/// The line of code is fetched once and then in the L1I.
+/// The line of code is fetched once and then stays in the L1I.
 const HOT: std::ops::Range<u64> = 192..252;
 const STREAM: std::ops::Range<u64> = 256..288;
 const ROUNDS: u64 = 5;
@@ -153,7 +154,7 @@ fn a_streamed_array_is_confined_and_the_one_used_again_is_not() {
             assert_eq!(found.tried[32 / step].l2_misses, expected);
         }
     }
-    // No step of five ends where the array does.
+    // No step of five ends at the end of the array.
     let found = subject.find(Judge::L2Misses, 5);
     assert_eq!(found.tried[6].pages, 30);
     assert!(found.tried.iter().all(|tried| tried.l2_misses > expected));

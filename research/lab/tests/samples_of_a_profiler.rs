@@ -1,7 +1,7 @@
-//! What `perf script` prints is read sample by sample, and what is not of its kind is named by the
-//! number of its line. `samples/mariadbd.perf` is made up, with the layout that perf's manual
-//! tells; `samples/redis-page-faults.perf` was recorded, by perf 6.1 from redis-server: faults of
-//! pages, which have an address too, since not every machine has counters of loads.
+//! The output of `perf script` is read sample by sample, and a line in another format is reported
+//! by its number. `samples/mariadbd.perf` is synthetic, in the layout of perf's manual.
+//! `samples/redis-page-faults.perf` was recorded by perf 6.1 from redis-server. It contains page
+//! faults, which also have an address, because not every machine has counters of loads.
 
 use corehop_lab::characterize::classes::Class;
 use corehop_lab::characterize::perf_script::{Sampled, read};
@@ -97,7 +97,7 @@ fn what_perf_recorded_is_read_with_the_variables_that_it_names() {
     let refused = of(recorded.as_bytes()).unwrap_err();
     let expected = "perf.txt: line 1: the event is neither of loads nor of stores";
     assert!(refused.starts_with(expected), "{refused}");
-    // A fault of a first touch is one of a store as good as always.
+    // A page fault at the first access serves as a store.
     let recorded = recorded.replace("page-faults:", "cpu/mem-stores/P:");
     let recorded = recorded.replacen("[unknown]", "vtable for a::b", 1);
     let asked = names(&["dictAddRaw", "createObject"]);

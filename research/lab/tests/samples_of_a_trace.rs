@@ -1,4 +1,5 @@
-//! One in so many accesses of a trace, as a profiler draws them: by hand on what the server made.
+//! Samples of every n-th access of a trace, like a profiler's: compared with a computation by hand
+//! on the server's accesses.
 
 use crate::made_up::{Action, Made, Served, functions, record};
 use corehop_lab::characterize::Subject;
@@ -8,7 +9,7 @@ use corehop_traces::Kind;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Three connections that look up what they share, and work on what they do not.
+/// Three connections that look up shared data, and work on private data.
 fn server(path: &Path) -> (corehop_traces::Trace, Vec<Made>) {
     let served = |number: u64| {
         let own = 100 + number % 3 * 20;
@@ -66,7 +67,7 @@ fn every_access_sampled_is_exact_and_one_in_more_is_biased_towards_local_lines()
     };
     let told = Estimate::of(&exact, &all, shared).unwrap();
     assert_eq!((told.error(), told.half_width), (0.0, Some(0.0)));
-    // Of lines that are seen once, nobody can say that two connections touch them.
+    // For lines that are sampled once, it is unknown that two connections access them.
     let few = subject.sampled((40, 1, 10), &Silent).unwrap();
     let told = Estimate::of(&exact, &few, shared).unwrap();
     assert!(told.error() < -told.half_width.unwrap(), "{told:?}");

@@ -1,4 +1,4 @@
-//! `corehop-lab schema`: its schemas are valid, take no other keys, and each key is listed.
+//! `corehop-lab schema`: its schemas are valid, allow no other keys, and every key is listed.
 
 use crate::schemas;
 

@@ -1,4 +1,5 @@
-//! Servers whose lines are known: what is told of them, and what delegating their function does.
+//! Servers whose lines are known: their reported classes, and the effect of delegating their
+//! function.
 
 use crate::made_up::{Action, Served, functions, record};
 use corehop_lab::characterize::classes::{Class, Sum};
@@ -12,12 +13,12 @@ use corehop_traces::{FunctionId, Trace};
 use std::path::Path;
 
 const LOOKUP: u32 = 0;
-/// Lines of the stack and of code: with the data they must fit an L2.
+/// Lines of the stack and of code; together with the data they must fit an L2.
 const LINES: u64 = 3000;
 
-/// Each of four connections, in turn, makes the same request: `lookup` loads and stores a table
-/// that all share, and loads an entry of its connection; the rest works on a buffer of the
-/// connection and on a log that all share, of which `lookup` loads the last line.
+/// Each of four connections alternately makes the same request. `lookup` loads and stores a shared
+/// table, and loads an entry of its connection. The rest works on a buffer of the connection and on
+/// a shared log, whose last line `lookup` loads.
 fn shop(path: &Path, requests: u64) -> Trace {
     let served = |number: u64| {
         let connection = number % 4;
@@ -92,7 +93,7 @@ fn what_a_callee_does_is_its_callers_too_and_a_recursive_call_counts_once() {
     let (trace, _) = record(&folder.path().join("nested.trace"), &[served]);
     let found = Subject::new(&trace, functions()).unwrap();
     let found = found.characterise(&Silent).unwrap();
-    // The line, and of the line of return addresses what is stored and loaded within.
+    // The line, and the accesses to the line of return addresses within.
     let own = |place: usize| {
         let data = found.classes[place].data;
         [data.both(false), data.both(true)].map(|class| (class.lines, class.accesses))
@@ -136,7 +137,7 @@ fn functions_are_found_by_name_and_others_are_named_as_missing() {
     assert!(matches!(missing, Error::NoSuchFunction { ref name } if name == "g"));
 }
 
-/// Two threads whose requests work on an L2 full of data, then look up as much.
+/// Two threads whose requests use an L2 full of data, then look up as much.
 fn two_halves(path: &Path) -> Trace {
     let served = |number: u64| {
         let half = |first: u64| (first..first + LINES).map(Action::Load);
@@ -169,8 +170,8 @@ fn the_gain_is_that_of_the_plan_that_delegates_the_function_alone() {
         replay(&trace, &machine, &split, &options).unwrap()
     );
     assert_eq!(found.delegated[0].hops, 2 * found.one_core.requests);
-    // Alone, a core misses all of both halves in every request; delegated, only what goes over:
-    // the line of the return address, and where threads share it, the one before.
+    // A single core misses all of both halves in every request. Delegated, only lines that move
+    // over miss: the line of the return address and, if threads share it, the previous one.
     let requests = found.one_core.requests;
     assert!(found.one_core.counters.l2.misses() >= requests * 2 * LINES);
     assert!(found.delegated[0].counters.l2.misses() <= requests * 2);
@@ -222,14 +223,15 @@ fn traffic_adds_up_to_what_a_replay_counts() {
         assert_eq!(replayed.gains.in_turn.counters, counted);
         let own = replayed.traffic_of[0];
         match name {
-            // Half of all data is the function's; code and stacks come and go with the rest.
+            // Half of all data belongs to the function; code and stacks are evicted along with the
+            // rest.
             "halves" => {
                 let requests = replayed.gains.in_turn.requests;
                 assert!(own.displaced >= requests * LINES, "{own:?}");
                 assert!(own.displaced.abs_diff(traffic.displaced / 2) <= requests);
                 assert_eq!(own.invalidated, 0);
             }
-            // The table's five lines move whenever the other thread's turn comes, on its core.
+            // The table's five lines move whenever the other thread runs, on its core.
             _ => {
                 let all = options.requests.as_ref().unwrap();
                 let thread = |place: usize| trace.requests()[all[place].index()].thread;

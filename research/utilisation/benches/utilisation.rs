@@ -1,14 +1,15 @@
-//! Threads that take locks, natively, beside the two models of how many cores they use.
+//! Native threads that take locks, compared with two models of the number of cores they use.
 //!
-//! `make bench-utilisation` runs it whole: a table for people, and one JSON object in the last
-//! line. The program is Algorithm 1 of Barghi's thesis ("Improving the Performance of User-level
-//! Runtime Systems for Concurrent Applications", University of Waterloo): each thread works outside
-//! of any lock, picks one of L locks at random, acquires it, works as long again and releases it.
-//! Work is a loop of so many steps as one thread takes in the wanted time, so that a thread that
-//! has lost its core does not count the time as work. Measured utilisation is iterations of all
-//! threads by those of one thread (figure 6.3 of the thesis). Configurations take turns, round
-//! after round, so that what else the machine does falls on all alike. Without arguments, as under
-//! `cargo test`, each runs once and briefly, to show that it still works.
+//! `make bench-utilisation` runs it completely: a table, and one JSON object in the last line. The
+//! program is Algorithm 1 of Barghi's thesis ("Improving the Performance of User-level Runtime
+//! Systems for Concurrent Applications", University of Waterloo): each thread works outside of any
+//! lock, picks one of L locks at random, acquires it, works for the same time again and releases
+//! it. Work is a loop with a fixed number of steps, as many as one thread takes in the wanted time.
+//! A thread that has lost its core thus does not count the time as work. Measured utilisation is
+//! iterations of all threads divided by those of one thread (figure 6.3 of the thesis).
+//! Configurations alternate, round after round, so that other load on the machine affects all
+//! equally. Without arguments, as under `cargo test`, each runs once and briefly, to check that it
+//! still works.
 
 use corehop_utilisation::{Analytic, LockedProgram, Probabilistic, Waiting};
 use serde_json::{Value, json};
@@ -20,11 +21,11 @@ use std::time::{Duration, Instant};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// How long and how often each configuration runs.
+/// Duration and number of runs of each configuration.
 struct Effort {
     rounds: usize,
     run: Duration,
-    /// Of a critical section, and of the rest of an iteration.
+    /// Time of a critical section, and of the rest of an iteration.
     work_us: &'static [u32],
     locks: &'static [u32],
     threads: &'static [u32],
@@ -52,18 +53,18 @@ struct Configuration {
     locks: u32,
     threads: u32,
     waiting: Waiting,
-    /// Iterations per second, by round.
+    /// Iterations per second, for each round.
     rates: Vec<f64>,
 }
 
-/// A lock of either kind; each stands on lines of its own.
+/// A lock of either kind; each is on separate lines.
 #[repr(align(128))]
 enum Lock {
     Blocking(Mutex<()>),
     Spinning(AtomicBool),
 }
 
-/// Iterations of one thread, on lines of its own.
+/// Iterations of one thread, on separate lines.
 #[derive(Default)]
 #[repr(align(128))]
 struct Counter(AtomicU64);
@@ -122,7 +123,7 @@ fn configurations(effort: &Effort) -> Vec<Configuration> {
     all
 }
 
-/// One thread's median with the same locks.
+/// Returns one thread's median with the same locks.
 fn alone(configurations: &[Configuration], of: &Configuration) -> f64 {
     let like = |other: &&Configuration| {
         let key = |it: &Configuration| (it.work_us, it.locks, it.waiting);
@@ -132,7 +133,7 @@ fn alone(configurations: &[Configuration], of: &Configuration) -> f64 {
     one.map_or(f64::NAN, |one| one.quartiles()[1])
 }
 
-/// Prints a line of the table, and says it for programs.
+/// Prints a row of the table, and returns it as JSON.
 fn row(of: &Configuration, alone: f64, cores: u32) -> Value {
     let time = f64::from(of.work_us);
     let program = LockedProgram {
@@ -160,7 +161,7 @@ fn row(of: &Configuration, alone: f64, cores: u32) -> Value {
     })
 }
 
-/// Keeps the CPU busy for so many steps, each of which needs the one before.
+/// Keeps the CPU busy for this many steps, each of which depends on the previous one.
 fn work(steps: u64) {
     let mut state = black_box(1u64);
     for _ in 0..steps {
@@ -169,7 +170,8 @@ fn work(steps: u64) {
     black_box(state);
 }
 
-/// Steps a microsecond: the fastest of some tries, since what disturbs one only makes it slower.
+/// Returns steps per microsecond: the fastest of some tries, because disturbances only make a try
+/// slower.
 fn calibrated(budget: Duration) -> f64 {
     const STEPS: u64 = 100_000;
     let begun = Instant::now();
@@ -183,7 +185,7 @@ fn calibrated(budget: Duration) -> f64 {
 }
 
 impl Configuration {
-    /// Runs all threads for a while and notes their rate.
+    /// Runs all threads for this duration and records their rate.
     fn run(&mut self, duration: Duration, steps_per_us: f64) {
         let steps = (f64::from(self.work_us) * steps_per_us) as u64;
         let lock = |_| match self.waiting {
@@ -201,7 +203,7 @@ impl Configuration {
             }
             together.wait();
             let begun = Instant::now();
-            // A brief run goes on until something has happened.
+            // A brief run continues until there is an iteration.
             let all = loop {
                 sleep(duration);
                 let all: u64 = done.iter().map(|of| of.0.load(Ordering::Relaxed)).sum();
@@ -216,7 +218,7 @@ impl Configuration {
         self.rates.push(rate);
     }
 
-    /// Of the rates, in ascending order.
+    /// Returns the quartiles of the rates, in ascending order.
     fn quartiles(&self) -> [f64; 3] {
         let mut rates = self.rates.clone();
         rates.sort_by(f64::total_cmp);
@@ -224,7 +226,7 @@ impl Configuration {
     }
 }
 
-/// Algorithm 1, until it is over.
+/// Runs Algorithm 1 until the end of the run.
 fn iterate(
     number: u64,
     steps: u64,
@@ -232,7 +234,7 @@ fn iterate(
     over: &AtomicBool,
     together: &Barrier,
 ) {
-    // A multiplicative sequence of its own is random enough.
+    // A separate multiplicative sequence for each thread is random enough.
     let mut random = number << 32;
     together.wait();
     while !over.load(Ordering::Relaxed) {
@@ -251,7 +253,8 @@ impl Lock {
                 work();
             }
             Lock::Spinning(is_held) => {
-                // Only who sees it free tries to store, so that waiting takes no line from others.
+                // A thread tries to store only after it sees the lock free, so that waiting
+                // invalidates no lines of others.
                 while is_held.load(Ordering::Relaxed) || is_held.swap(true, Ordering::Acquire) {
                     spin_loop();
                 }

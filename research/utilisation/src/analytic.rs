@@ -1,24 +1,25 @@
-//! The queueing network of threads that take locks, and what too few cores make of it.
+//! The queueing network of threads that take locks, and approximations for fewer cores than
+//! threads.
 //!
-//! Where each thread has a core of its own, locks are stations of one server and all other work is
-//! a delay (Pan, Lindén and Jonsson, "Predicting the cost of lock contention in parallel
-//! applications on multicores using analytic modeling", 2012, as Barghi's thesis has it in section
-//! 6.2). Mean value analysis is exact then, and whether a waiting thread spins or sleeps makes no
-//! difference: nobody else wants its core.
+//! If each thread has a separate core, locks are stations of one server and all other work is a
+//! delay (Pan, Lindén and Jonsson, "Predicting the cost of lock contention in parallel applications
+//! on multicores using analytic modeling", 2012, as cited in section 6.2 of Barghi's thesis). Mean
+//! value analysis is then exact. Whether a waiting thread spins or sleeps makes no difference,
+//! because no other thread needs its core.
 //!
-//! With fewer cores than threads it does, and a thread in a critical section holds two things at
+//! With fewer cores than threads it does. A thread in a critical section holds two resources at
 //! once, the lock and a core, which no exact analysis of this kind allows. Two approximations:
 //!
 //! - Blocking: a waiting thread leaves its core. Surrogate delays (Jacobson and Lazowska,
 //!   "Analyzing queueing networks with simultaneous resource possession", Communications of the ACM
-//!   25, 1982): one network has the cores as a station of several servers and the wait for locks as
-//!   a delay, the other has the locks as stations, and all work as much longer as waiting for cores
-//!   makes it. Each gives what the other needs; they agree in one point.
-//! - Spinning: a waiting thread keeps its core, so as many threads compete for locks as there are
+//!   25, 1982) use two networks. One has the cores as a station of several servers, and the wait
+//!   for locks as a delay. The other has the locks as stations, with all work lengthened by the
+//!   wait for cores. Each provides the input of the other; they agree at one point.
+//! - Spinning: a waiting thread keeps its core. As many threads compete for locks as there are
 //!   cores, and the others wait for a core (an admission limit, solved by the throughput of those
 //!   admitted: Chandy, Herzog and Woo, "Parametric analysis of queuing networks", IBM Journal of
-//!   Research and Development 19, 1975). A thread is taken to give up its core between iterations
-//!   only; one that loses it while it holds a lock would make spinning worse than this.
+//!   Research and Development 19, 1975). A thread is assumed to give up its core only between
+//!   iterations. If it lost the core while it holds a lock, spinning would be worse than this.
 
 use crate::locked_program::LockedProgram;
 use corehop_simulator::queueing::{Network, Station, solve};
@@ -35,25 +36,26 @@ pub enum Waiting {
 /// The model of one program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Analytic {
-    /// What threads do.
+    /// The parameters of the program.
     pub program: LockedProgram,
 }
 
-/// Halvings of the range that surrogate delays lie in: all digits of a number.
+/// Number of bisections of the range of surrogate delays: enough for all digits.
 const HALVINGS: u32 = 60;
 
 impl Analytic {
-    /// Iterations of all threads per unit of time, each thread on a core of its own.
+    /// Returns iterations of all threads per unit of time, each thread on a separate core.
     pub fn throughput(&self, threads: u32) -> f64 {
         self.slowed_down(1.0, threads).0
     }
 
-    /// Cores that threads use, of as many as there are threads; a spinning one uses none.
+    /// Returns the number of cores that threads use, with as many cores as threads; a spinning
+    /// thread counts as using none.
     pub fn utilisation(&self, threads: u32) -> f64 {
         self.throughput(threads) * self.program.iteration()
     }
 
-    /// Iterations of all threads per unit of time, on so many cores.
+    /// Returns iterations of all threads per unit of time on `cores` cores.
     pub fn throughput_on(&self, cores: u32, threads: u32, waiting: Waiting) -> f64 {
         match waiting {
             _ if threads <= cores => self.throughput(threads),
@@ -62,13 +64,13 @@ impl Analytic {
         }
     }
 
-    /// Cores of so many that threads use for their work.
+    /// Returns the number of cores out of `cores` that threads use for their work.
     pub fn utilisation_on(&self, cores: u32, threads: u32, waiting: Waiting) -> f64 {
         self.throughput_on(cores, threads, waiting) * self.program.iteration()
     }
 
-    /// Throughput when all work takes so many times as long, and how long an iteration waits for
-    /// its lock.
+    /// Returns the throughput if all work takes `times` as long, and the time for which an
+    /// iteration waits for its lock.
     fn slowed_down(&self, times: f64, threads: u32) -> (f64, f64) {
         let LockedProgram { locks, t_cs, t_ncs } = self.program;
         let holding = t_cs * times;
@@ -83,9 +85,9 @@ impl Analytic {
         })
     }
 
-    /// With surrogate delays. The longer work takes, the longer locks are waited for; the longer
-    /// they are waited for, the fewer threads want a core and the less time work takes. So there is
-    /// one point where both networks agree, and halving finds it.
+    /// Computes throughput with surrogate delays. The longer work takes, the longer the wait for
+    /// locks. The longer that wait, the fewer threads need a core and the less time work takes.
+    /// Both networks therefore agree at exactly one point, which bisection finds.
     fn blocking(&self, cores: u32, threads: u32) -> f64 {
         let work = self.program.iteration();
         let on_cores = |waiting: f64| {
@@ -137,9 +139,9 @@ mod tests {
             close(model(1, 3.0, 0.0).throughput(threads), 1.0 / 3.0);
             let on = |waiting| model(1, 3.0, 0.0).throughput_on(2, threads, waiting);
             close(on(Waiting::Spinning), 1.0 / 3.0);
-            // The network of the cores does not know that only one thread at a time wants one.
-            // With many threads work takes t times as long, t = 1 / (1 - 1 / (2 t)^2) by Erlang's
-            // formula for two servers that are 1 / (2 t) busy, so t = (1 + sqrt(2)) / 2.
+            // The network of the cores does not model that only one thread at a time needs one.
+            // With many threads, work takes t times as long, t = 1 / (1 - 1 / (2 t)^2) by Erlang's
+            // formula for two servers with utilisation 1 / (2 t), so t = (1 + sqrt(2)) / 2.
             let blocking = on(Waiting::Blocking) * 3.0;
             let with_many = 2.0 / (1.0 + 2.0_f64.sqrt());
             assert!(blocking > with_many && blocking < 1.0 + 1e-9, "{blocking}");

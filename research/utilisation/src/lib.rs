@@ -1,9 +1,9 @@
-//! How many cores threads that take locks can use, by two models of the same program.
+//! The number of cores that threads with locks can use, by two models of the same program.
 //!
-//! [`LockedProgram`] is the program. [`Analytic`] is a closed queueing network of its locks, which
-//! [`corehop_simulator::queueing`] solves, and [`Probabilistic`] follows from how likely two
-//! critical sections are to contend. `research/utilisation.md` has the formulas, their sources, and
-//! what a machine measures beside them.
+//! [`LockedProgram`] is the program. [`Analytic`] is a closed queueing network of its locks, solved
+//! by [`corehop_simulator::queueing`]. [`Probabilistic`] follows from the probability that two
+//! critical sections contend. `research/utilisation.md` has the formulas, their sources, and
+//! measurements for comparison.
 
 #![forbid(unsafe_code)]
 

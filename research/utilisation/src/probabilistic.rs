@@ -1,22 +1,22 @@
 //! The probabilistic model of threads that take locks.
 //!
 //! Eyerman and Eeckhout, "Modeling critical sections in Amdahl's law and its implications for
-//! multicore design" (ISCA 2010), extend Amdahl's law by critical sections: an execution takes the
-//! longer of what an average thread takes and of what the thread takes that meets all the
-//! contention. Barghi's thesis (section 6.1) puts the program of [`LockedProgram`] into it; the
-//! numbers of equations are the thesis's. Each thread has a core of its own.
+//! multicore design" (ISCA 2010), extend Amdahl's law by critical sections. An execution takes the
+//! longer of two times: that of an average thread, and that of the thread that meets all the
+//! contention. Barghi's thesis (section 6.1) applies it to the program of [`LockedProgram`]; the
+//! equation numbers are those of the thesis. Each thread has a separate core.
 
 use crate::locked_program::LockedProgram;
 
 /// The model of one program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probabilistic {
-    /// What threads do.
+    /// The parameters of the program.
     pub program: LockedProgram,
 }
 
 impl Probabilistic {
-    /// The probability that two critical sections contend: that they are under the same lock (6.4).
+    /// Returns the probability that two critical sections contend, i.e. use the same lock (6.4).
     pub fn p_ctn(&self, threads: u32) -> f64 {
         match threads {
             0 | 1 => 0.0,
@@ -24,12 +24,12 @@ impl Probabilistic {
         }
     }
 
-    /// The probability of being in a critical section (6.2).
+    /// Returns the probability of being in a critical section (6.2).
     pub fn p_cs(&self) -> f64 {
         self.program.t_cs / self.program.iteration()
     }
 
-    /// Expected time between two iterations of the whole program (6.5).
+    /// Returns the expected time between two iterations of the whole program (6.5).
     pub fn time(&self, threads: u32) -> f64 {
         let LockedProgram { t_cs, t_ncs, .. } = self.program;
         let (p_cs, p_ctn) = (self.p_cs(), self.p_ctn(threads));
@@ -39,12 +39,12 @@ impl Probabilistic {
         average.max(slowest)
     }
 
-    /// Iterations of all threads per unit of time, R(T) (6.6).
+    /// Returns iterations of all threads per unit of time, R(T) (6.6).
     pub fn throughput(&self, threads: u32) -> f64 {
         1.0 / self.time(threads)
     }
 
-    /// Cores that threads use, U(T) (6.8).
+    /// Returns the number of cores that threads use, U(T) (6.8).
     pub fn utilisation(&self, threads: u32) -> f64 {
         self.throughput(threads) * self.program.iteration()
     }
@@ -58,7 +58,7 @@ mod tests {
         assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
     }
 
-    /// Figure 6.2 of the thesis: 16 locks, as long within critical sections as without.
+    /// Figure 6.2 of the thesis: 16 locks, equal times inside and outside critical sections.
     const FIGURE: Probabilistic = Probabilistic {
         program: LockedProgram {
             locks: 16,
@@ -88,7 +88,7 @@ mod tests {
             .map(|threads| FIGURE.utilisation(threads))
             .collect();
         assert!(used.is_sorted() && used.iter().all(|&cores| cores < 32.0));
-        // What is left of the limit is (15/16 + 1) / (2 T) of the lock's 1/16.
+        // The distance to the limit is (15/16 + 1) / (2 T), relative to the lock's 1/16.
         close(
             FIGURE.utilisation(4096),
             2.0 / (1.0 / 16.0 + 31.0 / 16.0 / 8192.0),

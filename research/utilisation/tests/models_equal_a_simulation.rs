@@ -1,15 +1,14 @@
-//! Both ways to wait for a lock beside a simulation of the same program.
+//! Compares both ways of waiting for a lock with a simulation of the same program.
 //!
-//! A simulation says its throughput with a standard error. Where the formula is exact, it lies
-//! within four of them: by chance one comparison in a thousand would not (Student's distribution
-//! with 19 degrees of freedom), and the seed is fixed. Where it is an approximation, the test says
-//! how far off it is.
+//! A simulation gives throughput with a standard error. An exact formula must be within four of
+//! them: by chance one comparison in a thousand would not be (Student's distribution with 19
+//! degrees of freedom), and the seed is fixed. For an approximation, the test states its error.
 
 use crate::events::{Measured, equal};
 use crate::locking::Locking;
 use corehop_utilisation::{Analytic, LockedProgram, Waiting};
 
-/// Programs of few and many locks, as long under them as not or a quarter of that.
+/// Programs of few and many locks, with as much time under them as outside, or a quarter of that.
 const PROGRAMS: [LockedProgram; 3] = [
     LockedProgram {
         locks: 1,

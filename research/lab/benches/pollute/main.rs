@@ -1,14 +1,13 @@
-//! Programs that stream through memory, with the pages that pollute the L2 confined to a part of
-//! it.
+//! Programs that stream through memory, with the polluting pages confined to a part of the L2.
 //!
-//! `make bench-pollute` runs it whole: Debian programs are recorded on a text of some hundred
-//! kilobytes, and `corehop-lab pollute` searches for their polluting pages, on the
-//! machine that Soares' ROCS ran on (`powerpc-970fx.toml`). A table has L2 misses per thousand
-//! instructions before and after beside his average, and a loop that is made for it
-//! (`streaming.c`); the last line has all as a JSON object. A program that is not
-//! installed is left out, and said to be. `COREHOP_PARTS` names the programs to run. Without
-//! arguments, as under `cargo test`, gzip of a small text and the loop show that it works. All is
-//! counted and nothing timed, so it may run beside anything.
+//! `make bench-pollute` runs it completely. Debian programs are recorded on a text of some hundred
+//! kilobytes, and `corehop-lab pollute` searches for their polluting pages, on the machine of
+//! Soares' ROCS (`powerpc-970fx.toml`). A table shows L2 misses per thousand instructions before
+//! and after, his average for comparison, and a loop designed for the buffer (`streaming.c`); the
+//! last line is a JSON object with all results. A program that is not installed is skipped with a
+//! note. `COREHOP_PARTS` selects the programs to run. Without arguments, as under `cargo test`,
+//! gzip of a small text and the loop check that it works. Everything is counted and nothing timed,
+//! so other load on the machine does not matter.
 
 #[path = "../../../../benches/asked/mod.rs"]
 mod asked;
@@ -22,17 +21,17 @@ use patched::Outcome;
 use programs::{LOOP, PROGRAMS, Place};
 use serde_json::{Map, json};
 
-/// The program that is measured; the product's lies beside it.
+/// The measured program; the product's is in the same folder.
 const LAB: &str = env!("CARGO_BIN_EXE_corehop-lab");
 
-/// Bytes of a text.
+/// Sizes of a text in bytes.
 const WHOLE: usize = 256 << 10;
 const SMALL: usize = 8 << 10;
 
-/// What runs under `cargo test`.
+/// The programs that run under `cargo test`.
 const OF_TEST: [&str; 2] = ["gzip", LOOP];
 
-/// The average over his seven programs (section 3.6.2, figure 3.14).
+/// Soares's average over seven programs (section 3.6.2, figure 3.14).
 const TEXT_CHANGE: f64 = -0.122;
 
 fn main() -> Outcome<()> {

@@ -1,4 +1,4 @@
-//! The programs, the text they work on, and their recordings.
+//! The programs, their input text, and their recordings.
 
 use crate::patched::Outcome;
 use rand::{RngExt, SeedableRng};
@@ -7,23 +7,23 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// A program and what it does to the text.
+/// A program and its work on the text.
 #[derive(Clone, Copy)]
 pub struct Program {
     pub name: &'static str,
-    /// How many texts' worth it works on: some do less with a byte than others.
+    /// Number of texts it processes: some programs do less work for each byte.
     texts: usize,
-    /// `TEXT` and `TABLE` stand for the files' paths.
+    /// `TEXT` and `TABLE` are placeholders for the files' paths.
     arguments: &'static [&'static str],
 }
 
 const COUNT_WORDS: &str =
     "{ for (i = 1; i <= NF; i++) n[$i]++ } END { for (w in n) print n[w], w }";
 
-/// Rows as they lie, each looked up in an index of another table.
+/// A scan of rows in storage order, with an index lookup in another table for each.
 const SCAN: &str = "SELECT count(*), sum(length(line)) FROM lines JOIN words ON word = first";
 
-/// A block compressor, two of a window, a sort, a hash table, a scan with an index; and a loop.
+/// A block compressor, two with a window, a sort, a hash table, a scan with an index; and a loop.
 pub const PROGRAMS: [Program; 7] = [
     program("bzip2", 1, &["-9", "-c", "TEXT"]),
     program("gzip", 1, &["-9", "-c", "TEXT"]),
@@ -34,7 +34,7 @@ pub const PROGRAMS: [Program; 7] = [
     program(LOOP, 0, &[]),
 ];
 
-/// `streaming.c`, which is made for it: what the buffer does at best.
+/// `streaming.c`, which is designed for the buffer: the best case.
 pub const LOOP: &str = "streaming";
 
 const fn program(name: &'static str, texts: usize, arguments: &'static [&'static str]) -> Program {
@@ -45,21 +45,21 @@ const fn program(name: &'static str, texts: usize, arguments: &'static [&'static
     }
 }
 
-/// Where all of it lies.
+/// The folder of all files.
 pub struct Place {
     folder: TempDir,
-    /// Of one text.
+    /// Size of one text.
     pub text_bytes: usize,
 }
 
-/// Distinct words of the text.
+/// Number of distinct words of the text.
 const WORDS: usize = 4000;
 const WORDS_OF_A_LINE: usize = 9;
 const SEED: u64 = 1;
 const MEMORY_LIMIT_MIB: &str = "2048";
 
 impl Place {
-    /// A folder for texts of so many bytes, or a few more.
+    /// Creates a folder for texts of this many bytes, or slightly more.
     pub fn make(text_bytes: usize) -> Outcome<Place> {
         let folder = tempfile::tempdir()?;
         Ok(Place { folder, text_bytes })
@@ -70,7 +70,7 @@ impl Place {
     }
 }
 
-/// Lines of words, of which few are frequent, as in a language; always the same.
+/// Generates lines of words, with a skewed frequency as in a language; always the same.
 fn text(bytes: usize) -> String {
     let mut random = ChaCha8Rng::seed_from_u64(SEED);
     let mut word = || -> String {
@@ -83,7 +83,7 @@ fn text(bytes: usize) -> String {
     let mut text = String::new();
     while text.len() < bytes {
         for _ in 0..WORDS_OF_A_LINE {
-            // Uniform in the logarithm: the n-th word comes about as often as 1 / n.
+            // Uniform in the logarithm: the frequency of the n-th word is about 1 / n.
             let place = (WORDS as f64).powf(random.random::<f64>()) as usize - 1;
             text += &words[place.min(WORDS - 1)];
             text.push(' ');
@@ -94,7 +94,7 @@ fn text(bytes: usize) -> String {
 }
 
 impl Program {
-    /// Where it is, once it is built; `None` for one that is not installed.
+    /// Returns its path after building it; `None` if it is not installed.
     pub fn file(&self, place: &Place) -> Outcome<Option<PathBuf>> {
         if self.name != LOOP {
             let file = Path::new("/usr/bin").join(self.name);
@@ -114,7 +114,7 @@ impl Program {
         }
     }
 
-    /// Records it, which is at `file`, from its main function to its end.
+    /// Records the program at `file`, from its main function to its end.
     pub fn record(&self, file: &Path, place: &Place) -> Outcome<PathBuf> {
         let text = text(place.text_bytes * self.texts);
         std::fs::write(place.path(self, "text"), &text)?;
@@ -125,7 +125,7 @@ impl Program {
         let mut record = Command::new(Path::new(crate::LAB).with_file_name("corehop"));
         record.args(["record", "-q", "--memory-limit", MEMORY_LIMIT_MIB, "-o"]);
         record.arg(&trace);
-        // Entered once, by a program's start: there is one request, all of it.
+        // Entered once, at a program's start: the whole run is one request.
         record.args(["--request-at", "libc.so.6:__libc_start_main", "--"]);
         record.arg(file);
         for argument in self.arguments {
@@ -135,7 +135,7 @@ impl Program {
                 other => record.arg(other),
             };
         }
-        // Programs find neither options nor libraries in the user's environment.
+        // The programs must not use options or libraries from the user's environment.
         record
             .env_remove("GZIP")
             .env_remove("BZIP2")
@@ -151,7 +151,7 @@ impl Program {
         }
     }
 
-    /// The lines of the text as a table, and its words as another.
+    /// Stores the lines of the text in one table, and its words in another.
     fn fill_table(&self, file: &Path, place: &Place, text: &str) -> Outcome<()> {
         let mut script =
             "CREATE TABLE lines (first, line); CREATE TABLE words (word PRIMARY KEY);\n\

@@ -1,26 +1,26 @@
-//! What `corehop-lab pollute` says of a recording.
+//! The results of `corehop-lab pollute` for a recording.
 
 use crate::patched::Outcome;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
 
-/// Bundled with this bench.
+/// Bundled with this benchmark.
 const MACHINE: &str = "benches/pollute/powerpc-970fx.toml";
 
-/// What was found of a program.
+/// The results for a program.
 pub struct Found {
     pub instructions: u64,
     pub pages: u64,
     pub confined: u64,
-    /// Of all L2 accesses, those of the pages that were confined.
+    /// Share of the confined pages in all L2 accesses.
     pub share: f64,
     pub mpki: [f64; 2],
     pub miss_rate: f64,
-    /// Of the misses before, those that no cache avoids: of lines that it never held.
+    /// Share of cold misses in the misses before: on lines that a cache never held.
     pub first: f64,
     pub cycles: [u64; 2],
-    /// By tenth of the miss rate before: parts of the pages, and of the L2 accesses.
+    /// For each tenth of the miss rate before: shares of the pages, and of the L2 accesses.
     pub by_miss_rate: Vec<[f64; 2]>,
 }
 
@@ -78,7 +78,7 @@ fn by_miss_rate(told: &Value) -> Vec<[f64; 2]> {
 }
 
 impl Found {
-    /// What the buffer changes in the misses.
+    /// Returns the change in misses from the buffer.
     pub fn change(&self) -> f64 {
         match self.mpki[0] > 0.0 {
             true => self.mpki[1] / self.mpki[0] - 1.0,
@@ -86,7 +86,7 @@ impl Found {
         }
     }
 
-    /// And in the cycles.
+    /// Returns the change in cycles.
     pub fn cycles_change(&self) -> f64 {
         self.cycles[1] as f64 / self.cycles[0].max(1) as f64 - 1.0
     }

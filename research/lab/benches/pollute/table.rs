@@ -1,4 +1,4 @@
-//! Programs in rows, and their average beside the text's.
+//! Programs in rows, and their average compared with the text's.
 
 use crate::programs::LOOP;
 use crate::replayed::Found;
@@ -44,7 +44,7 @@ pub fn print(found: &[Row], text_change: f64) {
     println!("{:<36}{:>10}{ours:>10}", "", change(1.0 + text_change));
 }
 
-/// How many percent of the pages, and of their accesses, have which miss rate.
+/// Prints the percentage of pages, and of their accesses, for each range of miss rates.
 pub fn miss_rates(found: &[Row]) {
     let titles = ["pages", "L2 accesses"];
     for (place, title) in titles.into_iter().enumerate() {
@@ -59,7 +59,7 @@ pub fn miss_rates(found: &[Row]) {
     }
 }
 
-/// The mean of the changes, without the loop; 0 of no programs.
+/// Returns the mean of the changes, without the loop; 0 without programs.
 pub fn average(found: &[Row]) -> f64 {
     let programs = found.iter().filter(|(name, _)| *name != LOOP);
     let changes: Vec<f64> = programs.map(|(_, of)| of.change()).collect();

@@ -1,50 +1,50 @@
-//! The four classes of a function's lines, and what is told of each.
+//! The four classes of a function's lines, and the counts of each.
 //!
-//! Definitions, in `research/characterize.md` in full: a line is *phase-local* to a function
-//! when every access to it was made while a call of the function was open, and *phase-global* when
-//! others touched it too. It is *session-local* when one session alone touched it, inside the
-//! function or not, else *session-global*. Loads and stores make data lines, fetches code lines;
-//! each kind is classified by itself.
+//! `research/characterize.md` has the full definitions. A line is *phase-local* to a function if
+//! every access to it was made while a call of the function was open, otherwise *phase-global*. It
+//! is *session-local* if only one session accessed it, inside the function or not, otherwise
+//! *session-global*. Lines of loads and stores are data, lines of fetches are code; each kind is
+//! classified separately.
 
-/// What lines are told apart.
+/// The kinds of lines that are classified separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkingSet {
-    /// Lines loaded from or stored to.
+    /// Lines loaded or stored.
     Data = 0,
-    /// Lines fetched from.
+    /// Lines fetched.
     Code = 1,
 }
 
 /// Lines of one class, and accesses to them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Class {
-    /// Distinct lines.
+    /// Number of distinct lines.
     pub lines: u64,
-    /// What the function made, those that it calls included.
+    /// Accesses of the function, including the functions that it calls.
     pub accesses: u64,
-    /// Those of them that store.
+    /// Stores among these.
     pub stores: u64,
-    /// What was made of the same lines outside the function; 0 where they are phase-local.
+    /// Accesses to the same lines outside the function; 0 for phase-local lines.
     pub accesses_of_others: u64,
-    /// Those of them that store.
+    /// Stores among these.
     pub stores_of_others: u64,
 }
 
 /// All lines of a function, or of the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// Distinct lines.
+    /// Number of distinct lines.
     pub lines: u64,
-    /// Loads and stores, or fetches.
+    /// Number of loads and stores, or of fetches.
     pub accesses: u64,
-    /// Those of them that store.
+    /// Stores among these.
     pub stores: u64,
 }
 
 /// The classes of a function's data, or of its code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Classes {
-    /// By whether lines are phase-global, then by whether they are session-global.
+    /// Indexed by whether lines are phase-global, then by whether they are session-global.
     by_class: [[Class; 2]; 2],
 }
 
@@ -67,12 +67,13 @@ pub struct Totals {
 }
 
 impl Class {
-    /// Share of the function's accesses to the class that store; `None` where there are none.
+    /// Returns the share of stores in the function's accesses to the class; `None` without
+    /// accesses.
     pub fn update_ratio(&self) -> Option<f64> {
         (self.accesses > 0).then(|| self.stores as f64 / self.accesses as f64)
     }
 
-    /// Two classes as one.
+    /// Returns the sum of two classes.
     #[must_use]
     pub fn with(mut self, other: Class) -> Class {
         self.lines += other.lines;
@@ -93,7 +94,7 @@ impl Sum {
 }
 
 impl Classes {
-    /// One class.
+    /// Returns one class.
     pub fn of(&self, phase_global: bool, session_global: bool) -> Class {
         self.by_class[usize::from(phase_global)][usize::from(session_global)]
     }
@@ -102,20 +103,20 @@ impl Classes {
         &mut self.by_class[usize::from(phase_global)][usize::from(session_global)]
     }
 
-    /// Phase-local or phase-global lines, of one session or of several.
+    /// Returns phase-local or phase-global lines, of one session or of several.
     pub fn both(&self, phase_global: bool) -> Class {
         self.of(phase_global, false)
             .with(self.of(phase_global, true))
     }
 
-    /// All of them.
+    /// Returns the sum of all classes.
     pub fn all(&self) -> Class {
         self.both(false).with(self.both(true))
     }
 }
 
 impl FunctionClasses {
-    /// Its data or its code.
+    /// Returns its data or its code.
     pub fn of(&self, working_set: WorkingSet) -> &Classes {
         match working_set {
             WorkingSet::Data => &self.data,

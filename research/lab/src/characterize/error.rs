@@ -1,21 +1,21 @@
-//! Why a trace could not be characterised.
+//! Errors of a characterisation.
 
-/// What stands between a trace and its characterisation.
+/// Why a trace could not be characterised.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The trace could not be read.
     #[error(transparent)]
     Trace(#[from] corehop_traces::Error),
-    /// The replay refused.
+    /// The replay failed.
     #[error(transparent)]
     Replay(#[from] corehop_simulator::Error),
     /// The requests could not be divided.
     #[error(transparent)]
     Requests(#[from] corehop_partitioner::Error),
-    /// The trace holds no such function.
+    /// The trace contains no such function.
     #[error("no function '{name}' was entered in the trace")]
     NoSuchFunction {
-        /// The name asked for.
+        /// The requested name.
         name: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The exit codes and remedies of what goes wrong here.
+//! Exit codes and remedies of the errors of this module.
 
 use super::{Error, perf_script};
 use corehop::failure::{Exit, Failure};

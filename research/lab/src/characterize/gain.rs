@@ -1,11 +1,12 @@
-//! What delegating a function does: an exact replay of the plan that delegates it and nothing else.
+//! The effect of delegating a function: an exact replay of the plan that delegates only this
+//! function.
 //!
-//! One core is the home of all threads, and a second has the function: threads go there when they
-//! enter it and come back when the call returns. Beside it stand two baselines, for two questions.
-//! *One core* for everything says what dividing the working set is worth, as `corehop partition`
-//! judges. The *same two cores with threads in turn* on them says what delegation is worth beside a
-//! server's own threads on as many cores, which also take lines from each other; this is what
-//! Curto's experiments compare. All replays are of requests held out, after others that warm up.
+//! All threads run on one core, and the function on a second: threads move there when they enter it
+//! and return when the call ends. The result is compared with two baselines. *One core* for
+//! everything measures the value of dividing the working set, as `corehop partition` does. *Threads
+//! in turn* on the same two cores measures the value of delegation compared with a server's own
+//! threads on as many cores. These also invalidate lines of each other. Curto's experiments use
+//! this comparison. All replays count held-out requests, after others for the warm-up.
 
 use crate::characterize::error::Error;
 use crate::characterize::subject::Subject;
@@ -15,33 +16,33 @@ use corehop_simulator::{CoreId, Machine, Prepared, Replay, ReplayOptions, Split}
 use corehop_traces::{FunctionId, ThreadId};
 use rayon::prelude::*;
 
-/// The core that all threads start on and come back to is 0.
+/// The core of delegated calls; all threads start on core 0 and return to it.
 const DELEGATED_TO: CoreId = CoreId(1);
-/// As many cores as a delegation uses.
+/// Number of cores that a delegation uses.
 pub const CORES: u32 = 2;
 
-/// The replays of some functions, each delegated alone, beside none delegated.
+/// The replays of some functions, each delegated alone, and the baselines.
 #[derive(Clone, Debug)]
 pub struct Gains {
     /// Everything on one core.
     pub one_core: Replay,
-    /// Threads in turn on two cores.
+    /// Threads placed round-robin on two cores.
     pub in_turn: Replay,
-    /// Each function's, in their order.
+    /// The replay of each function, in their order.
     pub delegated: Vec<Replay>,
 }
 
-/// Which baseline a delegation is compared with.
+/// The baseline of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Baseline {
     /// Everything on one core.
     OneCore,
-    /// Threads in turn on two cores.
+    /// Threads placed round-robin on two cores.
     InTurn,
 }
 
 impl Gains {
-    /// The replay without delegation.
+    /// Returns the replay without delegation.
     pub fn baseline(&self, baseline: Baseline) -> &Replay {
         match baseline {
             Baseline::OneCore => &self.one_core,
@@ -49,15 +50,16 @@ impl Gains {
         }
     }
 
-    /// Share of the baseline's L2 misses that a delegation saves, negative where it adds some;
-    /// `None` where there were none.
+    /// Returns the share of the baseline's L2 misses that a delegation saves, negative if it adds
+    /// some; `None` if there were none.
     pub fn misses_saved(&self, baseline: Baseline, place: usize) -> Option<f64> {
         let before = self.baseline(baseline).counters.l2.misses();
         let after = self.delegated[place].counters.l2.misses();
         (before > 0).then(|| 1.0 - after as f64 / before as f64)
     }
 
-    /// Share of the baseline's cycles that a delegation saves, if its hops cost so many each.
+    /// Returns the share of the baseline's cycles that a delegation saves if each hop costs
+    /// `hop_cycles`.
     pub fn cycles_saved(
         &self,
         (baseline, place): (Baseline, usize),
@@ -71,7 +73,7 @@ impl Gains {
         (before > 0).then(|| 1.0 - after as f64 / before as f64)
     }
 
-    /// The hop cost at which a delegation neither wins nor loses beside one core.
+    /// Returns the hop cost at which a delegation equals one core.
     pub fn break_even_cycles(&self, place: usize, machine: &Machine) -> Option<f64> {
         let after = &self.delegated[place];
         let before = &self.one_core.counters;
@@ -79,7 +81,7 @@ impl Gains {
     }
 }
 
-/// Threads in turn on two cores, in the order in which they begin to serve requests.
+/// Places threads round-robin on two cores, in the order in which they begin to serve requests.
 pub fn in_turn(subject: &Subject<'_>, options: &ReplayOptions<'_>) -> Split {
     let mut threads: Vec<ThreadId> = Vec::new();
     for request in options.requests.iter().flatten() {
@@ -91,10 +93,10 @@ pub fn in_turn(subject: &Subject<'_>, options: &ReplayOptions<'_>) -> Split {
     Split::threads_in_turn(&threads, CORES)
 }
 
-/// Replays each of these functions delegated, on what `options` name.
+/// Replays each of these functions delegated, on the requests that `options` select.
 ///
 /// # Errors
-/// What reading or replaying the trace says.
+/// Errors of reading or replaying the trace.
 pub fn gains(
     subject: &Subject<'_>,
     functions: &[FunctionId],

@@ -1,17 +1,18 @@
-//! Which lines of a server are a function's own, and which a connection's: what to know before a
-//! function is delegated.
+//! Classifies lines of a server as private to a function or to a connection: the facts needed
+//! before delegating a function.
 //!
-//! After Curto, "Execution delegation via user thread migration", chapter 6 (Accessprof): while a
-//! call of a function is open, its thread is in the function's *phase*, else in all the others'.
-//! A line is phase-local or phase-global, and session-local or session-global, by who touched it
-//! ([`classes`]); from that a rule of thumb foretells what delegating the function does
-//! ([`rule`]). Two figures stand beside, which no profile has: what the function's accesses
-//! make caches lose ([`traffic`]), and what delegating it changes in an exact replay ([`gain`]).
+//! After Curto, "Execution delegation via user thread migration", chapter 6 (Accessprof). While a
+//! call of a function is open, its thread is in the function's *phase*, otherwise outside it. A
+//! line is phase-local or phase-global, and session-local or session-global, by its accesses
+//! ([`classes`]). From that, a rule of thumb predicts the effect of delegating the function
+//! ([`rule`]). Two more figures are not available from a profile: the lines that caches lose to the
+//! function's accesses ([`traffic`]), and the effect of delegating it in an exact replay
+//! ([`gain`]).
 //!
-//! A trace is gone through once for all functions together: what is kept is, for each line, how
-//! often it was touched while each *set* of functions was open ([`touches`]). Of such sets there
-//! are few, however deep stacks are, since only functions asked about are in them. One pass for
-//! each function was rejected: it takes as long as there are functions.
+//! One pass over a trace serves all functions: for each line, it counts the accesses while each
+//! *set* of functions was open ([`touches`]). There are few such sets, however deep stacks are,
+//! because they only contain requested functions. One pass for each function was rejected: its time
+//! is proportional to the number of functions.
 
 #![forbid(unsafe_code)]
 

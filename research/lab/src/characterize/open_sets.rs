@@ -1,13 +1,13 @@
-//! Which of the functions asked about are open on a thread, as the number of a set.
+//! The requested functions that are open on a thread, as the number of a set.
 //!
-//! Calls of functions that recur count once, so a set says in which functions' phases a thread is,
-//! and not how it came there. Sets repeat: each is kept once, and a thread's changes only when a
+//! Recursive calls of a function count once, so a set represents the phases that a thread is in,
+//! not its call stack. Sets repeat: each is stored once, and a thread's set changes only when a
 //! call begins or ends.
 
 use corehop_traces::{Calls, Execution, FunctionId, OpenCalls, Trace};
 use std::collections::HashMap;
 
-/// The sets met so far, each with the places of its functions among those asked about, ascending.
+/// The known sets, each with the indices of its functions among the requested ones, ascending.
 #[derive(Clone, Debug)]
 pub struct Sets {
     members: Vec<Box<[u32]>>,
@@ -15,7 +15,7 @@ pub struct Sets {
 }
 
 impl Default for Sets {
-    /// The empty set alone, which is number 0.
+    /// Contains only the empty set, which has number 0.
     fn default() -> Self {
         let mut sets = Sets {
             members: Vec::new(),
@@ -27,7 +27,7 @@ impl Default for Sets {
 }
 
 impl Sets {
-    /// The number of the set of these places, in any order, perhaps with repetitions.
+    /// Returns the number of the set of these indices, in any order and with possible repetitions.
     pub fn number(&mut self, mut places: Vec<u32>) -> u32 {
         places.sort_unstable();
         places.dedup();
@@ -41,12 +41,12 @@ impl Sets {
         number
     }
 
-    /// The places of a set's functions.
+    /// Returns the indices of a set's functions.
     pub fn members(&self, number: u32) -> &[u32] {
         &self.members[number as usize]
     }
 
-    /// How many sets there are.
+    /// Returns the number of sets.
     pub fn len(&self) -> usize {
         self.members.len()
     }
@@ -55,17 +55,17 @@ impl Sets {
 /// The set of each thread, execution by execution.
 pub struct OpenSets<'c> {
     open: OpenCalls<'c>,
-    /// By function of the trace: its place among those asked about.
+    /// For each function of the trace: its index among the requested ones.
     places: Vec<Option<u32>>,
     current: Vec<u32>,
-    /// All sets met.
+    /// All known sets.
     pub sets: Sets,
-    /// By place: calls begun.
+    /// Number of calls begun, for each requested function.
     pub calls: Vec<u64>,
 }
 
 impl<'c> OpenSets<'c> {
-    /// `calls` has those of `functions`.
+    /// Creates the state before the first execution; `calls` contains the calls of `functions`.
     pub fn new(trace: &Trace, calls: &'c Calls, functions: &[FunctionId]) -> OpenSets<'c> {
         let threads = trace.threads().len();
         let mut places = vec![None; trace.functions().len()];
@@ -81,7 +81,7 @@ impl<'c> OpenSets<'c> {
         }
     }
 
-    /// The set that is open on the execution's thread from its first access on.
+    /// Returns the set that is open on the execution's thread from its first access on.
     pub fn come(&mut self, execution: &Execution<'_>) -> u32 {
         let place = |function: FunctionId| self.places[function.index()];
         let (ended, begun) = self.open.come(execution);
@@ -98,7 +98,7 @@ impl<'c> OpenSets<'c> {
     }
 }
 
-/// The calls of these functions.
+/// Returns the calls of these functions.
 pub fn calls_of(trace: &Trace, functions: &[FunctionId]) -> Result<Calls, corehop_traces::Error> {
     let mut wanted = vec![false; trace.functions().len()];
     for function in functions {

@@ -1,8 +1,9 @@
-//! Samples of a profiler as `perf script` prints them.
+//! Reads samples of a profiler in the output format of `perf script`.
 //!
 //! `perf mem record --call-graph` samples loads and stores with their addresses and calls. Printed
-//! with `-F tid,event,addr,ip,sym` a sample is a line with the thread, the event and the address,
-//! then a line for each call, innermost first, that begins with a tab, and an empty line:
+//! with `-F tid,event,addr,ip,sym`, a sample begins with a line of the thread, the event and the
+//! address. A line for each call follows, innermost first and beginning with a tab, and then an
+//! empty line:
 //!
 //! ```text
 //!  1240 cpu/mem-loads,ldlat=30/P:     7f3a1c0042a0
@@ -11,11 +12,11 @@
 //!
 //! ```
 //!
-//! More fields may be printed (`line.rs`). Functions that were inlined have lines of their own and
-//! count as calls. A thread counts as a session, and an address as itself: the memory is taken to
-//! be of one process. Samples without an address or without calls tell too little and are counted
-//! as dropped, as Curto does; a line that is none of these ends the reading with its number,
-//! because a profile that is half understood would mislead.
+//! More fields may be printed (`line.rs`). Inlined functions have separate lines and count as
+//! calls. A thread counts as a session. Addresses are used unchanged, assuming that the memory
+//! belongs to one process. Samples without an address or without calls are insufficient and counted
+//! as dropped, as in Curto's work. Any other line stops the reading with its number, because a
+//! partially understood profile would be misleading.
 
 mod line;
 
@@ -28,23 +29,24 @@ use line::{Call, Head, Line, line};
 use std::collections::HashMap;
 use std::io::{BufRead, Read};
 
-/// Longer lines than any name of a function.
+/// Limit of the line length, longer than any function name.
 const LONGEST_LINE_BYTES: u64 = 1 << 20;
 
-/// What samples say of some functions.
+/// The classes of some functions, from samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sampled {
-    /// Samples that were counted.
+    /// Number of samples that were counted.
     pub samples: u64,
-    /// Samples without an address, without calls, or of neither a load nor a store.
+    /// Number of samples without an address, without calls, or of an instruction that is not a load
+    /// or store.
     pub dropped: u64,
-    /// Threads that were sampled.
+    /// Number of threads that were sampled.
     pub threads: u32,
-    /// All lines sampled.
+    /// All sampled lines.
     pub totals: Totals,
-    /// Those of each function, in their order.
+    /// The classes of each function, in their order.
     pub classes: Vec<FunctionClasses>,
-    /// Samples within each function.
+    /// Number of samples within each function.
     pub within: Vec<u64>,
 }
 
@@ -54,42 +56,42 @@ pub enum Error {
     /// The file could not be read.
     #[error("{name}: cannot read: {source}")]
     Read {
-        /// What the file is called.
+        /// The name of the file.
         name: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// A line is not as `perf script` prints it.
+    /// A line is not in the format of `perf script`.
     #[error("{name}: line {line}: {problem}")]
     Broken {
-        /// What the file is called.
+        /// The name of the file.
         name: String,
-        /// Which line, from 1.
+        /// Line number, from 1.
         line: u64,
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// No sample tells enough.
+    /// No sample has enough information.
     #[error("{name}: no sample of a load or a store has an address and calls, of {dropped}")]
     Nothing {
-        /// What the file is called.
+        /// The name of the file.
         name: String,
-        /// How many have not.
+        /// Number of dropped samples.
         dropped: u64,
     },
 }
 
-/// A sample on its way.
+/// A sample that is being read.
 struct Open {
     head: Head,
     has_calls: bool,
-    /// Places of the functions that are open.
+    /// Indices of the open functions.
     places: Vec<u32>,
 }
 
 struct Reader<'f> {
     functions: &'f [String],
-    /// Which of the functions a name and a module are, by what is printed of them.
+    /// For each printed name and module, the functions that match.
     met: HashMap<(String, Option<String>), Box<[u32]>>,
     sets: Sets,
     touches: Touches,
@@ -98,10 +100,10 @@ struct Reader<'f> {
     found: Sampled,
 }
 
-/// Reads all samples of `input`, and what they say of the functions that have these names.
+/// Reads all samples of `input`, and classifies the lines of the functions with these names.
 ///
 /// # Errors
-/// [`Error::Broken`] for the first line that is not as above, [`Error::Nothing`], [`Error::Read`].
+/// [`Error::Broken`] for the first line in a different format, [`Error::Nothing`], [`Error::Read`].
 pub fn read(mut input: impl BufRead, name: &str, functions: &[String]) -> Result<Sampled, Error> {
     let mut reader = Reader {
         functions,
@@ -169,7 +171,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The sample that is open is whole.
+    /// Ends the open sample.
     fn close(&mut self) {
         let Some(open) = self.open.take() else {
             return;
@@ -208,8 +210,8 @@ impl Reader<'_> {
     }
 }
 
-/// Which of the functions a call is one of: they are named with their parameters or without, and
-/// perhaps with their module (`libz.so.1:inflate`).
+/// Returns the functions that a call matches. They are given with or without parameters, and
+/// optionally with a module (`libz.so.1:inflate`).
 fn places_of(call: Call<'_>, functions: &[String]) -> Box<[u32]> {
     let is_asked = |asked: &str| {
         let in_module = |(module, name): (&str, &str)| {
@@ -222,7 +224,7 @@ fn places_of(call: Call<'_>, functions: &[String]) -> Box<[u32]> {
     named.map(|(place, _)| place).collect()
 }
 
-/// Whether the file at `path` is called `module`, by its path or its last part.
+/// Returns whether `module` is the path, or its last component.
 fn is_module(path: &str, module: &str) -> bool {
     let path = path.strip_suffix(" (deleted)").unwrap_or(path);
     path == module || path.rsplit('/').next() == Some(module)

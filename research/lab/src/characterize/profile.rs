@@ -1,9 +1,9 @@
-//! All that is known of some functions, best first by the rule of thumb.
+//! All results for some functions, best first by the rule of thumb.
 //!
-//! Classes are of all complete requests. Replays are of requests held out, after others that warm
-//! the caches, as those of a search are, so that a function's gain can be set beside a plan's.
-//! Every function has its classes and its traffic, which take one pass each; a gain takes a replay
-//! for each function, so only the first few have one unless all are asked for.
+//! Classes are of all complete requests. Replays count held-out requests, after others that warm
+//! the caches, like those of a search, so that a function's gain is comparable with a plan's. Every
+//! function has its classes and its traffic, which take one pass each. A gain takes a replay for
+//! each function, so only the first few have one unless all are requested.
 
 use crate::characterize::classes::FunctionClasses;
 use crate::characterize::error::Error;
@@ -17,57 +17,57 @@ use corehop_partitioner::requests::TrainTestSplit;
 use corehop_simulator::Machine;
 use corehop_traces::FunctionId;
 
-/// What to find out.
+/// Parameters of a characterisation.
 pub struct Wanted<'a> {
-    /// The machine that is simulated, with two cores or more.
+    /// The machine to simulate, with at least two cores.
     pub machine: &'a Machine,
-    /// Which requests warm up, and which are held out to be counted.
+    /// The requests for the warm-up, and the held-out ones that are counted.
     pub train_test: &'a TrainTestSplit,
-    /// How many functions are to have their gain, best first by the rule.
+    /// Number of functions whose gain is replayed, best first by the rule.
     pub gains: usize,
 }
 
-/// What is known.
+/// The results.
 pub struct Profile<'a> {
-    /// The functions, and the trace they are of.
+    /// The functions, and their trace.
     pub subject: Subject<'a>,
-    /// Their lines.
+    /// The classes of their lines.
     pub lines: Characterisation,
-    /// By function, as the subject has them.
+    /// The parts of the rule for each function, in the subject's order.
     pub parts: Vec<Parts>,
-    /// Places of the functions, best first by the rule.
+    /// Indices of the functions, best first by the rule.
     pub order: Vec<usize>,
-    /// What replays say; `None` where no request was held out.
+    /// Results of replays; `None` if no request was held out.
     pub replayed: Option<Replayed>,
 }
 
-/// What replays say.
+/// Results of replays.
 pub struct Replayed {
-    /// The machine that was simulated.
+    /// The simulated machine.
     pub machine: Machine,
-    /// What all accesses made happen, without delegation.
+    /// Traffic of all accesses, without delegation.
     pub traffic: Traffic,
-    /// By function.
+    /// Traffic of each function.
     pub traffic_of: Vec<Traffic>,
-    /// Of the first functions of the order.
+    /// Gains of the first functions of the order.
     pub gains: Gains,
 }
 
-/// How well one number foretells the order of another.
+/// The rank correlation of a predictor with the gain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Foretold {
-    /// What foretells.
+    /// The name of the predictor.
     pub by: &'static str,
-    /// With the share of L2 misses saved. Beside which baseline makes no difference to ranks.
+    /// Correlation with the share of L2 misses saved. The baseline does not affect ranks.
     pub misses: Option<f64>,
-    /// With the share of cycles saved, if hops cost nothing.
+    /// Correlation with the share of cycles saved, if hops cost nothing.
     pub cycles: Option<f64>,
 }
 
-/// A number that might foretell the gain.
+/// A possible predictor of the gain.
 type Predictor = (&'static str, fn(&Parts) -> f64);
 
-/// What might foretell the gain: the rule, its parts, and the rule with another part.
+/// The predictors: the rule, its parts, and the rule with another part.
 const PREDICTORS: [Predictor; 6] = [
     ("rule of thumb", Parts::score),
     ("PL/SG x updates", |parts| parts.coherence),
@@ -80,8 +80,7 @@ const PREDICTORS: [Predictor; 6] = [
 impl<'a> Profile<'a> {
     /// Characterises the subject's functions.
     ///
-    /// # Errors
-    /// When the trace contradicts itself, or the machine has one core.
+    /// If the trace is inconsistent, or the machine has one core.
     pub fn of(
         subject: Subject<'a>,
         wanted: &Wanted<'_>,
@@ -106,7 +105,7 @@ impl<'a> Profile<'a> {
         })
     }
 
-    /// How well the rule and its parts foretell the gains that are known.
+    /// Returns how well the rule and its parts predict the known gains.
     pub fn foretold(&self) -> Vec<Foretold> {
         let Some(replayed) = &self.replayed else {
             return Vec::new();

@@ -1,14 +1,14 @@
-//! What a profiler would have told: classes from a few of the accesses, and how wrong they are.
+//! Simulates a profiler: classes from a sample of the accesses, and their error.
 //!
-//! A processor's counters sample every so many loads and every so many stores, and tell of each the
-//! address, the thread and its calls. Curto took one in 1750 and could not say how far shares were
-//! off, because they follow from the samples only by way of the lines. From a trace, which has all
-//! accesses, it can be said: samples are drawn as a profiler draws them, several times with other
-//! beginnings, and set beside what is exact.
+//! A processor's counters sample every n-th load and every n-th store, and report the address, the
+//! thread and its calls. Curto sampled one in 1750. He could not determine the error of the shares,
+//! because they depend on the samples only through the lines. A trace contains all accesses, so the
+//! error is known: it is sampled like a profile, several times with different starts, and compared
+//! with the exact values.
 //!
-//! A line seen once is phase-local and session-local, whatever it is; and lines touched rarely are
-//! not seen at all. So shares of few samples are biased, not only uncertain, and more runs narrow
-//! the bars around a wrong mean.
+//! A line that is sampled once is phase-local and session-local in any case, and rarely accessed
+//! lines are not sampled at all. Shares from few samples are therefore biased, not only uncertain;
+//! more runs only narrow the confidence interval around a wrong mean.
 
 use crate::characterize::error::Error;
 use crate::characterize::subject::{Characterisation, Subject};
@@ -19,22 +19,22 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Draws where nobody says otherwise: Curto's means are of as many runs.
+/// Default number of samplings: Curto's means are of as many runs.
 pub const DRAWS: u32 = 10;
 
-/// Takes one in so many loads, and one in so many stores, from a random one on.
+/// Selects every n-th load and every n-th store, starting at a random one.
 #[derive(Clone, Debug)]
 pub struct Sampler {
     every: u64,
-    /// Loads and stores until the next that is taken.
+    /// Number of loads and of stores before the next selected one.
     left: [u64; 2],
 }
 
 impl Sampler {
-    /// One in `every`; the first is chosen by the seed, and differently for each draw.
+    /// Creates a sampler of one in `every`; the seed and the number `draw` determine the first.
     ///
     /// # Panics
-    /// When `every` is 0.
+    /// If `every` is 0.
     pub fn new(every: u64, seed: u64, draw: u32) -> Sampler {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         random.set_stream(draw.into());
@@ -42,7 +42,7 @@ impl Sampler {
         Sampler { every, left }
     }
 
-    /// Whether the next access, of this kind, is taken. No fetch is.
+    /// Returns whether the next access, of this kind, is selected. Fetches never are.
     #[inline]
     pub fn takes(&mut self, kind: Kind) -> bool {
         let left = match kind {
@@ -63,21 +63,20 @@ impl Sampler {
     }
 }
 
-/// What several draws say of a number, beside what it is.
+/// The estimate of a number from several samplings, and its exact value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// From all accesses.
+    /// The value from all accesses.
     pub exact: f64,
-    /// Mean over the draws that say anything.
+    /// The mean over the samplings that have a value.
     pub mean: f64,
-    /// The mean lies within so much of that of infinitely many draws, with 95 % confidence;
-    /// `None` of one draw.
+    /// Half width of the 95 % confidence interval of the mean; `None` for a single sampling.
     pub half_width: Option<f64>,
 }
 
 impl Estimate {
-    /// Of a number that not every draw may have; `None` where it is not exactly known, or no draw
-    /// has it.
+    /// Computes the estimate of a number that may be missing in some samplings; `None` if there is
+    /// no exact value, or no sampling has one.
     pub fn of(
         exact: &Characterisation,
         draws: &[Characterisation],
@@ -98,18 +97,18 @@ impl Estimate {
         })
     }
 
-    /// How far the mean is off.
+    /// Returns the error of the mean.
     pub fn error(&self) -> f64 {
         self.mean - self.exact
     }
 }
 
 impl Subject<'_> {
-    /// Characterises the functions from one in `every` of the loads and of the stores, so many
-    /// times over. An access that spans lines is told of the first, as processors do.
+    /// Characterises the functions `draws` times from one in `every` of the loads and of the
+    /// stores. An access that spans lines counts for the first, as on processors.
     ///
     /// # Errors
-    /// When the trace contradicts itself.
+    /// If the trace is inconsistent.
     pub fn sampled(
         &self,
         (every, seed, draws): (u64, u64, u32),

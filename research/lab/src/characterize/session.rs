@@ -1,9 +1,9 @@
-//! Sessions: what requests are of the same client.
+//! Sessions: groups of requests of the same client.
 //!
-//! A session is a connection. Where a recording did not see connections, a session is a thread,
-//! which is right for servers that serve each connection by a thread of its own. One rule holds for
-//! all requests: a trace that knows the connections of some of them only has threads for sessions,
-//! since otherwise what one client touches would count as touched by two.
+//! A session is a connection. If a recording has no connections, a session is a thread, which is
+//! correct for thread-per-connection servers. The same rule applies to all requests: if only some
+//! requests have a connection, sessions are threads. Otherwise the accesses of one client could
+//! count as those of two.
 
 use corehop_traces::{RequestId, Trace};
 use std::collections::HashMap;
@@ -11,14 +11,14 @@ use std::collections::HashMap;
 /// The session of each request.
 #[derive(Clone, Debug)]
 pub struct Sessions {
-    /// By request of the trace; those not asked about are of none.
+    /// Indexed by request of the trace; requests outside the selection have none.
     of_requests: Vec<Option<u32>>,
     count: u32,
     are_connections: bool,
 }
 
 impl Sessions {
-    /// Those of these requests, numbered as they first come.
+    /// Determines the sessions of these requests, numbered in order of first occurrence.
     pub fn of(trace: &Trace, requests: &[RequestId]) -> Sessions {
         let all = trace.requests();
         let are_connections = requests
@@ -42,22 +42,23 @@ impl Sessions {
         }
     }
 
-    /// The session of a request.
+    /// Returns the session of a request.
     pub fn session(&self, request: RequestId) -> Option<u32> {
         self.of_requests[request.index()]
     }
 
-    /// How many there are.
+    /// Returns the number of sessions.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// Whether they are connections; threads otherwise.
+    /// Returns whether they are connections; otherwise they are threads.
     pub fn are_connections(&self) -> bool {
         self.are_connections
     }
 
-    /// Whether a line can be told to be of one session or of all: not where there is only one.
+    /// Returns whether session-local and session-global lines can be distinguished: not with one
+    /// session.
     pub fn are_told_apart(&self) -> bool {
         self.count > 1
     }

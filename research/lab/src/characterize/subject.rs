@@ -1,4 +1,4 @@
-//! What is characterised: some functions of a trace, over all its complete requests.
+//! The input of a characterisation: some functions of a trace, over all its complete requests.
 
 use crate::characterize::classes::{FunctionClasses, Totals};
 use crate::characterize::error::Error;
@@ -14,31 +14,31 @@ use corehop_traces::{Access, Calls, FunctionId, RequestId, Trace};
 pub struct Subject<'a> {
     /// The trace.
     pub trace: &'a Trace,
-    /// The functions asked about.
+    /// The requested functions.
     pub functions: Vec<FunctionId>,
     /// The complete requests.
     pub requests: Vec<RequestId>,
-    /// Who they are of.
+    /// The session of each request.
     pub sessions: Sessions,
     pub(crate) calls: Calls,
 }
 
-/// What is known of the lines of each function.
+/// The classes of the lines of each function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Characterisation {
     /// The server's lines.
     pub totals: Totals,
     /// In the order of the functions.
     pub classes: Vec<FunctionClasses>,
-    /// Calls of each in the requests.
+    /// Number of calls of each in the requests.
     pub calls: Vec<u64>,
 }
 
 impl<'a> Subject<'a> {
-    /// Finds the calls of these functions, in one pass over the trace.
+    /// Finds the calls of these functions in one pass over the trace.
     ///
     /// # Errors
-    /// When the trace holds no complete request, or contradicts itself.
+    /// If the trace contains no complete request, or is inconsistent.
     pub fn new(trace: &'a Trace, functions: Vec<FunctionId>) -> Result<Subject<'a>, Error> {
         let requests = complete(trace.requests());
         if requests.is_empty() {
@@ -53,10 +53,11 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// The functions that have one of these names or symbols; of C++, arguments may be left out.
+    /// Returns the functions with one of these names or symbols; parameters of C++ names may be
+    /// omitted.
     ///
     /// # Errors
-    /// [`Error::NoSuchFunction`] for a name that none has.
+    /// [`Error::NoSuchFunction`] for a name without a function.
     pub fn named(trace: &Trace, names: &[String]) -> Result<Vec<FunctionId>, Error> {
         let mut found: Vec<FunctionId> = Vec::new();
         for name in names {
@@ -80,10 +81,10 @@ impl<'a> Subject<'a> {
         Ok(found)
     }
 
-    /// Goes through the requests and classifies every line.
+    /// Classifies every line in one pass over the requests.
     ///
     /// # Errors
-    /// When the trace contradicts itself.
+    /// If the trace is inconsistent.
     pub fn characterise(&self, progress: &dyn Progress) -> Result<Characterisation, Error> {
         let mut touches = Touches::default();
         let open = self.each_access(("code blocks classified", progress), |access, whose| {
@@ -94,8 +95,8 @@ impl<'a> Subject<'a> {
         Ok(self.characterisation(touches, &open))
     }
 
-    /// Goes through the accesses of the requests: each with the number of the set of calls that are
-    /// open, and its session.
+    /// Calls `take` for each access of the requests, with the number of the set of open calls and
+    /// the session.
     pub(crate) fn each_access(
         &self,
         (stage, progress): (&str, &dyn Progress),
@@ -117,7 +118,7 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// What these touches tell.
+    /// Converts these counts to a characterisation.
     pub(crate) fn characterisation(
         &self,
         touches: Touches,

@@ -1,37 +1,37 @@
-//! What touched each line: how often, while which functions were open, and of which sessions.
+//! Accesses to each line: their number while each set of functions was open, and their sessions.
 //!
-//! Accesses come one by one, from a trace or from a profile's samples, and are only counted; the
-//! classes are told at the end, when it is known who else touched a line. A line has mostly been
-//! touched under few sets of open functions, the last of them again and again, so each line keeps a
-//! short list with that one in front.
+//! Accesses from a trace or from a profile's samples are only counted. The classes are computed at
+//! the end, when all accesses to a line are known. Most lines are accessed under few sets of open
+//! functions, mostly the most recent one. Each line therefore keeps a short list with that set in
+//! front.
 
 use crate::characterize::classes::{Class, Classes, FunctionClasses, Totals, WorkingSet};
 use crate::characterize::open_sets::Sets;
 use corehop_simulator::Lines;
 use corehop_traces::Kind;
 
-/// Lines whose ids are found without hashing.
+/// Number of lines whose ids are found without hashing.
 const RECENT_LINES: usize = 1 << 12;
 
-/// The session of a line that several sessions have touched.
+/// Marks a line that several sessions have accessed.
 const SEVERAL: u32 = u32::MAX;
-/// The session of a line that nobody has touched.
+/// Marks a line that no session has accessed.
 const NONE: u32 = u32::MAX - 1;
 
-/// Accesses of lines, counted.
+/// Counts of accesses to lines.
 pub struct Touches {
     numbers: Lines,
     lines: Vec<Line>,
 }
 
-/// Who touched one line.
+/// The accesses to one line.
 struct Line {
-    /// The session that did, by what: loads and stores, or fetches.
+    /// The session that accessed it, separately for loads and stores, and for fetches.
     sessions: [u32; 2],
     touched: Vec<Touched>,
 }
 
-/// Accesses of a line while the same functions were open, by kind.
+/// Number of accesses to a line while the same functions were open, by kind.
 struct Touched {
     set: u32,
     counts: [u64; 3],
@@ -45,7 +45,7 @@ struct Own {
 }
 
 impl Default for Touches {
-    /// None yet.
+    /// No accesses.
     fn default() -> Self {
         Touches {
             numbers: Lines::new(RECENT_LINES),
@@ -55,7 +55,7 @@ impl Default for Touches {
 }
 
 impl Touches {
-    /// A line is referenced once, while the functions of this set are open, for this session.
+    /// Counts one reference to a line for this session, while the functions of this set are open.
     #[inline]
     pub fn touch(&mut self, line: u64, kind: Kind, (set, session): (u32, u32)) {
         let lines = &mut self.lines;
@@ -82,8 +82,8 @@ impl Touches {
         line.touched[0].counts[kind as usize] += 1;
     }
 
-    /// All lines together, and those of each function: so many functions, whose places are in
-    /// `sets`.
+    /// Returns the sum of all lines, and the classes of each of `functions` functions, whose
+    /// indices are in `sets`.
     pub fn classes(&self, sets: &Sets, functions: usize) -> (Totals, Vec<FunctionClasses>) {
         let mut totals = Totals::default();
         let mut found = vec![FunctionClasses::default(); functions];
@@ -98,7 +98,7 @@ impl Touches {
                 totals.of_mut(working_set).add(all.accesses, all.stores);
                 for touched in &line.touched {
                     for &place in sets.members(touched.set) {
-                        // Whoever comes first takes the sum, so each function counts a line once.
+                        // The first set resets the sum, so each function counts a line once.
                         let own = std::mem::take(&mut own[place as usize]);
                         if own.accesses > 0 {
                             let classes = found[place as usize].of_mut(working_set);
@@ -113,7 +113,7 @@ impl Touches {
     }
 }
 
-/// Counts a line, whose accesses are `all`, for a function that made `own` of them.
+/// Counts a line for a function that made `own` of its accesses, which are `all`.
 fn add(classes: &mut Classes, [phase_global, session_global]: [bool; 2], own: Own, all: Own) {
     let class: &mut Class = classes.of_mut(phase_global, session_global);
     class.lines += 1;
@@ -124,7 +124,8 @@ fn add(classes: &mut Classes, [phase_global, session_global]: [bool; 2], own: Ow
 }
 
 impl Line {
-    /// Adds what each function did to the line to its `own`; gives what all did.
+    /// Adds the accesses of each function to the line to its `own`; returns the sum over all
+    /// accesses.
     fn sum(&self, working_set: WorkingSet, sets: &Sets, own: &mut [Own]) -> Own {
         let mut all = Own::default();
         for touched in &self.touched {

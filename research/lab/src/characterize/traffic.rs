@@ -1,9 +1,9 @@
-//! What the accesses of each function miss and make caches lose, where nothing is delegated.
+//! Misses of each function's accesses, and the lines that caches lose to them, without delegation.
 //!
-//! The server's threads take turns on some cores, as a scheduler would place them, and stay there.
-//! What an access makes happen counts for every function whose call is open. *Displaced* are lines
-//! that an L2 gave up to make room for the function's; *invalidated* are lines that its stores took
-//! from another core: these are what delegation is to save others.
+//! The server's threads are placed round-robin on some cores, as a scheduler would, and stay there.
+//! The effects of an access count for every function whose call is open. *Displaced* are lines that
+//! an L2 evicted to make room for the function's. *Invalidated* are lines that its stores removed
+//! from another core. Delegation is meant to reduce both.
 
 use crate::characterize::error::Error;
 use crate::characterize::open_sets::{OpenSets, Sets};
@@ -15,16 +15,16 @@ use corehop_simulator::{
 use corehop_traces::Kind;
 use std::ops::AddAssign;
 
-/// What one function's accesses made happen.
+/// The effects of one function's accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// L2 misses.
+    /// Number of L2 misses.
     pub missed: u64,
-    /// Those of lines that another core's store had removed.
+    /// Misses on lines that another core's store had removed.
     pub missed_by_stores: u64,
-    /// Lines that L2s gave up for want of room.
+    /// Number of lines that L2s evicted for lack of space.
     pub displaced: u64,
-    /// Lines that stores took from other cores.
+    /// Number of lines that stores removed from other cores.
     pub invalidated: u64,
 }
 
@@ -37,7 +37,7 @@ impl AddAssign for Traffic {
     }
 }
 
-/// Counts for the set that is open.
+/// Counts for each set of open functions.
 #[derive(Default)]
 struct BySet {
     sets: Vec<Traffic>,
@@ -49,7 +49,7 @@ impl BySet {
         &mut self.sets[self.current]
     }
 
-    /// The sum of each function's sets, and of all.
+    /// Returns the sum over all sets, and the sum over the sets of each function.
     fn sums(&self, sets: &Sets, functions: usize) -> (Traffic, Vec<Traffic>) {
         let mut all = Traffic::default();
         let mut found = vec![Traffic::default(); functions];
@@ -81,11 +81,11 @@ impl Observer for BySet {
 }
 
 impl Subject<'_> {
-    /// What all accesses together made happen, and those of each function, in requests that come
-    /// after those of `options` that warm up; threads are where `split` starts them.
+    /// Returns the effects of all accesses, and those of each function, in the requests of
+    /// `options` after the warm-up; threads are placed on their start cores in `split`.
     ///
     /// # Errors
-    /// When the trace contradicts itself, or the machine has too few cores.
+    /// If the trace is inconsistent, or the machine has too few cores.
     pub fn traffic(
         &self,
         machine: &Machine,

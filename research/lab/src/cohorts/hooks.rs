@@ -1,7 +1,7 @@
-//! `split-cohort=B`: hops as a plan says, and each core takes threads that came by the same hook in
-//! turn, up to B of them.
+//! `split-cohort=B`: hops as planned; each core runs up to B consecutive threads that came by the
+//! same hook.
 //!
-//! It is what the runtime of this experiment does with `COREHOP_COHORT` (research/cohorts.md).
+//! The runtime of this experiment does the same with `COREHOP_COHORT` (research/cohorts.md).
 
 use super::turn::Turn;
 use corehop_simulator::timing::{
@@ -22,7 +22,7 @@ pub(super) static ENTRY: Entry = Entry {
 };
 
 struct SplitCohort {
-    /// By core.
+    /// The turn of each core.
     turns: Vec<Turn>,
 }
 

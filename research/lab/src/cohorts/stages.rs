@@ -1,11 +1,10 @@
-//! `cohort=B`: a plan's stages share each core in time instead of having cores of their own.
+//! `cohort=B`: the stages of a plan share each core in time instead of having separate cores.
 //!
-//! Connection n has core n modulo their number. Where others wait for the core, a thread that
-//! enters another stage gives it up, and the core runs up to B threads that wait in the stage that
-//! it is at, one after the other, before it turns to the next stage in which any waits: the stages
-//! follow each other in a circle. It is the cohort scheduling of Larus and Parkes ("Using cohort
-//! scheduling to enhance server performance", 2002). Giving up a core costs nothing here but the
-//! misses.
+//! Connection n runs on core n modulo their number. If other threads wait for the core, a thread
+//! that enters another stage yields. The core then runs up to B threads that wait in its current
+//! stage. After them, it moves to the next stage with a waiting thread, in cyclic order. This is
+//! the cohort scheduling of Larus and Parkes ("Using cohort scheduling to enhance server
+//! performance", 2002). Yielding costs nothing here except the misses.
 
 use corehop_simulator::timing::{
     Argument, Entry, Move, Queues, Scheduler, Setup, Standing, Thread, Waiting,
@@ -27,7 +26,7 @@ pub(super) static ENTRY: Entry = Entry {
 struct Cohort {
     batch: u32,
     stages: u32,
-    /// By core: the stage that it is at, and how many threads it took in it.
+    /// For each core: its current stage, and the number of threads it started in that stage.
     at: Vec<(u32, u32)>,
 }
 
@@ -68,7 +67,7 @@ impl Scheduler for Cohort {
         let next = after
             .filter_map(|stage| Some((stage, waits(stage)?)))
             .next();
-        // Somebody waits in some stage.
+        // There is a waiting thread in some stage.
         let (stage, place) = next.unwrap_or((stage, 0));
         self.at[core] = (stage, 1);
         place

@@ -1,11 +1,10 @@
-//! The order in which a core takes threads that wait for it: by cohorts of those that came by the
-//! same hook.
+//! The order in which a core runs waiting threads: in cohorts of those that came by the same hook.
 //!
-//! This is the rule of `research/lab/runtime/cohort.c`. The core goes on with the thread that waits
-//! longest of those that came by what its turn is about, until it took B in this turn or none
-//! waits; then the one that waits longest of all begins a turn. With B = 1 it is the order in which
-//! threads come. Of threads that come later, at most (B - 1)(H - 1) are taken before one that
-//! waits, of H hooks, and at most B - 1 once it is the one that waits longest.
+//! This is the rule of `research/lab/runtime/cohort.c`. The core continues with the longest-waiting
+//! thread that came by the hook of its turn, until it has run B threads in this turn or none waits.
+//! Then the longest-waiting thread of all begins a turn. With B = 1 this is first come, first
+//! served. With H hooks, at most (B - 1)(H - 1) threads that come later run before a waiting
+//! thread, and at most B - 1 once it is the longest-waiting one.
 
 use corehop_simulator::CameBy;
 
@@ -13,14 +12,14 @@ use corehop_simulator::CameBy;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turn {
     most: u32,
-    /// What it is about; `None` are threads that a request woke.
+    /// The hook of the turn; `None` for threads that a request woke.
     came_by: Option<CameBy>,
-    /// How many more it may take.
+    /// Number of threads that may still run in this turn.
     left: u32,
 }
 
 impl Turn {
-    /// Up to so many in turn; no turn is under way.
+    /// Creates the state before the first turn; a turn has up to `most` threads.
     pub fn of(most: u32) -> Turn {
         Turn {
             most,
@@ -29,8 +28,8 @@ impl Turn {
         }
     }
 
-    /// Which comes next of those that wait, given by what they came, the one that waits longest
-    /// first; at least one.
+    /// Returns the index of the next thread to run. `waiting` contains the hooks by which threads
+    /// came, longest-waiting first; there is at least one.
     pub fn choose(&mut self, mut waiting: impl Iterator<Item = Option<CameBy>> + Clone) -> usize {
         let goes_on = match self.left {
             0 => None,
@@ -53,7 +52,7 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
-    /// By what threads come in tests.
+    /// The hooks by which threads come in tests.
     const HOOKS: [Option<CameBy>; 4] = [
         None,
         Some(CameBy::Entry(FunctionId(0))),
@@ -61,8 +60,8 @@ mod tests {
         Some(CameBy::Entry(FunctionId(1))),
     ];
 
-    /// A thread that waits: by what it came, how many came later and were taken before, and how
-    /// many of these since it waits longest.
+    /// A waiting thread: its hook, the number of later threads that ran before it, and the number
+    /// of these since it is the longest-waiting one.
     #[derive(Clone, Copy, Debug)]
     struct Thread {
         by: Option<CameBy>,
@@ -84,7 +83,7 @@ mod tests {
         #[test]
         fn nobody_is_overtaken_more_often_than_the_bound(
             most in 1u32..7,
-            // What comes, or from 4 on one that is taken.
+            // Threads that come; values from 4 on run one.
             events in vec(0usize..7, 1..200),
         ) {
             let (mut turn, mut waiting) = (Turn::of(most), Vec::new());
@@ -119,7 +118,7 @@ mod tests {
         assert_eq!(turn.choose([entry, request].into_iter()), 0);
         assert_eq!(turn.choose([request, end, entry, entry].into_iter()), 2);
         assert_eq!(turn.choose([request, end, entry, entry].into_iter()), 2);
-        // Three were taken.
+        // Three have run in this turn.
         assert_eq!(turn.choose([request, end, entry].into_iter()), 0);
         assert_eq!(turn.choose([end, entry].into_iter()), 0);
     }

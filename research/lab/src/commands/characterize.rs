@@ -1,7 +1,7 @@
-//! `corehop-lab characterize`: which lines a function keeps to itself, before it is delegated.
+//! `corehop-lab characterize`: classifies the lines of functions before they are delegated.
 //!
-//! The library of this crate finds it; this file is its command line, and `text` and
-//! `json` print it. Each function stands for a plan that delegates only it (`mode = "call"`).
+//! The library of this crate computes the results; this file is the command line, and `text` and
+//! `json` print them. Each function represents a plan that delegates only it (`mode = "call"`).
 
 mod classes;
 mod json;
@@ -91,7 +91,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// The functions named.
+    /// Returns the functions of the option.
     fn functions(&self) -> Vec<String> {
         FunctionNames::all(&self.functions)
     }
@@ -155,8 +155,8 @@ fn tell(
     }
 }
 
-/// The functions of `--functions`, or all candidates: each of a group separately, because calls
-/// that begin together need not end together.
+/// Returns the functions of `--functions`, or all candidates: each function of a group separately,
+/// because calls that begin together need not end together.
 fn functions(
     arguments: &Arguments,
     trace: &Trace,

@@ -1,7 +1,7 @@
 //! `corehop-lab cohorts`: cohort scheduling, simulated, and in a patched program.
 //!
-//! The schedulers and the runtime are this crate's library; this file has the options. A simulation
-//! is a timed replay of corehop's with two more schedulers.
+//! The schedulers and the runtime are in this crate's library; this file has the options. A
+//! simulation is corehop's timed replay with two more schedulers.
 
 use clap::{Args, Subcommand};
 use corehop::addressing::AddressingOptions;
@@ -37,7 +37,7 @@ Example: corehop-lab cohorts simulate bank.trace --plan split.toml --connections
              --scheduler split,split-cohort=4,split-cohort=16")]
 struct Simulate {
     /// Trace to replay
-    // What is here says to the other options that the replay is timed.
+    // The presence of this argument tells the other options that the replay is timed.
     #[arg(id = "timed", value_name = "TRACE")]
     trace: PathBuf,
     /// Machine to simulate: a bundled name, `host`, or a TOML file

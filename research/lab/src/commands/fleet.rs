@@ -1,10 +1,10 @@
-//! `corehop-lab fleet`: searches many traces for many machines, by workers on one or many
+//! `corehop-lab fleet`: searches many traces for many machines, with workers on one or many
 //! computers.
 //!
-//! Scheduling, lost workers and remote files are Dask's and fsspec's business, and so this part is
-//! a Python program (`research/fleet/`), as the symbolizer is. It is found as that is
-//! ([`program`]), and runs `corehop partition` for each search. It runs in a process group of
-//! its own, so that a Ctrl-C is this program's, which asks it to end and lets it write what it has.
+//! Dask and fsspec handle scheduling, lost workers and remote files. This part is therefore a
+//! Python program (`research/fleet/`), like the symbolizer. It is located in the same way
+//! ([`program`]), and runs `corehop partition` for each search. It runs in a separate process
+//! group. A Ctrl-C thus reaches this program, which asks it to end and lets it write its results.
 
 mod program;
 
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
-/// How often it is looked whether it has ended, or a signal has come.
+/// Interval between checks for the end of the program, or for a signal.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Search many traces for many machines as tasks on Dask, and compare which server gains where
@@ -64,7 +64,8 @@ pub struct Arguments {
     list_machines: bool,
 }
 
-/// Runs the subcommand; where the other program has said why it failed, this one ends as it did.
+/// Runs the subcommand; if the other program has reported a failure, this one exits with the same
+/// code.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Some(sweep) = &arguments.sweep else {
         let machines = Machine::bundled_files();
@@ -97,7 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The `corehop` next to this program, or the first in PATH.
+/// Returns the `corehop` next to this program, or the first in PATH.
 fn corehop() -> Result<PathBuf, Failure> {
     let beside = std::env::current_exe().map(|this| this.with_file_name("corehop"));
     let found = beside.ok().filter(|path| path.is_file());
@@ -111,7 +112,7 @@ fn corehop() -> Result<PathBuf, Failure> {
     })
 }
 
-/// How the program ended, asked to by a signal or by itself.
+/// Returns how the program ended, after a signal or on its own.
 fn ended(command: &mut Command) -> Result<ExitStatus, Failure> {
     end_with_this_process(command);
     let mut process =

@@ -1,7 +1,8 @@
 //! `corehop-lab kernel-model`: a copy of a trace of user code, with a synthetic kernel.
 //!
-//! Every command takes the copy as a trace of a machine, and says beside its figures that the
-//! kernel is synthetic. Its footprints are this crate's library; this file has the options.
+//! Every command treats the copy like a trace of a whole machine, and reports next to its figures
+//! that the kernel is synthetic. The footprints are in this crate's library; this file has the
+//! options.
 
 use clap::{Args, ValueEnum};
 use corehop::failure::{Exit, Failure};
@@ -58,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     })
 }
 
-/// Refuses a trace that has a kernel, or has nothing to model.
+/// Rejects a trace that has a kernel, or has nothing to model.
 fn check(trace: &Trace, name: &str) -> Result<(), Failure> {
     if Mode::Kernel.is_in(trace) {
         let message = format!("{name}: the trace already has the kernel");

@@ -1,7 +1,7 @@
 //! `corehop-lab kth-calls`: corehop's search with single calls of functions among its candidates.
 //!
-//! The calls are this crate's library. The options are those of `corehop partition` and of `corehop
-//! candidates`, whose code runs here with more functions.
+//! The calls are in this crate's library. The options are those of `corehop partition` and of
+//! `corehop candidates`, whose code runs here with more functions.
 
 use clap::{Args, Subcommand};
 use corehop::failure::{Exit, Failure};

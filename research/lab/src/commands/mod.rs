@@ -1,4 +1,4 @@
-//! One file a subcommand, none of which uses another.
+//! One file for each subcommand; they do not use each other.
 
 pub mod characterize;
 pub mod cohorts;

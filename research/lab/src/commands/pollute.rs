@@ -1,8 +1,8 @@
-//! `corehop-lab pollute`: pages whose lines are not used again, confined to a part of each L2.
+//! `corehop-lab pollute`: confines pages whose lines are not reused to a part of each L2.
 //!
-//! The model and the search are this crate's library; this file has their options. If pages are
+//! The model and the search are in this crate's library; this file has their options. If pages are
 //! listed, both replays share one pass over the trace. A search replays the trace many times, and
-//! keeps it in memory for that.
+//! keeps it in memory.
 
 mod csv;
 mod json;
@@ -33,7 +33,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use summary::{SearchTold, Side, Summary};
 
-/// Steps of a search by default.
+/// Default number of steps of a search.
 const STEPS: usize = 64;
 
 /// Confine pages to a sixteenth of each L2, and compare with a replay without that
@@ -113,7 +113,7 @@ enum By {
     Cycles,
 }
 
-/// What is replayed.
+/// The input of the replays.
 struct Subject<'a> {
     asked: &'a OtherOptions<'a>,
     trace: &'a Trace,
@@ -123,7 +123,7 @@ struct Subject<'a> {
     bar: &'a Bar,
 }
 
-/// Both replays, what was confined in the second, and how that was found.
+/// Both replays, the confined pages of the second, and the search that found them.
 type Replayed = (Side, Side, PolluteBuffer, Option<SearchTold>);
 
 /// Replays without a buffer and with one, and prints both.
@@ -193,7 +193,7 @@ impl Arguments {
     }
 }
 
-/// Refuses options of a search where there is none.
+/// Rejects options of a search if there is none.
 fn check(arguments: &Arguments) -> Result<(), Failure> {
     let of_search = [
         (arguments.step.is_some(), "--step"),
@@ -210,7 +210,7 @@ fn check(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The numbers of the pages that were named; `None` where they are to be searched for.
+/// Returns the numbers of the listed pages; `None` if they are to be searched.
 fn named(list: &PageList) -> Result<Option<Vec<u64>>, Failure> {
     let pages = match list {
         PageList::Auto => return Ok(None),

@@ -1,4 +1,4 @@
-//! `corehop-lab schema`: the JSON Schemas of what this program prints.
+//! `corehop-lab schema`: the JSON Schemas of this program's output.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -20,7 +20,7 @@ pub struct Arguments {
     keys: bool,
 }
 
-/// What several schemas of experiments refer to.
+/// Definitions that several schemas of experiments use.
 const OWN: &str = include_str!("../../schemas/definitions.json");
 
 const NAMED: [(&str, &str); 4] = [

@@ -1,10 +1,10 @@
-//! A made-up kernel for traces of user code: footprints of system calls, taken from a table.
+//! A synthetic kernel for traces of user code: footprints of system calls, from a table.
 //!
-//! A trace of user code tells which system calls were made, and nothing of what they did to the
-//! caches. A model puts executions of code that never was after each call: so many lines fetched
-//! from and loaded. It is written into a copy of the trace, which everything else takes as one of a
-//! machine ([`corehop_simulator::detail::replay_by_mode`]), and whose module, functions and note
-//! say what they are. `research/kernel-model.md` has the rules; [`soares`] has the table.
+//! A trace of user code records the system calls, but not their effect on the caches. A model adds
+//! executions of synthetic code after each call, which fetch and load a number of lines. They are
+//! written into a copy of the trace, which is treated like one of a whole machine
+//! ([`corehop_simulator::detail::replay_by_mode`]). Its module, functions and note identify them as
+//! modelled. `research/kernel-model.md` has the rules; [`soares`] has the table.
 
 pub mod soares;
 
@@ -17,48 +17,48 @@ use corehop_traces::{
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The module that the made-up functions are in: by its name everybody knows that it is modelled
+/// The module of the synthetic functions; its name identifies it as modelled
 /// ([`Module::is_modelled`]).
 const MODULE: &str = "[kernel, modelled]";
 
-/// What the names of their symbols begin with, by which a replay knows them as system calls.
+/// Prefix of their symbols, by which a replay recognises them as system calls.
 const SYMBOL: &str = "modelled_";
 
-/// A model: its name, and the footprint of the call of each number, if it has any.
+/// A model: its name, and a function from a call's number to its footprint, if it has any.
 pub type Named<'a> = (&'a str, &'a dyn Fn(i32) -> Option<Footprint>);
 
-/// Distinct lines that a call references.
+/// Numbers of distinct lines that a call references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Footprint {
-    /// Fetched from.
+    /// Fetched lines.
     pub code_lines: u64,
-    /// Loaded, each of which takes a place of its own in an L1D.
+    /// Loaded lines, each of which fills a separate way of an L1D.
     pub data_lines: u64,
-    /// Loaded after these, each of which takes the place of one of them there.
+    /// Lines loaded after these, each of which replaces one of them in the L1D.
     pub further_lines: u64,
 }
 
-/// What a call references, in order.
+/// The references of a call, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct References {
-    /// Lines fetched from.
+    /// Fetched lines.
     pub code: Vec<u64>,
-    /// Lines loaded: so many of them after each fetch as spreads them evenly.
+    /// Loaded lines, distributed evenly over the fetches.
     pub data: Vec<u64>,
 }
 
-/// Where the made-up code is, and behind it the data; each call has a mebibyte of either.
+/// Addresses of the synthetic code and data; each call has 1 MiB of each.
 const CODE: u64 = 0xffff_9000_0000_0000;
 const DATA: u64 = 0xffff_a000_0000_0000;
 const OF_A_CALL: u64 = 1 << 20;
 
-/// The sets and ways of the L1D that the table is of: 32 KiB in 8 ways.
+/// The sets and ways of the L1D of the table: 32 KiB in 8 ways.
 const SETS: u64 = 64;
 const WAYS: u64 = 8;
 
 impl References {
-    /// Of the call of this number. Data lines fill set after set of an L1D of 64 sets and 8 ways;
-    /// further lines go to those sets that are full, one after the other.
+    /// Computes the references of the call with this number. Data lines fill set after set of an
+    /// L1D of 64 sets and 8 ways; further lines map to the full sets, one after the other.
     pub fn of(number: i32, footprint: &Footprint) -> References {
         let number = u64::try_from(number).unwrap_or(0) % SETS_OF_CALLS;
         let (code, data) = (CODE + number * OF_A_CALL, DATA + number * OF_A_CALL);
@@ -77,7 +77,7 @@ impl References {
         }
     }
 
-    /// Each fetch, and the loads that follow it.
+    /// Returns each fetch with the loads that follow it.
     fn by_fetch(&self) -> impl Iterator<Item = (u64, &[u64])> {
         let (fetches, loads) = (self.code.len(), self.data.len());
         let code = self.code.iter().enumerate();
@@ -88,11 +88,11 @@ impl References {
     }
 }
 
-/// Numbers of calls that have lines of their own.
+/// Number of calls with separate lines.
 const SETS_OF_CALLS: u64 = 1024;
 
-/// Writes a copy of `trace` to `path` in which a call of each number has the footprint that the
-/// model says, if any; `None` where whoever is asked has said no.
+/// Writes a copy of `trace` to `path` in which the call of each number has the footprint of the
+/// model, if any. Returns `None` if the copy was cancelled.
 ///
 /// # Errors
 /// Those of [`corehop_traces::copy_chosen`].
@@ -113,17 +113,17 @@ pub fn write(
     copy_with(trace, path, &WriterOptions::default(), watched, &mut model)
 }
 
-/// What is added to a copy.
+/// The addition to a copy.
 struct Model {
     note: String,
-    /// By number of the calls that were made.
+    /// Indexed by the numbers of the calls that were made.
     footprints: BTreeMap<i32, Footprint>,
     calls: BTreeMap<i32, Call>,
 }
 
-/// What a call references, as executions.
+/// The references of a call, as executions.
 struct Call {
-    /// Code blocks, a line each, and the addresses that each loads from.
+    /// Code blocks of one line each, and the addresses that each loads from.
     blocks: Vec<(u32, Vec<u64>)>,
 }
 

@@ -1,35 +1,35 @@
-//! Page colours of the L2s, and a pollute buffer that takes some of them.
+//! Page colours of the L2s, and a pollute buffer that uses some of them.
 //!
-//! The lines of a page are 64 sets in a row, so the set-index bits above the low six are the same
-//! for all of them: the page's *colour*. Whoever chooses where pages are in physical memory chooses
-//! their colours, and so which part of an L2 they may take. Soares ("Operating System Techniques
-//! for Reducing Processor State Pollution", thesis, Toronto 2012, chapter 3) keeps a sixteenth of
-//! the colours for pages whose lines are not used again, so that these take no others' place: the
-//! pollute buffer. Only the L2s know of it: L1s and the L3 place lines as ever.
+//! The lines of a page map to 64 consecutive sets, so the set-index bits above the low six are the
+//! same for all of them: the page's *colour*. The placement of pages in physical memory determines
+//! their colours, and thus the part of an L2 that they may use. Soares ("Operating System
+//! Techniques for Reducing Processor State Pollution", thesis, Toronto 2012, chapter 3) reserves a
+//! sixteenth of the colours for pages whose lines are not reused, so that they evict no others: the
+//! pollute buffer. Only the L2s use it: L1s and the L3 place lines by address.
 //!
 //! The buffer has the last colours. A page that is confined to it gets the colour of its number
-//! modulo theirs, and any other page keeps its own, unless that is one of the buffer's: such pages,
-//! counted from address zero on, get the other colours in turn.
+//! modulo their count. Any other page keeps its own, unless that is one of the buffer's: such
+//! pages, counted from address zero on, get the other colours round-robin.
 
 use crate::pollution::error::TooFewColours;
 use corehop_simulator::{Machine, PAGE_BYTES, PageMap};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Of all colours, what a pollute buffer takes: a sixteenth, but at least one.
+/// The divisor for the share of colours in a pollute buffer: a sixteenth, but at least one colour.
 const BUFFER_PART: u64 = 16;
 
 /// The page colours of a machine's L2s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colours {
-    /// How many there are: a power of two.
+    /// Number of colours: a power of two.
     pub all: u64,
-    /// How many of them, the last ones, a pollute buffer takes.
+    /// Number of colours of a pollute buffer, which are the last ones.
     pub of_buffer: u64,
 }
 
-/// Pages that are confined to a part of each L2, and all others to the rest of it. Without pages
-/// there is no buffer, and lines are where they always are.
+/// Pages that are confined to a part of each L2, while all others use the rest. Without pages there
+/// is no buffer, and lines are placed by address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolluteBuffer {
     colours: Colours,
@@ -37,10 +37,10 @@ pub struct PolluteBuffer {
 }
 
 impl Colours {
-    /// Those of a machine.
+    /// Computes the colours of a machine.
     ///
     /// # Errors
-    /// [`TooFewColours`] where a page takes all sets of an L2.
+    /// [`TooFewColours`] if a page uses all sets of an L2.
     pub fn of(machine: &Machine) -> Result<Colours, TooFewColours> {
         let sets = machine.l2.sets();
         let all = sets * 64 / PAGE_BYTES;
@@ -56,22 +56,22 @@ impl Colours {
         })
     }
 
-    /// The colour that a page has by its number.
+    /// Returns the colour of a page by its number.
     fn own(self, page: u64) -> u64 {
         page % self.all
     }
 
-    /// How many are left beside a buffer.
+    /// Returns the number of colours outside a buffer.
     fn ordinary(self) -> u64 {
         self.all - self.of_buffer
     }
 
-    /// The colour of a page that is confined.
+    /// Returns the colour of a confined page.
     fn confined(self, page: u64) -> u64 {
         self.ordinary() + page % self.of_buffer
     }
 
-    /// The colour of a page that is not, where others are.
+    /// Returns the colour of an unconfined page, if others are confined.
     fn unconfined(self, page: u64) -> u64 {
         match self.own(page).checked_sub(self.ordinary()) {
             None => self.own(page),
@@ -81,8 +81,8 @@ impl Colours {
 }
 
 impl PolluteBuffer {
-    /// The buffer in each L2 of `machine`, to which the pages of these numbers (addresses divided
-    /// by [`PAGE_BYTES`]) are confined.
+    /// Creates the buffer in each L2 of `machine` to which the pages of these numbers (addresses
+    /// divided by [`PAGE_BYTES`]) are confined.
     ///
     /// # Errors
     /// Those of [`Colours::of`].
@@ -96,22 +96,22 @@ impl PolluteBuffer {
         })
     }
 
-    /// The colours of the L2s that it is made for.
+    /// Returns the colours of its L2s.
     pub fn colours(&self) -> Colours {
         self.colours
     }
 
-    /// The numbers of the pages that are confined, ascending.
+    /// Returns the numbers of the confined pages, ascending.
     pub fn pages(&self) -> impl ExactSizeIterator<Item = u64> {
         self.pages.iter().copied()
     }
 
-    /// Whether the page of this number is confined.
+    /// Returns whether the page of this number is confined.
     pub fn confines(&self, page: u64) -> bool {
         self.pages.contains(&page)
     }
 
-    /// The colour of the page of this number.
+    /// Returns the colour of the page of this number.
     pub fn colour(&self, page: u64) -> u64 {
         match (self.pages.is_empty(), self.confines(page)) {
             (true, _) => self.colours.own(page),
@@ -120,7 +120,7 @@ impl PolluteBuffer {
         }
     }
 
-    /// Where pages are in each L2: a colour is the number of the first page that has it.
+    /// Returns the page map of each L2: a colour is represented by the first page that has it.
     pub fn page_map(&self) -> PageMap {
         let buffer = self.clone();
         PageMap::new(move |page| buffer.colour(page))
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
     use corehop_simulator::Level;
 
-    /// A machine whose L2 has so many sets of one way.
+    /// A machine whose L2 has this many sets of one way.
     fn with_sets(sets: u64) -> Machine {
         let machine = Machine::named_or_path("xeon-e5-2620-v4").unwrap();
         Machine {
@@ -168,7 +168,8 @@ mod tests {
         let some = buffer(&[3, 4, 31, 70]);
         assert_eq!([3, 4, 31, 70].map(&some), [31, 30, 31, 30]);
         assert_eq!([0, 29, 32, 71].map(&some), [0, 29, 0, 7]);
-        // Displaced, in turn: 30, 62, 63, 94, 95 and, thirty displaced later, the first again.
+        // Displaced, round-robin: 30, 62, 63, 94, 95 and, thirty displaced pages later, the first
+        // again.
         assert_eq!([30, 62, 63, 94, 95].map(&some), [0, 2, 3, 4, 5]);
         assert_eq!([30 + 15 * 32, 31 + 15 * 32].map(&some), [0, 1]);
     }

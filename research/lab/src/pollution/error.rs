@@ -1,8 +1,8 @@
-//! Why nothing could be confined, or no search made.
+//! Errors of replays with a pollute buffer and of searches.
 
 use corehop::failure::{Exit, Failure};
 
-/// An L2 whose pages all have the same sets.
+/// An L2 whose pages all map to the same sets.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "a page takes all {sets} sets of an L2 of machine {machine}, so none can be kept for polluting \
@@ -11,17 +11,17 @@ use corehop::failure::{Exit, Failure};
 pub struct TooFewColours {
     /// The machine's name.
     pub machine: String,
-    /// How many sets its L2s have.
+    /// Number of sets of its L2s.
     pub sets: u64,
 }
 
-/// What ends a replay with a buffer, or a search.
+/// Why a replay with a buffer, or a search, failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The machine has no room for a buffer.
+    /// The L2 is too small for a buffer.
     #[error(transparent)]
     TooFewColours(#[from] TooFewColours),
-    /// The replay refused.
+    /// The replay failed.
     #[error(transparent)]
     Replay(#[from] corehop_simulator::Error),
 }

@@ -1,13 +1,12 @@
-//! How many instructions a replay counts: those of every code block as often as it is executed.
+//! Counts the instructions of a replay: those of every code block times its executions.
 
 use corehop_simulator::ReplayOptions;
 use corehop_traces::{Error, RequestId, Trace};
 
-/// Instructions executed in what [`corehop_simulator::replay()`] counts with these options, which
-/// must be such as it takes.
+/// Returns the number of instructions executed in what [`corehop_simulator::replay()`] counts with
+/// these options, which must be valid for it.
 ///
-/// # Errors
-/// When the trace cannot be read.
+/// If the trace cannot be read.
 pub fn executed_instructions(trace: &Trace, options: &ReplayOptions<'_>) -> Result<u64, Error> {
     let blocks = trace.code_blocks().iter();
     let instructions: Vec<u64> = blocks
@@ -30,7 +29,7 @@ pub fn executed_instructions(trace: &Trace, options: &ReplayOptions<'_>) -> Resu
     Ok(sum)
 }
 
-/// The first request that counts.
+/// Returns the first counted request.
 fn first_counted(trace: &Trace, options: &ReplayOptions<'_>) -> Option<RequestId> {
     let warm_up = options.warm_up_requests;
     let Some(requests) = &options.requests else {

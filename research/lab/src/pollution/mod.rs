@@ -1,10 +1,10 @@
-//! A pollute buffer: a part of each L2 to which pages are confined that are not used again.
+//! A pollute buffer: a part of each L2 to which pages are confined that are not reused.
 //!
-//! Soares ("Operating System Techniques for Reducing Processor State Pollution", thesis, Toronto
-//! 2012, chapter 3) has it. [`Colours`] and [`PolluteBuffer`] say in which sets pages are, by a map
-//! that replays take; [`replay_with_buffers`] and its kin replay so, and count what each page
-//! misses. [`find_pollute_pages`] is the search for the pages to confine, and
-//! [`executed_instructions`] what misses are divided by.
+//! It is from Soares ("Operating System Techniques for Reducing Processor State Pollution", thesis,
+//! Toronto 2012, chapter 3). [`Colours`] and [`PolluteBuffer`] define the sets of pages by a map
+//! for replays. [`replay_with_buffers`] and the related functions replay with it, and count the
+//! misses of each page. [`find_pollute_pages`] searches for the pages to confine, and
+//! [`executed_instructions`] is the divisor of misses.
 
 mod colours;
 mod error;

@@ -1,4 +1,4 @@
-//! Replays with a pollute buffer in each L2, and what pages reference of the L2s and miss there.
+//! Replays with a pollute buffer in each L2, and counts of each page's L2 accesses and misses.
 
 use super::colours::{Colours, PolluteBuffer};
 use super::error::Error;
@@ -9,25 +9,25 @@ use corehop_simulator::{
 use corehop_traces::{Kind, Trace};
 use std::collections::BTreeMap;
 
-/// What a page references of the L2s, and what of it they miss.
+/// The L2 accesses of a page, and their misses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageUse {
     /// The page's number: an address divided by [`PAGE_BYTES`].
     pub page: u64,
-    /// Accesses of its lines that an L1 missed.
+    /// Number of accesses to its lines that an L1 missed.
     pub l2_accesses: u64,
-    /// Those that the L2 missed, too.
+    /// Accesses that the L2 also missed.
     pub l2_misses: u64,
 }
 
-/// Replays `trace` in one setting, in one pass over it, with each of these buffers in turn, and
-/// says of each replay what every page of the trace references of the L2s and misses there.
+/// Replays `trace` in one setting, once with each of these buffers, all in one pass over the trace.
+/// For each replay, returns the L2 accesses and misses of every page of the trace.
 ///
 /// # Errors
-/// As [`corehop_simulator::replay_all`].
+/// Those of [`corehop_simulator::replay_all`].
 ///
 /// # Panics
-/// When a buffer is one for other L2s.
+/// If a buffer is for other L2s.
 pub fn replay_with_buffers(
     trace: &Trace,
     setting: Setting<'_>,
@@ -42,11 +42,11 @@ pub fn replay_with_buffers(
     Ok(replays.into_iter().map(by_page).collect())
 }
 
-/// Reads the trace for replays on `machine` with one split, and whatever pages confined to buffers
+/// Reads the trace for replays on `machine` with one split, and arbitrary pages confined to buffers
 /// of its L2s.
 ///
 /// # Errors
-/// As [`corehop_simulator::replay()`], and [`Error::TooFewColours`].
+/// Those of [`corehop_simulator::replay()`], and [`Error::TooFewColours`].
 pub fn prepare(
     trace: &Trace,
     machine: &Machine,
@@ -57,14 +57,14 @@ pub fn prepare(
     Ok(Prepared::for_page_maps(trace, machine, split, options)?)
 }
 
-/// Replays what [`prepare`] has read with pages confined to a buffer. Equal, to the last count, to
+/// Replays the result of [`prepare`] with pages confined to a buffer. All counts equal those of
 /// [`replay_with_buffers`].
 ///
 /// # Errors
-/// As [`Prepared::replay`].
+/// Those of [`Prepared::replay`].
 ///
 /// # Panics
-/// As [`Prepared::replay_watched`], and when the buffer is one for other L2s.
+/// Those of [`Prepared::replay_watched`], and if the buffer is for other L2s.
 pub fn replay_with_buffer(
     prepared: &Prepared,
     (machine, split): (&Machine, &Split),
@@ -74,13 +74,13 @@ pub fn replay_with_buffer(
     Ok(replay)
 }
 
-/// The same, and what every page of it references of the L2s and misses there.
+/// Does the same, and also returns the L2 accesses and misses of every page.
 ///
 /// # Errors
-/// As [`Prepared::replay`].
+/// Those of [`Prepared::replay`].
 ///
 /// # Panics
-/// As [`replay_with_buffer`].
+/// Those of [`replay_with_buffer`].
 pub fn pages_with_buffer(
     prepared: &Prepared,
     (machine, split): (&Machine, &Split),
@@ -97,7 +97,7 @@ fn map(machine: &Machine, buffer: &PolluteBuffer) -> PageMap {
     buffer.page_map()
 }
 
-/// Accesses of the L2s and their misses in a set partition, by line.
+/// L2 accesses and misses in a set partition, by line.
 #[derive(Default)]
 struct ByLine {
     pages: Vec<u64>,
@@ -127,7 +127,8 @@ impl Watch for ByLine {
     }
 }
 
-/// The pages of all lines of these set partitions, ascending; those too of which nothing counts.
+/// Returns the pages of all lines of these set partitions, ascending, including pages without
+/// counts.
 fn pages(set_partitions: &[ByLine]) -> Vec<PageUse> {
     let mut pages: BTreeMap<u64, [u64; 2]> = BTreeMap::new();
     for ByLine { pages: of, counts } in set_partitions {

@@ -1,13 +1,13 @@
-//! ROCS' search for the pages that pollute an L2, by replays in the place of a running program.
+//! ROCS' search for the pages that pollute an L2, with replays instead of a running program.
 //!
 //! Soares ("Operating System Techniques for Reducing Processor State Pollution", thesis, Toronto
-//! 2012, algorithm 1) puts all pages on a stack, that with the highest L2 miss rate on top, and
-//! confines so many at a time from there to the pollute buffer, each time watching how the program
-//! does, until fewer than so many are left. The best of these states it keeps. What his listing
-//! gives back counts one step fewer than was confined when it did best; here it is what was.
+//! 2012, algorithm 1) puts all pages on a stack, with the highest L2 miss rate on top. He confines
+//! a fixed number at a time from the top to the pollute buffer, and measures the program after each
+//! step, until fewer pages are left. He keeps the best of these states. The result of his listing
+//! counts one step fewer than was confined in the best state; here it is the best state.
 //!
-//! He watches instructions per cycle on a processor. Here a replay counts, and a state is better
-//! only if it is strictly so, also than confining nothing, which his listing does not try.
+//! He measures instructions per cycle on a processor. Here a replay counts, and a state must be
+//! strictly better, also compared with confining nothing, which his listing does not try.
 
 use super::colours::PolluteBuffer;
 use super::error::Error;
@@ -16,48 +16,48 @@ use corehop_simulator::{Machine, Prepared, Replay, Split};
 use std::cmp::Reverse;
 use std::num::NonZeroUsize;
 
-/// By what states are told apart: less of it is better.
+/// The objective to minimize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judge {
-    /// Misses of the L2s.
+    /// L2 misses.
     L2Misses,
     /// Simulated cycles.
     Cycles,
 }
 
-/// How to search.
+/// Parameters of a search.
 #[derive(Clone, Copy)]
 pub struct Search<'a> {
-    /// Pages that a step confines.
+    /// Number of pages that a step confines.
     pub step: NonZeroUsize,
-    /// By what steps are told apart.
+    /// The objective by which states are compared.
     pub judge: Judge,
-    /// Told after each step.
+    /// Called after each step.
     pub progress: &'a dyn Fn(),
 }
 
 /// A state that was tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tried {
-    /// Pages from the top of the stack that were confined.
+    /// Number of confined pages from the top of the stack.
     pub pages: usize,
-    /// What the L2s missed.
+    /// Number of L2 misses.
     pub l2_misses: u64,
     /// Simulated cycles.
     pub cycles: u64,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// Numbers of the pages to confine, from the top of the stack: as few as do best.
+    /// Numbers of the pages to confine, from the top of the stack: the fewest with the best result.
     pub confined: Vec<u64>,
-    /// All that was tried, in order: nothing confined, then step by step.
+    /// All tried states, in order: nothing confined, then step by step.
     pub tried: Vec<Tried>,
 }
 
 impl Judge {
-    /// What a replay has of it.
+    /// Returns the value of the objective for a replay.
     pub fn of(self, replay: &Replay) -> u64 {
         match self {
             Judge::L2Misses => replay.counters.l2.misses(),
@@ -66,14 +66,14 @@ impl Judge {
     }
 }
 
-/// Searches for the pages to confine. `before` is a replay without a buffer, with what each page
-/// did in it; `prepared` is what [`super::prepare`] has read.
+/// Searches for the pages to confine. `before` is a replay without a buffer, with the counts of
+/// each page; `prepared` is the result of [`super::prepare`].
 ///
 /// # Errors
-/// As [`Prepared::replay`], and [`Error::TooFewColours`].
+/// Those of [`Prepared::replay`], and [`Error::TooFewColours`].
 ///
 /// # Panics
-/// As [`replay_with_buffer`].
+/// Those of [`replay_with_buffer`].
 pub fn find_pollute_pages(
     prepared: &Prepared,
     (machine, split): (&Machine, &Split),
@@ -106,8 +106,8 @@ pub fn find_pollute_pages(
     Ok(found)
 }
 
-/// The numbers of the pages that reference an L2, that with the highest miss rate first. Of equal
-/// rates more misses come first, and then the lower number.
+/// Returns the numbers of the pages that access an L2, highest miss rate first. At equal rates,
+/// more misses come first, and then the lower number.
 fn stack(pages: &[PageUse]) -> Vec<u64> {
     let mut stack: Vec<&PageUse> = pages.iter().filter(|of| of.l2_accesses > 0).collect();
     stack.sort_by(|one, other| {

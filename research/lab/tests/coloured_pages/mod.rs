@@ -1,15 +1,15 @@
-//! A machine with page colours, and pages of which some are used again and others are not.
+//! A machine with page colours, and pages of which some are reused and others are not.
 
 use std::ops::Range;
 
 pub const PAGE: u64 = 4096;
 
-/// Pages that are used again, fifteen of the sixteen colours: 0 to 14.
+/// Pages that are reused, of fifteen of the sixteen colours: 0 to 14.
 pub const HOT: Range<u64> = 0x1000..0x100f;
-/// Pages of one pass.
+/// Pages that are read once in each pass.
 pub const STREAM: Range<u64> = 0x2000..0x2020;
 
-/// Sixteen page colours of one way on each of so many cores.
+/// Returns a machine with sixteen page colours of one way on each of `cores` cores.
 pub fn machine(cores: u32) -> String {
     format!(
         "name = \"coloured\"\n\

@@ -1,4 +1,4 @@
-//! Made-up servers, recorded as traces, that know what each access was made in.
+//! Synthetic servers, recorded as traces, that also return the context of each access.
 
 use crate::definitions;
 use corehop_traces::{
@@ -8,11 +8,11 @@ use std::path::Path;
 
 const CODE: u64 = 0x40_0000;
 const DATA: u64 = 0x1000_0000;
-/// Where each thread's stack begins; 1 MiB apart.
+/// Start of each thread's stack; 1 MiB apart.
 const STACKS: u64 = 0x7000_0000;
 pub const FUNCTIONS: u32 = 4;
 
-/// What a thread does next.
+/// The next action of a thread.
 #[derive(Clone, Copy, Debug)]
 pub enum Action {
     /// Calls a function.
@@ -25,8 +25,8 @@ pub enum Action {
     Store(u64),
 }
 
-/// A request: the connection that it comes over, if that is known, the thread that serves it, and
-/// what that does. Calls that are left open return at its end.
+/// A request: its connection, if known, the thread that serves it, and its actions. Calls that are
+/// still open return at its end.
 #[derive(Clone, Debug)]
 pub struct Served {
     pub connection: Option<u64>,
@@ -92,7 +92,7 @@ impl Server {
         });
     }
 
-    /// An execution whose last instruction may make an access.
+    /// Runs an execution whose last instruction may make an access.
     fn run(&mut self, thread: ThreadId, block: u32, last: u16, data: Option<(Kind, u64)>) {
         self.writer.execution(thread, block).unwrap();
         self.made(CODE / 64 + u64::from(block), Kind::Fetch);
@@ -130,8 +130,8 @@ impl Server {
     }
 }
 
-/// Records these requests, one after the other; also what each access was made in. The line of
-/// data `line` has the number `DATA / 64 + line`.
+/// Records these requests in order; also returns the context of each access. The line of data
+/// `line` has the number `DATA / 64 + line`.
 pub fn record(path: &Path, requests: &[Served]) -> (Trace, Vec<Made>) {
     let mut server = Server::new(path);
     let threads = requests.iter().map(|of| of.thread + 1).max().unwrap_or(0);
@@ -146,7 +146,7 @@ pub fn record(path: &Path, requests: &[Served]) -> (Trace, Vec<Made>) {
         if let Some(connection) = served.connection {
             server.writer.connection(thread, connection).unwrap();
         }
-        // Some execution begins each request, so that none is without.
+        // An execution begins each request, so that none is empty.
         server.run(thread, server.working, 0, None);
         for &action in &served.actions {
             server.act(thread, action);
@@ -162,7 +162,7 @@ pub fn record(path: &Path, requests: &[Served]) -> (Trace, Vec<Made>) {
     (Trace::open(path).unwrap(), server.made)
 }
 
-/// All functions.
+/// Returns all functions.
 pub fn functions() -> Vec<FunctionId> {
     (0..FUNCTIONS).map(FunctionId).collect()
 }

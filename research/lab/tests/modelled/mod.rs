@@ -1,15 +1,15 @@
-//! Small programs whose system calls reference what Soares's table says, and the same by a second
-//! reading of the rules of `research/kernel-model.md`.
+//! Small programs whose system calls reference the lines of Soares's table, and a second
+//! implementation of the rules of `research/kernel-model.md`.
 
 use corehop_lab::kernel_model::{soares, write};
 use corehop_traces::{CodeBlock, EndReason, Header, Kind, Trace, UNWATCHED, Writer, WriterOptions};
 use std::path::Path;
 
-/// What a thread of two does: an execution of the only code block, with loads of these lines, and
-/// then the system calls of these numbers.
+/// A step of one of two threads: an execution of the only code block, with loads of these lines,
+/// followed by the system calls of these numbers.
 pub type Step = (usize, Vec<u64>, Vec<i32>);
 
-/// Where the code block is.
+/// Address of the code block.
 pub const CODE: u64 = 0x40_0000;
 
 fn record(steps: &[Step], path: &Path) -> Result<Trace, corehop_traces::Error> {
@@ -31,7 +31,7 @@ fn record(steps: &[Step], path: &Path) -> Result<Trace, corehop_traces::Error> {
     Trace::open(path)
 }
 
-/// A trace of them, with the kernel that Soares's table makes.
+/// Returns a trace of them, with the kernel of Soares's table.
 pub fn modelled(steps: &[Step]) -> Trace {
     let folder = tempfile::tempdir().unwrap();
     let [user, both] = ["user.trace", "both.trace"].map(|name| folder.path().join(name));
@@ -41,8 +41,8 @@ pub fn modelled(steps: &[Step]) -> Trace {
     Trace::open(&both).unwrap()
 }
 
-/// Lines of the L1I, of the L1D and of the L2 that a call of this number loses, of those that are
-/// tried.
+/// Returns the lines of the L1I, of the L1D and of the L2 that a call of this number loses, for the
+/// tested calls.
 pub fn row(call: i32) -> Option<[u64; 3]> {
     match call {
         0 | 17 => Some([32, 294, 679]),
@@ -53,7 +53,7 @@ pub fn row(call: i32) -> Option<[u64; 3]> {
     }
 }
 
-/// A call's references, as the rules have them.
+/// Returns a call's references by the rules.
 pub fn naive_references(call: u64, [code, data, all]: [u64; 3]) -> Vec<(Kind, u64)> {
     let first_code = (0xffff_9000_0000_0000 + (call << 20)) / 64;
     let first_data = (0xffff_a000_0000_0000 + (call << 20)) / 64;

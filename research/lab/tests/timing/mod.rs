@@ -1,4 +1,4 @@
-//! What the naive timed replay of the simulator's tests stands on, and it.
+//! The naive timed replay of the simulator's tests, and its dependencies.
 
 #[path = "../../../../simulator/tests/timing/against_naive/mod.rs"]
 pub mod against_naive;

@@ -1,10 +1,10 @@
-//! An event simulation that knows nothing of formulas: threads that take locks on too few cores.
-//! Everybody waits in order of arrival.
+//! An event simulation, independent of the formulas: threads that take locks on too few cores. All
+//! queues are first come, first served.
 
 use crate::events::{Agenda, Batches, Measured, Times};
 use std::collections::VecDeque;
 
-/// What a thread has ended.
+/// The part that a thread has completed.
 #[derive(Clone, Copy)]
 enum Ended {
     Rest(u32),

@@ -1,32 +1,32 @@
-//! One line as `perf script` prints it.
+//! Parses one line of `perf script`.
 //!
-//! A sample begins with a line of columns, of which the thread, the event and the address matter:
+//! A sample begins with a line of columns, of which the thread, the event and the address are used:
 //!
 //! ```text
 //! [COMM] [PID/]TID [[CPU]] [MISC] [TIME:] [PERIOD] EVENT: ADDRESS [VARIABLE] [|OP LOAD|...]
 //! ```
 //!
-//! The name of a thread may have spaces and colons, so the columns are read from the event
+//! The name of a thread may contain spaces and colons, so the columns are parsed from the event
 //! backwards. A call begins with a tab: the address of the instruction, the name of the function,
-//! perhaps the distance from it, the file, and ` (inlined)`. With the field `srcline` two spaces
-//! and the line of the source follow on a line of their own; with `srccode` a bar and its text.
+//! optionally its offset, the file, and ` (inlined)`. With the field `srcline`, a separate line
+//! contains two spaces and the source line; with `srccode`, a bar and the source text.
 //!
 //! The formats are those of perf's `builtin-script.c`, `evsel_fprintf.c` and `srcline.c`.
 
 use corehop_traces::Kind;
 
-/// From the end of a column to the end of a period: a space and at least ten places.
+/// Distance from the end of a column to the end of a period: a space and at least ten characters.
 const PERIOD_PLACES: usize = 11;
 
-/// Suffix of a function whose code was put into that of its caller.
+/// Suffix of a function that was inlined into its caller.
 const INLINED: &str = " (inlined)";
 
-/// What a line is.
+/// The kinds of lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line<'a> {
     /// The end of a sample.
     Blank,
-    /// Words of perf's own, and lines of source code.
+    /// Messages of perf itself, and lines of source code.
     Aside,
     /// The start of a sample.
     Head(Head),
@@ -37,27 +37,27 @@ pub enum Line<'a> {
 /// The first line of a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// The thread's number; negative where perf does not know it.
+    /// The thread's number; negative if perf does not know it.
     pub thread: i64,
-    /// `None` where the processor says that the instruction neither loads nor stores.
+    /// `None` if the processor reports that the instruction is not a load or store.
     pub kind: Option<Kind>,
-    /// What was accessed.
+    /// The accessed address.
     pub address: u64,
 }
 
-/// A function that was open.
+/// A function on the call stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Call<'a> {
     /// Its name.
     pub function: &'a str,
-    /// The file that has it, where that is printed.
+    /// The file that contains it, if printed.
     pub module: Option<&'a str>,
 }
 
-/// Reads a line. `after_call` says whether the one before it is part of a sample's calls.
+/// Parses a line. `after_call` is whether the previous line belongs to a sample's calls.
 ///
 /// # Errors
-/// What is wrong with it.
+/// What is wrong with the line.
 pub fn line(text: &str, after_call: bool) -> Result<Line<'_>, &'static str> {
     let text = text.trim_end();
     if text.is_empty() {
@@ -72,7 +72,7 @@ pub fn line(text: &str, after_call: bool) -> Result<Line<'_>, &'static str> {
     match head(text) {
         Ok(head) => Ok(Line::Head(head)),
         Err(_) if after_call && is_source(text) => Ok(Line::Aside),
-        // A terminal shows a tab as spaces.
+        // Copying from a terminal converts tabs to spaces.
         Err(NO_EVENT) if after_call && text.starts_with("  ") && has_symbol(text) => {
             call_of(text).map(Line::Call)
         }
@@ -85,7 +85,7 @@ const NO_THREAD: &str = "neither a thread's number nor a call, which begins with
 const NO_KIND: &str = "the event is neither of loads nor of stores";
 const NO_ADDRESS: &str = "no address after the event";
 
-/// A word and the column behind it.
+/// A word, and the column after it.
 #[derive(Clone, Copy)]
 struct Word<'a> {
     text: &'a str,
@@ -103,8 +103,8 @@ fn words(line: &str) -> Vec<Word<'_>> {
         .collect()
 }
 
-/// The thread, the event and the address. Of several words that could be the event, the last one
-/// is: a thread's name may look like one, and nothing behind the event does.
+/// Parses the thread, the event and the address. If several words could be the event, the last one
+/// is used: a thread's name may look like an event, but nothing after the event does.
 fn head(line: &str) -> Result<Head, &'static str> {
     let words = words(line);
     let may_be_event = |&at: &usize| {
@@ -123,11 +123,11 @@ fn head(line: &str) -> Result<Head, &'static str> {
     Err(problem.1)
 }
 
-/// The same, where the event is this word.
+/// Does the same, given the word of the event.
 fn head_at(line: &str, words: &[Word<'_>], event: usize) -> Result<Head, &'static str> {
     let thread = thread(&words[..event]).ok_or(NO_THREAD)?;
     let kind = kind(words[event].text, &line[words[event].end..]).ok_or(NO_KIND)?;
-    // Behind the address perf names the variable that it belongs to, which may have spaces.
+    // After the address, perf prints the variable that contains it, which may include spaces.
     let address = words.get(event + 1).and_then(|word| hexadecimal(word.text));
     Ok(Head {
         thread,
@@ -136,7 +136,7 @@ fn head_at(line: &str, words: &[Word<'_>], event: usize) -> Result<Head, &'stati
     })
 }
 
-/// The thread in the columns before the event.
+/// Finds the thread in the columns before the event.
 fn thread(mut columns: &[Word<'_>]) -> Option<i64> {
     if let [others @ .., last] = columns
         && is_number(last.text)
@@ -162,8 +162,8 @@ fn thread(mut columns: &[Word<'_>]) -> Option<i64> {
     thread_number(columns.last()?.text)
 }
 
-/// Whether the number `last` counts events, behind these columns; otherwise it is a thread's, and
-/// they are its name.
+/// Returns whether the number `last` after these columns is a period. Otherwise it is a thread's
+/// number, and the columns are its name.
 fn is_period(columns: &[Word<'_>], last: Word<'_>) -> bool {
     let Some(before) = columns.last() else {
         return false;
@@ -174,12 +174,12 @@ fn is_period(columns: &[Word<'_>], last: Word<'_>) -> bool {
     if is_misc(before.text) {
         return thread(columns).is_some();
     }
-    // A thread's name may end in a number, too, but its number has fewer places.
+    // A thread's name may also end in a number, but its number has fewer digits.
     let is_aligned = last.end - before.end >= PERIOD_PLACES;
     thread_number(before.text).is_some() && (is_aligned || before.text.contains('/'))
 }
 
-/// `TID` or `PID/TID`.
+/// Parses `TID` or `PID/TID`.
 fn thread_number(text: &str) -> Option<i64> {
     let number = |text: &str| {
         let digits = text.strip_prefix('-').unwrap_or(text);
@@ -195,7 +195,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// `[003]`.
+/// Returns whether the text has the form `[003]`.
 fn is_cpu(text: &str) -> bool {
     let number = text
         .strip_prefix('[')
@@ -203,19 +203,20 @@ fn is_cpu(text: &str) -> bool {
     number.is_some_and(is_number)
 }
 
-/// `12345.678901:`.
+/// Returns whether the text has the form `12345.678901:`.
 fn is_time(text: &str) -> bool {
     let parts = text.strip_suffix(':').and_then(|time| time.split_once('.'));
     parts.is_some_and(|(seconds, part)| is_number(seconds) && is_number(part))
 }
 
-/// The letter for where the sample was taken: in the kernel, a program, a hypervisor or a guest.
+/// Returns whether the text is the letter for the origin of the sample: kernel, program, hypervisor
+/// or guest.
 fn is_misc(text: &str) -> bool {
     matches!(text, "K" | "U" | "H" | "G" | "g")
 }
 
-/// Whether a sample is of a load or a store: its event says so or, of processors with one event for
-/// both, what was found out about the instruction. `None` where neither says anything of it.
+/// Returns whether a sample is a load or a store. The event determines it or, on processors with
+/// one event for both, the data source of the instruction. `None` if neither determines it.
 fn kind(event: &str, behind: &str) -> Option<Option<Kind>> {
     let event = event.to_ascii_lowercase();
     match (event.contains("load"), event.contains("store")) {
@@ -239,14 +240,15 @@ fn hexadecimal(text: &str) -> Option<u64> {
         .flatten()
 }
 
-/// Whether a call that is indented by spaces has a name.
+/// Returns whether a call that is indented by spaces has a name.
 fn has_symbol(text: &str) -> bool {
     let mut words = text.split_whitespace();
     words.next().and_then(hexadecimal).is_some() && words.next().is_some()
 }
 
-/// Whether it is the line of the source that belongs to the call before, or its text. Of a function
-/// without one perf tells the distance from its start, and of code without a name its address.
+/// Returns whether the line contains the source location of the previous call, or its text. For a
+/// function without one, perf prints the offset from its start, and for code without a name its
+/// address.
 fn is_source(text: &str) -> bool {
     if let Some(code) = text.strip_prefix('|') {
         return code.starts_with(|first: char| first.is_ascii_digit());
@@ -270,7 +272,7 @@ fn is_source(text: &str) -> bool {
     is_line(':') || is_line('+') || is_address
 }
 
-/// A call, without what begins its line.
+/// Parses a call, without the indentation of its line.
 fn call_of(text: &str) -> Result<Call<'_>, &'static str> {
     let text = text.trim();
     let (address, symbol) = text.split_once(' ').unwrap_or((text, ""));
@@ -280,7 +282,7 @@ fn call_of(text: &str) -> Result<Call<'_>, &'static str> {
     }
 }
 
-/// The function without the distance from it, the file and whether it was inlined.
+/// Returns the function without its offset, the file and the inlined suffix.
 fn symbol_of(text: &str) -> Call<'_> {
     let text = text.strip_suffix(INLINED).unwrap_or(text);
     if let Some(found) = before_distance(text) {
@@ -298,7 +300,7 @@ fn symbol_of(text: &str) -> Call<'_> {
     }
 }
 
-/// What stands before `+0x24`, where nothing but a file follows it.
+/// Returns the text before `+0x24`, if only a file follows it.
 fn before_distance(text: &str) -> Option<Call<'_>> {
     let mut places = text.match_indices("+0x");
     places.find_map(|(place, mark)| {
@@ -313,8 +315,8 @@ fn before_distance(text: &str) -> Option<Call<'_>> {
     })
 }
 
-/// Where the last parentheses open, if they end the text and a name stands before them. Those of
-/// parameters have no space before them.
+/// Returns the position of the last opening parenthesis, if the group ends the text and follows a
+/// name. Parentheses of parameters have no space before them.
 fn start_of_file(text: &str) -> Option<usize> {
     let mut depth = 0u32;
     for (place, byte) in text.bytes().enumerate().rev() {
@@ -333,7 +335,7 @@ fn start_of_file(text: &str) -> Option<usize> {
     of_file.filter(|&place| place > 0).map(|place| place + 1)
 }
 
-/// The file between parentheses, without the offset in it that the field `dsoff` adds.
+/// Returns the file between parentheses, without the offset that the field `dsoff` adds.
 fn file(text: &str) -> &str {
     let file = text.strip_prefix('(').unwrap_or(text);
     let file = file.strip_suffix(')').unwrap_or(file);

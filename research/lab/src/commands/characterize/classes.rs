@@ -6,26 +6,26 @@ use corehop_lab::characterize::classes::{
 };
 use corehop_support::format::number::share;
 
-/// What of a class a table shows.
+/// The property of a class that a table shows.
 pub type Part = (&'static str, fn(&Class) -> u64, fn(&Sum) -> u64);
 
-/// How many lines.
+/// Number of lines.
 pub const LINES: Part = ("lines", |class| class.lines, |sum| sum.lines);
-/// How many accesses.
+/// Number of accesses.
 pub const ACCESSES: Part = ("accesses", |class| class.accesses, |sum| sum.accesses);
 
 /// The functions of a table.
 pub struct Rows<'a> {
     /// The server's lines.
     pub totals: &'a Totals,
-    /// Whether session-local lines are known from session-global ones.
+    /// Whether session-local and session-global lines are distinguished.
     pub are_sessions_told_apart: bool,
     /// Name, score and classes of each.
     pub rows: Vec<(String, f64, &'a FunctionClasses)>,
 }
 
 impl Rows<'_> {
-    /// A row for each function, with an empty line before.
+    /// Prints a row for each function, after an empty line.
     pub fn table(&self, text: &mut Lines, working_set: WorkingSet, part: Part) {
         let apart = self.are_sessions_told_apart;
         let (what, of) = match working_set {
@@ -51,7 +51,7 @@ impl Rows<'_> {
     }
 }
 
-/// The names of the classes that are told.
+/// Returns the names of the printed classes.
 pub fn columns(are_sessions_told_apart: bool) -> impl Iterator<Item = &'static str> {
     let columns = match are_sessions_told_apart {
         true => &["PL/SL", "PL/SG", "PG/SL", "PG/SG"][..],
@@ -60,7 +60,7 @@ pub fn columns(are_sessions_told_apart: bool) -> impl Iterator<Item = &'static s
     columns.iter().copied()
 }
 
-/// The classes that are told, in the order of their names.
+/// Returns the printed classes, in the order of their names.
 pub fn of_columns(classes: &Classes, are_sessions_told_apart: bool) -> Vec<Class> {
     match are_sessions_told_apart {
         true => [(false, false), (false, true), (true, false), (true, true)]
@@ -70,7 +70,7 @@ pub fn of_columns(classes: &Classes, are_sessions_told_apart: bool) -> Vec<Class
     }
 }
 
-/// One class as a cell: its share, and how much of it are stores.
+/// Formats one class as a cell: its share, and the share of stores in it.
 fn cell(class: Class, (_, part, whole): Part, of: &Sum) -> String {
     let percent = share(part(&class), whole(of), 2);
     match class.update_ratio() {

@@ -1,4 +1,4 @@
-//! A characterisation for programs, as research/characterize.md lists its keys.
+//! A characterisation as JSON; research/characterize.md lists its keys.
 
 use super::sampled;
 use super::summary::Summary;
@@ -11,7 +11,7 @@ use corehop_partitioner::backend::Backend;
 use corehop_simulator::Replay;
 use serde_json::{Value, json};
 
-/// One object.
+/// Returns one object.
 pub fn render(told: &Summary<'_>) -> Value {
     let profile = told.profile;
     let (subject, totals) = (&profile.subject, &profile.lines.totals);
@@ -56,7 +56,7 @@ fn totals_of(replay: &Replay) -> Value {
     json!({ "counters": replay.counters, "hops": replay.hops })
 }
 
-/// Lines and accesses.
+/// Returns lines and accesses.
 pub fn sum(of: &Sum) -> Value {
     json!({ "lines": of.lines, "accesses": of.accesses, "stores": of.stores })
 }
@@ -72,7 +72,7 @@ fn class(of: Class) -> Value {
     })
 }
 
-/// The classes of a function's data or code.
+/// Returns the classes of a function's data or code.
 pub fn classes(of: &Classes, apart: bool) -> Value {
     let phase = |global: bool| {
         let session = |session: bool| apart.then(|| class(of.of(global, session)));
@@ -117,7 +117,7 @@ fn of_function(told: &Summary<'_>, rank: usize, place: usize) -> Value {
     })
 }
 
-/// What delegating the function at this rank does, if that was replayed.
+/// Returns the effect of delegating the function at this rank, if that was replayed.
 fn gain(told: &Summary<'_>, replayed: &Replayed, rank: usize) -> Option<Value> {
     let (gains, machine) = (&replayed.gains, told.machine);
     let delegated = gains.delegated.get(rank)?;

@@ -15,7 +15,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-/// Reads the file, and tells of these functions.
+/// Reads the file, and prints the classes of these functions.
 pub fn run(path: &Path, functions: &[String], as_json: bool) -> Result<(), Failure> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|source| perf_script::Error::Read {

@@ -1,4 +1,4 @@
-//! What samples of the trace would have told, beside what it is.
+//! Estimates from samples of the trace, compared with the exact values.
 
 use super::classes::{columns, of_columns};
 use super::summary::{Draws, Summary};
@@ -9,7 +9,7 @@ use corehop_lab::characterize::sampled::Estimate;
 use corehop_support::format::number::grouped;
 use serde_json::{Map, Value, json};
 
-/// A number of a class, and all of the server's data.
+/// A property of a class, as a function of the class and the whole characterisation.
 type Number = fn(&Class, &Characterisation) -> Option<f64>;
 
 const SHARE: Number = |class, of| {
@@ -18,7 +18,7 @@ const SHARE: Number = |class, of| {
 };
 const UPDATES: Number = |class, _| class.update_ratio();
 
-/// What the draws say of a number of each class of a function.
+/// Returns the estimates of a property for each class of a function.
 fn estimates(
     told: &Summary<'_>,
     sampled: &Draws,
@@ -36,7 +36,7 @@ fn estimates(
     (0..columns(apart).count()).map(of_column).collect()
 }
 
-/// The same of a function as JSON, by class.
+/// Returns the same for a function as JSON, by class.
 pub fn json(told: &Summary<'_>, sampled: &Draws, place: usize) -> Value {
     let apart = told.profile.subject.sessions.are_told_apart();
     let [shares, updates] = [SHARE, UPDATES].map(|of| estimates(told, sampled, place, of));
@@ -58,7 +58,7 @@ pub fn json(told: &Summary<'_>, sampled: &Draws, place: usize) -> Value {
     Value::Object(classes.collect::<Map<_, _>>())
 }
 
-/// A row for each function, with an empty line before.
+/// Prints a row for each function, after an empty line.
 pub fn table(text: &mut Lines, told: &Summary<'_>, sampled: &Draws) {
     let apart = told.profile.subject.sessions.are_told_apart();
     line!(text);

@@ -1,36 +1,36 @@
-//! What is told of a trace's functions, as tables and as JSON.
+//! The printed results for a trace's functions, as tables and as JSON.
 
 use corehop_lab::characterize::Characterisation;
 use corehop_lab::characterize::profile::Profile;
 use corehop_simulator::Machine;
 use corehop_support::format::name::shortened;
 
-/// What is told.
+/// The input for tables and JSON.
 pub struct Summary<'a> {
-    /// What people call the trace.
+    /// The displayed name of the trace.
     pub trace_name: &'a str,
-    /// The machine that was simulated.
+    /// The simulated machine.
     pub machine: &'a Machine,
-    /// All that is known.
+    /// All results.
     pub profile: &'a Profile<'a>,
-    /// What samples say, where they were asked for.
+    /// Estimates from samples, if requested.
     pub sampled: Option<&'a Draws>,
-    /// Of how many functions.
+    /// Number of functions to print.
     pub top: usize,
-    /// Whether every function's gain was asked for.
+    /// Whether every function's gain was requested.
     pub correlate: bool,
 }
 
 /// Samples of the trace.
 pub struct Draws {
-    /// One access in so many.
+    /// Number of accesses for each sample.
     pub every: u64,
-    /// What each draw says.
+    /// The result of each sampling.
     pub draws: Vec<Characterisation>,
 }
 
 impl Summary<'_> {
-    /// The name of the function at this place, as tables have it.
+    /// Returns the name of the function at this index, as printed in tables.
     pub fn name(&self, place: usize) -> String {
         let subject = &self.profile.subject;
         let function = subject.functions[place];

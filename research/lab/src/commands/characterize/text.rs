@@ -1,5 +1,4 @@
-//! A characterisation as tables for a terminal; research/characterize.md says what each
-//! figure means.
+//! A characterisation as tables for a terminal; research/characterize.md explains each figure.
 
 use super::classes::{ACCESSES, LINES, Rows};
 use super::sampled;
@@ -12,7 +11,7 @@ use corehop_partitioner::attribution::remarks;
 use corehop_partitioner::backend::Backend;
 use corehop_support::format::number::{counted, grouped};
 
-/// All tables, with an empty line between them.
+/// Returns all tables, separated by empty lines.
 pub fn render(told: &Summary<'_>) -> Lines {
     let mut text = Lines::new();
     totals(&mut text, told);

@@ -1,4 +1,5 @@
-//! The fleet's program: the installed one, or that of this checkout and which Python runs it.
+//! Finds the fleet's program: the installed one, or the one of this checkout and a Python to run
+//! it.
 
 use corehop::failure::{Exit, Failure};
 use corehop_support::processes::{python_program, pythons, without_python_variables};
@@ -7,7 +8,7 @@ use std::process::{Command, Stdio};
 
 const PACKAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fleet/src/corehop_fleet");
 
-/// The packages that it cannot do without, as Python imports them.
+/// The required packages, as a Python program that imports them.
 const NEEDED: &str = "import sys\nassert sys.version_info >= (3, 11), \"it is older than 3.11\"\n\
                       import distributed, duckdb, fsspec, jinja2";
 
@@ -15,7 +16,7 @@ const REMEDY: &str = "make a virtual environment of Python 3.11 or newer, `pip i
                       fsspec duckdb jinja2` in it, and have it first in PATH (in a checkout, \
                       `scripts/setup.sh test` makes one), or name the program in COREHOP_FLEET";
 
-/// What starts the program.
+/// Returns the command that starts the program.
 pub fn command() -> Result<Command, Failure> {
     let mut command = match python_program("corehop-fleet", "COREHOP_FLEET") {
         Some(program) => Command::new(program),
@@ -25,7 +26,7 @@ pub fn command() -> Result<Command, Failure> {
     Ok(command)
 }
 
-/// The checkout's, run by the first Python that has what it needs.
+/// Returns the checkout's program, run by the first Python that has the required packages.
 fn of_this_checkout() -> Result<Command, Failure> {
     let mut first = None;
     for python in pythons() {
@@ -45,7 +46,7 @@ fn of_this_checkout() -> Result<Command, Failure> {
     Err(Failure::new(Exit::Missing, message).remedy(REMEDY))
 }
 
-/// Why a Python cannot run it, by the last line that it says.
+/// Returns why a Python cannot run it, from the last line of its output.
 fn lacks(python: &Path) -> Option<String> {
     let mut command = Command::new(python);
     command
@@ -62,7 +63,7 @@ fn lacks(python: &Path) -> Option<String> {
     Some(last.unwrap_or_else(|| output.status.to_string()))
 }
 
-/// The program is named, or was found, and the system would not start it.
+/// Returns the failure if the program was specified or found, but the system did not start it.
 pub fn not_started(command: &Command, error: &std::io::Error) -> Failure {
     let program = Path::new(command.get_program()).display();
     Failure::new(Exit::Missing, format!("cannot run {program}: {error}")).remedy(REMEDY)

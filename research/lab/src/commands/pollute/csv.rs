@@ -1,4 +1,4 @@
-//! Every page's L2 accesses and misses as CSV: miss rates by page, as Soares draws them.
+//! Every page's L2 accesses and misses as CSV: miss rates by page, as in Soares's figures.
 
 use super::summary::Summary;
 use corehop_simulator::PAGE_BYTES;
@@ -8,7 +8,7 @@ use std::fmt::Write;
 pub const HEADING: &str = "page,confined,colour,l2_accesses,l2_misses,miss_rate,\
                            l2_accesses_after,l2_misses_after\n";
 
-/// A row for each page that references an L2, in ascending order.
+/// Returns a row for each page that accesses an L2, in ascending order.
 pub fn render(told: &Summary<'_>) -> String {
     let mut text = HEADING.to_owned();
     let pages = told.before.pages.iter().zip(&told.after.pages);

@@ -1,4 +1,4 @@
-//! A replay with a pollute buffer for programs, as research/pollute.md lists it.
+//! A replay with a pollute buffer as JSON; research/pollute.md lists its keys.
 
 use super::summary::{BINS, Bin, SearchTold, Side, Summary};
 use corehop_lab::pollution::{Judge, Tried};

@@ -1,22 +1,22 @@
-//! The pages that `--pages` names: addresses on the command line, or in a file.
+//! The value of `--pages`: addresses on the command line, or in a file.
 
 use corehop::failure::{Exit, Failure};
 use corehop_simulator::PAGE_BYTES;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What `--pages` says.
+/// The pages that `--pages` selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PageList {
-    /// Those that a search finds.
+    /// The result of a search.
     Auto,
-    /// These, by number.
+    /// These pages, by number.
     Listed(BTreeSet<u64>),
-    /// Those in a file.
+    /// The pages in a file.
     File(PathBuf),
 }
 
-/// Words that are no page.
+/// A word that is not the address of a page.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum NoPage {
     #[error(
@@ -30,7 +30,7 @@ pub enum NoPage {
     Unaligned { address: u64, page: u64 },
 }
 
-/// Reads what `--pages` says.
+/// Parses the value of `--pages`.
 pub fn page_list(text: &str) -> Result<PageList, NoPage> {
     if text == "auto" {
         return Ok(PageList::Auto);
@@ -45,7 +45,7 @@ pub fn page_list(text: &str) -> Result<PageList, NoPage> {
     }
 }
 
-/// The number of the page at an address.
+/// Returns the number of the page at an address.
 fn page(text: &str) -> Result<u64, NoPage> {
     let text = text.trim();
     let digits = text.strip_prefix("0x").unwrap_or(text);
@@ -61,8 +61,8 @@ fn page(text: &str) -> Result<u64, NoPage> {
     Ok(address / PAGE_BYTES)
 }
 
-/// The pages in a file: one a line, by what comes before a comma or a space. Empty lines, and those
-/// that begin with `#`, are passed by; of a table that `--output` wrote, with its heading, so
+/// Reads the pages in a file: one on each line, before any comma or space. Empty lines and lines
+/// that begin with `#` are skipped. In a table that `--output` wrote, recognised by its heading, so
 /// are pages that were not confined.
 pub fn read(path: &Path) -> Result<BTreeSet<u64>, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {

@@ -1,4 +1,4 @@
-//! What is told of a replay with a pollute buffer, and of the same without.
+//! The printed results of replays with and without a pollute buffer.
 
 use corehop_lab::pollution::{Colours, Judge, PageUse, PolluteBuffer, Tried};
 use corehop_simulator::{Machine, Replay};
@@ -7,51 +7,51 @@ use std::path::Path;
 /// Both replays.
 pub struct Summary<'a> {
     pub trace: &'a Path,
-    /// Of how the trace was taken.
+    /// Remarks on how the trace was recorded.
     pub remarks: Vec<String>,
     pub machine: &'a Machine,
-    /// Where threads ran in both: `plan`, or the baseline's name.
+    /// Placement of threads in both replays: `plan`, or the baseline's name.
     pub placement: String,
     pub warm_up: usize,
-    /// Instructions executed in what counts.
+    /// Number of instructions executed in the counted part.
     pub instructions: u64,
-    /// With nothing confined.
+    /// The replay without confined pages.
     pub before: Side,
-    /// With the pages of the buffer confined.
+    /// The replay with the pages of the buffer confined.
     pub after: Side,
     pub buffer: PolluteBuffer,
-    /// Where the pages were searched for.
+    /// The search for the pages, if there was one.
     pub search: Option<SearchTold>,
 }
 
-/// A replay, and what every page did in it.
+/// A replay, and the counts of every page.
 pub struct Side {
     pub replay: Replay,
     pub pages: Vec<PageUse>,
 }
 
-/// What a search tried.
+/// The states that a search tried.
 pub struct SearchTold {
     pub judge: Judge,
     pub step: usize,
     pub tried: Vec<Tried>,
 }
 
-/// Accesses of the L2s, and their misses.
+/// L2 accesses and misses.
 #[derive(Clone, Copy, Default)]
 pub struct L2Use {
     pub accesses: u64,
     pub misses: u64,
 }
 
-/// Pages whose miss rates are alike.
+/// Pages with similar miss rates.
 #[derive(Clone, Copy, Default)]
 pub struct Bin {
     pub pages: u64,
     pub l2: L2Use,
 }
 
-/// How many bins all miss rates fall into.
+/// Number of bins for miss rates.
 pub const BINS: usize = 10;
 
 impl L2Use {
@@ -62,7 +62,7 @@ impl L2Use {
 }
 
 impl Side {
-    /// What the pages in the buffer did.
+    /// Returns the counts of the pages in the buffer.
     pub fn confined(&self, buffer: &PolluteBuffer) -> L2Use {
         let mut sum = L2Use::default();
         let pages = self.pages.iter().filter(|of| buffer.confines(of.page));
@@ -70,14 +70,14 @@ impl Side {
         sum
     }
 
-    /// Misses of the L2s in a thousand instructions; none without instructions.
+    /// Returns L2 misses per thousand instructions; `None` without instructions.
     pub fn l2_mpki(&self, instructions: u64) -> Option<f64> {
         let misses = self.replay.counters.l2.misses() as f64;
         (instructions > 0).then(|| misses * 1e3 / instructions as f64)
     }
 
-    /// Pages that reference an L2, by miss rate: from 0 on below a tenth, and so on; all of them
-    /// missed falls into the last.
+    /// Bins the pages that access an L2 by miss rate, in steps of a tenth; a rate of 1 is in the
+    /// last bin.
     pub fn by_miss_rate(&self) -> [Bin; BINS] {
         let mut bins = [Bin::default(); BINS];
         for page in self.referenced() {
@@ -89,7 +89,7 @@ impl Side {
         bins
     }
 
-    /// Pages that reference an L2 in what counts.
+    /// Returns the pages that access an L2 in the counted part.
     pub fn referenced(&self) -> impl Iterator<Item = &PageUse> {
         self.pages.iter().filter(|page| page.l2_accesses > 0)
     }

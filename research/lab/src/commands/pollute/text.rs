@@ -7,10 +7,10 @@ use corehop_lab::pollution::Judge;
 use corehop_simulator::{Counters, PAGE_BYTES};
 use corehop_support::format::number::{change, change_between, counted, grouped as count, share};
 
-/// Addresses that are shown; the others are in the JSON and in the table of pages.
+/// Number of printed addresses; the others are in the JSON and in the table of pages.
 const SHOWN: usize = 4;
 
-/// What a buffer should be of an L2, as a divisor.
+/// The recommended share of an L2 for a buffer, as a divisor.
 const USUAL_PART: u64 = 16;
 
 pub fn render(told: &Summary<'_>) -> Lines {
