@@ -1,12 +1,13 @@
-//! Builds QEMU's plugins for the command to carry, so that an installed command needs no checkout.
+//! Builds the QEMU plugins and embeds them in the command, so that an installed command needs no
+//! checkout.
 //!
-//! Cargo installs programs and no libraries, hence this second run of Cargo. The plugin stays a
-//! work of its own under its own licence: the command holds its file and hands it to QEMU, as an
-//! archive would. Only release builds carry it: others lie in a checkout, with the plugin beside.
+//! Cargo installs programs but no libraries, hence this second run of Cargo. The plugin stays a
+//! separate work under its own license: the command contains its file and hands it to QEMU, as an
+//! archive would. Only release builds embed it. Other builds are in a checkout, next to the plugin.
 //!
-//! A published package holds no other package, so its build has Cargo take the plugin's package of
-//! the same version from where it takes all others. Rejected: a dependency on the plugin, which
-//! would link a work under QEMU's licence into the command.
+//! A published package contains no other package. Its build therefore lets Cargo fetch the plugin's
+//! package of the same version from the registry that it uses for all others. Rejected: a
+//! dependency on the plugin, which would link a work under QEMU's license into the command.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +16,7 @@ const IN_CHECKOUT: &str = "qemu-plugin/Cargo.toml";
 
 fn main() {
     let watched = ["build.rs", "qemu-plugin", "crates/support", "crates/wire"];
-    // Of what is missing Cargo would say each time that it has changed.
+    // Cargo treats a missing file as changed on every build.
     let watched = watched.into_iter().filter(|path| Path::new(path).exists());
     for watched in watched.chain(["Cargo.lock"]) {
         println!("cargo::rerun-if-changed={watched}");
@@ -38,10 +39,11 @@ fn variable(name: &str) -> String {
     std::env::var(name).expect("cargo sets it")
 }
 
-/// In a folder of its own for each API: the one that this build uses is locked.
+/// Builds one plugin in a separate folder for each API, because Cargo locks the folder of the
+/// running build.
 fn build(carried: &Path, target: &Path, api: &str) {
     let mut cargo = Command::new(variable("CARGO"));
-    // As a cdylib alone: beside an rlib Cargo leaves link-time optimization out.
+    // Only as a cdylib: with an rlib in addition, Cargo skips link-time optimization.
     cargo.args(["rustc", "--release", "--quiet", "--lib"]);
     cargo
         .args(["--crate-type", "cdylib", "--target-dir"])
@@ -61,7 +63,8 @@ fn build(carried: &Path, target: &Path, api: &str) {
     };
     let status = cargo
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
-        // A panic cannot leave a callback of QEMU's anyway; without unwinding each is shorter.
+        // A panic cannot leave a callback of QEMU anyway, and without unwinding each callback is
+        // shorter.
         .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
         .status();
     assert!(
@@ -71,8 +74,8 @@ fn build(carried: &Path, target: &Path, api: &str) {
     std::fs::copy(target.join("release").join(built), carried).expect("it was just built");
 }
 
-/// A package that is the plugin's library and nothing else, with the versions that this one is
-/// built of; where its manifest is.
+/// Writes a package that contains only the plugin's library, with the dependency versions of this
+/// build. Returns the path of its manifest.
 fn package_around(target: &Path, api: &str) -> PathBuf {
     let folder = target.join("package");
     let version = variable("CARGO_PKG_VERSION");
@@ -88,7 +91,7 @@ fn package_around(target: &Path, api: &str) -> PathBuf {
         .and_then(|()| write("Cargo.toml", &manifest))
         .and_then(|()| write("lib.rs", "extern crate corehop_qemu_plugin;\n"))
         .expect("the output folder can be written to");
-    // Where there is none, Cargo takes the newest that fit.
+    // Without a Cargo.lock, Cargo selects the newest compatible versions.
     let _ = std::fs::copy("Cargo.lock", folder.join("Cargo.lock"));
     folder.join("Cargo.toml")
 }

@@ -1,6 +1,6 @@
-//! How a command reads a trace: by which addresses.
+//! Selects the addresses by which a command reads a trace.
 //!
-//! Every command that replays has this option, and reports it with all figures
+//! Every command that replays has this option. It reports the option with all figures
 //! (`corehop_partitioner::attribution::remarks`).
 
 use crate::bundled::open_or_bundled;
@@ -41,7 +41,8 @@ impl AddressingOptions {
         self.of(open(path)?, &path.display().to_string())
     }
 
-    /// Opens the trace at `path`, or the bundled sample where none is named; and what to call it.
+    /// Opens the trace at `path`, or the bundled sample without a path. Returns it with its display
+    /// name.
     pub fn open_or_bundled(&self, path: Option<&Path>) -> Result<(Trace, String), Failure> {
         let (trace, name) = open_or_bundled(path)?;
         Ok((self.of(trace, &name)?, name))

@@ -1,7 +1,7 @@
 //! The bundled samples: real traces inside the executable, for machines without QEMU.
 //!
-//! Searches use the first if no trace is named. The second has several connections, for replays
-//! that show what connections do to each other's lines.
+//! Searches use the first sample if no trace is given. The second sample has several connections,
+//! for replays that show how connections evict each other's lines.
 
 use crate::failure::{Exit, Failure};
 use crate::open;
@@ -10,7 +10,7 @@ use corehop_traces::{Trace, samples};
 use std::io::Write;
 use std::path::Path;
 
-/// What plans and reports call the bundled sample that searches take.
+/// Name of the default sample in plans and reports.
 const NAME: &str = "bundled sample (mariadb-tpcc)";
 
 /// Which samples there are, named as their files in `traces/samples`.
@@ -25,7 +25,7 @@ pub enum Sample {
 }
 
 impl Sample {
-    /// The trace's file.
+    /// Returns the content of the trace file.
     pub fn bytes(self) -> &'static [u8] {
         match self {
             Sample::OneConnection => samples::MARIADB_TPCC,
@@ -34,12 +34,13 @@ impl Sample {
     }
 }
 
-/// Whether a plan's trace is the bundled sample.
+/// Returns whether a plan's trace is the bundled sample.
 pub fn is_bundled(name: &str) -> bool {
     name == NAME
 }
 
-/// Opens the trace at `path`, or the bundled sample where none is named; and what to call it.
+/// Opens the trace at `path`, or the bundled sample without a path. Returns it with its display
+/// name.
 pub fn open_or_bundled(path: Option<&Path>) -> Result<(Trace, String), Failure> {
     match path {
         Some(path) => Ok((open::open(path)?, path.display().to_string())),
@@ -47,7 +48,8 @@ pub fn open_or_bundled(path: Option<&Path>) -> Result<(Trace, String), Failure> 
     }
 }
 
-/// Opens the bundled sample. The reader maps files, so the bytes go to an unnamed one first.
+/// Opens the bundled sample. The reader maps files, so the bytes are first written to an unnamed
+/// file.
 fn bundled() -> Result<Trace, Failure> {
     let unpacked = || {
         let mut file = tempfile::NamedTempFile::new()?;

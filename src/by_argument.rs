@@ -1,5 +1,5 @@
-//! What is known of a plan's functions that go by an argument: how many of their calls the replay
-//! could place, and how many objects they are about.
+//! Reports the functions of a plan whose core depends on an argument: how many of their calls the
+//! replay could place, and how many objects these calls use.
 
 use crate::line::{Lines, line};
 use corehop_simulator::{ByArgument, Split};
@@ -7,7 +7,7 @@ use corehop_support::format::name::shortened;
 use corehop_support::format::number::grouped;
 use corehop_traces::Trace;
 
-/// A row a function; nothing where the plan has none.
+/// Adds one row per function, or nothing if the plan has no such function.
 pub fn add(text: &mut Lines, split: &Split, trace: &Trace) {
     let Some(objects) = split.objects() else {
         return;

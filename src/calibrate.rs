@@ -1,7 +1,7 @@
 //! `corehop calibrate`: measures this machine, and writes the result as a machine file.
 //!
-//! `corehop_measure::calibration` measures; this file is its command line: where the file goes,
-//! what is reported if the machine was busy, and the table.
+//! `corehop_measure::calibration` measures. This file is its command line: the output path, the
+//! message for a busy machine, and the table.
 
 use crate::console;
 use crate::failure::{Exit, Failure};
@@ -52,7 +52,7 @@ pub struct Arguments {
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    // From here on an interrupt leaves nothing, no folder that was made for the output either.
+    // From here on, an interrupt removes every output, including folders created for it.
     interrupt::listen()?;
     let (output, _folders) = output(arguments)?;
     let host = host::described()?;
@@ -88,7 +88,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Opened before anything is measured: no measurement must be lost.
+/// Opens the output before anything is measured, so that no measurement is lost.
 fn output(arguments: &Arguments) -> Result<(Output, Folders), Failure> {
     if let Some(path) = &arguments.output {
         return Ok((Output::at(path, arguments.force)?, Folders(Vec::new())));
@@ -101,7 +101,7 @@ fn output(arguments: &Arguments) -> Result<(Output, Folders), Failure> {
     Ok((Output::at(&path, true)?, folders))
 }
 
-/// Folders that were made for an output. Those that are still empty in the end go again.
+/// Folders created for an output. On drop, those that are still empty are removed.
 struct Folders(Vec<PathBuf>);
 
 impl Folders {
@@ -117,7 +117,7 @@ impl Folders {
 impl Drop for Folders {
     fn drop(&mut self) {
         for folder in &self.0 {
-            // One that holds something stays: that is no failure.
+            // A folder that is not empty stays. This is no failure.
             let _ = std::fs::remove_dir(folder);
         }
     }
@@ -135,7 +135,7 @@ fn refusal(doubts: &[Doubt]) -> Failure {
         .remedy("stop other programs and calibrate again, or add --force")
 }
 
-/// Shows the calibration's stages, and has signals end it.
+/// Shows the stages of the calibration, and stops it on a signal.
 struct Shown(Bar);
 
 impl Observer for Shown {

@@ -1,8 +1,9 @@
-//! `corehop candidates`: the functions that a search chooses from, and why it leaves others out.
+//! `corehop candidates`: lists the functions that a search selects from, and why it excludes
+//! others.
 //!
-//! With the same options the table lists exactly what `corehop partition` searches: calls are
-//! counted over all requests except the held-out ones. Unpatchable entries are listed too, because
-//! a better patcher or another build could add them.
+//! With the same options, the table lists exactly the functions that `corehop partition` searches.
+//! Calls are counted over all requests except the held-out ones. Unpatchable entries are listed
+//! too, because a better patcher or another build could add them.
 
 mod by_argument;
 
@@ -62,7 +63,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// What was counted.
+/// The counted candidates and their context.
 struct Listing<'a> {
     trace: &'a Trace,
     trace_name: &'a str,
@@ -76,7 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     run_with(arguments, None)
 }
 
-/// The same with functions beside those of the trace.
+/// Runs the subcommand with additional functions that are not in the trace.
 pub fn run_with(arguments: &Arguments, more: Option<MoreFunctions<'_>>) -> Result<(), Failure> {
     let other = arguments.by_argument || arguments.delegate;
     if more.is_some() && other {
@@ -127,7 +128,8 @@ fn list(
     }
 }
 
-/// Functions whose calls can be delegated; for those from which no thread can go back, the reason.
+/// Returns the functions whose calls can be delegated. For functions from which no thread can
+/// migrate back, it returns the reason.
 fn that_go_back(
     trace: &Trace,
     learning: &[RequestId],

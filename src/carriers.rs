@@ -1,8 +1,8 @@
-//! What is known in advance about calls that carriers cannot make for a thread.
+//! Known calls that the workers of the backend `carrier` cannot make for a thread.
 //!
-//! A recording shows what the server did. Where it shows nothing, the files may help: a program
-//! that imports such a function may or may not call it. A trace of another build is ignored, and so
-//! are files that no longer exist.
+//! A recording shows what the server did. For calls that it does not show, the imports of the
+//! server's files are a hint: a program may call a function that it imports. Files that no longer
+//! exist are ignored, and so are files of another build than the trace.
 
 use corehop_partitioner::carriers::seen;
 use corehop_patcher::Imports;
@@ -12,14 +12,14 @@ use corehop_traces::Trace;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// One thing that is known.
+/// One known call.
 pub struct Known {
     row: &'static Row,
-    /// The file and the function that it imports, by which it may be; nothing where it was seen.
+    /// The file and the function that it imports; `None` if the recording shows the call.
     imported: Option<(PathBuf, &'static str)>,
 }
 
-/// What a trace shows, or the files that it is of.
+/// Returns what a trace shows, or what the imports of its files suggest.
 pub fn of_trace(trace: &Trace) -> Vec<Known> {
     let modules = trace.modules().iter();
     let files = modules.filter_map(|module| {
@@ -31,7 +31,7 @@ pub fn of_trace(trace: &Trace) -> Vec<Known> {
     known(&seen(trace).collect::<Vec<_>>(), &files.collect::<Vec<_>>())
 }
 
-/// What a program's file and those of its libraries say.
+/// Returns what the imports of a program and its libraries suggest.
 pub fn of_program(program: &Path) -> Vec<Known> {
     let files = std::iter::once(program.to_path_buf()).chain(libraries_of(program));
     let files = files.filter_map(|file| Some((file.clone(), Imports::of(&file).ok()?)));
@@ -59,7 +59,7 @@ fn known(seen: &[&'static Row], files: &[(PathBuf, Imports)]) -> Vec<Known> {
 }
 
 impl Known {
-    /// A sentence for people.
+    /// Returns a sentence for people.
     pub fn said(&self) -> String {
         let said = self.row.said(self.imported.is_none());
         match &self.imported {
@@ -84,7 +84,7 @@ impl Known {
     }
 }
 
-/// The same for programs.
+/// Returns all of them as JSON.
 pub fn value(all: &[Known]) -> Value {
     all.iter().map(Known::value).collect()
 }

@@ -1,4 +1,5 @@
-//! `corehop check`: every rule of the trace format, and how much of a damaged trace is readable.
+//! `corehop check`: checks every rule of the trace format, and how much of a damaged trace is
+//! readable.
 
 use crate::console;
 use crate::failure::{Exit, Failure};
@@ -106,7 +107,7 @@ fn as_json(arguments: &Arguments, report: &Report) -> Value {
     })
 }
 
-/// What is proven of the order of the threads, and how exact it is.
+/// Reports what is proven about the order of the threads, and how exact it is.
 fn order_lines(order: &OrderSummary) -> [String; 2] {
     let runs = counted(order.runs, "run", "runs");
     let threads = counted(order.threads.into(), "thread", "threads");
@@ -128,7 +129,7 @@ fn as_text(report: &Report) -> Lines {
     let readable = &report.readable;
     let kept = match readable.end == report.size_bytes {
         true => "ok",
-        // What follows damage has not been read, so nothing can be said of it.
+        // Data after the damage was not read, so nothing is known about it.
         false => "ok so far",
     };
     for rule in Rule::ALL {

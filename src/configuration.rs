@@ -1,13 +1,14 @@
-//! `corehop.toml`: options that are the same each time, written down once.
+//! `corehop.toml`: a file with options that are the same for each run.
 //!
-//! A key is the long name of an option. It counts as if it stood on the command line, so the
-//! meaning of an option is defined once. The command line wins: an option there, or one that
-//! excludes the file's, replaces it. Keys at the top apply to every command that has the option.
-//! Keys of a table such as `[record]` apply to that command alone. `command` is what follows `--`.
+//! A key is the long name of an option. It is handled as if it were on the command line, so each
+//! option has one definition. The command line wins: an option there replaces the file's option,
+//! and also every option that it excludes. Keys at the top level apply to every command that has
+//! the option. Keys of a table such as `[record]` apply to that command only. `command` is the text
+//! after `--`.
 //!
-//! The file may start programs (`load`), and a user who is root may work in a stranger's folder. A
-//! file that is found in the working directory must therefore belong to the user, and nobody else
-//! may have the right to write to it. A file that is named is read as it is.
+//! The file can start programs (`load`), and root may work in a folder of another user. A file
+//! found in the working directory must therefore belong to the user, and nobody else may have write
+//! permission. A file given by name is read without this check.
 
 mod file;
 
@@ -22,16 +23,16 @@ use std::path::PathBuf;
 /// The option that names the file.
 pub const OPTION: &str = "config";
 
-/// Looked for in the working directory.
+/// Name of the file in the working directory.
 const NAME: &str = "corehop.toml";
 
-/// Names the file too; none is read where it is empty.
+/// Also names the file. If it is empty, no file is read.
 const VARIABLE: &str = "COREHOP_CONFIG";
 
-/// The key for what stands behind `--`.
+/// The key for the text after `--`.
 const SERVER: &str = "command";
 
-/// The command line, with what the file adds to it.
+/// Returns the command line with the options of the file added.
 pub fn completed(
     words: impl IntoIterator<Item = OsString>,
     cli: &Command,
@@ -67,7 +68,7 @@ pub fn completed(
     Ok(inserted(words, options, server))
 }
 
-/// The file to read, if there is one.
+/// Returns the file to read, if there is one.
 fn place(given: &ArgMatches, given_to_it: &ArgMatches) -> Option<Place> {
     let named = |of: &ArgMatches| of.try_get_one::<PathBuf>(OPTION).ok().flatten().cloned();
     let named = named(given_to_it).or_else(|| named(given));
@@ -83,7 +84,7 @@ fn place(given: &ArgMatches, given_to_it: &ArgMatches) -> Option<Place> {
     }
 }
 
-/// Whether some command, or the one that the table is of, has an option of this name.
+/// Returns whether some command, or the command of the table, has an option of this name.
 fn accepts(known: &[&Command], table: Option<&str>, key: &str) -> Result<(), Vec<String>> {
     let is_meant = |of: &&&Command| table.is_none_or(|table| of.get_name() == table);
     let meant: Vec<&&Command> = known.iter().filter(is_meant).collect();
@@ -123,7 +124,7 @@ fn is_given(given: &ArgMatches, id: &str) -> bool {
     is_known && given.value_source(id) == Some(ValueSource::CommandLine)
 }
 
-/// Whether the command line says the option, or one that it cannot stand beside.
+/// Returns whether the command line has the option, or one that conflicts with it.
 fn is_decided(of: &Command, option: &Arg, given: &ArgMatches) -> bool {
     let excludes = |other: &&Arg| {
         let of_other = of.get_arg_conflicts_with(other);
@@ -135,7 +136,7 @@ fn is_decided(of: &Command, option: &Arg, given: &ArgMatches) -> bool {
     ids.any(|of| is_given(given, of.get_id().as_str()))
 }
 
-/// The option as it would stand on the command line, once it is known to be acceptable there.
+/// Returns the option as words of the command line, after checking that it is valid there.
 fn as_words(file: &File, setting: &Setting, option: &Arg) -> Result<Vec<OsString>, Failure> {
     let long = format!("--{}", setting.key);
     let words: Vec<OsString> = match option.get_action() {
@@ -151,7 +152,7 @@ fn as_words(file: &File, setting: &Setting, option: &Arg) -> Result<Vec<OsString
                 .collect()
         }
     };
-    // The option alone, so that what is wrong with it is told with its place in the file.
+    // Parse the option alone, so that an error is reported with its place in the file.
     let nothing = || Resettable::<Id>::Reset;
     let alone = option
         .clone()
@@ -170,7 +171,7 @@ fn as_words(file: &File, setting: &Setting, option: &Arg) -> Result<Vec<OsString
     }
 }
 
-/// Options go before the server, and both before whatever is not looked at.
+/// Inserts options before the server, and both before the words that are not parsed.
 fn inserted(
     mut words: Vec<OsString>,
     options: Vec<OsString>,

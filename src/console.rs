@@ -1,9 +1,9 @@
-//! All that corehop prints, and how much of it on standard error: `--quiet`, default, or
+//! All output of corehop, and the level of output on standard error: `--quiet`, default, or
 //! `--verbose`.
 //!
-//! Results go to standard output, and failures are always reported; the level concerns what lies
-//! between. There is one level for the whole process, because the code that warns is often far from
-//! the command line. Only [`Lines`] are printed, so no file's text can act on a terminal.
+//! Results go to standard output, and failures are always reported; the level applies to everything
+//! else. One level applies to the whole process, because the code that warns is often far from the
+//! command line. Only [`Lines`] are printed, so no text of a file can control the terminal.
 
 use crate::failure::{Exit, Failure};
 use crate::line::{Lines, line};
@@ -33,7 +33,8 @@ pub struct Verbosity {
     color: ColorChoice,
 }
 
-/// What `--color` says on a command line that has not been read yet: reading it may print help.
+/// Returns the value of `--color` on a command line that is not parsed yet, because parsing may
+/// print help.
 pub fn color_of(words: &[OsString]) -> ColorChoice {
     let own = words.iter().map_while(|word| match word.to_str() {
         Some("--") => None,
@@ -53,24 +54,24 @@ pub fn color_of(words: &[OsString]) -> ColorChoice {
 }
 
 impl Verbosity {
-    /// Sets that level from here on.
+    /// Sets the level from here on.
     pub fn keep_to(&self) {
         QUIET.store(self.quiet, Ordering::Relaxed);
         VERBOSE.store(self.verbose, Ordering::Relaxed);
     }
 }
 
-/// Whether --verbose was given.
+/// Returns whether `--verbose` was given.
 pub fn is_verbose() -> bool {
     VERBOSE.load(Ordering::Relaxed)
 }
 
-/// Whether --quiet was given.
+/// Returns whether `--quiet` was given.
 pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// A result, on standard output.
+/// Prints a result on standard output.
 pub fn print(lines: &Lines) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     let written = out.write_all(lines.as_str().as_bytes());
@@ -80,24 +81,24 @@ pub fn print(lines: &Lines) -> Result<(), Failure> {
     })
 }
 
-/// Text that is printed at every level, on standard error. A reader that has closed it wants none.
+/// Prints text at every level on standard error. A closed standard error is ignored.
 pub fn tell(lines: &Lines) {
     let _ = std::io::stderr().write_all(lines.as_str().as_bytes());
 }
 
-/// Something that the user should know, though the command goes on.
+/// Prints a warning; the command continues.
 pub fn warn(text: &str) {
     say(&format!("corehop: {text}"));
 }
 
-/// A line for people, unless `--quiet` was given.
+/// Prints a line for people, unless `--quiet` was given.
 pub fn say(text: &str) {
     if !is_quiet() {
         tell_line(text);
     }
 }
 
-/// A line that only `--verbose` prints.
+/// Prints a line only with `--verbose`.
 pub fn detail(text: &str) {
     if is_verbose() {
         tell_line(&format!("corehop: {text}"));
@@ -110,12 +111,12 @@ fn tell_line(text: &str) {
     tell(&lines);
 }
 
-/// Whether someone can watch a bar.
+/// Returns whether standard error is a terminal, which can show a bar.
 pub fn shows_bars() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// Where progress is drawn: on standard error where that is a terminal, or nowhere.
+/// Returns where to draw progress: on standard error, or nowhere with `--quiet`.
 pub fn target() -> ProgressDrawTarget {
     match is_quiet() {
         true => ProgressDrawTarget::hidden(),

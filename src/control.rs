@@ -1,7 +1,7 @@
 //! `corehop control`: starts, stops, marks, or queries a running recording from another terminal.
 //!
-//! The recorder listens on a socket next to the trace that it writes; `control.rs` of
-//! `corehop-recorder` is its side, and documents what each order does.
+//! The recorder listens on a socket next to the trace that it writes. Its side is `control.rs` of
+//! `corehop-recorder`, which documents what each order does.
 
 use crate::console;
 use crate::failure::{Exit, Failure};

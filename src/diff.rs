@@ -1,9 +1,9 @@
-//! `corehop diff`: what changed between two traces, two plans, or two results of one command.
+//! `corehop diff`: compares two traces, two plans, or two results of one command.
 //!
-//! What the files are shows in the files. Each side is read into the same few things: settings in
-//! words, figures with the intervals that they may have, and the functions of a plan
-//! ([`side::Side`]). Those are compared by name, so a kind of file has to say only what it holds.
-//! Traces are replayed for that, and are compared by function, thread, and module, too.
+//! The kind of a file follows from its content. Each side is converted into one form
+//! ([`side::Side`]): settings as text, figures with optional intervals, and the functions of a
+//! plan. These are compared by name, so the reader of each kind only lists its content. Traces are
+//! replayed for this, and are also compared by function, thread, and module.
 
 mod changes;
 mod compared;
@@ -103,7 +103,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Err(Failure::new(Exit::Findings, format!("{a} and {b} differ")).explained())
 }
 
-/// The files are of different kinds.
+/// Returns the failure for files of different kinds.
 fn unlike(files: [&Path; 2], inputs: [&Input; 2]) -> Failure {
     let [a, b] = files.map(Path::display);
     let [of_a, of_b] = inputs.map(|input| input.kind().phrase);

@@ -1,9 +1,9 @@
-//! `corehop doctor`: what this machine supports, and the remedy for what it lacks.
+//! `corehop doctor`: checks what this machine supports, and prints the remedy for what it lacks.
 //!
-//! Each check is a real attempt if one is possible, not a comparison of versions: QEMU loads the
+//! Where possible, each check is a real attempt, not a comparison of versions: QEMU loads the
 //! plugin, a counter is opened, code runs from memory. A check that fails names the commands that
-//! need it. Only what leaves a command with no way to work is `missing`; if there is another way,
-//! it is `warn`.
+//! need it. A requirement is `missing` only if a command cannot work without it. If there is
+//! another way, it is `warn`.
 
 mod finding;
 mod processor;

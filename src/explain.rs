@@ -1,4 +1,4 @@
-//! `corehop explain`: why a plan reduces misses, or does not.
+//! `corehop explain`: shows why a plan reduces misses, or why it does not.
 //!
 //! The figures come from `corehop_partitioner::attribution`. This file is their command line, and
 //! `text` prints them as tables.

@@ -1,9 +1,9 @@
-//! `corehop export`: a trace in a format that other cache simulators read.
+//! `corehop export`: writes a trace in a format that other cache simulators read.
 //!
-//! The text serves to check this simulator against another, so a record is what a replay counts, in
-//! the order in which it counts. One fetch per instruction, as Valgrind writes, would be more than
-//! the trace counts. The figures of other simulators could then not be compared with ours. The
-//! formats themselves are in `corehop_traces::convert`.
+//! The text serves to check this simulator against another, so it has one record per access that a
+//! replay counts, in replay order. One fetch per instruction, as Valgrind writes, would exceed the
+//! counts of the trace, and the figures of other simulators would not be comparable with ours. The
+//! formats are in `corehop_traces::convert`.
 
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -80,8 +80,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let trace = open(&arguments.trace)?;
     let requests = chosen(arguments, &trace)?;
     if output.is_file() {
-        // The unfinished file must be removed, which the signal's default action does not do. For
-        // a pipe that action stays: it ends a wait for the reader.
+        // The unfinished file must be removed, which the signal's default action does not do. A
+        // pipe keeps the default action, which ends a wait for the reader.
         interrupt::listen()?;
     }
     let beside = output.begin(PRIVATE)?;
@@ -94,7 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 const BUFFER_BYTES: usize = 1 << 17;
 
-/// Writes a trace of what was chosen.
+/// Writes a trace of the selected requests.
 fn export_trace(arguments: &Arguments) -> Result<(), Failure> {
     new_trace::check(&arguments.output, arguments.force)?;
     let trace = open(&arguments.trace)?;
@@ -123,7 +123,8 @@ fn unwritable(arguments: &Arguments, error: &io::Error) -> Failure {
     )
 }
 
-/// The requests selected, after checking that the trace has them; `None` for everything.
+/// Returns the selected requests, after checking that the trace has them; `None` selects
+/// everything.
 fn chosen(arguments: &Arguments, trace: &Trace) -> Result<Option<Vec<RequestId>>, Failure> {
     let requests = trace.requests().len();
     let chosen = arguments.requests.as_ref().map(|list| list.of(requests));
@@ -172,7 +173,7 @@ fn export(
     }
 }
 
-/// The branches of a trace, which are known only once all of it has been seen.
+/// Returns the branches of a trace. They are known only after a pass over the whole trace.
 fn branches(trace: &Trace) -> Result<Branches, Failure> {
     let stage = ("code blocks looked at", trace.executions_read(None));
     progress::stage(&Bar::new(), stage, |tell| {

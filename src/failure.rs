@@ -1,8 +1,8 @@
-//! One way to fail: every subcommand ends in a [`Failure`], which `main` prints.
+//! The one error type of all subcommands: each ends in a [`Failure`], which `main` prints.
 //!
-//! The exit codes are part of the interface: scripts tell bad input from a machine that lacks
-//! something without reading messages. No failure is without a hint: [`Failure::new`] gives an
-//! [`Unexplained`], which becomes a failure only by saying what to do.
+//! The exit codes are part of the interface: scripts distinguish bad input from a machine that
+//! lacks something without parsing messages. Every failure has a remedy: [`Failure::new`] returns
+//! an [`Unexplained`], which becomes a failure only with advice to the user.
 
 mod measured;
 
@@ -14,44 +14,44 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// `check`, `patch --verify` or `verify --require-gain` looked and found something wrong, or
-    /// `optimize` no speedup, `screen` that none is possible, `functions` none, or `diff` a
-    /// difference.
+    /// `check`, `patch --verify`, or `measure --require-gain` found a problem, `optimize` found no
+    /// speedup, `screen` found that none is possible, `functions` found no function, or `diff`
+    /// found a difference.
     Findings = 1,
-    /// The command line asks for something that makes no sense.
+    /// The command line is invalid.
     Usage = 2,
-    /// An input (trace, plan, machine, binary) is missing, unreadable or not what it should be.
+    /// An input (trace, plan, machine, binary) is missing, unreadable, or invalid.
     Input = 3,
-    /// An output cannot be written or not go where it was asked to, or is there already and
+    /// An output cannot be written, is not allowed at the requested path, or exists already and
     /// `--force` was not given.
     Output = 4,
-    /// What was asked for would not be safe, or the plan would not pay, so nothing was done.
+    /// The request is unsafe, or the plan gains nothing, so nothing was done.
     Refused = 5,
-    /// Something this machine lacks: QEMU, the plugin, the symbolizer.
+    /// This machine lacks something: QEMU, the plugin, the symbolizer.
     Missing = 6,
-    /// The server that was started, or the load on it, failed.
+    /// The started server failed, or its load did.
     Server = 7,
-    /// `measure` has shown that the patched server is slower than the original.
+    /// `measure` has proven that the patched server is slower than the original.
     Slower = 8,
     /// Interrupted by Ctrl-C or SIGTERM.
     Interrupted = 130,
 }
 
-/// Why a subcommand failed: the file and place, and what to do about it.
+/// Why a subcommand failed: the file, the place in it, and the remedy.
 #[derive(Debug)]
 pub struct Failure {
     exit: Exit,
     message: String,
-    /// What belongs to the message, a line each.
+    /// Lines printed below the message.
     below: Vec<String>,
     remedy: Option<String>,
-    /// What the remedy speaks of, a line each.
+    /// Lines printed below the remedy, such as the values to choose from.
     choices: Vec<String>,
-    /// Whether the message says of "the trace" what it lacks, whichever that is.
+    /// Whether the message is about "the trace", which is not named yet.
     is_of_trace: bool,
 }
 
-/// What went wrong, without what to do about it.
+/// A failure that has no remedy yet.
 #[must_use]
 pub struct Unexplained(Failure);
 
@@ -64,7 +64,7 @@ impl Unexplained {
         })
     }
 
-    /// Leaves it to [`Failure::of_trace`] to name the trace.
+    /// Lets [`Failure::of_trace`] add the name of the trace.
     pub fn of_some_trace(self) -> Unexplained {
         Unexplained(Failure {
             is_of_trace: true,
@@ -72,7 +72,7 @@ impl Unexplained {
         })
     }
 
-    /// Adds what the user can do about it.
+    /// Adds the remedy.
     pub fn remedy(self, remedy: impl Display) -> Failure {
         Failure {
             remedy: Some(remedy.to_string()),
@@ -80,15 +80,15 @@ impl Unexplained {
         }
     }
 
-    /// For a message that says itself what to do.
+    /// For a message that contains its remedy.
     pub fn explained(self) -> Failure {
         self.0
     }
 }
 
 impl Failure {
-    /// A failure that ends the process with `exit` and says `message`.
-    // What a failure begins as is its own type, on purpose.
+    /// Starts a failure that prints `message` and ends the process with `exit`.
+    // Deliberately returns another type: a failure is incomplete without a remedy.
     #[allow(clippy::new_ret_no_self)]
     pub fn new(exit: Exit, message: impl Display) -> Unexplained {
         Unexplained(Failure {
@@ -101,7 +101,7 @@ impl Failure {
         })
     }
 
-    /// The same, of a message in lines of its own: a place in a file that the user wrote.
+    /// Starts a failure whose message has several lines, such as a place in a user's file.
     fn in_lines(exit: Exit, message: impl Display) -> Unexplained {
         let message = message.to_string();
         let mut lines = message.lines().map(str::to_owned);
@@ -116,7 +116,7 @@ impl Failure {
         }
     }
 
-    /// The same, with this trace's name where the message speaks of a trace and names none.
+    /// Adds the name of the trace if the message is about a trace that it does not name.
     pub fn of_trace(self, name: &str) -> Failure {
         match self.is_of_trace {
             false => self,
@@ -128,19 +128,19 @@ impl Failure {
         }
     }
 
-    /// No signal handler could be installed.
+    /// Returns the failure to install a signal handler.
     pub fn no_signals(error: &ctrlc::Error) -> Failure {
         Failure::new(Exit::Missing, format!("cannot catch signals: {error}"))
             .remedy("a system call filter may forbid it: run corehop without the filter")
     }
 
-    /// A file to be written with `-o` is there already, and nobody said that it may be replaced.
+    /// Returns the failure for an output of `-o` that exists already, without `--force`.
     pub fn exists(path: &Path) -> Failure {
         Failure::new(Exit::Output, format!("{} exists already", path.display()))
             .remedy("name another file with -o, or add --force to replace it")
     }
 
-    /// All that is printed of it.
+    /// Returns all printed lines of the failure.
     pub fn lines(&self) -> Lines {
         let mut lines = Lines::new();
         line!(lines, "corehop: {}", self.message);
@@ -156,7 +156,7 @@ impl Failure {
         lines
     }
 
-    /// What the process is to end with.
+    /// Returns the exit code of the process.
     pub fn exit_code(&self) -> u8 {
         self.exit as u8
     }

@@ -1,11 +1,12 @@
-//! `corehop functions`: the functions that were entered once in every request, for `--request-at`.
+//! `corehop functions`: lists the functions that every request entered exactly once, for
+//! `--request-at`.
 //!
-//! For a stripped server nobody knows the function that every request enters. With `--request-at
-//! syscalls` each request begins with a read and lasts until the next read after an answer. A
+//! In a stripped server, nobody knows which function every request enters. With `--request-at
+//! syscalls`, each request begins with a read and lasts until the next read after an answer. A
 //! function that was entered exactly once in each of these spans marks the start of requests as
-//! well as the read does. The earliest omits least. The C library's function that sends the answer
-//! shows where that happens, if it was entered once too. Whatever comes later is done after the
-//! answer.
+//! well as the read does. The earliest function omits least. If the C library's function that sends
+//! the answer was entered once too, its position shows where the answer is sent. Functions after it
+//! run after the answer.
 
 use crate::bundled;
 use crate::console;
@@ -76,7 +77,7 @@ struct Listing<'a> {
     trace_name: &'a str,
     counted: &'a Candidates,
     min_share: f64,
-    /// By position.
+    /// Sorted by position.
     entered: Vec<Entered>,
     top: usize,
 }
@@ -110,7 +111,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// In the order of their positions, whether they can be hooked or not.
+/// Returns the functions in the order of their positions, hookable or not.
 fn entered(counted: &Candidates) -> Vec<Entered> {
     let chosen = counted.chosen.iter().map(|of| Entered {
         function: of.function,
@@ -131,14 +132,15 @@ fn entered(counted: &Candidates) -> Vec<Entered> {
 }
 
 impl Listing<'_> {
-    /// The value of `--request-at` for the function, whatever the folder and the names.
+    /// Returns the value of `--request-at` for the function. It does not depend on the working
+    /// directory.
     fn request_at(&self, of: FunctionId) -> String {
         let function = &self.trace.functions()[of.index()];
         let module = &self.trace.modules()[function.module as usize].path;
         format!("{module}+{:#x}", function.offset)
     }
 
-    /// Whether the function sends what it is given.
+    /// Returns whether the function sends data.
     fn sends(&self, of: FunctionId) -> bool {
         let function = &self.trace.functions()[of.index()];
         let module = &self.trace.modules()[function.module as usize].path;

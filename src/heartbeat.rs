@@ -1,11 +1,11 @@
-//! Progress of a command, by kind of work over all of its stages: a line every ten seconds where no
-//! terminal shows a bar.
+//! Progress of a command: without a terminal for a bar, prints a line every ten seconds, by kind of
+//! work over all stages.
 //!
-//! A search repeats the same stage for each number of cores, and a bar that starts again each time
-//! shows nothing of the whole. Steps are therefore added up by the name of the stage. A log or a
-//! pipe receives a line every ten seconds. A separate thread writes it, because a stage may take
-//! long without a step. Work of less than ten seconds prints nothing. Rejected: a line for each
-//! stage, which reports the short ones and is silent in the long ones.
+//! A search repeats the same stage for each number of cores, and a bar that restarts each time does
+//! not show the overall progress. Steps are therefore added up by the name of the stage. A log or a
+//! pipe receives a line every ten seconds. A separate thread writes it, because a stage may run for
+//! long without a step. Work of less than ten seconds prints nothing. Rejected: one line per stage,
+//! which reports the short stages and is silent in the long ones.
 
 use crate::console;
 use std::collections::HashMap;
@@ -19,20 +19,20 @@ const MILLION: f64 = 1e6;
 #[derive(Debug, Default)]
 struct Work {
     done: u64,
-    /// Steps of those stages, as far as they have begun; none where one did not know.
+    /// Number of steps of all begun stages; `None` if a stage did not know its number.
     total: Option<u64>,
-    /// Time that the ended ones took.
+    /// Time of the ended stages.
     spent: Duration,
-    /// When the one that goes on began.
+    /// Start of the current stage.
     since: Option<Instant>,
 }
 
-/// What this process does.
+/// The current work of this process.
 #[derive(Default)]
 struct Doing {
     by_stage: HashMap<String, Work>,
     stage: Option<String>,
-    /// What is said of the stage in place of its steps.
+    /// Text to print instead of the steps of the stage.
     words: Option<String>,
 }
 
@@ -58,7 +58,7 @@ impl Work {
         self.spent.is_zero() && self.since.is_none()
     }
 
-    /// Steps that were left out are not to come any more.
+    /// Ends the stage. Omitted steps no longer count as remaining.
     fn end(&mut self, now: Instant) {
         self.spent = self.so_far(now).max(Duration::from_nanos(1));
         self.since = None;
@@ -70,7 +70,8 @@ impl Work {
         self.spent + current.unwrap_or_default()
     }
 
-    /// Steps a second, or seconds a step, and how long the rest will take; nothing of nothing.
+    /// Returns steps per second or seconds per step, and the estimated remaining time; empty before
+    /// the first step.
     fn pace(&self, spent: Duration) -> String {
         let seconds = spent.as_secs_f64();
         if self.done == 0 || seconds <= 0.0 {
@@ -93,7 +94,7 @@ impl Work {
         }
     }
 
-    /// A stage whose steps are counted is named by what they are.
+    /// Describes a stage. The stage's name states what its steps count.
     fn told(&self, stage: &str, spent: Duration) -> String {
         let steps = match (self.done, self.total) {
             (done, Some(total @ 1..)) => {
@@ -107,7 +108,7 @@ impl Work {
     }
 }
 
-/// `850 of 4000`, `0.4 of 8.0 million`.
+/// Formats `850 of 4000`, `0.4 of 8.0 million`.
 fn of(done: u64, total: u64) -> String {
     match total as f64 {
         MILLION.. => {
@@ -125,7 +126,7 @@ fn number(steps: u64) -> String {
     }
 }
 
-/// `40 s`, `12 min`, `3.5 h`.
+/// Formats `40 s`, `12 min`, `3.5 h`.
 pub fn rounded(time: Duration) -> String {
     match time.as_secs() {
         0..120 => format!("{:.0} s", time.as_secs_f64()),
@@ -134,7 +135,7 @@ pub fn rounded(time: Duration) -> String {
     }
 }
 
-/// A stage begins; steps done, and steps known of, in all stages of its name.
+/// Begins a stage. Returns the done steps and the known steps of all stages of this name.
 pub fn begin(stage: &str, total: Option<u64>) -> (u64, Option<u64>) {
     speak_every_ten_seconds();
     with(|doing| {
@@ -145,7 +146,7 @@ pub fn begin(stage: &str, total: Option<u64>) -> (u64, Option<u64>) {
     })
 }
 
-/// So many more steps of the stage that goes on are done.
+/// Counts more done steps of the current stage.
 pub fn advance(steps: u64) {
     with(|doing| {
         if let Some(stage) = &doing.stage
@@ -156,13 +157,13 @@ pub fn advance(steps: u64) {
     });
 }
 
-/// What goes on, in words, for work that has no steps.
+/// Sets the text for work that has no steps.
 pub fn say(words: String) {
     speak_every_ten_seconds();
     with(|doing| doing.words = Some(words));
 }
 
-/// Nothing goes on any more.
+/// Ends the current work.
 pub fn end() {
     with(|doing| {
         doing.words = None;
@@ -174,7 +175,7 @@ pub fn end() {
     });
 }
 
-/// The pace of the stage that goes on, with a comma before it, or nothing.
+/// Returns the pace of the current stage after a comma, or nothing.
 pub fn pace() -> String {
     with(|doing| {
         let work = doing.stage.as_ref().and_then(|it| doing.by_stage.get(it));
@@ -182,7 +183,7 @@ pub fn pace() -> String {
     })
 }
 
-/// One line of what goes on, if something does.
+/// Returns one line about the current work, if there is any.
 fn line(elapsed: Duration) -> Option<String> {
     let told = with(|doing| {
         let stage = doing.stage.as_ref();
@@ -193,7 +194,7 @@ fn line(elapsed: Duration) -> Option<String> {
     Some(format!("corehop: {}: {told}", rounded(elapsed)))
 }
 
-/// From now on a line is written every ten seconds, where no terminal shows a bar.
+/// From now on, writes a line every ten seconds, unless a terminal shows a bar.
 fn speak_every_ten_seconds() {
     static ONCE: Once = Once::new();
     if console::shows_bars() || console::is_quiet() {
@@ -209,7 +210,7 @@ fn speak_every_ten_seconds() {
                 }
             }
         };
-        // Without it the command works as well.
+        // If the thread does not start, the command works without it.
         let _ = std::thread::Builder::new()
             .name("heartbeat".into())
             .spawn(speak);
@@ -220,7 +221,7 @@ fn speak_every_ten_seconds() {
 mod tests {
     use super::*;
 
-    /// Work that has gone on for so long, a stage of each pair's steps after another.
+    /// Returns work that has run for this time: one stage after the other, each with these steps.
     fn after(stages: &[(u64, Option<u64>)]) -> Work {
         let now = Instant::now();
         let mut work = Work::default();

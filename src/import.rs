@@ -1,7 +1,7 @@
-//! `corehop import`: a trace of another tool as a corehop trace.
+//! `corehop import`: converts a trace of another tool into a corehop trace.
 //!
-//! The input may come from a pipe and be larger than memory, so it is read once and written as it
-//! comes. The formats themselves are in `corehop_traces::convert`.
+//! The input may come from a pipe and be larger than memory, so it is converted in one pass. The
+//! formats are in `corehop_traces::convert`.
 
 mod program;
 
@@ -85,7 +85,7 @@ impl Format {
     }
 }
 
-/// The address at which requests begin, if any.
+/// Returns the address at which requests begin, if it is known.
 fn request_at(arguments: &Arguments, program: &Program) -> Result<Option<u64>, Failure> {
     let Some(text) = &arguments.request_at else {
         return Ok(None);
@@ -136,12 +136,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is read.
+/// The input.
 enum Input {
     Standard,
-    /// A file that is read once, from its beginning to its end, and how many bytes it has.
+    /// A file that is read once from beginning to end, and its size in bytes.
     File(File, u64),
-    /// A file or a folder whose format says in which order it is read, and how many bytes it has.
+    /// A file or a folder whose format determines the order of reading, and its size in bytes.
     Path(u64),
 }
 
@@ -161,7 +161,7 @@ impl Input {
         match arguments.format {
             Format::Drmemtrace if metadata.is_dir() => Ok(Input::Path(bytes_in(path))),
             Format::Drmemtrace if metadata.is_file() => Ok(Input::Path(metadata.len())),
-            // A pipe can be opened but once.
+            // A pipe can be opened only once.
             Format::Drmemtrace | Format::Lackey | Format::Champsim => {
                 Ok(Input::File(file, metadata.len()))
             }
@@ -169,7 +169,7 @@ impl Input {
     }
 }
 
-/// As many bytes as the folder's files have, as far as that is known.
+/// Returns the total size of the folder's files in bytes, as far as it is known.
 fn bytes_in(folder: &Path) -> u64 {
     let within = folder.join("trace");
     let folder = if within.is_dir() { &within } else { folder };
@@ -272,7 +272,7 @@ fn say(output: &Path, imported: &Imported) {
 
 const BUFFER_BYTES: usize = 1 << 17;
 
-/// An input that moves the progress bar, and ends in an error when someone interrupts.
+/// An input that advances the progress bar, and returns an error after an interrupt.
 struct Watched<'b> {
     input: Box<dyn Read>,
     bar: &'b Bar,
@@ -286,7 +286,7 @@ impl Read for Watched<'_> {
     }
 }
 
-/// Moves the progress bar; an error when someone has interrupted.
+/// Advances the progress bar; fails after an interrupt.
 fn advance(bar: &Bar, read: u64) -> io::Result<()> {
     if interrupt::is_asked() {
         return Err(io::Error::other("interrupted"));

@@ -1,7 +1,7 @@
-//! `corehop info`: what is in a trace.
+//! `corehop info`: prints the content of a trace.
 //!
-//! Everything except the executions is read when a trace is opened. Those are read once, to count
-//! what each request did.
+//! Opening a trace reads everything except the executions. They are read once, to count what each
+//! request did.
 
 mod activity;
 mod columns;
@@ -65,7 +65,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     console::print(&lines)
 }
 
-/// The least, middle and most of ascending numbers; the upper of two in the middle.
+/// Returns the minimum, median, and maximum of ascending numbers; the upper middle one of an even
+/// number.
 fn spread(ascending: &[u64]) -> Option<[u64; 3]> {
     let middle = ascending.get(ascending.len() / 2)?;
     Some([*ascending.first()?, *middle, *ascending.last()?])
@@ -78,7 +79,7 @@ fn spread_as_json(ascending: &[u64]) -> Value {
     }
 }
 
-/// How many requests came over each connection that is known, ascending.
+/// Returns the number of requests of each known connection, ascending.
 fn requests_per_connection(trace: &Trace) -> Vec<u64> {
     let mut by_connection = HashMap::new();
     for connection in trace.requests().iter().filter_map(|r| r.connection) {
@@ -89,7 +90,7 @@ fn requests_per_connection(trace: &Trace) -> Vec<u64> {
     counts
 }
 
-/// How many processes there are, and whether their memories are told apart.
+/// Reports the number of processes, and what is known about the memory that they share.
 fn processes(trace: &Trace) -> String {
     let count = trace.process_count();
     if trace.lacks_address_spaces() {
@@ -106,7 +107,7 @@ fn complete_count(trace: &Trace) -> usize {
     trace.requests().iter().filter(|r| r.complete).count()
 }
 
-/// Which of the server's requests these are, where they are not simply the first.
+/// Reports the numbers of the recorded requests, unless they are simply the first.
 fn numbers(trace: &Trace) -> Option<String> {
     const SHOWN: usize = 8;
     let numbers: Option<Vec<u64>> = trace.requests().iter().map(|r| r.number).collect();
@@ -119,7 +120,7 @@ fn numbers(trace: &Trace) -> Option<String> {
     Some(format!("of those served: {}{more}", shown.join(", ")))
 }
 
-/// The numbers of the requests, and what the user noted between them.
+/// Returns the numbers of the requests, and the user's notes between them.
 fn notes(trace: &Trace) -> impl Iterator<Item = (&'static str, String)> {
     let note = |note: &Note| {
         let requests = grouped(note.requests);
@@ -129,7 +130,7 @@ fn notes(trace: &Trace) -> impl Iterator<Item = (&'static str, String)> {
     numbers.into_iter().chain(trace.notes().iter().map(note))
 }
 
-/// How the recording ended: a word for scripts and a sentence for people.
+/// Reports how the recording ended: as a word for scripts and a sentence for people.
 fn ending(trace: &Trace) -> (&'static str, String) {
     match trace.ending() {
         Ending::Finished(EndReason::RequestsReached) => (
@@ -155,7 +156,7 @@ fn ending(trace: &Trace) -> (&'static str, String) {
     }
 }
 
-/// Why the recording failed, where it did.
+/// Returns why the recording failed, if it did.
 fn failure(trace: &Trace) -> Option<&str> {
     match trace.ending() {
         Ending::Finished(EndReason::Failed(problem)) => Some(problem),
@@ -163,7 +164,7 @@ fn failure(trace: &Trace) -> Option<&str> {
     }
 }
 
-/// How much of the file is whole: all of it, unless the recording was cut off.
+/// Returns how much of the file is readable: all of it, unless the recording was cut off.
 fn readable_bytes(trace: &Trace) -> u64 {
     match trace.ending() {
         Ending::Cut { offset, .. } => *offset,
@@ -244,7 +245,7 @@ fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity<'_>) -> Val
     })
 }
 
-/// What is known of the requests, by line.
+/// Returns what is known about the requests, as lines.
 fn request_lines(trace: &Trace, activity: &Activity<'_>) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     let mut line = |name, value| lines.push((name, value));
@@ -279,7 +280,7 @@ fn request_lines(trace: &Trace, activity: &Activity<'_>) -> Vec<(&'static str, S
     lines
 }
 
-/// How much the kernel did, in the trace of a machine.
+/// Reports the kernel's accesses, in the trace of a machine.
 fn of_kernel(activity: &Activity<'_>) -> Option<String> {
     let all: u64 = activity.of_kernel.iter().sum();
     let share = 100.0 * all as f64 / activity.accesses().max(1) as f64;
@@ -290,7 +291,7 @@ fn of_kernel(activity: &Activity<'_>) -> Option<String> {
     })
 }
 
-/// Of how much it is known where in physical memory it is, in the trace of a machine.
+/// Reports the accesses with a known physical address, in the trace of a machine.
 fn of_physical_memory(trace: &Trace, activity: &Activity<'_>) -> Option<String> {
     let (accesses, pages) = activity.physical;
     let share = 100.0 * accesses as f64 / activity.accesses().max(1) as f64;
@@ -301,7 +302,7 @@ fn of_physical_memory(trace: &Trace, activity: &Activity<'_>) -> Option<String> 
         .then(|| format!("{all} accesses, {share:.1} %, on {pages}; a page was moved {moves}"))
 }
 
-/// On which CPUs threads were, in the trace of a machine.
+/// Reports on which CPUs threads ran, in the trace of a machine.
 fn of_cpus(trace: &Trace, activity: &Activity<'_>) -> Option<String> {
     let all = activity.accesses().max(1) as f64;
     let share = |(cpu, accesses): (&u16, &u64)| {
@@ -313,12 +314,12 @@ fn of_cpus(trace: &Trace, activity: &Activity<'_>) -> Option<String> {
     (!shares.is_empty()).then(|| format!("{}; a thread was moved {moves}", shares.join(", ")))
 }
 
-/// How often a thread is known to have been on another CPU before.
+/// Counts the known migrations of threads to another CPU.
 fn cpu_moves(trace: &Trace) -> u64 {
     trace.cpus().iter().filter(|on| on.since > 0).count() as u64
 }
 
-/// How often a page is known to have been elsewhere before.
+/// Counts the known moves of pages to another physical address.
 fn page_moves(trace: &Trace) -> u64 {
     trace.pages().iter().filter(|page| page.since > 0).count() as u64
 }
@@ -329,7 +330,7 @@ fn as_text(arguments: &Arguments, trace: &Trace, activity: &Activity<'_>) -> Lin
     let mut line = |name: &str, value: &str| line!(text, "{name:<14}{value}");
     line("trace", &arguments.trace.display().to_string());
     line("ending", &ending(trace).1);
-    // An imported trace does not know all of this.
+    // An imported trace lacks some of this.
     if !header.command.is_empty() {
         line("command", &header.command.join(" "));
     }

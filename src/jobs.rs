@@ -1,4 +1,4 @@
-//! How many host threads a command may use: one option for all commands that replay traces.
+//! The number of host threads of a command: one option for all commands that replay traces.
 //!
 //! It sets up Rayon's global pool, which all code below uses. Results do not depend on it.
 

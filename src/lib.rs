@@ -1,8 +1,8 @@
 //! The command line of `corehop`: record the memory accesses of a server, find where its threads
 //! should hop to another core, and patch it.
 //!
-//! Each subcommand is one file of this folder and one stage of the pipeline. All print through
-//! `console`, which lets no text from a file act on a terminal.
+//! Each subcommand is one file of this folder and one stage of the pipeline. All output passes
+//! through `console`, which lets no text of a file control a terminal.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -128,7 +128,7 @@ Exit codes:
   130  interrupted";
 
 /// Lets a command end quietly when the reader of its output ends first, as `head` does. Rust's
-/// start-up code ignores that signal, and a failed print would then panic.
+/// startup code ignores SIGPIPE, and a failed print would then panic.
 pub fn end_with_the_reader() {
     // SAFETY: no other thread runs yet, and the default action needs no handler to stay valid.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
@@ -141,14 +141,15 @@ pub fn run() -> ExitCode {
         Ok(words) => words,
         Err(failure) => return failed(&failure),
     };
-    // The file that `config` names has been read by now.
+    // The file of `--config` has been read by now.
     let Cli {
         command,
         verbosity,
         config: _,
     } = parsed(words);
     verbosity.keep_to();
-    // A recording outlives whoever watches it, and the server a recording that has no room left.
+    // If the terminal closes, recording continues. If the disk fills, recording stops and the
+    // server keeps running.
     match command {
         Command::Record(_) | Command::Optimize(_) => {
             corehop_support::processes::fail_writes_beyond_file_limit()
@@ -188,7 +189,7 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// The command line as `C` has it, with help and errors colored as it says; they end the process.
+/// Parses the command line as `C`. Help and errors, colored by `--color`, end the process.
 pub fn parsed<C: Parser>(words: Vec<OsString>) -> C {
     let mut definition = C::command().color(console::color_of(&words));
     let matches = definition.try_get_matches_from_mut(words);
@@ -206,7 +207,7 @@ pub fn failed(failure: &failure::Failure) -> ExitCode {
 mod tests {
     use super::*;
 
-    /// The commands that a help text gives as examples, a line each.
+    /// Returns the example commands of a help text, one per line.
     fn examples(help: &str) -> Vec<Vec<String>> {
         let begins = |line: &&str| {
             let after = line

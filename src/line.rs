@@ -1,8 +1,8 @@
-//! Text for people, a line at a time.
+//! Text for people, built line by line.
 //!
-//! Names, commands and notes come from files that may be anybody's, and whatever of them would act
-//! on a terminal or end a line is shown as an escape. Nobody has to think of it: [`Lines`] takes
-//! whole lines only, and `voice` prints nothing else.
+//! Names, commands, and notes come from files of unknown origin. Characters in them that would
+//! control a terminal or end a line are escaped. Callers need no care: [`Lines`] accepts only whole
+//! lines, and `console` prints nothing else.
 
 use corehop_plan::{inert, inert_json};
 use serde_json::Value;
@@ -20,31 +20,31 @@ macro_rules! __line {
     };
 }
 
-/// Lines that do nothing to a terminal but stand there.
+/// Lines without characters that control a terminal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lines(String);
 
 impl Lines {
-    /// None.
+    /// Returns no lines.
     pub fn new() -> Lines {
         Lines::default()
     }
 
-    /// The lines of a text that has its own.
+    /// Returns the lines of a text.
     pub fn of_text(text: &str) -> Lines {
         let mut lines = Lines::new();
         text.lines().for_each(|line| line!(lines, "{line}"));
         lines
     }
 
-    /// A JSON value, on a line.
+    /// Returns a JSON value in one line.
     pub fn of_json(value: &Value) -> Lines {
         let mut lines = Lines::new();
         line!(lines, "{}", json(value));
         lines
     }
 
-    /// Adds a line; [`line!`] is the way to do it.
+    /// Adds a line; callers use [`line!`].
     pub fn push(&mut self, line: Arguments<'_>) {
         self.0 += &inert(&line.to_string());
         self.0.push('\n');
@@ -55,13 +55,13 @@ impl Lines {
         self.0 += &lines.0;
     }
 
-    /// The text, each line with its end.
+    /// Returns the text, each line with its newline.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A JSON value as text, in which no string acts on a terminal either.
+/// Returns a JSON value as text. No string in it can control a terminal.
 pub fn json(value: &Value) -> String {
     inert_json(&value.to_string()).into_owned()
 }

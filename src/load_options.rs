@@ -1,4 +1,4 @@
-//! How a server is put under load: the options are the same for each command that measures one.
+//! The options that put a server under load, the same for each command that measures one.
 
 use clap::Args;
 use corehop_measure::server::{Ready, Sign, UnderLoad, expression};
@@ -85,7 +85,7 @@ struct ReadyOptions {
 }
 
 impl LoadOptions {
-    /// The load that the options define.
+    /// Returns the load that the options define.
     pub fn under_load(&self) -> UnderLoad {
         UnderLoad {
             load: self.load.clone(),
@@ -112,7 +112,7 @@ impl ReadyOptions {
     }
 }
 
-/// The text is not the width of an interval.
+/// The text is not a valid interval width.
 #[derive(Debug, thiserror::Error)]
 #[error("a width is a number of percent above 0, such as 2")]
 pub struct NoWidth;

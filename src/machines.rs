@@ -1,6 +1,6 @@
-//! Finds a plan's machine, and says which machine `--machine host` is: measured by `corehop
-//! calibrate`, where that holds, or as the kernel describes it, with what is assumed for lack of a
-//! description; and how fast this machine's clock is.
+//! Finds the machine of a plan, and reports which machine `--machine host` is: the one that
+//! `corehop calibrate` measured, if it is still valid, or the one that the kernel describes, with
+//! its assumptions. Also reads the clock rate of this machine.
 
 use crate::console;
 use crate::failure::{Exit, Failure};
@@ -12,13 +12,13 @@ use corehop_simulator::host;
 use procfs::{CpuInfo, Current};
 use std::path::Path;
 
-/// Says it where one of these names, perhaps with a weight, is `host`.
+/// Reports the machine if one of these names, with or without a weight, is `host`.
 pub fn tell_host<'a>(names: impl IntoIterator<Item = &'a str>) {
     let is_host = |name: &str| name.split('=').next() == Some("host");
     if !names.into_iter().any(is_host) {
         return;
     }
-    // What the kernel does not describe is said by whoever reads the machine.
+    // The code that reads the machine reports what the kernel does not describe.
     let Ok(host) = host::described() else {
         return;
     };
@@ -38,9 +38,9 @@ pub fn tell_host<'a>(names: impl IntoIterator<Item = &'a str>) {
     }
 }
 
-/// The machine that `--machine` names, or else the plan.
+/// Returns the machine of `--machine`, or else of the plan.
 ///
-/// A plan holds the name that stands in a machine file, from which the file cannot be found.
+/// A plan contains the name inside a machine file, which does not identify the file.
 pub fn of_plan(path: &Path, plan: &Plan, named: Option<&str>) -> Result<Machine, Failure> {
     tell_host([named.unwrap_or(first(&plan.machine).0)]);
     for_plan(plan, named).map_err(|error| match error {
@@ -57,7 +57,7 @@ pub fn of_plan(path: &Path, plan: &Plan, named: Option<&str>) -> Result<Machine,
     })
 }
 
-/// The clock of this machine's first processor, as the kernel last saw it.
+/// Returns the last known clock rate of this machine's first processor, in GHz.
 pub fn clock_ghz() -> Option<f64> {
     let processors = CpuInfo::current().ok()?;
     let megahertz: f64 = processors.get_info(0)?.get("cpu MHz")?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! The program `corehop`. All of it is in the library.
+//! The program `corehop`. All of its code is in the library.
 
 fn main() -> std::process::ExitCode {
     corehop::run()

@@ -1,5 +1,5 @@
-//! `corehop completions` and `corehop man`: made from the definitions that parse the command line,
-//! so that they always agree with it.
+//! `corehop completions` and `corehop man`: generated from the definitions that parse the command
+//! line, so they always match it.
 
 use crate::failure::{Exit, Failure};
 use clap::{Args, Command};
@@ -42,7 +42,7 @@ pub fn complete(arguments: &Completions, mut program: Command) -> Result<(), Fai
     })
 }
 
-/// Writes the pages of `program`; those that exist are replaced, as an update should.
+/// Writes the pages of `program`; existing pages are replaced, as in an update.
 pub fn write(arguments: &Man, program: Command) -> Result<(), Failure> {
     let folder = &arguments.folder;
     let failed = |error: std::io::Error| {
@@ -56,7 +56,7 @@ pub fn write(arguments: &Man, program: Command) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The pages by their files' names.
+/// Returns the pages with their file names.
 fn pages(program: Command) -> std::io::Result<Vec<(OsString, Vec<u8>)>> {
     let folder = corehop_support::atomic_file::private_folder()?;
     clap_mangen::generate_to(program.disable_help_subcommand(true), folder.path())?;

@@ -1,5 +1,5 @@
-//! `corehop measure`: whether a plan, or posted system calls, make a server faster, on the real
-//! machine.
+//! `corehop measure`: measures on the real machine whether a plan or asynchronous system calls make
+//! a server faster.
 //!
 //! The crate `corehop-measure` measures; `arguments` is the command line.
 
@@ -31,7 +31,7 @@ use result::Report;
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = match (&arguments.plan, &arguments.patched) {
         (Some(plan), None) => Some(plan_to_hook(plan)?),
-        // Hooked already.
+        // The server is hooked already.
         (Some(plan), Some(_)) => Some(corehop_plan::read(plan)?),
         (None, _) => None,
     };
@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     verdict(&report)
 }
 
-/// The exit code for scripts: whether the gain is as required, and whether there is a loss.
+/// Returns the exit code for scripts: whether the gain is as required, and whether there is a loss.
 fn verdict(report: &Report<'_>) -> Result<(), Failure> {
     let comparison = &report.comparison;
     if let Some(percent) = report.arguments.require_gain

@@ -1,5 +1,6 @@
-//! What is shown of a measurement while it runs: a bar, after each round what it looks like so far,
-//! and with --verbose its throughputs. And whether the patched server was one in all of its rounds.
+//! Shows the progress of a measurement: a bar, the intermediate result after each round, and with
+//! --verbose its throughputs. Also reports starts that differ in speed, and rounds without reported
+//! hops.
 
 use crate::console;
 use crate::heartbeat::rounded;
@@ -10,17 +11,18 @@ use corehop_measure::rounds::{Answer, Comparison, Group, Outlook, Rounds, Stage,
 use corehop_partitioner::progress::Progress;
 use std::time::Duration;
 
-/// An interval whose ends differ by this factor is not shown.
+/// An interval whose ends differ by this factor is not printed.
 const TOO_WIDE: f64 = 10.0;
 
-/// Shows it, and has Ctrl-C and SIGTERM end it; [`interrupt::listen`] comes first.
+/// Shows the progress, and stops the measurement on Ctrl-C and SIGTERM. The caller must first call
+/// [`interrupt::listen`].
 pub struct Shown {
     bar: Bar,
     contestants: Vec<String>,
 }
 
 impl Shown {
-    /// Before anything is measured, of contestants that are called so.
+    /// Starts before the measurement, with the names of the contestants.
     pub fn of(contestants: Vec<String>) -> Shown {
         Shown {
             bar: Bar::new(),
@@ -64,11 +66,11 @@ impl Observer for Shown {
     }
 }
 
-/// `round 4 of at most 20: split of 3 functions 1.02 (0.95 to 1.10), not settled`.
+/// Formats `round 4 of at most 20: split of 3 functions 1.02 (0.95 to 1.10), not settled`.
 fn stands(standing: &Standing, names: &[String]) -> String {
     let of = |(at, compared): &(usize, Comparison)| {
         let Comparison { ratio, low, high } = compared;
-        // Of two or three rounds it may reach from nothing to anything.
+        // After two or three rounds, the interval may be extremely wide.
         match low * TOO_WIDE < *high {
             true => format!("{} {ratio:.2} (interval still wide)", names[*at]),
             false => format!("{} {ratio:.2} ({low:.2} to {high:.2})", names[*at]),
@@ -84,7 +86,7 @@ fn stands(standing: &Standing, names: &[String]) -> String {
     format!("round {round} of at most {most}: {all}, {state}")
 }
 
-/// `rounds differ by 2.1 %: to prove a gain of 1.05 takes about 8 rounds, 45 s more`.
+/// Formats `rounds differ by 2.1 %: to prove a gain of 1.05 takes about 8 rounds, 45 s more`.
 fn estimated(outlook: &Outlook) -> String {
     let Outlook {
         noise_percent,
@@ -105,7 +107,7 @@ fn estimated(outlook: &Outlook) -> String {
     }
 }
 
-/// What a user sees of a server that is fast in some starts only.
+/// Describes a server that is fast only in some starts.
 pub fn in_groups([slower, faster]: &[Group; 2]) -> String {
     let all = slower.runs + faster.runs;
     format!(
@@ -114,7 +116,7 @@ pub fn in_groups([slower, faster]: &[Group; 2]) -> String {
     )
 }
 
-/// What speaks against rounds whose patched server told nothing of its hops, if there are any.
+/// Returns a doubt about rounds whose patched server reported no hops, if there are any.
 pub fn untold(rounds: &Rounds) -> Option<String> {
     let all = rounds.all();
     let untold = all.iter().filter(|round| round.patched.hops.is_none());

@@ -1,10 +1,12 @@
-//! What documents mention exists: commands, options, targets of make, variables and files.
+//! Checks that what documents mention exists: commands, options, make targets, variables, and
+//! files.
 //!
-//! A page outlives what it describes: an option is renamed, a file moves, and the sentence stays.
-//! So whatever a document sets in code is looked up: after `corehop COMMAND` every `--option` is
-//! one of that command's, an option that stands alone is one of some command's, `make TARGET` is in
-//! the Makefile, a variable is read by some source file, and a path that begins with a folder of
-//! the repository leads somewhere. Comments in sources are read for paths, too.
+//! A page outlives what it describes: an option is renamed or a file moves, and the sentence stays.
+//! Therefore every code span and code block of a document is checked. After `corehop COMMAND`,
+//! every `--option` must belong to that command. A separate option must belong to some command.
+//! `make TARGET` must be in the Makefile, and a variable must be used in some source file. A path
+//! that begins with a folder of the repository must exist. Comments in sources are checked for
+//! paths, too.
 
 #[path = "../tests/sources/mod.rs"]
 mod sources;
@@ -16,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// A pattern that is compiled once.
+/// Defines a pattern that is compiled once.
 macro_rules! pattern {
     ($name:ident, $text:literal) => {
         static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).expect("a pattern"));
@@ -35,19 +37,19 @@ pattern!(PATH, r"(?:^|[\s`(])([a-z_]+(?:/[A-Za-z0-9_.-]+)+)");
 pattern!(SPAN, r"`([^`]+)`");
 pattern!(OTHER, r#""[^"]*"|'[^']*'|   .*| -- .*|[;|&<].*"#);
 
-/// What there is to be mentioned.
+/// Everything that documents may mention.
 struct Known {
-    /// Options by command, as `partition` or `import drmemtrace`.
+    /// Options by command, such as `partition` or `import drmemtrace`.
     options: BTreeMap<String, BTreeSet<String>>,
     targets: BTreeSet<String>,
     variables: BTreeSet<String>,
-    /// The repository.
+    /// The root of the repository.
     root: PathBuf,
     /// The folders of its crates.
     crates: Vec<PathBuf>,
 }
 
-/// Options that pages name by themselves and that are not `corehop`'s: of Docker, of `corehop-lab`.
+/// Options of other programs that pages mention alone: of Docker, of `corehop-lab`.
 const OF_OTHERS: [&str; 6] = [
     "--build-arg",
     "--cpus",
@@ -89,7 +91,7 @@ impl Known {
         }
     }
 
-    /// What a document mentions that does not exist.
+    /// Returns what a document mentions that does not exist.
     fn missing(&self, text: &str) -> Vec<String> {
         let mut missing = Vec::new();
         for code in code_of(text) {
@@ -134,7 +136,7 @@ impl Known {
         if name.is_empty() && !words.is_empty() {
             return vec![format!("command corehop {}", words[0])];
         }
-        // Of `corehop ... --option`, which leaves the command open, it is some command's.
+        // In `corehop ... --option`, the command is open, so the option may belong to any command.
         let known = match name.is_empty() {
             true => self.options.values().flatten().cloned().collect(),
             false => self.options[&name].clone(),
@@ -159,7 +161,7 @@ impl Known {
             .filter(|path| {
                 let first = path.split('/').next().unwrap_or(path);
                 let is_made = ["target", "scratch", "build"].contains(&first);
-                // Of a crate that the same line names, a path may begin with the crate's `src`.
+                // If the line names a crate, a path may begin with the crate's `src`.
                 let mut roots = self.crates.iter().filter(|_| first == "src");
                 !is_made
                     && self.root.join(first).is_dir()
@@ -171,7 +173,7 @@ impl Known {
     }
 }
 
-/// The options of a command and of those below it, with what all of them take.
+/// Collects the options of a command and its subcommands, including global options.
 fn collect(
     command: &Command,
     name: &str,
@@ -198,7 +200,7 @@ fn collect(
     }
 }
 
-/// Spans and blocks of code of a page, a command of several lines as one.
+/// Returns the code spans and blocks of a page; a command over several lines becomes one line.
 fn code_of(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let (mut prose, mut command, mut is_fenced) = (String::new(), String::new(), false);
@@ -226,8 +228,8 @@ fn code_of(text: &str) -> Vec<String> {
     found
 }
 
-/// A command line without what is quoted in it, what explains it behind some spaces, and what it
-/// gives to another program.
+/// Returns a command line without quoted text, explanations after several spaces, and arguments of
+/// other programs.
 fn own_words(line: &str) -> String {
     OTHER.replace_all(line.trim(), "").into_owned()
 }
@@ -238,7 +240,7 @@ fn what_documents_mention_exists() {
     let mut missing = Vec::new();
     for path in sources(&[".md"]) {
         let name = path.strip_prefix(&known.root).expect("within").to_owned();
-        // The one tells of former versions, the other of another program.
+        // The changelog describes former versions, and research describes another program.
         if name == Path::new("CHANGELOG.md") || name.starts_with("research") {
             continue;
         }

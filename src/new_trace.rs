@@ -1,4 +1,4 @@
-//! A trace that a command writes from another one: a part of it, or a copy with something added.
+//! Writes a trace from another one: a part of it, or a copy with additions.
 
 use crate::console;
 use crate::failure::{Exit, Failure};
@@ -9,10 +9,10 @@ use corehop_recorder::trace_file;
 use corehop_traces::{Error, Summary, Watched};
 use std::path::Path;
 
-/// What is left when a signal ends it.
+/// The message if a signal ends the command.
 pub const UNDONE: &str = "nothing was written";
 
-/// Finds out whether a trace can be written there.
+/// Checks whether a trace can be written there.
 pub fn check(output: &Path, force: bool) -> Result<(), Failure> {
     if output.as_os_str() == "-" {
         let message = "a trace cannot be written to standard output";
@@ -21,14 +21,15 @@ pub fn check(output: &Path, force: bool) -> Result<(), Failure> {
     Ok(trace_file::check(output, force)?)
 }
 
-/// Writes it as `copy` does, which reads so many executions, and says what was written.
+/// Writes the trace with `copy`, and prints what was written. `stage` is the label of the progress
+/// bar and the number of executions to read.
 pub fn write(
     output: &Path,
     force: bool,
     stage: (&'static str, u64),
     copy: impl FnOnce(Watched<'_>) -> Result<Option<Summary>, Error>,
 ) -> Result<(), Failure> {
-    // The unfinished trace is to vanish, which the signal's default action would not see to.
+    // The unfinished trace must be removed, which the signal's default action does not do.
     interrupt::listen()?;
     if force {
         trace_file::abandon(output);

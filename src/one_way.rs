@@ -1,14 +1,15 @@
-//! Functions from whose calls no thread can go back, because not every return can be hooked.
+//! Finds functions after whose calls no thread can migrate back, because not every return can be
+//! hooked.
 //!
 //! A trace records only whether an entry can be patched. The server's files are therefore analyzed
-//! again if they are still the recorded ones. Nothing is known here about a file that no longer
+//! again if they are still the recorded ones. This module knows nothing about a file that no longer
 //! exists; `corehop patch` finds out later.
 
 use corehop_patcher::Analysis;
 use corehop_traces::{FunctionId, Module, Trace};
 use std::path::Path;
 
-/// The functions of `trace` that are known to be such, each with the reason.
+/// Returns the functions of `trace` that are known to be such, each with the reason.
 pub fn known(trace: &Trace) -> Vec<(FunctionId, String)> {
     let analyses: Vec<Option<Analysis>> = trace.modules().iter().map(analysis).collect();
     let functions = (0..).map(FunctionId).zip(trace.functions());

@@ -1,13 +1,13 @@
-//! Opening a trace to compute on it, with a word of warning where it is not all there.
+//! Opens a trace for computation, and warns if it is incomplete.
 
 use crate::console;
 use crate::failure::Failure;
 use corehop_traces::{Ending, Trace};
 use std::path::Path;
 
-/// Opens the trace at `path`. One whose recording was cut off is used as far as it goes, and
-/// standard error says so: its figures are true of what is left. So it does of several processes in
-/// a trace that does not tell their memories apart, whose figures may be wrong.
+/// Opens the trace at `path`. A trace whose recording was cut off is used up to that point, with a
+/// warning: its figures are valid for the remaining part. A second warning applies to a trace of
+/// several processes without address spaces, whose figures may be wrong.
 pub fn open(path: &Path) -> Result<Trace, Failure> {
     let trace = Trace::open(path)?;
     if let Ending::Cut { offset, .. } = trace.ending() {

@@ -1,17 +1,17 @@
-//! `corehop optimize`: from a server and a load to what makes it faster, a plan or asynchronous
-//! system calls, or to the answer that nothing does.
+//! `corehop optimize`: records a server under a load, and finds what makes it faster: a plan,
+//! asynchronous system calls, or nothing.
 //!
-//! The stages are those of the other subcommands: record under load, search for this
-//! machine, measure on it. The answer is the measured one. A replay only selects the few plans that
-//! are worth measuring. The best of several plans wins a race, and its interval allows for the
-//! choice, because the luckiest of several measurements is biased.
-//! Rejected: to take the plan that is predicted best. A replay knows neither prefetchers nor what a
-//! hop costs a pipeline, and a few candidates are soon measured on the real machine.
+//! The stages are those of the other subcommands: record under load, search for this machine,
+//! measure on it. The answer is the measured one. A replay only selects the few plans that are
+//! worth measuring. The best of several plans wins a race. Its interval allows for the selection,
+//! because the luckiest of several measurements is biased. Rejected: to select the plan with the
+//! best prediction. A replay models neither prefetchers nor the cost of a hop for a pipeline, and
+//! measuring a few candidates on the real machine is quick.
 //!
-//! Reading order: `recording` and `search` are the first two stages, `system_calls` is what else is
-//! tried, and the crate `corehop-measure` is the third stage. `candidate` is what one stage passes
-//! to the next, `folder` is what they leave behind, `outcome` is the result, and `summary` prints
-//! it.
+//! Reading order: `recording` and `search` are the first two stages, `system_calls` is the
+//! alternative to plans, and the crate `corehop-measure` is the third stage. `candidate` is passed
+//! between stages, `folder` contains their output files, `outcome` is the result, and `summary`
+//! prints it.
 
 mod arguments;
 mod candidate;
@@ -92,18 +92,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     summary::tell(&outcome)
 }
 
-/// Refuses a program that nothing can bring hooks into, before minutes are spent on it.
+/// Refuses a program that cannot be hooked, before minutes are spent on it.
 fn can_be_hooked(arguments: &Arguments) -> Result<(), Failure> {
     let program = find(OsStr::new(&arguments.command[0]))?;
     match InMemory::without_plan(&program) {
         Err(refused @ corehop_patcher::Error::Refused { .. }) => Err(refused.into()),
-        // What else is wrong with it, starting it tells better.
+        // Starting the program reports its other problems better.
         _ => Ok(()),
     }
 }
 
-/// The third stage: the original and what is worth it in turn on the real machine; `left` is what a
-/// signal leaves.
+/// Runs the third stage: measures the original and the candidates alternately on the real machine.
+/// `left` states what remains after a signal.
 fn measure(
     arguments: &Arguments,
     under: &UnderLoad,
@@ -144,8 +144,8 @@ fn measure(
     Ok(Contested { entrants, measured })
 }
 
-/// The page of the plan that was chosen, or of the best that does not pay; nothing where there is
-/// none, or where posted calls are what pays.
+/// Writes the page of the selected plan, or of the best plan without a gain. Writes nothing without
+/// a plan, or if asynchronous calls are the gain.
 fn write_report(outcome: &Outcome<'_>, trace: &Path) -> Result<(), Failure> {
     let Some(index) = outcome.page() else {
         return Ok(());

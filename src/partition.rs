@@ -1,7 +1,7 @@
 //! `corehop partition`: finds the split of a trace and writes it as a plan.
 //!
-//! The search itself is the crate `corehop-partitioner`; this file is its command line. The folder
-//! `partition` writes the result as text, as JSON, and as a plan.
+//! The crate `corehop-partitioner` searches; this file is its command line. The folder `partition`
+//! writes the result as text, as JSON, and as a plan.
 
 mod backends;
 mod by_argument;
@@ -229,18 +229,18 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Cores used in all.
+    /// Returns the total number of cores.
     fn cores(&self) -> u32 {
         self.cores.unwrap_or_else(|| self.calls.cores())
     }
 
-    /// Whether an option was given that only has a meaning at entries of functions.
+    /// Returns whether an option was given that is only valid for hops at function entries.
     fn has_use_for_entries(&self) -> bool {
         let goes_back = matches!(self.returns, Returns::Auto) || self.calls.are_asked();
         goes_back || self.output.is_some() || self.checkpoint.is_some()
     }
 
-    /// What to do about hops back.
+    /// Returns how to search for hops back.
     fn returns(&self) -> Delegate {
         match self.points {
             HopSites::Entries => self.returns.delegate(),
@@ -248,7 +248,7 @@ impl Arguments {
         }
     }
 
-    /// The checkpoint named, of this search.
+    /// Opens the checkpoint of this search, if one is given.
     fn checkpoint(
         &self,
         trace: &Trace,
@@ -259,7 +259,7 @@ impl Arguments {
         Ok(self.checkpoint.as_deref().map(open).transpose()?)
     }
 
-    /// The options that matter for delegated calls.
+    /// Returns the options that matter for delegated calls.
     fn beside_calls(&self) -> DelegationContext<'_> {
         DelegationContext {
             cores: self.cores,
@@ -277,7 +277,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     run_with(arguments, None)
 }
 
-/// The same with functions beside those of the trace.
+/// Runs the subcommand with additional functions that are not in the trace.
 pub fn run_with(arguments: &Arguments, more: Option<MoreFunctions<'_>>) -> Result<(), Failure> {
     machines::tell_host(arguments.machine.iter().map(String::as_str));
     let machines = machines_of(&arguments.machine, arguments.cores(), arguments.backend)?;
@@ -287,7 +287,7 @@ pub fn run_with(arguments: &Arguments, more: Option<MoreFunctions<'_>>) -> Resul
         check_more(arguments)?;
     }
     arguments.calls.check(&arguments.beside_calls())?;
-    // Known before the search: its result must not be lost.
+    // Checked before the search, so that its result is not lost.
     let output = arguments.output.as_deref();
     let output = output.map(|path| Output::at(path, arguments.force));
     let output = output.transpose()?;
@@ -302,7 +302,7 @@ pub fn run_with(arguments: &Arguments, more: Option<MoreFunctions<'_>>) -> Resul
     found.map_err(|failure| failure.of_trace(&trace_name))
 }
 
-/// The trace with more functions, if there are any.
+/// Adds more functions to the trace, if there are any.
 fn with_more(
     trace: Trace,
     arguments: &Arguments,
@@ -317,7 +317,7 @@ fn with_more(
     more(trace, &learning, &settings.rule)
 }
 
-/// Searches, and delivers what was found.
+/// Searches, and writes the result.
 fn search(
     arguments: &Arguments,
     machines: &[Weighted],
@@ -402,8 +402,8 @@ fn search_by_argument(
     })
 }
 
-/// This search and those with other seeds, `number` of them in all; without held-out requests, only
-/// this one.
+/// Returns this search and those with other seeds, `number` in total; only this one without
+/// held-out requests.
 fn draws(result: &SearchResult<'_>, number: u32, bar: &Bar) -> Result<Vec<Resample>, Failure> {
     let SearchResult {
         machines,
@@ -463,7 +463,7 @@ fn deliver(
     delivery.make(&said)
 }
 
-/// Refuses what is only of functions of the trace.
+/// Refuses options that apply only to functions of the trace.
 fn check_more(arguments: &Arguments) -> Result<(), Failure> {
     let refused = [
         (arguments.by_argument.is_asked(), "--by-argument"),

@@ -1,4 +1,5 @@
-//! `corehop patch`: writes a plan's hops into a copy of a server's binary, or checks such a copy.
+//! `corehop patch`: patches a plan's hops into a copy of a server's binary, or verifies such a
+//! copy.
 //!
 //! The crate `corehop-patcher` does the work; this file prints the result as text and as JSON.
 
@@ -105,8 +106,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Patches one file under the name given, or several into the folder of that name. `first` is the
-/// file of the plan's first function.
+/// Patches one file under the given name, or several files into the folder of that name. `first` is
+/// the file of the plan's first function.
 fn patch(
     plan: &Plan,
     first: &Path,
@@ -123,8 +124,8 @@ fn patch(
     Ok(vec![corehop_patcher::patch(binary, plan, output, force)?])
 }
 
-/// How to start the patched program: the loader must find patched libraries before the others, and
-/// a program that is not patched itself must be given them and the runtime, which comes first.
+/// Returns how to start the patched program. The loader must find patched libraries before others.
+/// An unpatched program must preload the patched libraries and the runtime, which comes first.
 fn command(files: &[Patched]) -> String {
     let absolute = |path: &Path| {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
@@ -148,7 +149,7 @@ fn command(files: &[Patched]) -> String {
 fn patched(files: &[Patched], command: &str) -> Lines {
     let mut text = Lines::new();
     for file in files {
-        // Of one function several calls may be hooked, one behind the other.
+        // Several calls of one function may be hooked, one after the other.
         let functions = file.hooks.chunk_by(|one, next| one.offset == next.offset);
         let functions = functions.count() as u64;
         let (hooks, cores) = (counted(functions, "function", "functions"), file.cores);
@@ -278,10 +279,10 @@ fn unhookable_as_json(function: &Unhookable) -> Value {
     json!({"symbol": symbol, "offset": offset, "mode": mode, "reason": reason})
 }
 
-/// Functions of a refused plan that are named.
+/// Maximum number of functions of a refused plan to name.
 const NAMED: usize = 10;
 
-/// What is told below a refusal of several functions.
+/// Returns the lines below a refusal of several functions.
 fn below(functions: &[Unhookable]) -> Vec<String> {
     if functions.len() < 2 {
         return Vec::new();

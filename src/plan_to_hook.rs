@@ -1,13 +1,14 @@
-//! Plans that hooks are made of: `patch`, `run` and `measure` need at least one function.
+//! Reads plans for hooks: `patch`, `run`, and `measure` require at least one function.
 //!
-//! A plan without any is valid, and replays as the original. Hooked, it would look as if its hops
-//! changed nothing. So it is refused where its file is known by name.
+//! A plan without functions is valid, and replays as the original. With hooks, a measurement would
+//! suggest that hops change nothing. Such a plan is therefore refused here, where the file's name
+//! is known for the message.
 
 use crate::failure::{Exit, Failure};
 use corehop_plan::Plan;
 use std::path::Path;
 
-/// The plan in this file, which has functions.
+/// Reads the plan in this file, and fails if it has no functions.
 pub fn plan_to_hook(path: &Path) -> Result<Plan, Failure> {
     let plan = corehop_plan::read(path)?;
     if plan.functions.is_empty() {

@@ -1,12 +1,12 @@
-//! What `--system-calls` asks for, checked before anything is started: else a server would say on
-//! standard error that it posts nothing, after minutes.
+//! Validates `--system-calls` before anything is started. Otherwise a server would report on
+//! standard error, minutes later, that no call is asynchronous.
 
 use corehop_runtime::calls::{Call, postable};
 
-/// The most that a core's number may be (runtime/posted/post.c).
+/// The highest core number (runtime/posted/post.c).
 const MOST_CORE: u32 = 63;
 
-/// The text asks for nothing that the runtime can do.
+/// The text requests something that the runtime does not support.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadCalls {
     #[error("missing @TARGET, e.g. recv,send,poll@batch or read,write@1")]
@@ -17,7 +17,7 @@ pub enum BadCalls {
     UnknownCall { name: String, can: String },
 }
 
-/// The same text, if it asks for calls that can be posted so.
+/// Returns the same text, if the runtime supports these calls at this target.
 pub fn checked(text: &str) -> Result<String, BadCalls> {
     let (calls, place) = text.rsplit_once('@').ok_or(BadCalls::NoPlace)?;
     let is_core = |digits: &str| {
@@ -35,7 +35,7 @@ pub fn checked(text: &str) -> Result<String, BadCalls> {
     };
     let can = postable().into_iter().filter(may).map(|call| call.name);
     let can: Vec<&str> = can.collect();
-    // All that can be made in batches.
+    // All calls that can be batched.
     if calls.is_empty() && in_batches {
         return Ok(text.into());
     }
@@ -48,7 +48,7 @@ pub fn checked(text: &str) -> Result<String, BadCalls> {
     }
 }
 
-/// Whether calls that were [`checked`] are made many at a time.
+/// Returns whether calls that were [`checked`] are batched.
 pub fn is_in_batches(text: &str) -> bool {
     let place = text.rsplit_once('@').map_or("", |(_, place)| place);
     place == "batch" || place.starts_with("batch:")

@@ -1,7 +1,7 @@
-//! A progress bar on standard error where someone can watch it; elsewhere `heartbeat` speaks.
+//! A progress bar on a standard error that is a terminal; otherwise `heartbeat` prints lines.
 //!
-//! Stages of one name have one bar: it goes on where the last one left off. With --verbose every
-//! stage also leaves a line that says how long it took.
+//! Stages of the same name share one bar, which continues at its last position. With --verbose,
+//! every stage also prints a line with its duration.
 
 use crate::console;
 use crate::heartbeat;
@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// One bar per stage, which vanishes when its stage ends. Hidden unless standard error is a
+/// One bar per stage, which disappears when its stage ends. Hidden unless standard error is a
 /// terminal.
 pub struct Bar {
     current: Mutex<ProgressBar>,
@@ -27,7 +27,7 @@ impl Default for Bar {
 }
 
 impl Bar {
-    /// A bar that no stage has begun on.
+    /// Returns a bar without a stage.
     pub fn new() -> Bar {
         Bar::default()
     }
@@ -40,7 +40,7 @@ impl Bar {
     }
 }
 
-/// Does one thing that may take a second, with a spinner beside its name.
+/// Runs work that may take a second, with a spinner next to its name.
 pub fn during<T>(stage: &str, work: impl FnOnce() -> T) -> T {
     let bar = Bar::new();
     bar.begin(stage, None);

@@ -1,6 +1,6 @@
 //! `corehop record`: runs a server under QEMU with the plugin and writes the trace.
 //!
-//! The recorder itself is a crate, `corehop-recorder`; here are its options.
+//! The crate `corehop-recorder` records; this file has its options.
 
 use crate::failure::{Exit, Failure};
 use crate::recording::{self, CARRIED};
@@ -177,7 +177,7 @@ pub struct Arguments {
     command: Vec<String>,
 }
 
-/// The text is not the memory of a virtual machine.
+/// The text is not a valid memory size of a virtual machine.
 #[derive(Debug, thiserror::Error)]
 enum NoGuestMemory {
     #[error(transparent)]

@@ -1,5 +1,5 @@
-//! A recording, for each subcommand that makes one: the recorder with this process's signals, its
-//! standard error and its exit codes.
+//! A recording, for each subcommand that makes one: connects the recorder with this process's
+//! signals, standard error, and exit codes.
 
 mod failures;
 mod observer;
@@ -11,19 +11,19 @@ use crate::interrupt;
 use corehop_recorder::CarriedPlugins;
 use corehop_recorder::{Driver, Options, Prepared};
 
-/// The plugins that this command carries: `build.rs` builds them for a release build.
+/// The plugins inside this command: `build.rs` builds them for a release build.
 pub const CARRIED: CarriedPlugins = CarriedPlugins {
     v1: include_bytes!(env!("COREHOP_CARRIED_PLUGIN")),
     v4: include_bytes!(env!("COREHOP_CARRIED_PLUGIN_V4")),
 };
 
-/// Records until the recording is over, or a signal ends it.
+/// Records until the recording ends, or a signal ends it.
 pub fn run(options: Options) -> Result<(), Failure> {
     record(options, None)
 }
 
-/// The same for a command that records among other things, and has someone drive the server
-/// meanwhile; signals are listened for already.
+/// Records for a command with further stages, while `driver` drives the server. The caller handles
+/// signals already.
 pub fn run_driven(options: Options, driver: Driver<'_, Failure>) -> Result<(), Failure> {
     record(options, Some(driver))
 }

@@ -1,8 +1,8 @@
 //! `corehop replay`: counts the cache misses of simulated machines, with and without a plan.
 //!
-//! The model is the crate `corehop-simulator`; this file is its command line. A plan is compared
-//! with a baseline, and machines with each other. All of it comes from one pass over the trace,
-//! which costs less than one replay for each.
+//! The crate `corehop-simulator` is the model; this file is its command line. A plan is compared
+//! with a baseline, and machines with each other, in one pass over the trace. This costs less than
+//! one replay for each.
 
 mod at_fault;
 mod counted;

@@ -1,6 +1,6 @@
-//! `corehop report`: a plan as one HTML page, which opens from disk anywhere.
+//! `corehop report`: writes a plan as one HTML page, which works offline from a file.
 //!
-//! The report is made by the crate `corehop-report`; this file is its command line.
+//! The crate `corehop-report` writes the report; this file is its command line.
 
 use crate::addressing::AddressingOptions;
 use crate::bundled;
@@ -76,7 +76,7 @@ pub struct Arguments {
     jobs: Jobs,
 }
 
-/// The options of other outputs, which can replace the page.
+/// Options of other outputs, which can replace the page.
 const OTHERS: [&str; 6] = ["svg", "csv", "json", "perfetto", "folded", "callgrind"];
 
 /// The options of outputs.
@@ -164,7 +164,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The space searched has only splits at functions that have cores, at least one for each core.
+/// Checks that the plan is in the searched space: every function has a core, and there are at least
+/// as many functions as cores.
 fn check_space(plan: &Plan) -> Result<(), Failure> {
     let refused = |why: String| Failure::new(Exit::Usage, why).remedy("leave --full out");
     let has_no_core = |function: &PlannedFunction| function.to.core().is_none();
@@ -184,7 +185,7 @@ fn check_space(plan: &Plan) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The trace on the command line, or else the trace of the plan.
+/// Opens the trace on the command line, or else the trace of the plan.
 fn open(arguments: &Arguments, plan: &Plan) -> Result<(Trace, String), Failure> {
     if arguments.trace.is_some() || bundled::is_bundled(&plan.trace) {
         return arguments.taken.open_or_bundled(arguments.trace.as_deref());

@@ -1,7 +1,7 @@
-//! Requests as they are named on the command line: `3,5-9`.
+//! Lists of requests on the command line: `3,5-9`.
 //!
-//! A range is kept as one until the trace says how many requests there are, so that a slip of the
-//! finger such as `3-4294967295` takes no memory.
+//! A range stays a range until the number of requests in the trace is known, so that a typing error
+//! such as `3-4294967295` takes no memory.
 
 use clap::Args;
 use corehop_simulator::ReplayOptions;
@@ -32,7 +32,7 @@ pub struct CountedRequests {
 }
 
 impl CountedRequests {
-    /// A replay of them, whose progress is reported.
+    /// Returns options for a replay of these requests, which reports progress.
     pub fn options<'p>(
         &self,
         trace: &Trace,
@@ -48,18 +48,18 @@ impl CountedRequests {
     }
 }
 
-/// Ranges of requests, as named on the command line.
+/// Ranges of requests, as given on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestList(Vec<RangeInclusive<u32>>);
 
-/// A part of a list that names no requests.
+/// A part of a list that is not a request or a range.
 #[derive(Debug, thiserror::Error)]
 #[error("'{part}' is neither a request nor a range such as 5-9")]
 pub struct NotRequests {
     part: String,
 }
 
-/// Reads a list such as `3,5-9`.
+/// Parses a list such as `3,5-9`.
 pub fn request_list(text: &str) -> Result<RequestList, NotRequests> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -73,8 +73,8 @@ pub fn request_list(text: &str) -> Result<RequestList, NotRequests> {
 }
 
 impl RequestList {
-    /// Every request listed, but of those that a trace of `requests` does not have only the last,
-    /// for the caller to refuse.
+    /// Returns the listed requests. If a trace of `requests` requests lacks the last one, it
+    /// returns only that one, for the caller to refuse.
     pub fn of(&self, requests: usize) -> Vec<RequestId> {
         let last = self.0.iter().map(|range| *range.end()).max();
         let beyond = last.filter(|&last| last as usize >= requests);

@@ -1,8 +1,8 @@
-//! `corehop run`: starts a program with the hops of a plan, or with posted system calls, without a
-//! patched file.
+//! `corehop run`: starts a program with the hops of a plan, or with asynchronous system calls,
+//! without a patched file.
 //!
-//! The program gets what patched files would hold as an open file in memory. It gets the runtime,
-//! another such file, as the first library in LD_PRELOAD. The runtime puts the hooks in place
+//! The program receives the content of patched files as an open file in memory. It receives the
+//! runtime as another such file, the first library in LD_PRELOAD. The runtime installs the hooks
 //! before main(). corehop then becomes the program, so signals, exit code, and process id are those
 //! of the program. Rejected: to stay as a parent that traces its child, because no debugger could
 //! then trace it.

@@ -1,9 +1,8 @@
-//! `corehop schema`: the JSON Schema of the JSON of each command.
+//! `corehop schema`: prints the JSON Schema of each command's JSON.
 //!
-//! The schemas are files of `configs/schemas/`, kept by hand and strict: a key that one does not
-//! name is an error, and the tests hold what the commands print to them. What several have in
-//! common is kept once, in `definitions.json`; a schema that is printed has a copy of what it
-//! refers to, so that it needs no other file.
+//! The schemas are hand-written, strict files of `configs/schemas/`: an unknown key is an error,
+//! and the tests validate the output of the commands. Shared parts are in `definitions.json`. A
+//! printed schema contains a copy of the parts that it refers to, so that it needs no other file.
 
 mod keys;
 
@@ -31,7 +30,7 @@ pub struct Arguments {
     keys: bool,
 }
 
-/// The schemas' texts by name, each in the file of that name.
+/// Reads the texts of schemas by name, each from the file of that name.
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
         [$(($name, include_str!(concat!("../configs/schemas/", $name, ".json")))),*]
@@ -66,7 +65,7 @@ const NAMED: [(&str, &str); 24] = files![
     "doctor",
 ];
 
-/// What several schemas refer to. A program of experiments has more of its own.
+/// Definitions shared by several schemas. A program of experiments has additional ones.
 pub const DEFINITIONS: &str = include_str!("../configs/schemas/definitions.json");
 
 /// Runs the subcommand.
@@ -78,7 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     })
 }
 
-/// A line for each of these schemas, which are texts by name.
+/// Returns a line for each of these schemas, which are texts by name.
 pub fn listed(named: &[(&str, &str)]) -> Lines {
     let mut lines = Lines::new();
     for (name, text) in named {
@@ -89,29 +88,29 @@ pub fn listed(named: &[(&str, &str)]) -> Lines {
     lines
 }
 
-/// One of these schemas, with the definitions that it refers to.
+/// Returns one of these schemas, with the definitions that it refers to.
 pub fn printed(named: &[(&str, &str)], definitions: &[&str], name: &str) -> Lines {
     let schema = found(named, definitions, name);
     Lines::of_text(&format!("{:#}", Value::Object(schema)))
 }
 
-/// The keys of one of these schemas, to read.
+/// Returns the keys of one of these schemas as text.
 pub fn keys(named: &[(&str, &str)], definitions: &[&str], name: &str) -> Lines {
     keys::of(&found(named, definitions, name))
 }
 
-/// The schema of this name, whole.
+/// Returns the complete schema of this name.
 fn found(named: &[(&str, &str)], definitions: &[&str], name: &str) -> Map<String, Value> {
     let text = named.iter().find(|(known, _)| *known == name);
     whole(object(text.map_or("{}", |(_, text)| text)), definitions)
 }
 
-/// A file of the folder. The tests read each, so none is broken.
+/// Parses a file of the folder. The tests parse each file, so none is invalid.
 fn object(text: &str) -> Map<String, Value> {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// The schema with the definitions that it refers to, and those that these refer to.
+/// Adds the definitions that the schema refers to, directly or indirectly.
 fn whole(mut schema: Map<String, Value>, definitions: &[&str]) -> Map<String, Value> {
     let shared: Vec<_> = definitions.iter().map(|text| object(text)).collect();
     let mut definitions = match schema.remove("$defs") {
@@ -136,7 +135,7 @@ fn whole(mut schema: Map<String, Value>, definitions: &[&str]) -> Map<String, Va
     schema
 }
 
-/// Adds the definitions that a part of a schema names.
+/// Adds the names of the definitions that a part of a schema refers to.
 fn refer(part: &Value, wanted: &mut Vec<String>) {
     match part {
         Value::Object(keys) => {
@@ -155,7 +154,7 @@ mod tests {
     use super::*;
     use clap::{Command, CommandFactory};
 
-    /// The names of all commands under this one that print JSON when asked to.
+    /// Returns the names of all commands under this one that have the option --json.
     fn with_json(command: &Command, name: &str) -> Vec<String> {
         let has_json = command.get_arguments().any(|one| one.get_id() == "json");
         let below = command.get_subcommands().flat_map(|below| {

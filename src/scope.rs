@@ -1,7 +1,7 @@
-//! Which requests a search uses, and which functions it considers.
+//! Options: the requests that a search uses, and the functions that it considers.
 //!
-//! The options are the same for `candidates` and for `partition`, so that the one lists what the
-//! other chooses from.
+//! The options are the same for `candidates` and `partition`, so that one lists what the other
+//! selects from.
 
 use crate::failure::Failure;
 use clap::Args;
@@ -10,8 +10,8 @@ use corehop_partitioner::delegated;
 use corehop_partitioner::requests::Searched;
 use corehop_traces::{RequestId, Trace};
 
-/// Gives a trace functions beside its own, which are then candidates too: for experiments
-/// (`research/`). It is told which requests are searched, and by which rule.
+/// Adds functions to a trace, which then are candidates too: for experiments (`research/`). It
+/// receives the searched requests and the rule for candidates.
 pub type MoreFunctions<'a> =
     &'a dyn Fn(Trace, &[RequestId], &CandidateRule) -> Result<Trace, Failure>;
 
@@ -67,17 +67,17 @@ pub struct Scope {
     group_within: u64,
 }
 
-/// Seeds are kept in plans, and TOML integers are signed.
+/// Limits seeds to the range of TOML's signed integers, because plans contain them.
 fn seeds() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(..=i64::MAX as u64)
 }
 
-/// The number is not a share.
+/// The number is not a valid share.
 #[derive(Debug, thiserror::Error)]
 #[error("a share lies between 0 and 1")]
 pub struct NotAShare;
 
-/// A number between 0 and 1.
+/// Parses a number between 0 and 1.
 pub fn share(text: &str) -> Result<f64, NotAShare> {
     match text.parse() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
@@ -86,7 +86,7 @@ pub fn share(text: &str) -> Result<f64, NotAShare> {
 }
 
 impl Scope {
-    /// Which requests to search on.
+    /// Returns which requests to search on.
     pub fn searched(&self) -> Searched {
         match self.all_requests {
             true => Searched::All,
@@ -94,7 +94,7 @@ impl Scope {
         }
     }
 
-    /// Which requests are searched, in words.
+    /// Describes which requests are searched.
     pub fn drawn(&self) -> String {
         match self.all_requests {
             true => "all".into(),
@@ -102,7 +102,7 @@ impl Scope {
         }
     }
 
-    /// What makes a function a candidate, in words.
+    /// Describes the rule for candidates.
     pub fn admitted(&self) -> String {
         let rule = self.rule();
         format!(
@@ -111,12 +111,12 @@ impl Scope {
         )
     }
 
-    /// What makes a function a candidate.
+    /// Returns the rule for candidates.
     pub fn rule(&self) -> CandidateRule {
         self.rule_with(CandidateRule::default().max_calls)
     }
 
-    /// What makes a function one whose calls can be delegated.
+    /// Returns the rule for functions whose calls can be delegated.
     pub fn rule_of_calls(&self) -> CandidateRule {
         self.rule_with(delegated::MAX_CALLS)
     }

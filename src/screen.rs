@@ -1,8 +1,8 @@
-//! `corehop screen`: whether a server is worth recording, estimated in seconds without an emulator.
+//! `corehop screen`: estimates in seconds whether a server is worth recording, without an emulator.
 //!
-//! The crate `corehop-measure` observes the server (its `screening`); here are the options, the
-//! table, and the verdict. A recording takes minutes and a search more, so with many servers begin
-//! here.
+//! The crate `corehop-measure` observes the server (its `screening`); this file has the options,
+//! the table, and the verdict. A recording takes minutes and a search takes longer, so users with
+//! many servers begin here.
 
 use crate::console;
 use crate::failure::{Exit, Failure};
@@ -68,7 +68,7 @@ pub struct Arguments {
     command: Vec<OsString>,
 }
 
-/// The text is not the duration of an observation.
+/// The text is not a valid duration of an observation.
 #[derive(Debug, thiserror::Error)]
 enum NoObservation {
     #[error(transparent)]
@@ -137,7 +137,7 @@ fn bounds(machine: &Machine) -> Bounds {
     }
 }
 
-/// What was found, and what it means.
+/// The observation and its verdict.
 struct Answer<'a> {
     machine: &'a Machine,
     found: &'a Found,
@@ -240,7 +240,7 @@ impl Answer<'_> {
         })
     }
 
-    /// The exit code.
+    /// Returns the exit code.
     fn verdict(&self) -> Result<(), Failure> {
         match self.screened.verdict {
             Verdict::Worth => Ok(()),

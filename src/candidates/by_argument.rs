@@ -1,5 +1,5 @@
-//! `corehop candidates --by-argument`: functions with an argument that points to an object. Each
-//! object could have its own core.
+//! `corehop candidates --by-argument`: lists functions with an argument that points to an object.
+//! Each object could have its own core.
 
 use crate::failure::Failure;
 use crate::line::{Lines, line};
@@ -13,10 +13,10 @@ use corehop_support::format::number::{counted, grouped, share};
 use corehop_traces::Trace;
 use serde_json::{Value, json};
 
-/// So many arguments that are refused are named.
+/// Maximum number of rejected arguments to list.
 const MOST_NAMED: usize = 5;
 
-/// What is printed of a trace.
+/// Renders the candidates of a trace.
 pub fn told(trace: &Trace, name: &str, min_share: f64, as_json: bool) -> Result<Lines, Failure> {
     let bar = Bar::new();
     let found = object_arguments(trace, min_share, &bar)?;
@@ -81,7 +81,7 @@ fn text_of(trace: &Trace, name: &str, min_share: f64, found: &ObjectArguments) -
     text
 }
 
-/// The first arguments that are refused, and how many more there are.
+/// Lists the first rejected arguments, and the number of remaining ones.
 fn renewed(trace: &Trace, all: &[ObjectArgument]) -> String {
     let shown = all.iter().take(MOST_NAMED).map(|one| {
         let name = shortened(&trace.functions()[one.function.index()].name);

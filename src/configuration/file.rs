@@ -1,4 +1,4 @@
-//! The file itself: its keys and values with their lines, and what is wrong with them.
+//! The configuration file: its keys and values with their lines, and its errors.
 
 use crate::failure::{Exit, Failure};
 use rustix::fs::{Mode, OFlags};
@@ -7,12 +7,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
-/// Never taken from a file: what it overwrites or dares, the user says each time.
+/// Never read from a file: the user must give options that overwrite or take a risk each time.
 pub const NEVER: [&str; 5] = ["anyway", "config", "force", "help", "output"];
 
-/// A value by its option's name.
+/// A value with the name of its option.
 pub struct Setting {
-    /// The command whose table it stands in; `None` at the top.
+    /// The command of its table; `None` at the top level.
     table: Option<String>,
     pub key: String,
     value: Value,
@@ -25,15 +25,15 @@ enum Value {
     Many(Vec<String>),
 }
 
-/// Where a file is.
+/// Where a file was found.
 pub enum Place {
-    /// The user said so.
+    /// Given by the user.
     Named(PathBuf),
-    /// It lay there, and must be nobody else's.
+    /// Found in the working directory. It must belong to the user.
     Found(PathBuf),
 }
 
-/// What a file says.
+/// The content of a file.
 pub struct File {
     path: PathBuf,
     settings: Vec<Setting>,
@@ -107,8 +107,8 @@ impl File {
         Ok(())
     }
 
-    /// Finds what no command knows; `accepts` says of a table, with an empty key, and of a key
-    /// whether it is known, or which are.
+    /// Fails for a table or key that is unknown to all commands. `accepts` checks a table (with an
+    /// empty key) or a key; its error lists the known names.
     pub fn check(
         &self,
         accepts: impl Fn(Option<&str>, &str) -> Result<(), Vec<String>>,
@@ -136,7 +136,8 @@ impl File {
         Ok(())
     }
 
-    /// What is for a command: its own table's, and those at the top that this does not have.
+    /// Returns the settings of a command: those of its table, and those of the top level that the
+    /// table does not override.
     pub fn settings(&self, command: &str) -> impl Iterator<Item = &Setting> {
         let own = |of: &&Setting| of.table.as_deref() == Some(command);
         let is_new = move |top: &&Setting| {
@@ -147,7 +148,7 @@ impl File {
         all.clone().filter(own).chain(all.filter(is_new))
     }
 
-    /// A value that its option does not take.
+    /// Returns the failure for a value that its option does not accept.
     pub fn wrong(&self, setting: &Setting, problem: impl std::fmt::Display) -> Failure {
         let problem = format!("`{}`: {problem}", setting.key);
         let remedy = format!("the help of the command describes `--{}`", setting.key);
@@ -163,7 +164,7 @@ impl File {
 }
 
 impl Setting {
-    /// Whether a flag is set.
+    /// Returns whether a flag is set.
     pub fn flag(&self, file: &File) -> Result<bool, Failure> {
         match self.value {
             Value::Flag(is_set) => Ok(is_set),
@@ -171,7 +172,7 @@ impl Setting {
         }
     }
 
-    /// The values of an option, of which there may be `many`.
+    /// Returns the values of an option. `many` states whether it accepts several.
     pub fn values(&self, file: &File, many: bool) -> Result<Vec<String>, Failure> {
         match &self.value {
             Value::One(value) => Ok(vec![value.clone()]),
@@ -181,7 +182,7 @@ impl Setting {
         }
     }
 
-    /// A command and its arguments.
+    /// Returns a command and its arguments.
     pub fn words(&self, file: &File) -> Result<Vec<std::ffi::OsString>, Failure> {
         match &self.value {
             Value::Many(words) if !words.is_empty() => Ok(words.iter().map(Into::into).collect()),
@@ -199,7 +200,7 @@ fn text(value: &DeValue<'_>) -> Option<String> {
     }
 }
 
-/// What may have been meant.
+/// Suggests the closest known name.
 fn closest(name: &str, known: &[String]) -> String {
     let near = known
         .iter()
@@ -210,7 +211,8 @@ fn closest(name: &str, known: &[String]) -> String {
     }
 }
 
-/// The file's text. Who owns it is asked of what was opened, not of what has its name by then.
+/// Returns the text of the file. It checks the owner of the opened file, not of its path, which may
+/// name another file by then.
 fn text_of(path: &Path, was_found: bool) -> Result<String, Failure> {
     let unreadable = |error: std::io::Error| {
         let message = format!("{}: {error}", path.display());

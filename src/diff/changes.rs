@@ -1,36 +1,36 @@
-//! Two sides side by side: the settings that differ, all figures, and the functions of a plan.
+//! Compares two sides: the settings that differ, all figures, and the functions of a plan.
 
 use super::migrations::Migrations;
 use super::side::{Figure, Setting, Side};
 
-/// What is on both sides.
+/// The comparison of two sides.
 pub struct Changes {
     /// Settings that differ.
     pub settings: Vec<Setting>,
-    /// All figures, whether they differ or not: each of A's, then what only B has.
+    /// All figures, equal or not: first those of A, then those that only B has.
     pub figures: Vec<FigurePair>,
-    /// Where threads move; `None` of files without plans.
+    /// Where threads migrate; `None` for files without plans.
     pub migrations: Option<Migrations>,
 }
 
 /// A figure of both sides, or of one.
 pub struct FigurePair {
     pub name: String,
-    /// A's and B's.
+    /// The values of A and B.
     pub values: [Option<f64>; 2],
     pub intervals: [Option<[f64; 2]>; 2],
     pub decimals: usize,
 }
 
 impl FigurePair {
-    /// B's as a multiple of A's, where that is a number.
+    /// Returns B as a multiple of A, if that is a finite number.
     pub fn ratio(&self) -> Option<f64> {
         let [a, b] = self.values;
         let ratio = b? / a?;
         ratio.is_finite().then_some(ratio)
     }
 
-    /// Whether the intervals have a number in common, where both sides have one.
+    /// Returns whether the intervals overlap, if both sides have one.
     pub fn is_overlapping(&self) -> Option<bool> {
         let [a, b] = self.intervals;
         let ([a_low, a_high], [b_low, b_high]) = (a?, b?);
@@ -70,7 +70,7 @@ impl Changes {
         }
     }
 
-    /// Whether nothing differs.
+    /// Returns whether nothing differs.
     pub fn is_empty(&self) -> bool {
         let migrations = self.migrations.as_ref();
         self.settings.is_empty()
@@ -84,7 +84,7 @@ fn decimals(sides: &[Option<Figure>; 2]) -> usize {
     known.max().unwrap_or(0)
 }
 
-/// What has the same name on both sides, in A's order, then what only B has. Names occur once.
+/// Pairs entries of the same name, in the order of A, then those that only B has. Names are unique.
 fn paired<T>(a: Vec<T>, b: Vec<T>, name: impl Fn(&T) -> String) -> Vec<(String, [Option<T>; 2])> {
     let mut pairs: Vec<(String, [Option<T>; 2])> = Vec::new();
     for (side, all) in [a, b].into_iter().enumerate() {

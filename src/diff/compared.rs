@@ -1,23 +1,23 @@
-//! What was compared, and whether it is the same.
+//! The compared files, and whether they are equal.
 
 use super::changes::Changes;
 use super::traces::Traces;
 use std::path::Path;
 
-/// What was compared.
+/// The comparison of two files.
 pub struct Compared<'a> {
     /// A and B.
     pub files: [&'a Path; 2],
-    /// What both files are, in a word for scripts.
+    /// The kind of both files, as one word for scripts.
     pub kind: &'static str,
-    /// Of all kinds.
+    /// For all kinds.
     pub changes: Changes,
-    /// Of traces only.
+    /// For traces only.
     pub traces: Option<Traces>,
 }
 
 impl Compared<'_> {
-    /// Whether nothing differs.
+    /// Returns whether nothing differs.
     pub fn is_same(&self) -> bool {
         self.changes.is_empty() && self.traces.as_ref().is_none_or(Traces::is_same)
     }

@@ -1,6 +1,7 @@
-//! What a file is: a trace by its first bytes, JSON by its first character, else a plan.
+//! Detects the kind of a file: a trace by its first bytes, JSON by its first character, otherwise a
+//! plan.
 //!
-//! A file that is no trace is read once, so it may be a pipe.
+//! A file that is not a trace is read once, so it may be a pipe.
 
 use super::results;
 use super::side::{Kind, Side};
@@ -10,10 +11,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The largest plan or result that is read. The largest known are reports of a few MiB.
+/// The largest plan or result that is read. The largest known ones are reports of a few MiB.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// Enough to know a trace.
+/// Number of bytes that identify a trace.
 const PREFIX_BYTES: u64 = 64;
 
 const TRACE: Kind = Kind {
@@ -27,14 +28,14 @@ const PLAN: Kind = Kind {
 
 /// One of the files.
 pub enum Input {
-    /// To be opened and replayed.
+    /// A trace, to be opened and replayed later.
     Trace,
-    /// All that it says.
+    /// The content of a plan or result.
     Read(Box<Side>, Kind),
 }
 
 impl Input {
-    /// Looks at a file, and reads it unless it is a trace.
+    /// Detects the kind of a file, and reads it unless it is a trace.
     pub fn read(path: &Path) -> Result<Input, Failure> {
         let unreadable = |error: io::Error| {
             let message = format!("{}: cannot read: {error}", path.display());
@@ -69,7 +70,7 @@ impl Input {
         }
     }
 
-    /// What the file is.
+    /// Returns the kind of the file.
     pub fn kind(&self) -> Kind {
         match self {
             Input::Trace => TRACE,

@@ -1,4 +1,4 @@
-//! What differs, for programs, as `corehop schema diff --keys` lists the keys.
+//! The differences as JSON, with the keys that `corehop schema diff --keys` lists.
 
 use super::changes::FigurePair;
 use super::compared::Compared;
@@ -8,7 +8,7 @@ use super::traces::{FunctionPair, ModulePair, ThreadPair, Traces, Use};
 use corehop_traces::Module;
 use serde_json::{Value, json};
 
-/// One object, with at most `top` functions in each list of a trace's functions.
+/// Returns one object with at most `top` functions in each list of a trace's functions.
 pub fn render(compared: &Compared<'_>, top: usize) -> Value {
     let changes = &compared.changes;
     let [a, b] = compared.files.map(|file| file.display().to_string());

@@ -1,8 +1,9 @@
-//! Where threads move by two plans: what only one of them has, and what both have with other keys.
+//! Compares where threads migrate in two plans: entries of one plan only, and entries whose keys
+//! differ.
 //!
-//! A function is the same on both sides if build id and offset are, or else if file and symbol are:
-//! a plan for another build has other offsets. Several calls of one function are entries of their
-//! own; equal ones pair first, then those of the same call, and then the rest in its order.
+//! A function is the same on both sides if build id and offset are equal. In another build, offsets
+//! differ, so file and symbol are compared instead. Several calls of one function are separate
+//! entries: equal ones pair first, then those of the same call, then the rest in order.
 
 use super::pairs::{BuiltFile, by_rules, paired};
 use super::side::Setting;
@@ -10,17 +11,17 @@ use corehop_plan::{Destination, Mode, PlannedFunction};
 
 /// The functions of two plans.
 pub struct Migrations {
-    /// How many are on both sides with the same keys.
+    /// Number of functions on both sides with the same keys.
     pub same: usize,
-    /// Only A's, and only B's.
+    /// Functions of A only, and of B only.
     pub only: [Vec<PlannedFunction>; 2],
-    /// On both sides, with keys that differ.
+    /// Functions on both sides with different keys.
     pub changed: Vec<Changed>,
 }
 
 /// A function of both plans.
 pub struct Changed {
-    /// A's and B's.
+    /// The functions of A and B.
     pub functions: [PlannedFunction; 2],
     /// The keys that differ.
     pub keys: Vec<Setting>,
@@ -50,13 +51,13 @@ impl Migrations {
         migrations
     }
 
-    /// Whether both plans move threads alike.
+    /// Returns whether both plans migrate threads in the same way.
     pub fn is_empty(&self) -> bool {
         self.only.iter().all(Vec::is_empty) && self.changed.is_empty()
     }
 }
 
-/// The files of these functions, each once, in their order.
+/// Returns the files of these functions in order, without duplicates.
 fn files<'f>(functions: impl Iterator<Item = &'f PlannedFunction>) -> Vec<BuiltFile<'f>> {
     let mut files = Vec::new();
     for function in functions {
@@ -68,7 +69,7 @@ fn files<'f>(functions: impl Iterator<Item = &'f PlannedFunction>) -> Vec<BuiltF
     files
 }
 
-/// By function of A, that of B.
+/// For each function of A, returns the index of its counterpart in B.
 fn pairs(a: &[PlannedFunction], b: &[Option<PlannedFunction>]) -> Vec<Option<usize>> {
     let b: Vec<&PlannedFunction> = b.iter().flatten().collect();
     let (of_a, of_b) = (files(a.iter()), files(b.iter().copied()));
@@ -102,7 +103,7 @@ fn pairs(a: &[PlannedFunction], b: &[Option<PlannedFunction>]) -> Vec<Option<usi
     )
 }
 
-/// The call of a request that moves the thread; `None` where all calls do.
+/// Returns the call of a request that migrates the thread; `None` if all calls do.
 fn call(to: Destination) -> Option<u32> {
     match to {
         Destination::At(at) => Some(at.call),
@@ -110,7 +111,7 @@ fn call(to: Destination) -> Option<u32> {
     }
 }
 
-/// The keys that differ, as a plan's file has them.
+/// Returns the keys that differ, under the names that a plan file uses.
 fn differing(a: &PlannedFunction, b: &PlannedFunction) -> Vec<Setting> {
     let keys = [keys(a), keys(b)];
     let [a, b] = keys;
@@ -122,7 +123,7 @@ fn differing(a: &PlannedFunction, b: &PlannedFunction) -> Vec<Setting> {
     settings.filter(|of| of.values[0] != of.values[1]).collect()
 }
 
-/// All keys that an entry may have.
+/// Returns all keys that an entry may have.
 fn keys(of: &PlannedFunction) -> [(&'static str, Option<String>); 9] {
     let (core, by, after, call) = match of.to {
         Destination::Core(core) => (Some(core), None, None, None),
@@ -142,7 +143,7 @@ fn keys(of: &PlannedFunction) -> [(&'static str, Option<String>); 9] {
     ]
 }
 
-/// As a plan's file has it.
+/// Returns the name of the mode in a plan file.
 pub fn mode(mode: Mode) -> &'static str {
     match mode {
         Mode::Enter => "enter",

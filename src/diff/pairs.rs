@@ -1,7 +1,7 @@
-//! What of A is which of B, by several rules in turn; and which file is: another build has another
-//! build id, and may lie elsewhere.
+//! Pairs entries of A and B by several rules, applied one after the other; used for files of traces
+//! and plans. Another build of a file has another build id, and may have another path.
 //!
-//! Files pair by path, what remains by build id, and what then remains by name, each in its order.
+//! Files pair by path. The remaining files pair by build id, and then by name, each in order.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use std::path::Path;
 pub struct BuiltFile<'a> {
     /// Its path.
     pub path: &'a str,
-    /// Its GNU build id; empty where it has none.
+    /// Its GNU build id; empty if it has none.
     pub build_id: &'a str,
 }
 
@@ -21,7 +21,7 @@ impl<'a> BuiltFile<'a> {
     }
 }
 
-/// By file of A, that of B; each is taken once.
+/// For each file of A, returns the index of its counterpart in B. Each file of B pairs once.
 pub fn paired(a: &[BuiltFile<'_>], b: &[BuiltFile<'_>]) -> Vec<Option<usize>> {
     let by_path = |a: &BuiltFile<'_>, b: &BuiltFile<'_>| a.path == b.path;
     let by_build = |a: &BuiltFile<'_>, b: &BuiltFile<'_>| {
@@ -34,11 +34,11 @@ pub fn paired(a: &[BuiltFile<'_>], b: &[BuiltFile<'_>]) -> Vec<Option<usize>> {
     by_rules(a, b, &[&by_path, &by_build, &by_name])
 }
 
-/// Whether one of A and one of B are the same.
+/// Returns whether an entry of A and an entry of B are the same.
 pub type Rule<'r, T> = &'r dyn Fn(&T, &T) -> bool;
 
-/// By each of A, which of B it is: by the first rule, and what remains by the next. Each of B is
-/// taken once, the first that fits.
+/// For each entry of A, returns the index of its counterpart in B: by the first rule, and for the
+/// remaining entries by the next. Each entry of B pairs once; the first match wins.
 pub fn by_rules<T>(a: &[T], b: &[T], rules: &[Rule<'_, T>]) -> Vec<Option<usize>> {
     let mut pairs = vec![None; a.len()];
     let mut is_taken = vec![false; b.len()];

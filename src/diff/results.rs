@@ -1,7 +1,8 @@
-//! The JSON of other commands: which command printed it, and its headline figures.
+//! Reads the JSON of other commands: detects which command printed it, and reads its headline
+//! figures.
 //!
-//! Each command has a type that names what is compared, and ignores the rest. Keys that only one
-//! command prints tell which it was.
+//! Each command has a type with the compared keys; other keys are ignored. Keys that only one
+//! command prints identify the command.
 
 mod headline;
 mod measured;
@@ -14,7 +15,7 @@ use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Reads what some command printed.
+/// Reads the output of a command.
 pub fn read(text: &str, path: &Path) -> Result<(Side, Kind), Failure> {
     let keys: Keys = parsed(text, path, "JSON")?;
     let Some(output) = meant(&keys) else {
@@ -32,12 +33,13 @@ pub fn read(text: &str, path: &Path) -> Result<(Side, Kind), Failure> {
 /// A command's output.
 struct Output {
     kind: Kind,
-    /// Keys by which it is known.
+    /// Keys that identify it.
     has: &'static [&'static str],
     read: fn(&str, &Path) -> Result<Side, Failure>,
 }
 
-/// The first that has all its keys is meant: a report has those of an explanation, too.
+/// The first entry that has all its keys matches. The order matters: a report also has the keys of
+/// an explanation.
 const OUTPUTS: [Output; 8] = [
     Output {
         kind: Kind {
@@ -105,7 +107,7 @@ const OUTPUTS: [Output; 8] = [
     },
 ];
 
-/// The keys of an object; one counts whatever its value is.
+/// The keys of an object, without their values.
 type Keys = BTreeMap<String, IgnoredAny>;
 
 fn meant(keys: &Keys) -> Option<&'static Output> {
@@ -120,7 +122,7 @@ fn side<T: Headline + for<'de> serde::Deserialize<'de>>(
     parsed::<T>(text, path, "what that command prints").map(Headline::side)
 }
 
-/// The text as `T`; `what` says what it is not where it cannot be that.
+/// Parses the text as `T`; `what` names the expected format in the failure.
 fn parsed<T: for<'de> serde::Deserialize<'de>>(
     text: &str,
     path: &Path,

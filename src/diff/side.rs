@@ -1,44 +1,44 @@
-//! What one file says: settings in words, figures, and the functions of a plan.
+//! The content of one file: settings as text, figures, and the functions of a plan.
 
 use corehop_plan::{Plan, PlannedFunction};
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// In a word, for scripts.
+    /// As one word, for scripts.
     pub word: &'static str,
-    /// In a sentence.
+    /// As a phrase in a sentence.
     pub phrase: &'static str,
 }
 
 /// A setting of both sides.
 pub struct Setting {
     pub name: String,
-    /// A's and B's.
+    /// The values of A and B.
     pub values: [Option<String>; 2],
 }
 
 /// One of the two files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Side {
-    /// By name, in the order in which they are shown; `None` where the file has none.
+    /// Names and values in display order; `None` if the file has no value.
     pub settings: Vec<(String, Option<String>)>,
-    /// In the order in which they are shown.
+    /// In display order.
     pub figures: Vec<Figure>,
-    /// Where threads move; `None` in a file without a plan.
+    /// Where threads migrate; `None` for a file without a plan.
     pub functions: Option<Vec<PlannedFunction>>,
 }
 
 /// One number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// By which it is found on the other side.
+    /// The name that identifies it on the other side.
     pub name: String,
-    /// `None` where it is not known.
+    /// `None` if it is unknown.
     pub value: Option<f64>,
     /// The ends of its confidence interval or its range, if it has one.
     pub interval: Option<[f64; 2]>,
-    /// Decimals that people are shown.
+    /// Number of decimals to print.
     pub decimals: usize,
 }
 
@@ -48,7 +48,7 @@ impl Side {
         self.set_or_none(name, Some(value));
     }
 
-    /// The same of one that may be missing.
+    /// Adds a setting that may be missing.
     pub fn set_or_none(&mut self, name: &str, value: Option<impl ToString>) {
         let value = value.map(|value| value.to_string());
         self.settings.push((name.to_owned(), value));
@@ -74,9 +74,10 @@ impl Side {
         });
     }
 
-    /// A plan's.
+    /// Reads the settings and functions of a plan.
     pub fn of_plan(plan: Plan) -> Side {
-        // Whoever gives plans another key says here what becomes of it.
+        // Destructured without `..`: whoever adds a key to plans must decide here how to compare
+        // it.
         let Plan {
             version,
             machine,

@@ -1,5 +1,5 @@
-//! What differs, for people: settings that differ, all figures with their change, and then the
-//! functions. Names come last in a row where those of C++ have no width.
+//! The differences as text: settings that differ, all figures with their change, and then the
+//! functions. Names that may be C++ names come last in a row, because they have no fixed width.
 
 use super::changes::FigurePair;
 use super::compared::Compared;
@@ -12,7 +12,7 @@ use corehop_support::format::name::shortened;
 use corehop_support::format::number::{change, counted, grouped};
 use corehop_traces::Module;
 
-/// All of it.
+/// Renders the whole comparison.
 pub fn render(compared: &Compared<'_>, top: usize) -> Lines {
     let mut text = Lines::new();
     let changes = &compared.changes;
@@ -55,7 +55,7 @@ fn heading(text: &mut Lines, of: &Traces) {
     }
 }
 
-/// A value, or a dash where there is none.
+/// Returns the value, or a dash if there is none.
 fn or_dash(value: Option<&str>) -> &str {
     match value {
         None | Some("") => "-",
@@ -71,7 +71,7 @@ fn settings(text: &mut Lines, settings: &[Setting]) {
     line!(text, "differs");
     for Setting { name, values } in settings {
         let [a, b] = values.each_ref().map(|value| or_dash(value.as_deref()));
-        // Short ones are read side by side, commands one above the other.
+        // Short values are printed side by side, and commands one above the other.
         if a.len() + b.len() <= 60 {
             line!(text, "  {name:<26}{a}  ->  {b}");
         } else {
@@ -81,7 +81,7 @@ fn settings(text: &mut Lines, settings: &[Setting]) {
     }
 }
 
-/// A number with so many decimals, in groups of three digits.
+/// Formats a number with this number of decimals, in groups of three digits.
 fn amount(value: f64, decimals: usize) -> String {
     let shown = format!("{:.decimals$}", value.abs());
     let (whole, fraction) = shown.split_once('.').unwrap_or((&shown, ""));
@@ -139,7 +139,7 @@ fn intervals(text: &mut Lines, of: &FigurePair) {
     line!(text, "{}", row.trim_end());
 }
 
-/// Where a planned function takes a thread, and its file.
+/// Returns where a planned function migrates a thread, and its file.
 fn planned(of: &PlannedFunction) -> String {
     let (symbol, to, mode) = (shortened(&of.symbol), of.to, mode(of.mode));
     format!("{symbol}  {to}, {mode}  {}+{:#x}", of.module, of.offset)

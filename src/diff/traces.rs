@@ -1,7 +1,7 @@
-//! Two traces: what both do on one machine, by request, function, thread, and module.
+//! Compares two traces on one machine, by request, function, thread, and module.
 //!
-//! Each trace is replayed once. Figures are per request if both traces have requests, since two
-//! recordings seldom have equally many; else they are totals.
+//! Each trace is replayed once. Figures are per request if both traces have requests, because two
+//! recordings rarely have the same number. Otherwise figures are totals.
 
 mod functions;
 
@@ -24,31 +24,31 @@ use std::path::{Path, PathBuf};
 
 pub use functions::{FunctionPair, Use};
 
-/// What traces have besides settings and figures.
+/// The parts of a comparison that only traces have.
 pub struct Traces {
     /// The machine's name.
     pub machine: String,
-    /// The requests that were counted.
+    /// Number of counted requests.
     pub requests: [u64; 2],
-    /// How many requests warmed the caches.
+    /// Number of requests that warmed the caches.
     pub warm_up: usize,
-    /// Whether figures are per request; else they are totals.
+    /// Whether figures are per request; otherwise they are totals.
     pub is_per_request: bool,
-    /// How the traces were taken, in sentences.
+    /// How the traces were recorded, as sentences.
     pub remarks: Vec<String>,
-    /// What code did.
+    /// The accesses and misses of code.
     pub functions: Functions,
-    /// Requests that each thread served, where they are not equally many.
+    /// Requests that each thread served, if the numbers differ.
     pub threads: Vec<ThreadPair>,
-    /// Files that are on one side only, or another build or elsewhere on the other.
+    /// Files of one side only, and files whose build or path differs.
     pub modules: Vec<ModulePair>,
 }
 
-/// The requests of the thread of this number.
+/// The number of requests of one thread.
 pub struct ThreadPair {
-    /// From 0, in the order in which traces count threads.
+    /// Its number in the trace, from 0.
     pub thread: usize,
-    /// A's and B's; `None` where the trace has fewer threads.
+    /// The values of A and B; `None` if the trace has fewer threads.
     pub requests: [Option<u64>; 2],
 }
 
@@ -56,7 +56,7 @@ pub struct ThreadPair {
 pub struct ModulePair(pub [Option<Module>; 2]);
 
 impl Traces {
-    /// Whether nothing of this differs.
+    /// Returns whether none of these parts differ.
     pub fn is_same(&self) -> bool {
         self.functions.is_same() && self.threads.is_empty() && self.modules.is_empty()
     }
@@ -82,7 +82,7 @@ pub struct Simulation {
     taken: AddressingOptions,
 }
 
-/// Opens and replays both.
+/// Opens and replays both traces.
 pub fn compare(simulation: &Simulation, files: [&Path; 2]) -> Result<([Side; 2], Traces), Failure> {
     let machine = Machine::named_or_path(&simulation.machine)?;
     let plan = simulation.plan.as_deref();
@@ -147,7 +147,7 @@ fn replayed(
     replay.map_err(|error| about(Some(file), error))
 }
 
-/// What is known of how a trace was recorded.
+/// Returns what is known about the recording of a trace.
 fn settings(trace: &Trace) -> Side {
     let header = trace.header();
     let mut side = Side::default();
@@ -160,7 +160,8 @@ fn settings(trace: &Trace) -> Side {
     side
 }
 
-/// The totals of a replay; `per` is how many requests they are divided by, if they are.
+/// Adds the totals of a replay. `per` is the number of requests to divide by, and whether to
+/// divide.
 fn figures(side: &mut Side, of: &ByFunction, per: (u64, bool), with_hops: bool) {
     let counters = &of.replay.counters;
     let (requests, is_per_request) = per;
@@ -185,7 +186,7 @@ fn figures(side: &mut Side, of: &ByFunction, per: (u64, bool), with_hops: bool) 
     }
 }
 
-/// How many requests each thread of a trace began.
+/// Returns the number of requests that each thread of a trace began.
 fn requests_by_thread(trace: &Trace) -> Vec<u64> {
     let mut requests = vec![0; trace.threads().len()];
     for request in trace.requests() {

@@ -1,4 +1,4 @@
-//! What a check of `corehop doctor` found: how it stands, what there is and how to mend it.
+//! The result of one check of `corehop doctor`: its state, what was found, and the remedy.
 
 use serde::Serialize;
 
@@ -6,9 +6,9 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// All there.
+    /// Everything is available.
     Ok,
-    /// Something works less well, or in another way.
+    /// Something is slower, or works in another way.
     Warn,
     /// A command cannot work.
     Missing,
@@ -19,14 +19,14 @@ pub enum State {
 pub struct Finding {
     pub name: &'static str,
     pub state: State,
-    /// What there is, and where it falls short what that means.
+    /// What was found, and the consequence if it is insufficient.
     pub found: String,
     /// The command or backend that needs it.
     pub serves: &'static str,
     pub remedy: Option<String>,
 }
 
-/// What is looked at, before it is known how it is.
+/// A check without its result.
 #[derive(Clone, Copy)]
 pub struct Check {
     pub name: &'static str,
@@ -34,12 +34,12 @@ pub struct Check {
 }
 
 impl Check {
-    /// All is there.
+    /// Everything is available.
     pub fn ok(self, found: impl Into<String>) -> Finding {
         self.finding(State::Ok, found.into(), None)
     }
 
-    /// Something works less well, or in another way.
+    /// Something is slower, or works in another way.
     pub fn warn(self, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
         self.finding(State::Warn, found.into(), Some(remedy.into()))
     }

@@ -1,4 +1,5 @@
-//! The processor and how the kernel lets programs use it: what hops and host replays need.
+//! Checks the processor and what the kernel lets programs use of it: requirements of hops and host
+//! replays.
 
 use super::finding::{Check, Finding};
 use corehop_measure::machine::cpus::{has_fsgsbase, has_shadow_stack};
@@ -14,7 +15,7 @@ pub fn look() -> Vec<Finding> {
     findings
 }
 
-/// How many CPUs there are to hop between, what they share, and which hop would gain nothing.
+/// Counts the CPUs to hop between, checks what they share, and which hops would gain nothing.
 fn cores(topology: &Topology, allowed: &[usize]) -> Vec<Finding> {
     let check = |name| Check {
         name,
@@ -49,7 +50,7 @@ fn cores(topology: &Topology, allowed: &[usize]) -> Vec<Finding> {
     vec![cpus, smt, l3]
 }
 
-/// The caches that `--machine host` has, and what it assumes of them.
+/// Reports the caches of `--machine host`, and the assumptions about them.
 fn caches(host: Result<host::Host, Error>) -> Finding {
     let check = Check {
         name: "caches",
@@ -97,9 +98,9 @@ fn fsgsbase() -> Finding {
     }
 }
 
-/// Looks at what libc registered for this very process.
+/// Checks what libc registered for this process.
 fn restartable_sequences() -> Finding {
-    // SAFETY: the name is a C string, and the symbol, where libc has it, is a constant 32-bit word.
+    // SAFETY: the name is a C string. The symbol, if libc has it, is a constant 32-bit word.
     let size = unsafe {
         let symbol = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_size".as_ptr());
         symbol.cast::<u32>().as_ref().copied().unwrap_or(0)
@@ -128,7 +129,7 @@ mod tests {
     use super::super::finding::State;
     use super::*;
 
-    /// Two sockets of two cores with two hardware threads each.
+    /// Returns two sockets of two cores with two hardware threads each.
     fn machine() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         for cpu in 0..8 {

@@ -1,4 +1,5 @@
-//! What is known of a program that carriers cannot carry, from its file and its libraries.
+//! Reports which calls of a program the backend `carrier` does not support, from the program's file
+//! and libraries.
 
 use super::finding::{Check, Finding};
 use crate::carriers;
@@ -12,7 +13,7 @@ const CARRIED: Check = Check {
     serves: "carrier, auto",
 };
 
-/// Looks at this program; nothing of it runs.
+/// Checks this program without running it.
 pub fn look(program: &OsStr) -> Result<Vec<Finding>, Failure> {
     let program = find(program)?;
     Imports::of(&program)?;

@@ -1,4 +1,4 @@
-//! What recording needs: QEMU, the plugin, both together, and the symbolizer.
+//! Checks the requirements of recording: QEMU, the plugin, both together, and the symbolizer.
 
 use super::finding::{Check, Finding, State};
 use crate::recording::CARRIED;
@@ -8,7 +8,7 @@ use corehop_wire::ring::{Memory, RequestMarker, Settings};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// A program that every Linux has and that ends at once.
+/// A program of every Linux system that ends at once.
 const SMALL: &str = "/bin/true";
 
 /// All checks.
@@ -43,8 +43,8 @@ pub fn look() -> Vec<Finding> {
     findings
 }
 
-/// Looks for the QEMU that `make qemu` builds, and has it load its plugin. Nothing where recordings
-/// use that one anyway.
+/// Checks whether the QEMU of `make qemu` exists and loads its plugin. Returns `None` if recordings
+/// use it anyway.
 fn newer_qemu() -> Option<Finding> {
     let check = check("qemu 10");
     let remedy = "`make qemu` in a checkout builds it from Debian's source in some \
@@ -71,7 +71,7 @@ fn newer_qemu() -> Option<Finding> {
         }
         Err(error) => missing(check, &error),
     };
-    // Other servers do without.
+    // Other servers do not need it.
     Some(match tried.state {
         State::Missing => Finding {
             state: State::Warn,
@@ -81,7 +81,7 @@ fn newer_qemu() -> Option<Finding> {
     })
 }
 
-/// What it takes to record a machine, as --system does; all else does without.
+/// Checks the requirements of recording a machine with --system. Other recordings do not need them.
 fn machine() -> Finding {
     let check = check("machine");
     let qemu = match tools::system_qemu() {
@@ -108,7 +108,7 @@ fn missing(check: Check, error: &tools::Error) -> Finding {
     check.missing(error.to_string(), error.remedy())
 }
 
-/// Has QEMU load the plugin, and the plugin open the memory that it would record into.
+/// Lets QEMU load the plugin, and lets the plugin open the memory for a recording.
 fn try_plugin(check: Check, tools: &Tools) -> Finding {
     let (memory, file) = match Memory::create(&Settings::default()) {
         Ok(created) => created,

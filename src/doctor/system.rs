@@ -1,5 +1,5 @@
-//! The kernel's settings and what is free: counters, huge pages, code in memory, io_uring, memory,
-//! disk.
+//! Checks the kernel's settings and free resources: counters, huge pages, code in memory, io_uring,
+//! memory, disk.
 
 use super::finding::{Check, Finding};
 use corehop_measure::machine::counters;
@@ -10,9 +10,9 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::path::Path;
 
 const GIB: u64 = 1 << 30;
-/// What `corehop record` lets a server take unless told otherwise.
+/// The default memory limit of `corehop record`.
 const MEMORY_WANTED_BYTES: u64 = 4 * GIB;
-/// Some hundred recorded requests of a database; a compressed access takes half a byte or less.
+/// About a hundred recorded requests of a database; a compressed access takes at most half a byte.
 const DISK_WANTED_BYTES: u64 = GIB;
 
 /// All checks.
@@ -27,7 +27,7 @@ pub fn look() -> Vec<Finding> {
     ]
 }
 
-/// What a kernel file says.
+/// Returns the content of a kernel file.
 fn told(path: &str) -> Option<String> {
     Some(std::fs::read_to_string(path).ok()?.trim().to_owned())
 }
@@ -83,7 +83,7 @@ fn huge_pages() -> Finding {
     }
 }
 
-/// Tries what `corehop run` does, and the recorder with its plugin.
+/// Tries what `corehop run` does, and what the recorder does with its plugin.
 fn code_in_memory() -> Finding {
     let check = Check {
         name: "code in memory",
@@ -95,7 +95,7 @@ fn code_in_memory() -> Finding {
             .or_else(|_| memfd_create("corehop", flags))?;
         let (size, rights) = (4096, ProtFlags::READ | ProtFlags::EXEC);
         let place = std::ptr::null_mut();
-        // SAFETY: a place of its own, which nobody refers to, and given back at once.
+        // SAFETY: a new mapping without any references, unmapped at once.
         unsafe {
             let place = mmap(place, size, rights, MapFlags::PRIVATE, &file, 0)?;
             munmap(place, size)
@@ -110,7 +110,7 @@ fn code_in_memory() -> Finding {
     }
 }
 
-/// Tries what a server does that makes its system calls in batches.
+/// Tries what a server does that batches its system calls.
 fn batches() -> Finding {
     let check = Check {
         name: "io_uring",

@@ -1,11 +1,11 @@
-//! User code and the kernel, on one core and with the plan, as a table.
+//! A table of user code and the kernel, on one core and with the plan.
 
 use crate::line::{Lines, line};
 use corehop_partitioner::attribution::Explanation;
 use corehop_simulator::Counters;
 use corehop_support::format::number::change_between;
 
-/// The table, after an empty line; nothing where no kernel was recorded.
+/// Adds the table after an empty line, or nothing if no kernel was recorded.
 pub fn table(text: &mut Lines, explained: &Explanation<'_>) {
     let Some((before, after)) = &explained.modes else {
         return;

@@ -1,6 +1,6 @@
-//! An explanation as tables for a terminal; `docs/reference/search.md` says what each figure means.
-//! Misses and lost lines are per request, because that is what a reader can compare with a
-//! request's time.
+//! Prints an explanation as tables for a terminal; `docs/reference/search.md` defines each figure.
+//! Misses and lost lines are per request, so that readers can compare them with the time of a
+//! request.
 
 use super::{modes, throughput};
 use crate::by_argument;
@@ -16,7 +16,7 @@ use corehop_support::format::name::shortened;
 use corehop_support::format::number::{change_between, grouped as count, share};
 use corehop_traces::FunctionId;
 
-/// All tables, with an empty line between them.
+/// Renders all tables, with an empty line between them.
 pub fn render(explained: &Explanation<'_>, top: usize) -> Lines {
     let mut text = Lines::new();
     counted(&mut text, explained);
@@ -37,7 +37,7 @@ fn per_request(count: u64, replay: &Replay) -> f64 {
     count as f64 / replay.requests.max(1) as f64
 }
 
-/// What was replayed.
+/// Prints what was replayed.
 fn counted(text: &mut Lines, explained: &Explanation<'_>) {
     line!(
         text,
@@ -208,7 +208,7 @@ fn working_set_row(sets: &[WorkingSet]) -> String {
     format!("{code:>10}{data:>10}{all:>12}{again:>16}")
 }
 
-/// Functions named for each core.
+/// Maximum number of functions to name for each core.
 const NAMED: usize = 5;
 
 fn code(text: &mut Lines, explained: &Explanation<'_>) {
@@ -363,7 +363,7 @@ fn hops(text: &mut Lines, explained: &Explanation<'_>) {
     );
 }
 
-/// The calls of each request that go to this core of functions not all of whose calls do.
+/// Lists, for functions with only some calls on this core, these calls of each request.
 fn at_calls(explained: &Explanation<'_>, core: usize) -> Vec<String> {
     let calls = explained.split.kth_calls().iter();
     let here = calls.filter(|(_, meant)| meant.core as usize == core);

@@ -1,7 +1,7 @@
 //! Throughput over connections, as a table with a bar in each row.
 //!
-//! The bar is the split's, and a mark in it is what the same cores do without: where the bar passes
-//! the mark, the split serves more.
+//! The bar is the throughput with the split. The mark in it is the throughput of the same cores
+//! without the split. If the bar passes the mark, the split serves more.
 
 use crate::line::{Lines, line};
 use corehop_partitioner::attribution::Explanation;
@@ -11,7 +11,7 @@ use corehop_support::format::number::{change, counted, grouped};
 /// Width of the longest bar.
 const WIDTH: f64 = 32.0;
 
-/// The table, and what it leaves out.
+/// Adds the table, and a note on what it omits.
 pub fn table(text: &mut Lines, explained: &Explanation<'_>) {
     let throughputs = explained.throughputs();
     let most = throughputs.iter().flat_map(|of| [of.before, of.after]);
@@ -57,7 +57,7 @@ fn row(of: &Throughput, scale: f64) -> String {
     format!("{connections:>11}{before:>10.2}{after:>10.2}{change:>10}{at_most:>10.2}  {bar}")
 }
 
-/// A bar of one length with a mark at another, in characters.
+/// Returns a bar of one length with a mark at another, both in characters.
 fn bar(length: f64, mark: f64) -> String {
     let [length, mark] = [length, mark].map(|of| of.round() as usize);
     let place = |place| match place {

@@ -1,4 +1,4 @@
-//! What a measurement that failed says to people, and what they can do about it.
+//! The messages and remedies of measurements that failed.
 
 use super::{Exit, Failure};
 use corehop_measure::server::Role;

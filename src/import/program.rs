@@ -1,8 +1,8 @@
-//! The program of a drmemtrace: its modules, with the symbols of their files.
+//! The program of a drmemtrace: its modules, and the symbols of their files.
 //!
-//! A list of modules has the paths of the traced machine. A file is read from that path, or next to
-//! the trace, where DynamoRIO's `-alt_module_dir` may have pointed. It must begin as the traced
-//! file did, because nothing else in the list distinguishes builds.
+//! A list of modules contains paths of the traced machine. A file is read from that path or from
+//! next to the trace, to which DynamoRIO's `-alt_module_dir` may have pointed. Its entry point must
+//! be that of the traced file, because nothing else in the list distinguishes builds.
 
 use crate::console;
 use corehop_symbolizer::Symbol;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// Pages begin at multiples of this.
 const PAGE_BYTES: u64 = 4096;
 
-/// What is known of the program whose trace is at `path`.
+/// Returns what is known about the program of the trace at `path`.
 pub fn beside(path: &Path) -> Result<Program, Error> {
     let mut program = Program::beside(path)?;
     let mut found = Vec::new();
@@ -39,7 +39,7 @@ pub fn beside(path: &Path) -> Result<Program, Error> {
     Ok(program)
 }
 
-/// The file that a module is, where it is at hand.
+/// Returns the file of a module, if it is available.
 fn file_of(of: &ProgramModule, trace: &Path) -> Option<PathBuf> {
     let path = Path::new(&of.module.path);
     let name = path.file_name()?;
@@ -50,12 +50,13 @@ fn file_of(of: &ProgramModule, trace: &Path) -> Option<PathBuf> {
     let beside = ["", "..", "binaries", "../binaries"];
     let beside = beside.map(|place| folder.join(place).join(name));
     let recorded = path.is_absolute().then(|| path.to_owned());
-    // What is not a plain file, such as a pipe, could keep its reader waiting.
+    // A file that is not regular, such as a pipe, could block its reader.
     let mut files = beside.into_iter().chain(recorded);
     files.find(|file| file.is_file())
 }
 
-/// Takes the module's build and where it lies from the file, if that is the one that was traced.
+/// Reads the module's build id and load bias from the file. Returns false if it is not the traced
+/// file.
 fn identify(of: &mut ProgramModule, file: &Path) -> bool {
     let known = || {
         let cache = object::ReadCache::new(File::open(file).ok()?);

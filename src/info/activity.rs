@@ -1,4 +1,4 @@
-//! What the executions of a trace add up to, by one pass through them.
+//! Totals of the executions of a trace, counted in one pass.
 
 use super::kernel_visits::KernelVisits;
 use super::system_calls::SystemCalls;
@@ -7,16 +7,16 @@ use corehop_partitioner::progress;
 use corehop_traces::{Kind, PAGE_SHIFT, Tell, Trace, physical_address};
 use std::collections::{BTreeMap, HashSet};
 
-/// What the executions of a trace add up to.
+/// Totals of the executions of a trace.
 pub struct Activity<'t> {
     pub fetches: u64,
     pub loads: u64,
     pub stores: u64,
-    /// Those of them that the kernel made, by kind.
+    /// Accesses of the kernel: fetches, loads, and stores.
     pub of_kernel: [u64; 3],
-    /// Those at a known physical address, and how many pages these are on.
+    /// Accesses at a known physical address, and the number of their pages.
     pub physical: (u64, usize),
-    /// Those on each CPU of a machine, as far as it is told.
+    /// Accesses on each CPU of a machine, as far as it is recorded.
     pub by_cpu: BTreeMap<u16, u64>,
     /// Accesses of each complete request, ascending.
     pub per_request: Vec<u64>,
@@ -25,7 +25,7 @@ pub struct Activity<'t> {
 }
 
 impl<'t> Activity<'t> {
-    /// The trace is to be indexed by physical addresses.
+    /// Counts the executions of a trace, which must be indexed by physical addresses.
     pub fn of(trace: &'t Trace) -> Result<Activity<'t>, corehop_traces::Error> {
         let stage = ("code blocks read", trace.execution_count());
         progress::stage(&Bar::new(), stage, |tell| Activity::told(trace, tell))

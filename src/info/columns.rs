@@ -1,10 +1,10 @@
-//! What each column of a trace's file costs, as a table.
+//! A table with the size of each column of a trace file.
 
 use crate::line::{Lines, line};
 use corehop_support::format::number::grouped;
 use corehop_traces::Trace;
 
-/// A line for each column, the dearest first.
+/// Returns a line for each column, the largest first.
 pub fn as_text(trace: &Trace, accesses: u64) -> Lines {
     let mut columns = trace.column_sizes();
     columns.sort_by_key(|column| std::cmp::Reverse(column.size_bytes));

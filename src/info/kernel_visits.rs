@@ -1,8 +1,7 @@
-//! Why the kernel ran, in the trace of a virtual machine: how often per request, and how much each
-//! time.
+//! Why the kernel ran, in the trace of a virtual machine: visits per request, and the work of each.
 //!
-//! An interrupt within a system call is a separate visit. Instructions and accesses are therefore
-//! those of each visit alone.
+//! An interrupt within a system call is a separate visit. Instructions and accesses therefore
+//! exclude those of nested visits.
 
 use super::stretches::Stretches;
 use crate::line::{Lines, line};
@@ -13,11 +12,11 @@ use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// What a visit, or several, did.
+/// The counts of one or several visits.
 #[derive(Clone, Copy, Default)]
 struct Done {
     visits: u64,
-    /// Those of them that began in complete requests.
+    /// Number of visits that began in complete requests.
     in_requests: u64,
     instructions: u64,
     accesses: u64,
@@ -36,10 +35,10 @@ impl Done {
     }
 }
 
-/// What is found out while the executions pass.
+/// Counts collected during the pass.
 pub struct KernelVisits<'t> {
     visits: Visits<'t>,
-    /// By visit.
+    /// Counts by visit.
     done: Vec<Done>,
     complete_requests: usize,
     /// User code between two system calls.
@@ -47,7 +46,7 @@ pub struct KernelVisits<'t> {
 }
 
 impl<'t> KernelVisits<'t> {
-    /// Before the first execution.
+    /// Starts before the first execution.
     pub fn of(trace: &'t Trace) -> KernelVisits<'t> {
         KernelVisits {
             visits: Visits::of(trace),
@@ -57,7 +56,7 @@ impl<'t> KernelVisits<'t> {
         }
     }
 
-    /// Takes the next execution of the trace.
+    /// Counts the next execution of the trace.
     pub fn execution(&mut self, trace: &Trace, execution: &Execution<'_>) {
         let Some(visit) = self.visits.execution(execution) else {
             self.between.execution(trace, execution);
@@ -84,7 +83,7 @@ impl<'t> KernelVisits<'t> {
         self.between.finish();
     }
 
-    /// By reason and name, most first.
+    /// Returns the counts by reason and name, the largest first.
     fn kinds(&self) -> Vec<(Reason, &str, Done)> {
         let mut kinds: BTreeMap<(Reason, &str), Done> = BTreeMap::new();
         for (visit, done) in self.visits.all().iter().zip(&self.done) {
@@ -101,7 +100,7 @@ impl<'t> KernelVisits<'t> {
         (requests > 0).then(|| done.in_requests as f64 / requests as f64)
     }
 
-    /// System calls in one line; `None` where no kernel is in the trace.
+    /// Returns the system calls in one line; `None` if the trace has no kernel.
     pub fn in_short(&self) -> Option<String> {
         let kinds = self.kinds();
         let calls = kinds.iter().filter(|(r, ..)| *r == Reason::SystemCall);
@@ -110,7 +109,7 @@ impl<'t> KernelVisits<'t> {
         (!self.done.is_empty()).then(|| format!("{} of {kinds} kinds", grouped(made)))
     }
 
-    /// A table by reason, and what user code does between system calls; `None` as above.
+    /// Returns a table by reason, and the user code between system calls; `None` as above.
     pub fn as_text(&self) -> Option<Lines> {
         let kinds = self.kinds();
         let mut text = Lines::new();
@@ -146,7 +145,7 @@ impl<'t> KernelVisits<'t> {
         );
     }
 
-    /// The same for scripts; null where no kernel is in the trace.
+    /// Returns the same as JSON; null if the trace has no kernel.
     pub fn as_json(&self) -> Value {
         let kinds = self.kinds().into_iter().map(|(reason, name, done)| {
             json!({

@@ -1,18 +1,18 @@
-//! What a thread does between one system call and its next, in instructions and accesses of user
+//! The work of a thread between two consecutive system calls, in instructions and accesses of user
 //! code.
 //!
-//! Two stretches are not counted: one across requests that were left out, because nobody knows what
-//! lay between, and what a thread did before its first call or after its last.
+//! Two stretches are not counted: one across omitted requests, whose work is unknown, and the work
+//! of a thread before its first call or after its last.
 
 use crate::line::{Lines, line};
 use corehop_support::format::number::grouped;
 use corehop_traces::{Execution, RequestId, ThreadId, Trace};
 use serde_json::{Value, json};
 
-/// What a thread has done since its last call.
+/// The work of a thread since its last call.
 #[derive(Clone, Default)]
 struct Since {
-    /// There was one, and all since is in the trace.
+    /// Whether there was a call, and everything since is in the trace.
     is_known: bool,
     request: Option<RequestId>,
     instructions: u64,
@@ -29,7 +29,7 @@ pub struct Stretches {
 }
 
 impl Stretches {
-    /// Before the first execution.
+    /// Starts before the first execution.
     pub fn of(trace: &Trace) -> Stretches {
         let numbers = trace.requests().iter().filter_map(|r| r.number);
         let mut request_numbers: Vec<u64> = numbers.collect();
@@ -42,7 +42,7 @@ impl Stretches {
         }
     }
 
-    /// Takes the next execution of the trace, of user code.
+    /// Counts the next execution of user code.
     pub fn execution(&mut self, trace: &Trace, execution: &Execution<'_>) {
         let (thread, request) = (execution.thread.index(), execution.request);
         let before = self.threads[thread].request;
@@ -55,7 +55,7 @@ impl Stretches {
         since.accesses += execution.accesses.len() as u64;
     }
 
-    /// The thread makes a call.
+    /// Ends the stretch of a thread at a call.
     pub fn call(&mut self, thread: ThreadId) {
         let since = &mut self.threads[thread.index()];
         if since.is_known {
@@ -69,7 +69,7 @@ impl Stretches {
         };
     }
 
-    /// Whether the server served requests between these two that are not in the trace.
+    /// Returns whether the server served requests between these two that are not in the trace.
     fn leaves_out_some(
         &self,
         trace: &Trace,
@@ -91,7 +91,7 @@ impl Stretches {
         self.accesses.sort_unstable();
     }
 
-    /// As a table, headed so.
+    /// Returns a table with this heading.
     pub fn as_text(&self, heading: &str) -> Lines {
         let mut text = Lines::new();
         let [count, mean, median] = ["stretches", "mean", "median"];
@@ -111,7 +111,7 @@ impl Stretches {
         text
     }
 
-    /// The same for scripts.
+    /// Returns the same as JSON.
     pub fn as_json(&self) -> Value {
         json!({
             "stretches": self.instructions.len(),
@@ -121,7 +121,7 @@ impl Stretches {
     }
 }
 
-/// The mean and the middle of ascending numbers; the upper of two in the middle.
+/// Returns the mean and the median of ascending numbers; the upper middle one of an even number.
 fn middle(ascending: &[u64]) -> Option<(f64, u64)> {
     let median = *ascending.get(ascending.len() / 2)?;
     let sum: u64 = ascending.iter().sum();

@@ -1,4 +1,4 @@
-//! The system calls of a trace: how often each was made, and what lies between them.
+//! The system calls of a trace: the count of each, and the work between them.
 
 use super::stretches::Stretches;
 use crate::line::{Lines, line};
@@ -9,28 +9,28 @@ use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// How often one call was made.
+/// The counts of one call.
 #[derive(Default)]
 struct Made {
     calls: u64,
-    /// Those of them in complete requests.
+    /// Number of calls in complete requests.
     in_requests: u64,
     failed: u64,
     not_returned: u64,
 }
 
-/// What is found out while the executions pass.
+/// Counts collected during the pass.
 pub struct SystemCalls {
     by_number: BTreeMap<i32, Made>,
     complete_requests: usize,
-    /// Between any two.
+    /// Work between any two calls.
     of_all: Stretches,
-    /// Between two that enter the kernel outside of QEMU, too.
+    /// Work between two calls that also enter the kernel outside of QEMU.
     of_kernel: Stretches,
 }
 
 impl SystemCalls {
-    /// Before the first execution.
+    /// Starts before the first execution.
     pub fn of(trace: &Trace) -> SystemCalls {
         let mut by_number: BTreeMap<i32, Made> = BTreeMap::new();
         let threads = 0..trace.threads().len();
@@ -49,7 +49,7 @@ impl SystemCalls {
         }
     }
 
-    /// Takes the next execution of the trace.
+    /// Counts the next execution of the trace.
     pub fn execution(&mut self, trace: &Trace, execution: &Execution<'_>) {
         let calls = trace.system_calls_after(execution.thread, execution.number);
         self.of_all.execution(trace, execution);
@@ -86,14 +86,14 @@ impl SystemCalls {
         (requests > 0).then(|| made.in_requests as f64 / requests as f64)
     }
 
-    /// Most first.
+    /// Returns the calls, the most frequent first.
     fn in_order(&self) -> Vec<(i32, &Made)> {
         let mut all: Vec<_> = self.by_number.iter().map(|(&n, made)| (n, made)).collect();
         all.sort_by_key(|&(number, made)| (Reverse(made.calls), number));
         all
     }
 
-    /// In one line.
+    /// Returns one line.
     pub fn in_short(&self) -> String {
         match self.by_number.len() {
             0 => "none recorded".into(),
@@ -101,7 +101,7 @@ impl SystemCalls {
         }
     }
 
-    /// A line for each call, and what lies between them.
+    /// Returns a line for each call, and the work between calls.
     pub fn as_text(&self) -> Lines {
         let mut text = Lines::new();
         if self.by_number.is_empty() {
@@ -150,7 +150,7 @@ impl SystemCalls {
         text
     }
 
-    /// All of it.
+    /// Returns everything as JSON.
     pub fn as_json(&self) -> Value {
         let by_name = self.in_order().into_iter().map(|(number, made)| {
             json!({
@@ -171,12 +171,12 @@ impl SystemCalls {
     }
 }
 
-/// Whether a result is an error of Linux's.
+/// Returns whether a result is a Linux error.
 fn is_error(result: i64) -> bool {
     (-4095..0).contains(&result)
 }
 
-/// Whether Linux answers this call without the kernel, from memory that it shares with the process
+/// Returns whether Linux answers this call without the kernel, from memory shared with the process
 /// (vDSO). Under QEMU 7.2 a server has no such memory, and makes the call.
 fn needs_no_kernel(number: i32) -> bool {
     let clocks = [

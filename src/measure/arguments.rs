@@ -123,16 +123,16 @@ pub struct Arguments {
     pub(super) command: Vec<OsString>,
 }
 
-/// One has no interval.
+/// One round has no interval.
 const FEWEST_ROUNDS: u32 = 2;
 
-/// Rounds at most, unless `--max-rounds` says another number.
+/// Default of `--max-rounds`.
 const MOST_ROUNDS: u32 = 20;
 
-/// The same with `--within`.
+/// Default of `--max-rounds` with `--within`.
 const MOST_ROUNDS_WITHIN: u32 = 100;
 
-/// The text is not a gain.
+/// The text is not a valid gain.
 #[derive(Debug, thiserror::Error)]
 #[error("a gain is a number of percent, such as 2.5")]
 struct NoPercent;
@@ -145,7 +145,7 @@ fn percent(text: &str) -> Result<f64, NoPercent> {
 }
 
 impl Arguments {
-    /// When to end the rounds.
+    /// Returns when to end the rounds.
     pub(super) fn limits(&self) -> Limits {
         let question = match self.require_gain {
             Some(percent) => Question::AtLeast { percent },

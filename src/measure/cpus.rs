@@ -1,12 +1,12 @@
-//! Whether this process has the CPUs that a plan needs. With fewer, the server runs without hops,
-//! and a measurement shows nothing about the plan.
+//! Checks that this process has the CPUs that a plan needs. With fewer CPUs, the server runs
+//! without hops, and a measurement shows nothing about the plan.
 
 use crate::failure::{Exit, Failure};
 use corehop_plan::Plan;
 use corehop_support::format::number::counted;
 use corehop_support::topology::allowed;
 
-/// Fails where hops are to be measured that none could make.
+/// Fails if hops are to be measured but none is possible.
 pub fn check(plan: &Plan) -> Result<(), Failure> {
     let named = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let moves_nobody = matches!(named("COREHOP_BACKEND").as_deref(), Some("count" | "off"));

@@ -1,11 +1,11 @@
-//! The result for programs, as one object; `text` says the same to people.
+//! The result as one JSON object; `text` prints the same for people.
 
 use super::result::Report;
 use corehop_measure::Sample;
 use corehop_measure::rounds::{CONFIDENCE, Round};
 use serde_json::{Value, json};
 
-/// The object.
+/// Returns the object.
 pub fn render(report: &Report<'_>) -> Value {
     let arguments = report.arguments;
     let sides: [fn(&Round) -> &Sample; 2] = [|round| &round.original, |round| &round.patched];

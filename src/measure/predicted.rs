@@ -1,4 +1,5 @@
-//! What was to be expected: of the plan by its own search, and by a replay with hops as they were.
+//! The expected result: from the plan's own search, and from a replay with the measured cost of
+//! hops.
 
 use super::arguments::Arguments;
 use crate::failure::Failure;
@@ -13,20 +14,20 @@ use corehop_simulator::{Machine, Replay, ReplayOptions, Setting, Split, replay_a
 use corehop_traces::Trace;
 use serde::Serialize;
 
-/// What the trace and the plan let expect.
+/// The prediction from the trace and the plan.
 #[derive(Debug, Default, Serialize)]
 pub struct Predicted {
-    /// L2 misses as a multiple of those on one core: on the trace, or else what the plan says.
+    /// L2 misses as a multiple of those on one core: from the trace, or else from the plan.
     pub l2_misses_ratio: Option<f64>,
-    /// Throughput as a multiple of the same connections' without a plan.
+    /// Throughput as a multiple of that of the same connections without a plan.
     pub throughput_ratio: Option<f64>,
-    /// The machine that was simulated.
+    /// The simulated machine.
     pub machine: Option<String>,
-    /// What a hop was taken to cost there, in cycles.
+    /// The assumed cost of a hop on it, in cycles.
     pub hop_cost_cycles: Option<u32>,
 }
 
-/// Everything that a prediction needs but what a hop costs here, which is measured.
+/// Input of a prediction, except the cost of a hop here, which is measured.
 pub struct Prediction {
     expected: Option<f64>,
     replay: Option<(Trace, Split, Machine)>,
@@ -35,7 +36,7 @@ pub struct Prediction {
 }
 
 impl Prediction {
-    /// Nothing is expected.
+    /// Returns a prediction without expectations.
     pub fn none() -> Prediction {
         Prediction {
             expected: None,
@@ -45,7 +46,7 @@ impl Prediction {
         }
     }
 
-    /// Opens the trace, if one is named, and sees that the plan fits it.
+    /// Opens the trace, if one is given, and checks that the plan fits it.
     pub fn prepare(arguments: &Arguments, plan: &Plan) -> Result<Prediction, Failure> {
         let expected = plan.expected.map(|expected| {
             let judged = expected.held_out;
@@ -70,7 +71,7 @@ impl Prediction {
         Ok(prediction)
     }
 
-    /// With hops that take so many nanoseconds here; 0 for what the machine's file says.
+    /// Predicts with hops of this duration in nanoseconds; 0 uses the cost in the machine file.
     pub fn with_hops_of(self, hop_ns: f64) -> Result<Predicted, Failure> {
         let Some((trace, split, mut machine)) = self.replay else {
             return Ok(Predicted {
@@ -82,7 +83,7 @@ impl Prediction {
         if let Some(cycles) = measured.filter(|cycles| *cycles > 0) {
             machine.set_hop_cost(cycles);
         }
-        // All requests, the first half to warm up.
+        // All requests are replayed; the first half warms up the caches.
         let requests = complete(trace.requests());
         let subject = Subject {
             trace: &trace,
@@ -111,7 +112,7 @@ impl Prediction {
             unreachable!("a replay for each setting");
         };
         let misses = |replay: &Replay| replay.counters.l2.misses() as f64;
-        // As `corehop explain` tells it.
+        // The same formula as in `corehop explain`.
         let expected = demands.throughput(self.connections, 0.0);
         let throughput = expected.after / expected.before;
         Ok(Predicted {

@@ -1,4 +1,4 @@
-//! What was measured and what was to be expected, and what speaks against the figures.
+//! The measured and the expected result, and doubts about the figures.
 
 use super::arguments::Arguments;
 use super::predicted::Predicted;
@@ -7,7 +7,7 @@ use corehop_measure::machine::counters::Kind;
 use corehop_measure::rounds::{Comparison, Rounds};
 use corehop_plan::Plan;
 
-/// What was measured and what was asked.
+/// The measured result and its context.
 pub struct Report<'a> {
     pub(super) arguments: &'a Arguments,
     pub(super) plan: Option<&'a Plan>,
@@ -19,7 +19,7 @@ pub struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// What speaks against the figures, if anything does.
+    /// Returns a doubt about the figures, if there is one.
     pub fn doubt(&self) -> Option<String> {
         if let Some(doubt) = untold(&self.rounds) {
             return Some(doubt);

@@ -7,7 +7,7 @@ use corehop_measure::Sample;
 use corehop_measure::rounds::{CONFIDENCE, TELLING_PERCENT, Verdict};
 use corehop_support::format::number::{change, counted, grouped};
 
-/// The table.
+/// Returns the table.
 pub fn render(report: &Report<'_>) -> Lines {
     let mut text = Lines::new();
     let (arguments, comparison) = (report.arguments, &report.comparison);
@@ -87,7 +87,7 @@ fn what_is_counted(report: &Report<'_>) -> &'static str {
     }
 }
 
-/// Counts of the processor are per operation: throughput times the load's seconds.
+/// Adds a row. Counts of the processor are per operation: throughput times the load's seconds.
 fn row(text: &mut Lines, name: &str, [original, patched]: [f64; 2]) {
     let shown = [original, patched].map(|value| match value {
         value if value >= 1000.0 => grouped(value.round() as u64),

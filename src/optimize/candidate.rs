@@ -1,7 +1,7 @@
-//! All that may make the server faster here, and which of it did best in the contest.
+//! All candidates that may make the server faster here, and the best of them in the contest.
 //!
-//! Plans are predicted, and measured where a replay speaks for one of them. No replay knows what
-//! posted system calls do, so they are measured wherever they are tried.
+//! Plans are predicted, and measured only if a replay predicts a gain for one of them. No replay
+//! models asynchronous system calls, so they are measured whenever they are tried.
 
 use super::search::{Found, Predicted};
 use super::system_calls::Posting;
@@ -10,24 +10,24 @@ use corehop_support::format::number::counted;
 
 /// What may make the server faster.
 pub enum Candidate {
-    /// Its hops.
+    /// A plan with its hops.
     Plan(Box<Predicted>),
-    /// Posting these calls, as `corehop run --system-calls` names them.
+    /// Asynchronous calls, in the form of `corehop run --system-calls`.
     SystemCalls(String),
 }
 
-/// All of them.
+/// All candidates.
 pub struct Candidates {
-    /// Plans first, the best predicted one at their head.
+    /// Plans first, the best prediction at the front.
     pub all: Vec<Candidate>,
     /// Why there is no plan, if there is none.
     pub no_plan: Option<String>,
-    /// Why posted system calls are not tried, if they are not.
+    /// Why asynchronous system calls are not tried, if so.
     pub untried: Option<String>,
 }
 
 impl Candidates {
-    /// What a search found, and posted calls where they are tried.
+    /// Collects the plans of a search, and asynchronous calls if they are tried.
     pub fn new(found: Found, posting: Posting) -> Candidates {
         let plans = found.plans.into_iter().map(Box::new);
         let mut all: Vec<Candidate> = plans.map(Candidate::Plan).collect();
@@ -45,7 +45,7 @@ impl Candidates {
         }
     }
 
-    /// The plans.
+    /// Returns the plans.
     pub fn plans(&self) -> impl Iterator<Item = &Predicted> {
         self.all.iter().filter_map(|candidate| match candidate {
             Candidate::Plan(plan) => Some(&**plan),
@@ -53,7 +53,8 @@ impl Candidates {
         })
     }
 
-    /// Which are worth measuring; all plans `anyway`, or only where a replay speaks for one.
+    /// Returns those worth measuring. With `anyway` these include all plans; otherwise only if a
+    /// replay predicts a gain for one.
     pub fn worth_it(&self, anyway: bool) -> Vec<usize> {
         let with_plans = anyway || self.plans().any(Predicted::is_promising);
         let is_worth_it = |&at: &usize| match self.all[at] {
@@ -63,7 +64,7 @@ impl Candidates {
         (0..self.all.len()).filter(is_worth_it).collect()
     }
 
-    /// What people are told that these are.
+    /// Returns their display names.
     pub fn names(&self, which: &[usize]) -> Vec<String> {
         let splits = which.iter().filter(|&&at| at < self.plans().count());
         let is_only = splits.count() < 2;
@@ -81,7 +82,7 @@ impl Candidates {
         named.collect()
     }
 
-    /// These, as a contest takes them.
+    /// Returns these candidates as contestants.
     pub fn contestants<'a>(&'a self, which: &'a [usize]) -> impl Iterator<Item = Contestant<'a>> {
         which.iter().map(|&at| match &self.all[at] {
             Candidate::Plan(predicted) => Contestant::Plan(&predicted.plan),
@@ -90,21 +91,21 @@ impl Candidates {
     }
 }
 
-/// A contest of some of them.
+/// A contest of some candidates.
 pub struct Contested {
-    /// Which.
+    /// Their indices.
     pub entrants: Vec<usize>,
-    /// What came of it.
+    /// The result of the contest.
     pub measured: Measured,
 }
 
 impl Contested {
-    /// The candidate that did best.
+    /// Returns the best candidate.
     pub fn best(&self) -> usize {
         self.entrants[self.measured.best]
     }
 
-    /// What a candidate did in the race, if there was one and it took part.
+    /// Returns the race result of a candidate, if there was a race and it took part.
     pub fn raced(&self, candidate: usize) -> Option<&Raced> {
         let at = self.entrants.iter().position(|&one| one == candidate)?;
         self.measured.raced.get(at)

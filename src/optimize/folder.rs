@@ -1,9 +1,9 @@
-//! The folder that all results of one run are in, under names that never change.
+//! The folder with all results of one run, under fixed names.
 //!
-//! A plan has the name of a good plan, `plan.toml`, only once it was measured to pay; what was
-//! tried has numbers. `start.sh` starts the server with what pays, plan or posted system calls. So
-//! whoever finds these names may use them, and a run that finds no gain, or is interrupted, first
-//! takes away those of an earlier one.
+//! A plan is named `plan.toml` only after a measured gain; the tried plans have numbers. `start.sh`
+//! starts the server with the gain, a plan or asynchronous system calls. Users can therefore rely
+//! on these names. A run that finds no gain, or is interrupted, first removes the files of an
+//! earlier run.
 
 use super::arguments::Arguments;
 use super::search::Predicted;
@@ -12,7 +12,7 @@ use corehop_plan::Plan;
 use corehop_support::atomic_file::{Output, PUBLIC};
 use std::path::{Path, PathBuf};
 
-/// Most plans that are tried.
+/// Maximum number of tried plans.
 const MOST_TRIED: usize = 20;
 
 /// The folder.
@@ -21,7 +21,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder, and sees that the results can be kept there.
+    /// Creates the folder, and checks that results can be written there.
     pub fn new(arguments: &Arguments) -> Result<Folder, Failure> {
         let path = arguments.output.clone();
         std::fs::create_dir_all(&path).map_err(|error| {
@@ -38,7 +38,7 @@ impl Folder {
             for file in [folder.trace(), folder.log()] {
                 folder.check(&file, arguments.force)?;
             }
-            // The recorder gives way to what has the trace's name itself.
+            // The recorder itself replaces an existing trace.
             let _ = std::fs::remove_file(folder.log());
         }
         for file in folder.results() {
@@ -80,42 +80,42 @@ impl Folder {
         named.into_iter().chain(tried).collect()
     }
 
-    /// The recording.
+    /// Returns the path of the recording.
     pub fn trace(&self) -> PathBuf {
         self.path.join("server.trace")
     }
 
-    /// What the server printed while it was recorded.
+    /// Returns the path of the server's output during recording.
     pub fn log(&self) -> PathBuf {
         self.path.join("server.log")
     }
 
-    /// A plan that pays.
+    /// Returns the path of the plan with a gain.
     pub fn plan(&self) -> PathBuf {
         self.path.join("plan.toml")
     }
 
-    /// What starts the server with what pays.
+    /// Returns the path of the script that starts the faster server.
     pub fn start(&self) -> PathBuf {
         self.path.join("start.sh")
     }
 
-    /// One of those tried, from 0 on, the best predicted first.
+    /// Returns the path of a tried plan; 0 is the best prediction.
     pub fn tried(&self, index: usize) -> PathBuf {
         self.path.join(format!("tried-{}.toml", index + 1))
     }
 
-    /// The page.
+    /// Returns the path of the report.
     pub fn report(&self) -> PathBuf {
         self.path.join("report.html")
     }
 
-    /// The result for programs.
+    /// Returns the path of the JSON result.
     pub fn result(&self) -> PathBuf {
         self.path.join("result.json")
     }
 
-    /// Keeps the plans found.
+    /// Writes the plans found.
     pub fn keep_tried<'a>(
         &self,
         plans: impl Iterator<Item = &'a Predicted>,
@@ -124,17 +124,17 @@ impl Folder {
         tried.try_for_each(|(index, tried)| keep_plan(&self.tried(index), &tried.plan))
     }
 
-    /// Keeps the plan that pays.
+    /// Writes the plan with a gain.
     pub fn keep_plan(&self, plan: &Plan) -> Result<(), Failure> {
         keep_plan(&self.plan(), plan)
     }
 
-    /// Keeps what starts the server with what pays.
+    /// Writes the script that starts the faster server.
     pub fn keep_start(&self, script: &str) -> Result<(), Failure> {
         keep(&self.start(), script)
     }
 
-    /// Keeps the result.
+    /// Writes the result.
     pub fn keep_result(&self, text: &str) -> Result<(), Failure> {
         keep(&self.result(), text)
     }

@@ -1,4 +1,4 @@
-//! What came of it, for programs.
+//! The outcome as JSON.
 
 use super::candidate::{Candidate, Contested};
 use super::outcome::Outcome;
@@ -6,7 +6,7 @@ use crate::carriers;
 use corehop_measure::rounds::CONFIDENCE;
 use serde_json::{Value, json};
 
-/// All of it, as one object.
+/// Returns the outcome as one object.
 pub fn render(outcome: &Outcome<'_>) -> Value {
     let contested = outcome.contested.as_ref();
     let measured = contested.map(|contested| &contested.measured);

@@ -1,8 +1,8 @@
-//! What came of it: a plan or posted system calls that make the server faster, or that nothing pays
-//! and by which figure.
+//! The outcome: a plan or asynchronous system calls that make the server faster, or no speedup and
+//! the figures that show it.
 //!
-//! A gain is one when the whole interval lies above 1 and the server did hop or post calls: what is
-//! faster without either is so by chance.
+//! A gain requires that the whole interval is above 1, and that the server did hop or make
+//! asynchronous calls. A server that is faster without either is so by chance.
 
 use super::arguments::Arguments;
 use super::candidate::{Candidate, Candidates, Contested};
@@ -23,29 +23,30 @@ pub struct Outcome<'a> {
     pub trace: &'a Path,
     pub here: &'a Here,
     pub candidates: &'a Candidates,
-    /// What is known of what carriers cannot carry.
+    /// Known calls that the backend `carrier` does not support.
     pub carriers: Vec<Known>,
-    /// Nothing where no candidate was worth it.
+    /// `None` if no candidate was worth measuring.
     pub contested: Option<Contested>,
 }
 
 impl Outcome<'_> {
-    /// What was measured, of which candidate, if that is a gain.
+    /// Returns the candidate and its measurement, if it is a gain.
     pub fn gain(&self) -> Option<(&Candidate, &Measured)> {
         let (best, measured) = self.best()?;
         let is_faster = measured.comparison.verdict() == Verdict::Faster;
         (is_faster && !measured.is_still()).then_some((best, measured))
     }
 
-    /// The candidate that did best, and what was measured of it.
+    /// Returns the best candidate and its measurement.
     fn best(&self) -> Option<(&Candidate, &Measured)> {
         let contested = self.contested.as_ref()?;
         let best = &self.candidates.all[contested.best()];
         Some((best, &contested.measured))
     }
 
-    /// The plan that the page shows, if there is one: the best that was measured, or else
-    /// predicted. Where posted calls are what pays, a page would tell of a plan that is not used.
+    /// Returns the plan for the report, if there is one: the best measured plan, or else the best
+    /// prediction. If asynchronous calls are the gain, a report would describe a plan that is not
+    /// used.
     pub fn page(&self) -> Option<usize> {
         let is_plan = |&at: &usize| matches!(self.candidates.all[at], Candidate::Plan(_));
         if let Some((Candidate::SystemCalls(_), _)) = self.gain() {
@@ -56,7 +57,7 @@ impl Outcome<'_> {
         best.filter(is_plan).or(predicted.filter(is_plan))
     }
 
-    /// What starts the server with what pays, for a shell; nothing where nothing does.
+    /// Returns the shell command that starts the faster server; `None` without a gain.
     pub fn command(&self) -> Option<String> {
         let (best, measured) = self.gain()?;
         let moved = (measured.backend(), &*tunables_here());
@@ -64,8 +65,8 @@ impl Outcome<'_> {
         Some(start::command(best, &self.folder.plan(), moved, server))
     }
 
-    /// What is said to whether the server becomes faster. Where nothing was worth measuring, or
-    /// neither hopped nor posted a call, there is no gain.
+    /// Returns whether the server becomes faster. Without a measurement, or without hops and
+    /// asynchronous calls in it, there is no gain.
     pub fn answer(&self) -> Answer {
         let of_rounds = self.best().map(|(_, measured)| measured);
         match (self.gain(), of_rounds.filter(|of| !of.is_still())) {
@@ -75,7 +76,7 @@ impl Outcome<'_> {
         }
     }
 
-    /// The figures by which nothing pays; nothing where something does.
+    /// Returns the figures that show no speedup; `None` if there is one.
     pub fn why_not(&self) -> Option<String> {
         if self.gain().is_some() {
             return None;
@@ -92,7 +93,7 @@ impl Outcome<'_> {
         Some(reasons.join("; "))
     }
 
-    /// Why no plan was worth measuring.
+    /// Returns why no plan was worth measuring.
     fn why_no_plan(&self) -> String {
         let Some(best) = self.candidates.plans().next() else {
             let none = self.candidates.no_plan.clone();
@@ -108,7 +109,7 @@ impl Outcome<'_> {
         format!("the best of {plans} is predicted to change {predicted} on {machine}")
     }
 
-    /// What was measured of the best, which is no gain.
+    /// Returns the measurement of the best candidate, which is no gain.
     fn as_measured(&self) -> Option<String> {
         let (best, measured) = self.best()?;
         Some(match (best, measured.is_still()) {
@@ -134,7 +135,7 @@ impl Outcome<'_> {
         })
     }
 
-    /// What was measured of the plan that the page shows, for people.
+    /// Returns the measurement of the plan in the report, for people.
     pub fn measured(&self) -> Option<String> {
         let (_, measured) = self.best()?;
         let speed = shown(&measured.comparison);
@@ -145,7 +146,7 @@ impl Outcome<'_> {
         Some(said).filter(|_| self.page() == self.contested.as_ref().map(Contested::best))
     }
 
-    /// All that took part in the contest.
+    /// Returns the names of all contestants.
     fn entrants(&self) -> String {
         let entrants = self
             .contested
@@ -167,7 +168,7 @@ impl Outcome<'_> {
     }
 }
 
-/// `2.58 (2.51 to 2.66, 95 % confidence)`.
+/// Formats `2.58 (2.51 to 2.66, 95 % confidence)`.
 pub fn shown(of: &Comparison) -> String {
     let percent = CONFIDENCE * 100.0;
     format!(

@@ -1,9 +1,10 @@
-//! The first stage: the server under QEMU, and the load on it until enough requests are recorded.
+//! The first stage: runs the server under QEMU, and the load on it until enough requests are
+//! recorded.
 //!
-//! Nothing is recorded before the server is ready and filled: what asks whether it is ready, and
-//! what fills it, makes requests too. A load that ends early is run again, since it was made for a
-//! server many times as fast or slow; one that is still at it when the recording is over is ended
-//! with all that it started.
+//! Nothing is recorded before the server is ready and filled, because the commands for that send
+//! requests too. A load that ends early is run again, because it was made for a server many times
+//! faster or slower. A load that still runs at the end of the recording is ended, with all
+//! processes that it started.
 
 use super::arguments::Arguments;
 use super::folder::Folder;
@@ -19,13 +20,13 @@ use std::time::{Duration, Instant};
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A server that ends takes its connections down a little before the recording knows.
+/// A server that ends closes its connections shortly before the recording notices.
 const TO_END: Duration = Duration::from_millis(300);
 
-/// So many loads without any request are enough to know that the next will make none either.
+/// After this number of loads without any request, the next load is unlikely to send one.
 const LOADS_IN_VAIN: u32 = 3;
 
-/// Records the server; where the trace is.
+/// Records the server, and returns the path of the trace.
 pub fn record(
     arguments: &Arguments,
     under: &UnderLoad,
@@ -71,7 +72,7 @@ pub fn record(
         return Err(interrupt::failure(&match trace.exists() {
             true => format!("what was recorded is in {}", trace.display()),
             false => {
-                // The next run would have to be told to replace it.
+                // Otherwise the next run would need --force to replace it.
                 let _ = std::fs::remove_file(folder.log());
                 "nothing was recorded".into()
             }
@@ -80,18 +81,18 @@ pub fn record(
     recorded.map(|()| trace)
 }
 
-/// Whoever drives the server meanwhile.
+/// Drives the server during the recording.
 struct Driving<'a> {
     arguments: &'a Arguments,
     under: &'a UnderLoad,
     folder: &'a Folder,
-    /// For what the user's commands print.
+    /// Folder for the output of the user's commands.
     scratch: &'a Path,
     deadline: Instant,
 }
 
 impl Driving<'_> {
-    /// Drives the server; whatever fails because the recording is over has not failed.
+    /// Drives the server. Failures caused by the end of the recording are ignored.
     fn until_over(&self, recorded: &Recorded<'_>) -> Result<(), Failure> {
         let driven = self.drive(recorded);
         if driven.is_err() && !recorded.is_over() {
@@ -129,7 +130,7 @@ impl Driving<'_> {
         Ok(())
     }
 
-    /// Fails when there is no more to drive, or no more time.
+    /// Fails if the recording is over, or the time is.
     fn go_on(&self, recorded: &Recorded<'_>) -> Result<(), Failure> {
         if recorded.is_over() || interrupt::is_asked() {
             return Err(interrupt::failure("the recording is over"));

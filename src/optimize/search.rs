@@ -1,11 +1,11 @@
-//! The second stage: the few plans that are worth measuring here.
+//! The second stage: selects the few plans that are worth measuring here.
 //!
-//! Each number of cores has a best split by L2 misses, which hops are to save, and one by cycles,
-//! which include the cost of a hop here. They differ if a split hops more often than it gains. If
-//! the trace has arguments, there is also a best function by argument for each of the two. All are
-//! evaluated on held-out requests, and the best by cycles come first. Several searches often find
-//! the same plan, which is kept once. At least one plan of each kind is kept, as far as there is
-//! room.
+//! For each number of cores, one split minimizes L2 misses, which hops should save, and one
+//! minimizes cycles, which include the cost of a hop here. They differ if a split hops more often
+//! than it gains. If the trace has arguments, there is also a best function by argument for each
+//! objective. All are evaluated on held-out requests, and the best by cycles come first. Several
+//! searches often find the same plan, which is kept once. At least one plan of each kind is kept,
+//! if there is room.
 
 use crate::failure::Failure;
 use crate::machines;
@@ -25,23 +25,24 @@ use corehop_support::topology::{Topology, allowed};
 use corehop_traces::{FunctionId, Trace};
 use std::path::Path;
 
-/// More cores than this are not searched for: the searches take longer, and phases of a request
-/// that are so short do not fill an L2.
+/// Maximum number of cores of a split: larger searches take longer, and shorter phases of a request
+/// do not fill an L2.
 const MOST_CORES: u32 = 8;
 
-/// Requests to search on; the others judge.
+/// Number of requests to search on; the others are for evaluation.
 const SEARCHED: usize = 10;
 
-/// What plans are searched for: this machine.
+/// The machine for which plans are searched.
 pub struct Here {
     pub machine: Machine,
-    /// Most cores to hop between.
+    /// Maximum number of cores to hop between.
     pub cores: u32,
-    /// Whether this process may run on more cores, which differ from those.
+    /// Whether this process may also run on cores of another type.
     has_other_cores: bool,
 }
 
-/// How many physical cores this process may run on, and on how many of the machine of that name.
+/// Returns the number of physical cores that this process may run on, and how many of them belong
+/// to the machine of that name.
 fn cores(named: &str) -> [u32; 2] {
     let (topology, allowed) = (Topology::here(), allowed());
     let all = topology.cores(allowed.iter().copied());
@@ -54,7 +55,7 @@ fn cores(named: &str) -> [u32; 2] {
 }
 
 impl Here {
-    /// Looks at the machine, or reads the one named.
+    /// Reads the machine `named`.
     pub fn look(named: &str, most_cores: u32) -> Result<Here, Failure> {
         machines::tell_host([named]);
         let mut machine = Machine::named_or_path(named)?;
@@ -70,7 +71,7 @@ impl Here {
         })
     }
 
-    /// Why no plan can be used here, if none can.
+    /// Returns why no plan can be used here, if so.
     pub fn why_no_hops(&self) -> Option<&'static str> {
         let why = match self.has_other_cores {
             false => "there is one physical core to run on, and none to hop to",
@@ -82,7 +83,7 @@ impl Here {
     }
 }
 
-/// A plan and what a replay lets expect of it.
+/// A plan and its prediction by a replay.
 pub struct Predicted {
     pub plan: Plan,
     /// As multiples of those on one core.
@@ -102,21 +103,21 @@ impl Predicted {
         }
     }
 
-    /// Whether a replay speaks for it.
+    /// Returns whether a replay predicts a gain.
     pub fn is_promising(&self) -> bool {
         self.l2_misses_ratio < 1.0 || self.cycles_ratio < 1.0
     }
 }
 
-/// All that was found.
+/// The result of all searches.
 pub struct Found {
-    /// The best predicted first.
+    /// The best prediction first.
     pub plans: Vec<Predicted>,
     /// Why there is no plan, if there is none.
     pub none: Option<String>,
 }
 
-/// The best plans for a recorded server, `most` of them.
+/// Returns up to `most` of the best plans for a recorded server.
 pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Found, Failure> {
     if let Some(why) = here.why_no_hops() {
         return Ok(Found {
@@ -153,8 +154,9 @@ pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Fou
     Ok(found)
 }
 
-/// So many plans, the best predicted first: of each kind the best one, then the best of all.
-/// Replays of one kind may be wrong together, as where requests call a function in another order.
+/// Returns up to `most` plans, the best prediction first: the best of each kind, then the best of
+/// all. Replays of one kind may share an error, for example if requests call a function in another
+/// order.
 fn kept(mut plans: Vec<Predicted>, most: usize) -> Vec<Predicted> {
     plans.sort_by(|one, other| one.cycles_ratio.total_cmp(&other.cycles_ratio));
     let mut seen = Vec::new();
@@ -169,8 +171,8 @@ fn kept(mut plans: Vec<Predicted>, most: usize) -> Vec<Predicted> {
     kept
 }
 
-/// The plans of functions that go by an argument; none where the trace does not tell arguments, or
-/// none that is one of several objects.
+/// Returns the plans of functions whose core depends on an argument. Returns none if the trace has
+/// no arguments, or no argument that points to one of several objects.
 fn by_argument(
     trace: &Trace,
     trace_name: &str,
@@ -197,7 +199,7 @@ fn by_argument(
     Ok(found.iter().map(predicted).collect())
 }
 
-/// What is to be small, and whether threads may go back.
+/// What to minimize, and whether threads may migrate back.
 type Aim = (Objective, Delegate);
 
 const BY_FUNCTION: [Aim; 2] = [
@@ -205,7 +207,7 @@ const BY_FUNCTION: [Aim; 2] = [
     (Objective::Cycles, Delegate::Take),
 ];
 
-/// What is searched for.
+/// Returns the numbers of cores and objectives to search for.
 fn asked(most_cores: u32, aims: [Aim; 2]) -> impl Iterator<Item = (u32, Aim)> {
     (2..=most_cores).flat_map(move |cores| aims.into_iter().map(move |aim| (cores, aim)))
 }
@@ -247,7 +249,7 @@ impl Found {
         Ok(())
     }
 
-    /// Adds a plan, unless one that does the same is there.
+    /// Adds a plan, unless a plan with the same hops is there.
     fn add(&mut self, new: Predicted) {
         let hops = |of: &Predicted| -> Vec<(String, u64, Destination, Mode)> {
             let functions = of.plan.functions.iter();

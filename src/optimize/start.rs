@@ -1,14 +1,15 @@
-//! What starts the server with what pays: one command for a shell, and a script of it.
+//! Starts the faster server: one shell command, and a script with it.
 //!
-//! The command for a plan leaves to the runtime whether to hop (`auto`), because a load other than
-//! the measured one may not pay; where only the kernel moves threads, it says so instead. Posted
-//! calls need no such word: `corehop run` gives the server what carriers need.
+//! The command for a plan lets the runtime decide whether to hop (`auto`), because a load other
+//! than the measured one may not gain. If only the kernel migrates threads, the command selects
+//! that backend instead. Asynchronous calls need no such setting: `corehop run` sets what the
+//! backend `carrier` needs.
 
 use super::candidate::Candidate;
 use std::path::Path;
 
-/// The command; `tunables` are those of libc that were measured with, and `backend` is what moved
-/// threads.
+/// Returns the command. `tunables` are the libc tunables of the measurement, and `backend` migrated
+/// the threads.
 pub fn command(
     pays: &Candidate,
     plan: &Path,
@@ -35,13 +36,13 @@ pub fn command(
     all.join(" ")
 }
 
-/// A script that becomes the server.
+/// Returns a script that executes the command.
 pub fn script(command: &str) -> String {
     format!("#!/bin/sh\nexec env {command}\n")
 }
 
-/// A word as a shell takes it, quoted only where it must be; none that was given on a command line
-/// holds a NUL, which no shell takes.
+/// Quotes a word for a shell, only if necessary. A word of a command line contains no NUL, which
+/// shells do not accept.
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-+=:,/@%".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! The result, kept in the folder and printed.
+//! Writes the result into the folder, and prints it.
 
 use super::candidate::Candidate;
 use super::json;
@@ -13,8 +13,8 @@ use corehop_measure::rounds::{Answer, Decision, Measured};
 use corehop_plan::{Mode, PlannedFunction};
 use corehop_support::format::number::{change, counted, grouped};
 
-/// Keeps the result, and what pays where it is looked for. The page comes after it: of a large
-/// trace it takes longer than all else, and is not to hold up what was found.
+/// Writes the result and the files of a gain. The page is written later: for a large trace it takes
+/// longer than everything else, and must not delay the result.
 pub fn keep(outcome: &Outcome<'_>) -> Result<(), Failure> {
     if let Some(contested) = &outcome.contested {
         let speed = shown(&contested.measured.comparison);
@@ -34,13 +34,13 @@ pub fn keep(outcome: &Outcome<'_>) -> Result<(), Failure> {
     outcome.folder.keep_result(object.as_str())
 }
 
-/// What there is before the page is written.
+/// Returns what is complete before the page is written.
 pub fn left(outcome: &Outcome<'_>) -> String {
     let result = outcome.folder.result();
     format!("all but the report is done: {}", result.display())
 }
 
-/// Prints it, and fails where there is no speedup.
+/// Prints the result, and fails if there is no speedup.
 pub fn tell(outcome: &Outcome<'_>) -> Result<(), Failure> {
     if outcome.arguments.json {
         console::print(&Lines::of_json(&json::render(outcome)))?;
@@ -73,7 +73,7 @@ pub fn tell(outcome: &Outcome<'_>) -> Result<(), Failure> {
     Err(failure.remedy(format!("{advice}; the trace is {trace}{kept}")))
 }
 
-/// A gain.
+/// Prints a gain.
 fn text(outcome: &Outcome<'_>, (pays, measured): (&Candidate, &Measured), command: &str) -> Lines {
     let mut text = Lines::new();
     let (program, folder) = (&outcome.arguments.command[0], outcome.folder);
@@ -119,7 +119,7 @@ fn text(outcome: &Outcome<'_>, (pays, measured): (&Candidate, &Measured), comman
     text
 }
 
-/// Why it was measured at last, of several.
+/// Returns why this candidate won, if there were several.
 fn chosen(outcome: &Outcome<'_>, measured: &Measured) -> Option<String> {
     let raced = measured.raced.iter().map(|raced| raced.rounds);
     let rounds = counted(raced.max()? as u64, "round", "rounds");
@@ -133,7 +133,7 @@ fn chosen(outcome: &Outcome<'_>, measured: &Measured) -> Option<String> {
     Some(format!("of {candidates} candidates after {rounds}: {why}"))
 }
 
-/// By which means it was faster.
+/// Returns the means of the gain.
 fn means(pays: &Candidate, measured: &Measured) -> String {
     let told = measured.hops.as_ref();
     match (pays, told.and_then(|told| told.system_calls)) {
@@ -160,7 +160,7 @@ fn plan(text: &mut Lines, pays: &Predicted, here: &Here) {
     }
 }
 
-/// Where a function takes threads, whatever its kind.
+/// Returns where a planned function migrates threads.
 fn planned(function: &PlannedFunction) -> String {
     let to = function.to.to_string();
     let back = match function.mode {

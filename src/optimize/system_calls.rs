@@ -1,13 +1,13 @@
-//! Whether posting system calls is worth trying, and which.
+//! Decides whether asynchronous system calls are worth trying, and which.
 //!
-//! What gains is a server with a thread for each connection: a thread leaves its wait for the next
-//! request in its core's ring, and another thread goes on without the kernel's scheduler
-//! (research/notes/posted-calls.md). So those calls are posted that the threads make that serve
-//! requests, their waits between two requests included, as far as a ring can take them. Where one
-//! thread serves every connection there is nobody to go on, and nothing was ever proven. A trace
-//! shows that by what the thread does: it waits for many files at once, or takes the connections
-//! itself, or goes from one connection to another and back. Where it shows neither, as under a load
-//! of one connection, it is tried, which costs a few rounds and no more.
+//! They help a server with a thread for each connection: a thread leaves its wait for the next
+//! request in its core's ring, and another thread continues without the kernel's scheduler
+//! (research/notes/posted-calls.md). Therefore the calls of the threads that serve requests become
+//! asynchronous, including their waits between requests, if a ring supports them. If one thread
+//! serves all connections, no other thread can continue, and no measurement showed a gain. A trace
+//! shows such a thread by its calls: it waits for many files at once, accepts the connections
+//! itself, or switches between connections and back. If a trace shows none of these, such as with a
+//! load of one connection, the calls are tried, which costs only a few rounds.
 
 use super::search::Here;
 use crate::failure::{Exit, Failure};
@@ -29,30 +29,30 @@ const WAIT_FOR_MANY: [&str; 5] = [
     "pselect6",
 ];
 
-/// Calls that take a connection.
+/// Calls that accept a connection.
 const TAKE_ONE: [&str; 2] = ["accept", "accept4"];
 
-/// What the user wants.
+/// The choice of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// To try it where it is worth it.
+    /// Try them if they are worth it.
     Auto,
-    /// Not to.
+    /// Do not try them.
     Nothing,
-    /// To try these, as `corehop run --system-calls` names them.
+    /// Try these, in the form of `corehop run --system-calls`.
     These(String),
 }
 
-/// What becomes of it.
+/// The decision.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Posting {
-    /// It is tried with these calls.
+    /// They are tried with these calls.
     Tried(String),
-    /// It is not, for this reason.
+    /// They are not tried, for this reason.
     Untried(String),
 }
 
-/// Reads the option.
+/// Parses the option.
 pub fn wanted(text: &str) -> Result<Wanted, BadCalls> {
     Ok(match text {
         "auto" => Wanted::Auto,
@@ -62,7 +62,7 @@ pub fn wanted(text: &str) -> Result<Wanted, BadCalls> {
 }
 
 impl Wanted {
-    /// Refuses what cannot be done on this machine, before anything is recorded.
+    /// Refuses an impossible choice on this machine, before anything is recorded.
     pub fn check(&self, here: &Here) -> Result<(), Failure> {
         let Some(obstacle) = self.obstacle() else {
             return Ok(());
@@ -87,7 +87,7 @@ impl Wanted {
         )))
     }
 
-    /// Why none can be posted, whatever a recording shows.
+    /// Returns why no call can be asynchronous, whatever a recording shows.
     fn obstacle(&self) -> Option<String> {
         let in_batches = match self {
             Wanted::Nothing => return Some("--system-calls is none".into()),
@@ -101,8 +101,8 @@ impl Wanted {
         }
     }
 
-    /// Whether the recorded server is tried with calls posted, and with which; `has_load` says
-    /// whether anybody else makes requests of it.
+    /// Decides whether to try the recorded server with asynchronous calls, and with which.
+    /// `has_load` states whether a load sends requests to it.
     pub fn posting(&self, trace: &Trace, has_load: bool) -> Posting {
         match (self, self.obstacle()) {
             (Wanted::These(calls), _) => Posting::Tried(calls.clone()),
@@ -115,7 +115,7 @@ impl Wanted {
     }
 }
 
-/// What the trace says for it.
+/// Decides by the trace.
 fn derived(trace: &Trace) -> Posting {
     let threads = Serving::of(trace);
     if threads.serve_alone() {
@@ -142,7 +142,7 @@ fn derived(trace: &Trace) -> Posting {
 /// The threads that served requests.
 struct Serving<'t> {
     trace: &'t Trace,
-    /// Of each its requests' connections in order, as far as they are known.
+    /// By thread, the known connections of its requests, in order.
     threads: BTreeMap<ThreadId, Vec<u64>>,
 }
 
@@ -156,8 +156,8 @@ impl Serving<'_> {
         Serving { trace, threads }
     }
 
-    /// Whether one thread alone of every process was seen to serve, and waits for more than one
-    /// connection.
+    /// Returns whether in every process a single thread served requests and waits for several
+    /// connections.
     fn serve_alone(&self) -> bool {
         let process = |thread: &ThreadId| self.trace.threads()[thread.index()].process_id;
         let processes: BTreeSet<u32> = self.threads.keys().map(process).collect();
@@ -169,13 +169,13 @@ impl Serving<'_> {
             })
     }
 
-    /// The calls that these threads made.
+    /// Returns the calls that these threads made.
     fn calls(&self) -> impl Iterator<Item = Cow<'static, str>> {
         let threads = self.threads.keys();
         threads.flat_map(|&thread| calls(self.trace, thread))
     }
 
-    /// Those of libc by which they may have made them and that can be made in batches.
+    /// Returns the libc functions that may have made these calls and that can be batched.
     fn in_batches(&self) -> Vec<&'static str> {
         let made: BTreeSet<Cow<'static, str>> = self.calls().collect();
         let is_made = |libc: &str| made.iter().any(|kernel| is_made_by(kernel, libc));
@@ -190,7 +190,7 @@ fn calls(trace: &Trace, thread: ThreadId) -> impl Iterator<Item = Cow<'static, s
     calls.map(|call| name(call.number))
 }
 
-/// Whether a connection had a request after one of another connection that came after its own.
+/// Returns whether the thread served a connection again after another one.
 fn goes_back(connections: &[u64]) -> bool {
     let mut left = BTreeSet::new();
     connections.windows(2).any(|two| {
@@ -206,8 +206,8 @@ mod tests {
     use super::*;
     use corehop_traces::{CodeBlock, EndReason, Header, Writer, WriterOptions};
 
-    /// A trace of requests, each of a thread and a connection, after which the thread makes these
-    /// calls; threads are (process, calls).
+    /// Returns a trace of requests, each of a thread and a connection, after which the thread makes
+    /// these calls; threads are (process, calls).
     fn trace(threads: &[(u32, &[i64])], requests: &[(usize, u64)]) -> Trace {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("server.trace");
@@ -288,7 +288,7 @@ mod tests {
             workers.starts_with("one thread of each process serves"),
             "{workers}"
         );
-        // It may be that others wait beside it.
+        // Other threads may wait in addition to it.
         tried(&[(1, TAKES)], &[(0, 1), (0, 1)]);
         tried(&[(1, ASKS)], &[(0, 1), (0, 2), (0, 2)]);
         tried(&[(1, ASKS), (2, WAITS)], &[(0, 1), (1, 2)]);

@@ -1,12 +1,13 @@
-//! The verdict's second half: what the split does to time, by backend, in words and as JSON.
+//! The second half of the verdict: the effect of the split on time, by backend, as text and as
+//! JSON.
 
 use super::finished_search::FinishedSearch;
 use corehop_partitioner::backend::{Backend, only_one_saves};
 use corehop_support::format::number::change;
 use serde_json::{Map, Value};
 
-/// Cycles with the split as a share of those on one core, with the one backend that was asked for,
-/// else with each; of several machines the mean by their weights.
+/// Returns the cycles with the split as a share of those on one core, for the selected backend or
+/// else for each. For several machines it is the mean by their weights.
 pub fn cycles(search: &FinishedSearch<'_>) -> Vec<(Backend, f64)> {
     let backends = Backend::ALL.into_iter();
     let backends = backends.filter(|&one| search.backend.is_none_or(|asked| asked == one));
@@ -25,7 +26,7 @@ fn ratio(search: &FinishedSearch<'_>, backend: Backend) -> Option<f64> {
     Some(sum / weights)
 }
 
-/// `-13.1 % cycles with carrier, +3.6 % with affinity`.
+/// Formats `-13.1 % cycles with carrier, +3.6 % with affinity`.
 pub fn in_words(cycles: &[(Backend, f64)]) -> String {
     let mut unit = " cycles";
     let said = cycles.iter().map(|&(backend, ratio)| {
@@ -35,13 +36,13 @@ pub fn in_words(cycles: &[(Backend, f64)]) -> String {
     said.collect::<Vec<_>>().join(", ")
 }
 
-/// By which, where the backends differ.
+/// Names the backend that saves cycles, if only one does.
 pub fn advice(cycles: &[(Backend, f64)]) -> String {
     let only = only_one_saves(cycles);
     only.map_or_else(String::new, |backend| format!(" with {}", backend.name()))
 }
 
-/// The same as the value of a JSON key: by name, the ratio.
+/// Returns the ratios by backend name, as JSON.
 pub fn value(cycles: &[(Backend, f64)]) -> Value {
     let ratios = cycles
         .iter()

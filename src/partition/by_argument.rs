@@ -1,5 +1,5 @@
-//! `corehop partition --by-argument`: finds the function whose calls run on the cores of the
-//! objects that an argument points to, and writes it as a plan.
+//! `corehop partition --by-argument`: finds the function with an argument that points to one of
+//! several objects, and runs its calls on the cores of these objects. Writes the result as a plan.
 
 use super::delivery::Delivery;
 use super::search_request::{SearchRequest, heading, verdict};

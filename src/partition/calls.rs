@@ -1,6 +1,7 @@
 //! The options of `corehop partition --delegate`: calls on another core than their callers.
 //!
-//! Alone, it requests calls away from one home core; with `--cores`, calls in addition to a split.
+//! Alone, it delegates calls from one core; with `--cores`, it delegates calls in addition to a
+//! split.
 
 use super::choices::{ObjectiveName, Returns, StrategyName};
 use crate::failure::{Exit, Failure};
@@ -28,7 +29,7 @@ pub struct Calls {
     elsewhere: u32,
 }
 
-/// The other options that calls depend on.
+/// The other options that matter for calls.
 pub struct DelegationContext<'a> {
     pub cores: Option<u32>,
     pub functions: Option<u32>,
@@ -39,17 +40,17 @@ pub struct DelegationContext<'a> {
 }
 
 impl Calls {
-    /// Whether the search is for calls.
+    /// Returns whether the search is for calls.
     pub fn are_asked(&self) -> bool {
         self.delegate.is_some()
     }
 
-    /// Cores used in all, where there is no split.
+    /// Returns the total number of cores without a split.
     pub fn cores(&self) -> u32 {
         self.elsewhere.saturating_add(1)
     }
 
-    /// What makes a function a candidate of what is ranked first: the split, if there is one.
+    /// Returns the rule for candidates of the first ranking: those of the split, if there is one.
     pub fn rule(&self, beside: &DelegationContext<'_>) -> CandidateRule {
         match (self.delegate, beside.cores) {
             (Some(_), None) => beside.scope.rule_of_calls(),
@@ -57,7 +58,7 @@ impl Calls {
         }
     }
 
-    /// The calls to search for.
+    /// Returns the calls to search for.
     pub fn wanted(&self, beside: &DelegationContext<'_>) -> Option<Wanted> {
         self.delegate.map(|functions| Wanted {
             functions,

@@ -1,4 +1,4 @@
-//! Numbers of cores and functions that make no split, each refused in its own words.
+//! Refuses numbers of cores and functions that allow no split, each with its own message.
 
 use super::choices::BackendName;
 use crate::failure::{Exit, Failure};
@@ -6,7 +6,7 @@ use corehop_partitioner::machine_list;
 use corehop_partitioner::weights::Weighted;
 use corehop_simulator::Machine;
 
-/// The machines named, with hops of the backend named.
+/// Returns the given machines, with the hop cost of the given backend.
 pub fn machines_of(
     named: &[String],
     cores: u32,

@@ -3,7 +3,7 @@
 use corehop_partitioner::Comparison;
 use serde_json::{Value, json};
 
-/// The counters of each side, and of how many requests they are.
+/// Returns the counters of each side, and the number of their requests.
 pub fn value(comparison: &Comparison) -> Value {
     json!({
         "requests": comparison.requests,

@@ -1,5 +1,4 @@
-//! What the result of `corehop partition --delegate` says beyond what it says of a split, in words
-//! and as JSON.
+//! The additional output of `corehop partition --delegate`, as text and as JSON.
 
 use super::comparison;
 use super::finished_search::FinishedSearch;
@@ -18,7 +17,7 @@ fn added<'a>(search: &'a FinishedSearch<'_>) -> Option<&'a Added> {
     search.result.outcome.added.as_ref()
 }
 
-/// What the first ranking is of: splits, or sets of calls.
+/// Returns the subject of the first ranking: splits, or sets of calls.
 pub fn name_of_splits(search: &FinishedSearch<'_>) -> &'static str {
     match (wanted(search), added(search)) {
         (Some(_), None) => "sets",
@@ -26,7 +25,7 @@ pub fn name_of_splits(search: &FinishedSearch<'_>) -> &'static str {
     }
 }
 
-/// Lines about calls that were added to the split.
+/// Returns lines about calls that were added to the split.
 pub fn lines(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
     let (Some(added), Some(wanted)) = (added(search), wanted(search)) else {
         return Vec::new();
@@ -47,7 +46,7 @@ pub fn lines(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// The candidates that a function of the plan was chosen from.
+/// Returns the candidates that a function of the plan was selected from.
 pub fn chosen_from<'a>(search: &'a FinishedSearch<'_>, function: FunctionId) -> &'a [Candidate] {
     let outcome = search.result.outcome;
     match &outcome.added {
@@ -56,7 +55,7 @@ pub fn chosen_from<'a>(search: &'a FinishedSearch<'_>, function: FunctionId) -> 
     }
 }
 
-/// `in 97 %`, and how often where that may be more than once.
+/// Formats `in 97 %`, with the number of calls if there may be several.
 pub fn share(search: &FinishedSearch<'_>, candidate: &Candidate) -> String {
     let share = format!("in {:.0} %", candidate.called.share * 100.0);
     match wanted(search) {
@@ -67,7 +66,7 @@ pub fn share(search: &FinishedSearch<'_>, candidate: &Candidate) -> String {
     }
 }
 
-/// The same for programs; `null` where no calls were looked for.
+/// Returns the same as JSON; `null` if the search was not for calls.
 pub fn value(search: &FinishedSearch<'_>) -> Value {
     let Some(wanted) = wanted(search) else {
         return Value::Null;

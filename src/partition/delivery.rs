@@ -1,5 +1,4 @@
-//! Writes a search's plan and prints its result, each to where it is wanted, or reports why no plan
-//! was written.
+//! Writes a search's plan and prints its result, or reports why no plan was written.
 
 use crate::console;
 use crate::failure::{Exit, Failure};
@@ -8,25 +7,26 @@ use crate::line::Lines;
 use corehop_plan::{Plan, render};
 use corehop_support::atomic_file::{Output, PUBLIC};
 
-/// A plan, and where it is to go.
+/// A plan and its destination.
 pub struct Delivery<'a> {
     pub plan: &'a Plan,
-    /// Where it was asked for.
+    /// The requested output.
     pub asked: Option<&'a Output>,
-    /// Why it is not written all the same, and what to do about that.
+    /// Why it is not written despite that, and the remedy.
     pub against: Option<(String, &'static str)>,
 }
 
 impl<'a> Delivery<'a> {
-    /// Where the plan is written.
+    /// Returns where the plan is written.
     pub fn output(&self) -> Option<&'a Output> {
         self.asked.filter(|_| self.against.is_none())
     }
 
-    /// Writes the plan, and prints what is told: beside it if the plan goes to standard output.
+    /// Writes the plan, and prints the result: on standard error if the plan goes to standard
+    /// output.
     ///
     /// # Errors
-    /// [`Exit::Refused`] where something is against the plan; what cannot be written.
+    /// [`Exit::Refused`] if there is evidence against the plan; errors of writing.
     pub fn make(self, said: &Lines) -> Result<(), Failure> {
         interrupt::finish_search();
         let to_stdout = |output: Option<&Output>| output.is_some_and(Output::is_standard_output);

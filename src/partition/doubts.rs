@@ -1,8 +1,7 @@
-//! What speaks against a result: its runner-up, other draws of requests, what its hops may cost.
+//! Doubts about a result: its runner-up, resamples of requests, and the maximum cost of its hops.
 //!
-//! A search always finds a best split, on any machine. Whether to use it is another question, and
-//! these are the figures that answer it; [`against`] is the answer that keeps a plan from being
-//! written.
+//! A search always finds a best split, on any machine. Whether to use it is another question, which
+//! these figures answer. If the answer is no, [`against`] prevents the plan from being written.
 
 use super::finished_search::FinishedSearch;
 use super::{backends, comparison, timed};
@@ -17,14 +16,14 @@ use corehop_support::format::number::{change, counted, grouped};
 use corehop_traces::FunctionId;
 use serde_json::{Map, Value, json};
 
-/// Fewer requests than this that were not searched are chance, and no plan is kept on their word.
+/// Fewer held-out requests than this are too noisy to keep a plan.
 const FEWEST_REQUESTS: u64 = 10;
 
-/// Fewer than this tell little.
+/// Fewer held-out requests than this are weak evidence.
 const ENOUGH_REQUESTS: u64 = 30;
 
-/// Why the plan had better not be kept, and what to do about it; `None` when it pays, or nothing
-/// says otherwise.
+/// Returns why the plan should not be kept, and the remedy; `None` if it gains, or without held-out
+/// requests.
 pub fn against(search: &FinishedSearch<'_>) -> Option<(String, &'static str)> {
     let held_out = search.result.outcome.evaluated.held_out.as_ref()?;
     let leave = "keep the original server, or add --force";
@@ -52,7 +51,7 @@ pub fn against(search: &FinishedSearch<'_>) -> Option<(String, &'static str)> {
     }
 }
 
-/// How weak a verdict by so many requests is, if it is.
+/// Describes how weak a verdict on this number of requests is, if it is.
 pub fn weakness(requests: u64) -> Option<&'static str> {
     match requests {
         0..FEWEST_REQUESTS => Some("too few to distinguish it from noise"),
@@ -61,8 +60,8 @@ pub fn weakness(requests: u64) -> Option<&'static str> {
     }
 }
 
-/// Lines of the result, each with its label: what a hop may cost and how far samples differ, and
-/// `in_detail` what else was considered.
+/// Returns labeled lines of the result: the maximum cost of a hop and the spread of samples, and
+/// `in_detail` also the alternatives.
 pub fn lines(search: &FinishedSearch<'_>, in_detail: bool) -> Vec<(&'static str, String)> {
     let mut lines = if in_detail {
         alternatives(search)
@@ -85,7 +84,7 @@ pub fn lines(search: &FinishedSearch<'_>, in_detail: bool) -> Vec<(&'static str,
     lines
 }
 
-/// How far the change lies apart on samples of requests, of which each was searched itself.
+/// Returns the spread of the change over samples of requests, each with its own search.
 fn certainty(search: &FinishedSearch<'_>) -> Option<String> {
     let samples = search.draws.iter().filter(|draw| draw.ratio.is_some());
     let verdicts = Verdicts::of(&search.draws)?;
@@ -100,7 +99,7 @@ fn certainty(search: &FinishedSearch<'_>) -> Option<String> {
     })
 }
 
-/// The runner-up, the order of the best, and what fewer cores would do.
+/// Returns the runner-up, the order of the best, and the results with fewer cores.
 fn alternatives(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     lines.extend(runner_up(search).map(|said| ("runner-up", said)));
@@ -131,7 +130,7 @@ fn alternatives(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// What other draws say of their own splits, and of this one.
+/// Returns the ratios of other samples for their own splits, and for this one.
 fn draws(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
     let listed = |ratio: fn(&Resample) -> Option<f64>| {
         let ratios = search.draws.iter().filter_map(ratio);
@@ -174,10 +173,10 @@ fn break_even(machine: &Machine, cycles: Option<f64>) -> String {
     }
 }
 
-/// Places of the ranking that are shown.
+/// Maximum number of places of the ranking to print.
 const SHOWN: usize = 10;
 
-/// What fewer cores would do.
+/// Returns the results with fewer cores.
 fn fewer(search: &FinishedSearch<'_>) -> Option<String> {
     let (outcome, objective) = (search.result.outcome, search.result.settings.objective);
     let told = |fewer: &Fewer| {
@@ -242,7 +241,7 @@ fn connections(search: &FinishedSearch<'_>) -> Option<u32> {
     }
 }
 
-/// A value of the ranking: a count, or of several machines a share of one core's.
+/// Returns a value of the ranking: a count, or for several machines a share of one core's.
 fn value(search: &FinishedSearch<'_>, value: u64) -> Value {
     match search.result.machines {
         [_] => value.into(),
@@ -250,7 +249,7 @@ fn value(search: &FinishedSearch<'_>, value: u64) -> Value {
     }
 }
 
-/// The same as keys of the JSON object.
+/// Returns the same as keys of the JSON object.
 pub fn keys(search: &FinishedSearch<'_>) -> Map<String, Value> {
     let judged = &search.result.outcome.evaluated;
     let symbols = |split: &Placement| -> Vec<&str> {

@@ -1,4 +1,4 @@
-//! A finished search with what it was asked: all that is printed of it, in words or as JSON.
+//! A finished search and its request: the input of all its output, as text or as JSON.
 
 use corehop_partitioner::Comparison;
 use corehop_partitioner::backend::Backend;
@@ -11,29 +11,29 @@ use corehop_traces::FunctionId;
 
 /// A finished search.
 pub struct FinishedSearch<'a> {
-    /// What was found, and what was asked.
+    /// The result and the settings.
     pub result: SearchResult<'a>,
-    /// Functions at the end of whose calls no thread can go back, with the reasons.
+    /// Functions after whose calls no thread can migrate back, with the reasons.
     pub one_way: &'a [(FunctionId, String)],
     /// This search and those with other seeds.
     pub draws: Vec<Resample>,
-    /// The backend named, whose hop cost the machines then have.
+    /// The selected backend, whose hop cost the machines then have.
     pub backend: Option<Backend>,
     pub seconds: f64,
 }
 
 impl FinishedSearch<'_> {
-    /// What the verdict is of: requests that were not searched, where there are any.
+    /// Returns the comparison for the verdict: on held-out requests, if there are any.
     pub fn judged_on(&self) -> &Comparison {
         self.result.outcome.evaluated.verdict()
     }
 
-    /// The name of a function of the trace, cut to fit a table.
+    /// Returns the name of a function of the trace, shortened for a table.
     pub fn name(&self, function: FunctionId) -> String {
         shortened(&self.result.trace.functions()[function.index()].name)
     }
 
-    /// What a hop may cost at most, on each machine.
+    /// Returns the maximum cost of a hop at which the split breaks even, on each machine.
     pub fn break_even_cycles(&self) -> impl Iterator<Item = (&Machine, Option<f64>)> {
         let of_machines = self
             .result
@@ -46,7 +46,7 @@ impl FinishedSearch<'_> {
         })
     }
 
-    /// The plan that carries out the split.
+    /// Returns the plan of the split.
     pub fn plan(&self) -> Plan {
         plan::of(&self.result)
     }

@@ -1,4 +1,4 @@
-//! The search that a checkpoint belongs to: what must be equal in a search that continues it.
+//! Identifies the search of a checkpoint: what must be equal in a search that continues it.
 
 use crate::scope::Scope;
 use corehop_partitioner::attribution::options;
@@ -7,7 +7,8 @@ use corehop_partitioner::machine_list;
 use corehop_partitioner::weights::Weighted;
 use corehop_traces::{FunctionId, Trace};
 
-/// What decides what a search learns, by name. Seeds and limits do not: they say where it looks.
+/// Returns the settings that determine evaluations, by name. Seeds and limits only determine where
+/// to search, so they are excluded.
 pub fn identity(trace: &Trace, machines: &[Weighted], scope: &Scope) -> Identity {
     let functions = (0..trace.functions().len()).map(FunctionId::from_index);
     let at_calls = functions.filter(|&of| trace.call_meant(of).is_some());

@@ -11,7 +11,7 @@ use corehop_partitioner::weights::Weighted;
 use corehop_plan::Plan;
 use serde_json::{Value, json};
 
-/// One object on one line, with a newline.
+/// Returns one object on one line, with a newline.
 pub fn render(search: &FinishedSearch<'_>, plan: &Plan) -> Lines {
     let outcome = search.result.outcome;
     let ranking = &outcome.ranking;
@@ -56,7 +56,7 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan) -> Lines {
     Lines::of_json(&object)
 }
 
-/// What several machines say, each by itself; empty where there is one.
+/// Returns the result for each of several machines; empty for one.
 fn machines(search: &FinishedSearch<'_>) -> Vec<Value> {
     let judged = &search.result.outcome.evaluated;
     let (objective, searched) = (

@@ -1,12 +1,12 @@
-//! What was looked through: which candidates, by which strategy, and what is known of the rest. The
-//! same words for splits and for calls that are delegated.
+//! Describes the search space: candidates, strategy, and what is known about the rest. The same
+//! text serves splits and delegated calls.
 
 use corehop_partitioner::candidates::{CandidateRule, Candidates};
 use corehop_partitioner::objective::Objective;
 use corehop_partitioner::strategy::{Ranking, Strategy};
 use std::fmt::Write as _;
 
-/// Candidates that were chosen from.
+/// Describes the candidates.
 pub fn candidates(candidates: &Candidates, rule: &CandidateRule) -> String {
     let left_out = candidates.unpatchable.len();
     let groups = match candidates.groups as usize == candidates.chosen.len() {
@@ -29,7 +29,7 @@ pub fn candidates(candidates: &Candidates, rule: &CandidateRule) -> String {
     said
 }
 
-/// As `--strategy` has it.
+/// Returns the name in `--strategy`.
 fn name(strategy: Strategy) -> &'static str {
     match strategy {
         Strategy::Exhaustive => "exhaustive",
@@ -39,7 +39,8 @@ fn name(strategy: Strategy) -> &'static str {
     }
 }
 
-/// How splits or calls were looked for, how many, and what is known of all others.
+/// Describes the strategy, the number of evaluated splits or calls, and what is known about all
+/// others.
 pub fn looked_for(
     (what, ranking): (&'static str, &Ranking),
     objective: Objective,
@@ -70,9 +71,9 @@ fn how(ranking: &Ranking) -> &'static str {
     }
 }
 
-/// What is known of the splits that were not evaluated.
+/// Describes what is known about the splits that were not evaluated.
 pub fn proof(ranking: &Ranking, objective: Objective) -> String {
-    // Where the ranking is by something else than the objective, the proof is of that.
+    // If the ranking is not by the objective, the proof applies to the ranking's measure.
     let by = match ranking.in_full || objective.is_ranked_as_it_is() {
         true => String::new(),
         false => format!(", by {}", objective.ranked_by()),

@@ -1,5 +1,4 @@
-//! `--only`: requests to search on that are listed instead of drawn, and whether only the last
-//! counts.
+//! `--only`: searches on listed requests instead of random ones; only the last may count.
 
 use crate::failure::{Exit, Failure};
 use crate::requests::{RequestList, request_list};
@@ -29,10 +28,10 @@ pub struct RequestSelection {
 }
 
 impl RequestSelection {
-    /// The listed requests, ascending.
+    /// Returns the listed requests, ascending.
     ///
     /// # Errors
-    /// If the trace lacks one of them, or has only a part of it.
+    /// If the trace lacks one of them, or contains only a part of it.
     pub fn requests(&self, trace: &Trace) -> Result<Vec<RequestId>, Failure> {
         let known = trace.requests();
         let of = |list: &RequestList| list.of(known.len());
@@ -51,7 +50,7 @@ impl RequestSelection {
         Err(failure.remedy("`corehop info` prints how many requests it has, numbered from 0"))
     }
 
-    /// What is asked of them.
+    /// Returns the requests and whether only the last counts.
     pub fn only<'a>(&self, requests: &'a [RequestId]) -> Option<Only<'a>> {
         (!requests.is_empty()).then_some(Only {
             requests,

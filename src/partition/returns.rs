@@ -1,7 +1,7 @@
-//! What hopping back would do, or does, in words and as keys of the JSON object.
+//! Reports the effect of hops back, possible or selected, as text and as keys of the JSON object.
 //!
 //! Every function of the split is reported separately, because users edit a plan function by
-//! function. The effect of all together is the best combination, and only that is evaluated on
+//! function. The combined effect is that of the best combination, and only that is evaluated on
 //! held-out requests.
 
 use super::finished_search::FinishedSearch;
@@ -13,7 +13,7 @@ use corehop_support::format::number::{change, change_between};
 use corehop_traces::FunctionId;
 use serde_json::{Value, json};
 
-/// Lines of the result, each with its label.
+/// Returns labeled lines of the result.
 pub fn lines(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
     let Some(found) = &search.result.outcome.delegation else {
         return Vec::new();
@@ -32,7 +32,7 @@ pub fn lines(search: &FinishedSearch<'_>) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// The functions of the split after which no thread can go back.
+/// Returns the functions of the split after which no thread can migrate back.
 fn one_way<'a>(search: &'a FinishedSearch<'_>) -> impl Iterator<Item = &'a (FunctionId, String)> {
     let split = &search.result.outcome.split;
     let is_chosen = |function: FunctionId| split.iter().any(|placed| placed.0 == function);
@@ -42,7 +42,7 @@ fn one_way<'a>(search: &'a FinishedSearch<'_>) -> impl Iterator<Item = &'a (Func
         .filter(move |(function, _)| is_chosen(*function))
 }
 
-/// One combination beside the split as the search found it, on the requests searched.
+/// Compares one combination with the split as the search found it, on the searched requests.
 fn of_variant(search: &FinishedSearch<'_>, found: &Delegation, variant: &Variant) -> String {
     let objective = search.result.settings.objective;
     let requests = (found.as_found.replay.requests.max(1) * found.rounds as u64) as f64;
@@ -103,7 +103,7 @@ fn names(search: &FinishedSearch<'_>, functions: &[FunctionId]) -> String {
     names.join(" and ")
 }
 
-/// The same for programs; `null` where nobody looked.
+/// Returns the same as JSON; `null` if hops back were not searched.
 pub fn value(search: &FinishedSearch<'_>) -> Value {
     let Some(found) = &search.result.outcome.delegation else {
         return Value::Null;

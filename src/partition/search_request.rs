@@ -1,4 +1,4 @@
-//! What is asked of a search for hops by data, and how its result is judged.
+//! The request of a search for hops by argument, and the verdict on its result.
 
 use crate::carriers;
 use crate::line::{Lines, line};
@@ -12,24 +12,24 @@ use corehop_support::atomic_file::Output;
 use corehop_support::format::number::{change, counted};
 use corehop_traces::Trace;
 
-/// What is searched, and how the result is told.
+/// The input of the search, and the form of its output.
 pub struct SearchRequest<'a> {
     pub trace: &'a Trace,
     pub trace_name: &'a str,
     pub machines: &'a [Weighted],
-    /// On so many cores at most.
+    /// Maximum number of cores.
     pub cores: u32,
-    /// What is to be small.
+    /// What to minimize.
     pub objective: Objective,
     pub scope: &'a Scope,
     pub output: Option<&'a Output>,
-    /// The plan is written whatever it gains.
+    /// Whether to write the plan regardless of its gain.
     pub is_forced: bool,
     pub json: bool,
 }
 
-/// What a plan does on requests not searched, `None` where there are none, else on those searched;
-/// and whether that is a gain.
+/// Describes the effect of a plan on held-out requests, or else on the searched ones, and returns
+/// whether it is a gain.
 pub fn verdict(
     asked: &SearchRequest<'_>,
     machine: &Weighted,
@@ -57,7 +57,7 @@ pub fn verdict(
     (what, pays)
 }
 
-/// The first lines of what is told: what was searched.
+/// Returns the first lines of the output: what was searched.
 pub fn heading(asked: &SearchRequest<'_>, machine: &Weighted, parts: &TrainTestSplit) -> Lines {
     let mut lines = Lines::new();
     let mut say = |label: &str, what: &str| line!(lines, "{label:<11} {what}");

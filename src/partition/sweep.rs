@@ -1,7 +1,8 @@
-//! `corehop partition --sweep`: the same search for every number of cores, on every machine named.
+//! `corehop partition --sweep`: runs the same search for every number of cores, on every given
+//! machine.
 //!
-//! One table says where splitting pays and where it stops to. No plan comes of it: whoever has read
-//! the table asks for the split of one row.
+//! One table shows where splitting gains and where it stops gaining. It writes no plan: the user
+//! selects a row of the table, and requests its split.
 
 use crate::console;
 use crate::failure::Failure;
@@ -22,7 +23,7 @@ use serde_json::{Value, json};
 pub struct SearchRow<'a> {
     machine: &'a Machine,
     cores: u32,
-    /// On requests not searched, where there are any.
+    /// On held-out requests, if there are any.
     judged_on: Comparison,
 }
 
@@ -36,19 +37,19 @@ impl SearchRow<'_> {
     }
 }
 
-/// What to search.
+/// The searches to run.
 pub struct MachineSweep<'a> {
     pub machines: &'a [Weighted],
     pub trace: &'a Trace,
     pub trace_name: &'a str,
-    /// For each search, but for the number of cores, which is the largest.
+    /// The settings of each search; its number of cores is the largest one.
     pub settings: &'a Settings<'a>,
-    /// Number of functions to hop at; as many as cores where `None`.
+    /// Number of functions to hop at; `None` for the number of cores.
     pub functions: Option<u32>,
 }
 
 impl<'a> MachineSweep<'a> {
-    /// Searches, and prints what was found.
+    /// Searches, and prints the results.
     pub fn print(&self, json: bool, bar: &Bar) -> Result<(), Failure> {
         let rows = self.run(bar)?;
         interrupt::finish_search();
@@ -75,7 +76,7 @@ impl<'a> MachineSweep<'a> {
                 };
                 let judged = match partition(self.trace, one, &settings, progress) {
                     Ok(outcome) => outcome.evaluated,
-                    // With fewer candidates than cores the table ends early.
+                    // The table ends if there are fewer candidates than cores.
                     Err(Error::TooFewCandidates { .. }) if cores > 2 => break,
                     Err(error) => return Err(error),
                 };
@@ -89,14 +90,14 @@ impl<'a> MachineSweep<'a> {
         Ok(rows)
     }
 
-    /// The table as one JSON object.
+    /// Returns the table as one JSON object.
     fn as_json(&self, rows: &[SearchRow<'_>]) -> Lines {
         let mut object = as_json(rows, self.trace_name, self.settings.objective);
         mark(&mut object, self.trace);
         Lines::of_json(&object)
     }
 
-    /// The table, with a sentence for each machine.
+    /// Returns the table, with a sentence for each machine.
     fn as_text(&self, rows: &[SearchRow<'_>]) -> Lines {
         as_text(rows, (self.trace, self.trace_name), self.settings.objective)
     }
@@ -154,7 +155,7 @@ fn as_text(
     text
 }
 
-/// Where splitting pays on one machine, in words.
+/// Describes where splitting gains on one machine.
 fn verdict(rows: &[SearchRow<'_>], objective: Objective) -> String {
     let by_ratio =
         |a: &&SearchRow<'_>, b: &&SearchRow<'_>| a.ratio(objective).total_cmp(&b.ratio(objective));

@@ -1,4 +1,4 @@
-//! The search's outcome in words, for a terminal.
+//! The result of the search as text, for a terminal.
 
 use super::finished_search::FinishedSearch;
 use super::looked_for::{candidates, looked_for, proof};
@@ -17,8 +17,8 @@ use corehop_support::format::number::{change, counted};
 use corehop_traces::RequestId;
 use std::path::Path;
 
-/// All lines of the result: what, by how much, how sure, and what next. With --verbose, also how it
-/// was found and what else was considered.
+/// Returns all lines of the result: the split, its gain, its certainty, and the next step. With
+/// --verbose, also how it was found and the alternatives.
 pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) -> Lines {
     let mut text = Lines::new();
     let outcome = search.result.outcome;
@@ -64,7 +64,7 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) 
     text
 }
 
-/// Requests, candidates, strategy and splits, a line each.
+/// Adds requests, candidates, strategy, and splits, a line each.
 fn how_it_was_found(text: &mut Lines, search: &FinishedSearch<'_>, plan: &Plan) {
     let (outcome, settings) = (search.result.outcome, &search.result.settings);
     say(text, "requests", &requests(&outcome.train_test, plan.seed));
@@ -77,7 +77,7 @@ fn how_it_was_found(text: &mut Lines, search: &FinishedSearch<'_>, plan: &Plan) 
     }
 }
 
-/// How many were evaluated, of what, and whether a better one can exist.
+/// Returns the number of evaluated splits, and whether a better one can exist.
 fn in_short(search: &FinishedSearch<'_>) -> String {
     let (outcome, objective) = (search.result.outcome, search.result.settings.objective);
     let functions = outcome.candidates.chosen.len() as u64;
@@ -92,7 +92,7 @@ fn in_short(search: &FinishedSearch<'_>) -> String {
     )
 }
 
-/// Which requests were used for what.
+/// Returns how the requests were used.
 fn requests(parts: &TrainTestSplit, seed: u64) -> String {
     let searched = parts.searched.len();
     match (parts.last_counts, parts.held_out.len()) {
@@ -104,7 +104,7 @@ fn requests(parts: &TrainTestSplit, seed: u64) -> String {
     }
 }
 
-/// One sentence: whether the split pays on requests that were not searched.
+/// Returns one sentence: whether the split gains on held-out requests.
 pub fn verdict(search: &FinishedSearch<'_>) -> String {
     let objective = search.result.settings.objective;
     let outcome = search.result.outcome;
@@ -161,7 +161,7 @@ fn say(text: &mut Lines, label: &str, what: &str) {
     line!(text, "{label:<11} {what}");
 }
 
-/// By machine, what was searched and what was not.
+/// Adds comparisons by machine, on searched and on held-out requests.
 fn comparisons(text: &mut Lines, search: &FinishedSearch<'_>) {
     let (judged, cores) = (
         &search.result.outcome.evaluated,
@@ -198,7 +198,7 @@ fn comparisons(text: &mut Lines, search: &FinishedSearch<'_>) {
     }
 }
 
-/// What each of these requests takes in the mean, on one core and split.
+/// Adds the means per request, on one core and split.
 pub fn comparison(
     text: &mut Lines,
     title: &str,

@@ -1,4 +1,4 @@
-//! What the finalists of a search for throughput did in timed replays, or why there were none.
+//! The results of timed replays of the finalists in a search for throughput, or why there are none.
 
 use super::finished_search::FinishedSearch;
 use corehop_partitioner::finalists::Finals;
@@ -11,13 +11,13 @@ fn finals<'s>(search: &FinishedSearch<'s>) -> &'s Finals {
     &search.result.outcome.evaluated.finals
 }
 
-/// How many splits were replayed with clocks.
+/// Returns the number of splits that were replayed with clocks.
 fn finalists(search: &FinishedSearch<'_>) -> usize {
     let ranked = search.result.outcome.evaluated.ranked.iter();
     ranked.filter(|ranked| ranked.timed.is_some()).count()
 }
 
-/// Requests in a million of these cycles, of all that are counted.
+/// Returns the counted requests per million of these cycles.
 fn rate(search: &FinishedSearch<'_>, elapsed_cycles: &[u64]) -> Option<f64> {
     let Finals::Replayed { requests, .. } = finals(search) else {
         return None;
@@ -26,13 +26,13 @@ fn rate(search: &FinishedSearch<'_>, elapsed_cycles: &[u64]) -> Option<f64> {
     Some(*requests as f64 * 1e6 / cycles as f64)
 }
 
-/// Requests in a million cycles with a split of the ranking, on the first machine; `None` where it
-/// was no finalist.
+/// Returns the requests per million cycles with a split of the ranking, on the first machine;
+/// `None` if it was no finalist.
 pub fn throughput(search: &FinishedSearch<'_>, ranked: &Ranked) -> Option<f64> {
     rate(search, &ranked.timed.as_ref()?.elapsed_cycles)
 }
 
-/// Requests in a million cycles of the same without a split.
+/// Returns the same without a split.
 fn baseline(search: &FinishedSearch<'_>) -> Option<f64> {
     match finals(search) {
         Finals::Replayed {
@@ -42,7 +42,7 @@ fn baseline(search: &FinishedSearch<'_>) -> Option<f64> {
     }
 }
 
-/// By what the first of the order were ordered beside, to be put behind it.
+/// Returns how the first of the order were ordered, to append to the order.
 pub fn order(search: &FinishedSearch<'_>) -> String {
     match finalists(search) {
         0 => String::new(),
@@ -51,7 +51,7 @@ pub fn order(search: &FinishedSearch<'_>) -> String {
     }
 }
 
-/// One line of the result.
+/// Returns one line of the result.
 pub fn line(search: &FinishedSearch<'_>) -> Option<String> {
     let Objective::Throughput { connections } = search.result.settings.objective else {
         return None;
@@ -88,7 +88,7 @@ pub fn line(search: &FinishedSearch<'_>) -> Option<String> {
     }
 }
 
-/// The same as JSON.
+/// Returns the same as JSON.
 pub fn value(search: &FinishedSearch<'_>) -> Value {
     let judged = &search.result.outcome.evaluated;
     let taken = || throughput(search, &judged.ranked[judged.order[0]]);

@@ -1,11 +1,11 @@
-//! The exit code for each way in which a recording fails.
+//! The exit code for each failure of a recording.
 
 use crate::failure::{Exit, Failure, Unexplained};
 use corehop_measure::server::printed::{last_lines, read};
 use corehop_recorder::{Error, MarkerError, Stopped, control, system, tools, trace_file};
 use std::path::Path;
 
-/// The failure of a recording whose server wrote to `log`, if to any.
+/// Returns the failure of a recording. `log` is the file with the server's output, if there is one.
 pub fn of(stopped: Stopped<Failure>, log: Option<&Path>) -> Failure {
     let error = match stopped {
         Stopped::Driver(failure) => return failure,
@@ -16,7 +16,7 @@ pub fn of(stopped: Stopped<Failure>, log: Option<&Path>) -> Failure {
         Error::PluginNotLoaded | Error::ServerEndedEarly { .. } | Error::ServerFailed { .. }
     );
     match log {
-        // The server's last messages have not been seen.
+        // The server's last messages went to the file, so print them.
         Some(log) if is_of_server => {
             let unexplained = Failure::new(exit_of(&error), &error);
             explained(unexplained.below(last_lines(&read(log))), error.remedy())

@@ -1,4 +1,4 @@
-//! What a recording says on standard error while it goes on.
+//! Prints the events of a recording on standard error.
 
 use super::progress::Line;
 use super::reading::millions;
@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Says it, of a recording with these options.
+/// Returns an observer that prints them, for a recording with these options.
 pub fn of(options: &Options) -> Observer {
     let speaker = Speaker {
         output: options.output.clone(),
@@ -26,10 +26,10 @@ pub fn of(options: &Options) -> Observer {
 
 struct Speaker {
     output: PathBuf,
-    /// Among how many requests the recorded ones were chosen, and the seed.
+    /// The number of requests from which the recorded ones are sampled, and the seed.
     chosen: Option<(u64, u64)>,
     bar: Bar,
-    /// While the recording goes on.
+    /// The progress line during the recording.
     line: Mutex<Option<Line>>,
 }
 

@@ -1,5 +1,5 @@
-//! What the user sees while recording: one line on a terminal, elsewhere one every ten seconds, and
-//! once what it will all cost.
+//! The progress of a recording: one line on a terminal, otherwise one every ten seconds. Prints
+//! once what the whole recording will cost.
 
 use super::reading::{line, preview};
 use crate::console;
@@ -7,19 +7,19 @@ use crate::heartbeat;
 use corehop_recorder::Reading;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Recording for so long shows what the rest will cost.
+/// Recording time after which the cost of the rest is estimated.
 const PREVIEW_AFTER_SECONDS: f64 = 3.0;
 
-/// The line.
+/// The progress line.
 pub struct Line {
     bar: ProgressBar,
-    /// Of the first request on, until the preview has been given.
+    /// The state at the first request, for the estimate.
     first: Option<Reading>,
     previewed: bool,
 }
 
 impl Line {
-    /// Shows the line when standard error is a terminal.
+    /// Shows the line if standard error is a terminal.
     pub fn start() -> Line {
         let bar = ProgressBar::with_draw_target(None, console::target());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
@@ -32,7 +32,7 @@ impl Line {
         }
     }
 
-    /// Shows how far the recording has come.
+    /// Shows the progress of the recording.
     pub fn show(&mut self, reading: &Reading) {
         let line = line(reading);
         heartbeat::say(line.clone());
@@ -50,12 +50,12 @@ impl Line {
         }
     }
 
-    /// Says something above the line.
+    /// Prints text above the line.
     pub fn above(&self, text: &str) {
         self.bar.suspend(|| console::say(text));
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub fn clear(&self) {
         heartbeat::end();
         self.bar.finish_and_clear();

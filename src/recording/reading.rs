@@ -1,10 +1,10 @@
-//! How a recording stands, in words: for its own terminal and for `corehop control`.
+//! The state of a recording as text: for its own terminal and for `corehop control`.
 
 use corehop_recorder::Reading;
 use indicatif::{HumanBytes, HumanDuration};
 use std::time::Duration;
 
-/// One line, for a terminal.
+/// Returns one line for a terminal.
 pub fn line(reading: &Reading) -> String {
     let server = HumanBytes(reading.server_bytes);
     if reading.requests_seen == 0 {
@@ -25,7 +25,7 @@ pub fn line(reading: &Reading) -> String {
     )
 }
 
-/// What a request takes, as far as that is known.
+/// Returns the cost of a request, as far as it is known.
 fn cost(reading: &Reading) -> String {
     let Some(seconds) = reading.instrumented_request_seconds else {
         return String::new();
@@ -37,7 +37,7 @@ fn cost(reading: &Reading) -> String {
     }
 }
 
-/// What the whole recording will cost, judged by what it has cost since `first`.
+/// Estimates the cost of the whole recording from the cost since `first`.
 pub fn preview(reading: &Reading, first: &Reading) -> Option<String> {
     let seconds = reading.seconds - first.seconds;
     let ended = (reading.requests_ended - first.requests_ended) as f64;
@@ -49,7 +49,7 @@ pub fn preview(reading: &Reading, first: &Reading) -> Option<String> {
     if seconds <= 0.0 || ended == 0.0 || written == 0.0 {
         return None;
     }
-    // Of those that are written: there may be many more that the recorder has not got to yet.
+    // Divided by written requests: the recorder may not have processed many others yet.
     let bytes_each = bytes / written;
     let free = HumanBytes(reading.disk_free_bytes);
     let so_far = format!(
@@ -74,7 +74,7 @@ pub fn preview(reading: &Reading, first: &Reading) -> Option<String> {
         }
     })
 }
-/// `12.3 M`.
+/// Formats `12.3 M`.
 pub fn millions(count: u64) -> String {
     format!("{:.1} M", count as f64 / 1e6)
 }

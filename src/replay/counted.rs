@@ -1,4 +1,4 @@
-//! What simulated machines counted over the same requests, and where threads run without a plan.
+//! The counts of simulated machines over the same requests, and where threads run without a plan.
 
 use clap::ValueEnum;
 use corehop_simulator::detail::Modes;
@@ -17,13 +17,14 @@ pub enum Baseline {
 }
 
 impl Baseline {
-    /// As the command line has it.
+    /// Returns the name on the command line.
     pub fn name(self) -> String {
         let value = self.to_possible_value();
         value.expect("no baseline is hidden").get_name().to_owned()
     }
 
-    /// The split by which a machine runs without a plan; `plan` says how many cores one would use.
+    /// Returns the split of a machine without a plan; `plan` determines how many cores one would
+    /// use.
     pub fn split(self, trace: &Trace, machine: &Machine, plan: Option<&Split>) -> Split {
         let threads = trace.threads().len().try_into().unwrap_or(u32::MAX);
         match (self, plan) {
@@ -37,7 +38,7 @@ impl Baseline {
 /// Replays of the same requests.
 pub struct Report<'a> {
     pub trace: &'a Path,
-    /// Of how the trace was taken.
+    /// How the trace was recorded, as sentences.
     pub remarks: Vec<String>,
     pub warm_up: usize,
     pub baseline: Baseline,
@@ -45,18 +46,18 @@ pub struct Report<'a> {
     pub counted: Vec<Counted<'a>>,
 }
 
-/// What one machine counted.
+/// The counts of one machine.
 pub struct Counted<'a> {
     pub machine: &'a Machine,
     pub baseline: Replay,
-    /// As the plan says, where there is one.
+    /// With the plan, if there is one.
     pub plan: Option<Replay>,
-    /// Of what was asked for: user code and the kernel, where there is one.
+    /// User code and the kernel in the requested replay, if the trace has a kernel.
     pub modes: Option<Modes>,
 }
 
 impl Counted<'_> {
-    /// What was asked for: the plan, where there is one.
+    /// Returns the requested replay: of the plan, if there is one.
     pub fn asked(&self) -> &Replay {
         self.plan.as_ref().unwrap_or(&self.baseline)
     }

@@ -1,5 +1,5 @@
-//! `corehop replay --detail`: which functions and segments miss, which lines they evict from each
-//! other, reuse distances, and what requests access.
+//! `corehop replay --detail`: reports which functions and segments miss, which lines they evict
+//! from each other, reuse distances, and the working sets of requests.
 
 mod json;
 mod summary;
@@ -49,8 +49,8 @@ pub struct DetailArguments {
 }
 
 impl DetailArguments {
-    /// Replays with threads where `split` has them, in detail; segments are those of `plan`, where
-    /// there is one.
+    /// Replays in detail, with threads placed by `split`. Segments are those of `--segments`, or
+    /// else of `plan`.
     pub fn tell(
         &self,
         trace: &Trace,

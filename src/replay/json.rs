@@ -1,4 +1,4 @@
-//! The counts of a replay for programs, as `corehop schema replay --keys` lists them.
+//! The counts of a replay as JSON, with the keys that `corehop schema replay --keys` lists.
 
 use super::counted::{Counted, Report};
 use super::detail::{self, Summary};
@@ -8,7 +8,7 @@ use corehop_simulator::Split;
 use corehop_traces::Trace;
 use serde_json::{Value, json};
 
-/// One object for one machine, and an array of them for several.
+/// Returns one object for one machine, and an array of them for several.
 pub fn render(
     report: &Report<'_>,
     (trace, split): (&Trace, &Split),

@@ -1,4 +1,5 @@
-//! What user code and the kernel did, in a trace of a machine: a table, and keys for scripts.
+//! Reports user code and the kernel separately, in a trace of a machine: a table, and keys for
+//! scripts.
 
 use super::counted::Counted;
 use super::visits;
@@ -10,7 +11,7 @@ use corehop_support::format::number::{grouped as count, share};
 use corehop_traces::Trace;
 use serde_json::{Value, json};
 
-/// Tells them apart on every machine, where what was asked for runs as `split` says there.
+/// Adds separate counts to every machine. `splits` has the split of the requested replay for each.
 pub fn tell<'s>(
     trace: &Trace,
     counted: &mut [Counted<'_>],
@@ -23,7 +24,7 @@ pub fn tell<'s>(
     Ok(())
 }
 
-/// The tables, each after an empty line.
+/// Adds the tables, each after an empty line.
 pub fn add(text: &mut Lines, modes: &Modes) {
     let sides = [&modes.user, &modes.kernel];
     line!(text);
@@ -97,7 +98,7 @@ fn spread(mode: &ModeUse, of: fn(&WorkingSet) -> u64) -> Spread {
     Spread::of(mode.working_sets.iter().map(of))
 }
 
-/// The same for scripts.
+/// Returns the same as JSON.
 pub fn value(modes: &Modes) -> Value {
     let of = |mode: &ModeUse| {
         json!({

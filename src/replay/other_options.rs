@@ -42,7 +42,7 @@ pub struct Run {
 pub struct OtherOptions<'a> {
     /// The trace to replay.
     pub trace: &'a Path,
-    /// How its addresses are taken.
+    /// The addresses that it is read by.
     pub taken: &'a AddressingOptions,
     /// The machine to simulate: a bundled name, `host`, or a file.
     pub machine: &'a str,
@@ -54,7 +54,7 @@ pub struct OtherOptions<'a> {
     pub json: bool,
 }
 
-/// What they name.
+/// The files that the options name.
 pub struct Opened {
     /// The plan, if one was named.
     pub plan: Option<Plan>,
@@ -68,7 +68,7 @@ impl OtherOptions<'_> {
     /// Reads the plan, if there is one, and the trace.
     ///
     /// # Errors
-    /// What is wrong with either, or that the plan is not of this trace.
+    /// If either is invalid, or the plan does not fit the trace.
     pub fn open(&self, machine: &Machine) -> Result<Opened, Failure> {
         let path = self.run.plan.as_deref();
         let plan = path.map(corehop_plan::read).transpose()?;
@@ -80,7 +80,7 @@ impl OtherOptions<'_> {
         Ok(Opened { plan, trace, split })
     }
 
-    /// Which requests are replayed, and which of them count.
+    /// Returns which requests are replayed, and which of them count.
     pub fn of_requests<'p>(
         &self,
         trace: &Trace,

@@ -1,8 +1,8 @@
-//! `corehop replay --system-calls`: what posted system calls would save, on another core or in
-//! batches.
+//! `corehop replay --system-calls`: computes what asynchronous system calls would save, on another
+//! core or in batches.
 //!
-//! The same calls are replayed where they were made, and then in each requested way. The option
-//! has the form of `corehop run --system-calls`, which posts the calls of a server.
+//! The same calls are replayed synchronously, and then in each requested way. The option has the
+//! form of `corehop run --system-calls`, which makes the calls of a server asynchronous.
 
 mod told;
 
@@ -90,7 +90,7 @@ fn asked(text: &str) -> Result<Asked, String> {
     })
 }
 
-/// Replays every way and prints what they tell.
+/// Replays every way and prints the results.
 pub fn run(arguments: &PostedArguments, others: &OtherOptions<'_>) -> Result<(), Failure> {
     let machine = Machine::named_or_path(others.machine)?;
     let Opened { trace, split, .. } = others.open(&machine)?;

@@ -6,8 +6,8 @@ use crate::line::{Lines, line};
 use corehop_simulator::{Counters, Replay};
 use corehop_support::format::number::{change_between, grouped as count, share};
 
-/// All that is said of a replay: by level, or beside the baseline where there is a plan; of several
-/// machines one after the other, and then of each a line.
+/// Returns all tables: by level, or compared with the baseline if there is a plan. Several machines
+/// follow one another, with a final summary of a line for each.
 pub fn render(report: &Report<'_>) -> Lines {
     let mut text = Lines::new();
     heading(&mut text, report);
@@ -44,12 +44,12 @@ fn heading(text: &mut Lines, report: &Report<'_>) {
         [only] => line!(text, "{trace}, machine {}", only.machine.name),
         several => line!(text, "{trace}, {} machines", several.len()),
     }
-    // What is accessed is the same on every machine.
+    // Accesses are the same on every machine.
     let replay = report.counted[0].asked();
     counted_requests(text, replay, report.warm_up, &report.remarks);
 }
 
-/// What was counted, and how the trace was taken; an empty line ends it.
+/// Prints what was counted, and how the trace was recorded; ends with an empty line.
 pub fn counted_requests(text: &mut Lines, replay: &Replay, warm_up: usize, remarks: &[String]) {
     let warm_up = match warm_up {
         0 => "from cold caches".into(),
@@ -67,7 +67,7 @@ pub fn counted_requests(text: &mut Lines, replay: &Replay, warm_up: usize, remar
     line!(text);
 }
 
-/// What a baseline is called, as seen in a column's heading.
+/// Returns the name of a baseline for a column heading.
 fn name(baseline: Baseline) -> &'static str {
     match baseline {
         Baseline::OneCore => "one core",
@@ -130,7 +130,7 @@ fn levels(text: &mut Lines, baseline: Baseline, replay: &Replay) {
     line!(text, "{:<22}{:>15}", "cycles", count(counters.cycles));
 }
 
-/// How many cores a replay used, in words.
+/// Returns how many cores a replay used, as text.
 fn cores(replay: &Replay) -> String {
     match replay.per_core.len() {
         1 => "1 core".to_owned(),
@@ -138,13 +138,13 @@ fn cores(replay: &Replay) -> String {
     }
 }
 
-/// The heading of a comparison with the baseline.
+/// Adds the heading of a comparison with the baseline.
 fn before_and_after(text: &mut Lines, title: &str, before: Baseline, plan: &Replay) {
     let (before, after) = (name(before), cores(plan));
     line!(text, "{title:<26}{before:>16}{after:>16}{:>11}", "change");
 }
 
-/// A row below it.
+/// Adds a row of the comparison.
 fn change(text: &mut Lines, name: &str, before: u64, after: u64) {
     let change = change_between(before, after);
     let (before, after) = (count(before), count(after));
@@ -228,7 +228,7 @@ fn verdict(text: &mut Lines, of: Baseline, baseline: &Replay, plan: &Replay) {
     );
 }
 
-/// The L2 misses of each machine on a line.
+/// Adds the L2 misses of each machine, a line each.
 fn summary(text: &mut Lines, report: &Report<'_>) {
     if let Some(plan) = &report.counted[0].plan {
         before_and_after(text, "L2 misses", report.baseline, plan);

@@ -1,8 +1,8 @@
-//! `corehop replay --timed`: connections on cores with clocks, under several schedulers.
+//! `corehop replay --timed`: simulates connections on cores with clocks, under several schedulers.
 //!
-//! The simulation is `corehop_simulator::timing`; this file has its options. Every scheduler is
-//! simulated with every number of connections, on all host threads. An experiment may have further
-//! schedulers (`research/`): it names all that there are.
+//! `corehop_simulator::timing` simulates; this file has its options. Every scheduler is simulated
+//! with every number of connections, on all host threads. An experiment may have further schedulers
+//! (`research/`): it passes the complete list.
 
 mod core_model;
 mod json;
@@ -129,7 +129,7 @@ pub struct TimedArguments {
     quantum: u64,
 }
 
-/// Parses the name of a prefetcher.
+/// Returns a parser for the name of a prefetcher.
 fn prefetchers() -> impl TypedValueParser<Value = PrefetcherName> {
     let value = |one: &PrefetcherName| PossibleValue::new(one.name()).help(one.summary());
     PossibleValuesParser::new(PREFETCHERS.iter().map(value)).map(|name| {
@@ -142,17 +142,17 @@ fn prefetchers() -> impl TypedValueParser<Value = PrefetcherName> {
 pub struct Asked<'a> {
     /// The trace to replay.
     pub trace: &'a Path,
-    /// How its addresses are taken.
+    /// The addresses that it is read by.
     pub taken: &'a AddressingOptions,
     /// The machine to simulate: a bundled name, `host`, or a file.
     pub machine: &'a str,
-    /// The plan that schedulers go by.
+    /// The plan that schedulers use.
     pub plan: Option<&'a Path>,
-    /// How many requests end before counting starts.
+    /// Number of requests that end before counting starts.
     pub warm_up: Option<usize>,
     /// Whether JSON is printed instead of tables.
     pub json: bool,
-    /// The schedulers that there are to choose from.
+    /// The available schedulers.
     pub schedulers: &'a [&'static Entry],
 }
 
@@ -201,7 +201,7 @@ pub fn run(arguments: &TimedArguments, asked: &Asked<'_>) -> Result<(), Failure>
 }
 
 impl TimedArguments {
-    /// Every scheduler with every number of connections.
+    /// Returns every scheduler with every number of connections.
     fn settings<'a>(
         &self,
         (machine, split): (&'a Machine, Option<&'a Split>),
@@ -262,7 +262,7 @@ impl TimedArguments {
     }
 }
 
-/// Names the file at fault.
+/// Returns the failure, with the name of the file that caused it.
 fn failure(error: Error, asked: &Asked<'_>) -> Failure {
     let of_file = |path: &Path, error: Error| {
         Failure::new(Exit::Input, format!("{}: {error}", path.display())).explained()

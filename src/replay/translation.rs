@@ -1,4 +1,4 @@
-//! `corehop replay --tlb`: TLB misses and page walks, beside the misses of the caches.
+//! `corehop replay --tlb`: reports TLB misses and page walks next to the cache misses.
 
 use super::counted::Counted;
 use crate::failure::{Exit, Failure};
@@ -35,7 +35,7 @@ pub struct TranslationArguments {
     huge_pages: Vec<Region>,
 }
 
-/// Where pages are large, and how large.
+/// The location and size of large pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Region {
     place: Place,
@@ -50,7 +50,7 @@ enum Place {
     Range(u64, u64),
 }
 
-/// Something that is no region.
+/// The text is not a valid region.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "'{part}' is neither all, code nor a range of addresses such as 0x7f0000000000-0x7f00001fffff, \
@@ -83,7 +83,7 @@ fn region(part: &str) -> Result<Region, NoRegion> {
 }
 
 impl TranslationArguments {
-    /// Refuses machines that do not say how they translate.
+    /// Refuses machines without a description of address translation.
     ///
     /// # Errors
     /// The first such machine.
@@ -100,10 +100,10 @@ impl TranslationArguments {
         }
     }
 
-    /// The sizes of a trace's pages, if addresses are to be translated.
+    /// Returns the page sizes of a trace, if addresses are translated.
     ///
     /// # Errors
-    /// The trace has no virtual addresses.
+    /// If the trace is indexed by physical addresses.
     pub fn page_sizes(&self, trace: &Trace) -> Result<Option<PageSizes>, Failure> {
         if !self.tlb {
             return Ok(None);
@@ -133,7 +133,7 @@ fn all(replay: &Replay) -> TlbCounters {
     replay.tlbs.iter().copied().sum()
 }
 
-/// The table of a machine, after an empty line; nothing if no addresses were translated.
+/// Adds the table of a machine after an empty line, or nothing without translation.
 pub fn add(text: &mut Lines, counted: &Counted<'_>) {
     if counted.baseline.tlbs.is_empty() {
         return;
@@ -189,7 +189,7 @@ fn totals(text: &mut Lines, replay: &Replay) {
     line!(text, "{:<22}{columns}", "entries of page tables");
 }
 
-/// So many of all requests, for each.
+/// Returns the mean per request.
 fn a_request(number: u64, replay: &Replay) -> String {
     format!("{:.1}", number as f64 / replay.requests as f64)
 }
@@ -219,7 +219,7 @@ fn comparison(text: &mut Lines, baseline: &Replay, plan: &Replay) {
 
 type Row = (&'static str, fn(&TlbCounters) -> u64);
 
-/// What is compared.
+/// The compared counters.
 const ROWS: [Row; 10] = [
     ("L1 TLB misses", TlbCounters::l1_misses),
     ("  of fetches", |of| of.fetch.l1_misses),
@@ -263,7 +263,7 @@ fn per_core(text: &mut Lines, plan: &Replay) {
     }
 }
 
-/// The same for scripts; nothing if no addresses were translated.
+/// Returns the same as JSON; `None` without translation.
 pub fn value(replay: &Replay) -> Option<Value> {
     if replay.tlbs.is_empty() {
         return None;

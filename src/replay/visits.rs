@@ -1,11 +1,11 @@
-//! What each kind of visit of the kernel references and replaces, as a table and as keys.
+//! What each kind of kernel visit accesses and replaces, as a table and as keys.
 
 use crate::line::{Lines, line};
 use corehop_simulator::detail::{Reason, VisitKind};
 use corehop_support::format::number::grouped as count;
 use serde_json::{Value, json};
 
-/// The table, after an empty line: means of one visit.
+/// Adds the table after an empty line: means per visit.
 pub fn add(text: &mut Lines, kinds: &[VisitKind]) {
     if kinds.is_empty() {
         return;
@@ -45,7 +45,7 @@ fn name(kind: &VisitKind) -> &str {
     }
 }
 
-/// The same for scripts: sums over all visits of a kind.
+/// Returns sums over all visits of a kind, as JSON.
 pub fn value(kinds: &[VisitKind]) -> Value {
     let of = |kind: &VisitKind| {
         let mut value = json!(kind.footprint);

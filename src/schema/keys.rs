@@ -1,16 +1,16 @@
-//! The keys of a schema as a text to read: where each stands, of what type it is, what it means.
+//! The keys of a schema as readable text: the place, type, and meaning of each.
 //!
-//! A key below another is indented; a list has `[]` after the type of its members. What several
-//! places refer to is printed once, in a section with its name, so that the text is as long as the
-//! schema and not as its unfolding.
+//! A nested key is indented; a list has `[]` after the type of its members. A definition with
+//! several uses is printed once, in a section with its name, so that the text is not longer than
+//! the schema.
 
 use crate::line::{Lines, line};
 use serde_json::{Map, Value};
 
-/// Where descriptions begin, unless the key and its type need more room.
+/// The column of descriptions, unless the key and its type need more space.
 const DESCRIPTION_AT: usize = 44;
 
-/// All keys of a schema that is whole.
+/// Returns all keys of a complete schema.
 pub fn of(schema: &Map<String, Value>) -> Lines {
     let mut lines = Lines::new();
     let title = schema.get("title").and_then(Value::as_str);
@@ -31,7 +31,7 @@ pub fn of(schema: &Map<String, Value>) -> Lines {
     lines
 }
 
-/// The keys of an object, of each object that may stand there, or of a list's members.
+/// Adds the keys of an object, of each alternative object, or of a list's members.
 fn below(lines: &mut Lines, part: &Value, depth: usize) {
     for (key, value) in part
         .get("properties")
@@ -59,7 +59,7 @@ fn below(lines: &mut Lines, part: &Value, depth: usize) {
     }
 }
 
-/// The kinds of value among which a part has one.
+/// Returns the alternatives of a part.
 fn choices(part: &Value) -> impl Iterator<Item = &Value> {
     let lists = ["anyOf", "oneOf"].into_iter();
     let lists = lists.filter_map(|key| part.get(key).and_then(Value::as_array));
@@ -71,12 +71,12 @@ fn described(part: &Value) -> &str {
     text.unwrap_or_default()
 }
 
-/// The definition that a part is.
+/// Returns the definition that a part refers to.
 fn reference(part: &Value) -> Option<&str> {
     part.get("$ref")?.as_str()?.strip_prefix("#/$defs/")
 }
 
-/// The types of a value as people read them; a list's are those of its members.
+/// Returns the types of a value as text; for a list, those of its members.
 fn kind(part: &Value) -> String {
     let mut types: Vec<String> = reference(part).map(String::from).into_iter().collect();
     let is_type = |of: &&Value| of.get("required").is_none();

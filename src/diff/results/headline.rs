@@ -1,13 +1,13 @@
-//! What a command's output says in the end, as the figures that are compared.
+//! The headline figures of a command's output.
 
 use super::super::side::Side;
 
-/// An output that is read into a side.
+/// An output that can be converted into a side.
 pub trait Headline {
     fn side(self) -> Side;
 }
 
-/// The middle one; of two in the middle the upper, as `measure` has it.
+/// Returns the median; of an even number of values the upper middle one, as `measure` does.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);

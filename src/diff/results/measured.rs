@@ -1,11 +1,11 @@
-//! What was measured on the real machine: `measure` and `optimize`.
+//! Results measured on the real machine: `measure` and `optimize`.
 
 use super::super::side::Side;
 use super::headline::{Headline, median};
 use corehop_plan::PlannedFunction;
 use serde::Deserialize;
 
-/// Of `corehop measure --json`.
+/// Output of `corehop measure --json`.
 #[derive(Deserialize)]
 pub struct Measured {
     plan: Option<String>,
@@ -101,7 +101,7 @@ impl Headline for Measured {
     }
 }
 
-/// Of `corehop optimize --json`.
+/// Output of `corehop optimize --json`.
 #[derive(Deserialize)]
 pub struct Optimized {
     gain: bool,

@@ -1,4 +1,4 @@
-//! What was simulated: `partition`, `explain`, `report`, and `replay`.
+//! Simulated results: `partition`, `explain`, `report`, and `replay`.
 
 use super::super::side::Side;
 use super::headline::Headline;
@@ -6,7 +6,7 @@ use corehop_plan::PlannedFunction;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What a replay counted, as far as it is compared.
+/// The compared counters of a replay.
 #[derive(Deserialize)]
 struct Counters {
     l1i: Level,
@@ -22,7 +22,7 @@ struct Level {
     misses: u64,
 }
 
-/// Everything on one core beside the split.
+/// The counters on one core and with the split.
 #[derive(Deserialize)]
 struct Comparison {
     requests: u64,
@@ -31,7 +31,7 @@ struct Comparison {
 }
 
 impl Counters {
-    /// Adds the counts, divided by `requests`; `of` says what they are of.
+    /// Adds the counts divided by `requests`; `of` names their subject.
     fn add(&self, side: &mut Side, of: &str, requests: u64) {
         let decimals = if requests > 0 { 2 } else { 0 };
         let requests = requests.max(1) as f64;
@@ -65,7 +65,7 @@ fn compared(side: &mut Side, name: &str, of: &Comparison) {
     each("cycles, split", of.split.cycles);
 }
 
-/// Of `corehop partition --json`.
+/// Output of `corehop partition --json`.
 #[derive(Deserialize)]
 pub struct Partitioned {
     machine: String,
@@ -126,7 +126,7 @@ impl Headline for Partitioned {
     }
 }
 
-/// Of `corehop partition --sweep --json`.
+/// Output of `corehop partition --sweep --json`.
 #[derive(Deserialize)]
 pub struct Swept {
     trace: String,
@@ -170,7 +170,7 @@ impl Headline for Swept {
     }
 }
 
-/// Of `corehop partition --by-argument --json`.
+/// Output of `corehop partition --by-argument --json`.
 #[derive(Deserialize)]
 pub struct ByArgument {
     machine: String,
@@ -210,7 +210,7 @@ impl Headline for ByArgument {
     }
 }
 
-/// Of `corehop explain --json`, and of `corehop report --json`, which has the same keys and more.
+/// Output of `corehop explain --json`, and of `corehop report --json`, which has more keys.
 #[derive(Deserialize)]
 pub struct Explained {
     machine: String,
@@ -282,7 +282,7 @@ impl Headline for Explained {
     }
 }
 
-/// Of `corehop replay --json`, of one machine.
+/// Output of `corehop replay --json` for one machine.
 #[derive(Deserialize)]
 pub struct Replayed {
     machine: String,

@@ -1,36 +1,37 @@
-//! The same function in two traces, and what it did in each.
+//! Compares what each function did in two traces.
 //!
-//! In one build of a file a function is known by its place, in two builds by its symbol; of several
-//! with one symbol the first pairs with the first. Code of no known function is its file's.
+//! If both traces have the same build of a file, a function is identified by its offset, otherwise
+//! by its symbol. Functions with the same symbol pair in order. Code outside known functions counts
+//! as its file's.
 
 use corehop_simulator::detail::{ByFunction, CodeOwner, FunctionCost};
 use corehop_traces::{FunctionId, Trace};
 use std::collections::BTreeMap;
 
-/// All code that ran.
+/// All executed code.
 pub struct Functions {
-    /// In both traces, and different: those first whose L2 misses have changed most.
+    /// In both traces, but different; the largest change in L2 misses comes first.
     pub changed: Vec<FunctionPair>,
-    /// How many did the same in both.
+    /// Number of functions that did the same in both traces.
     pub same: usize,
-    /// Only in A, and only in B: most L2 misses first.
+    /// In A only, and in B only; the most L2 misses come first.
     pub only: [Vec<FunctionPair>; 2],
 }
 
-/// Some code.
+/// A function, or code outside known functions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FunctionPair {
-    /// As people read it.
+    /// Its display name.
     pub name: String,
-    /// Its linker symbol; `None` for code of no known function.
+    /// Its linker symbol; `None` for code outside known functions.
     pub symbol: Option<String>,
     /// The path of its file, in A if it is there; `None` for code outside all files.
     pub module: Option<String>,
-    /// A's and B's.
+    /// The counts of A and B.
     pub uses: [Option<Use>; 2],
 }
 
-/// What it did: per request, or in all.
+/// Its counts, per request or in total.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Use {
     pub accesses: f64,
@@ -41,18 +42,18 @@ pub struct Use {
 }
 
 impl FunctionPair {
-    /// How many more L2 misses it has in B.
+    /// Returns how many more L2 misses it has in B.
     pub fn change(&self) -> f64 {
         let [a, b] = self.both();
         b.l2_misses - a.l2_misses
     }
 
-    /// A's and B's; nothing where it did not run.
+    /// Returns the counts of A and B; zero if it did not run.
     pub fn both(&self) -> [Use; 2] {
         self.uses.map(Option::unwrap_or_default)
     }
 
-    /// What has changed most comes first: in L2 misses, then in accesses.
+    /// Sorts by change, the largest first: by L2 misses, then by accesses.
     fn sort(pairs: &mut [FunctionPair]) {
         let size = |of: &FunctionPair| {
             let [a, b] = of.both();
@@ -69,8 +70,8 @@ impl FunctionPair {
 }
 
 impl Functions {
-    /// Pairs the functions; `per` are the requests that counts are divided by, and `modules` says
-    /// by file of A which of B's it is.
+    /// Pairs the functions. `per` is the number of requests by which counts are divided. `modules`
+    /// maps each file of A to its counterpart in B.
     pub fn of(
         traces: [&Trace; 2],
         replays: &[ByFunction; 2],
@@ -107,7 +108,7 @@ impl Functions {
         functions
     }
 
-    /// Whether all code did the same in both traces.
+    /// Returns whether all code did the same in both traces.
     pub fn is_same(&self) -> bool {
         self.changed.is_empty() && self.only.iter().all(Vec::is_empty)
     }
@@ -143,14 +144,15 @@ fn described(trace: &Trace, owner: CodeOwner) -> FunctionPair {
     }
 }
 
-/// By which code is found in the other trace. Files are numbered: A's, then what only B has.
+/// Identifies code in the other trace. Files are numbered: first those of A, then those that only B
+/// has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
-    /// A function of a file that is the same build in both traces, by its offset.
+    /// A function of a file with the same build in both traces, by its offset.
     Placed(usize, u64),
-    /// A function of another: by its symbol, and which of several it is.
+    /// A function of another file: by its symbol, and its index among those with that symbol.
     Named(usize, String, usize),
-    /// Code of no function.
+    /// Code outside known functions.
     File(usize),
     Elsewhere,
 }
@@ -160,7 +162,7 @@ struct Keys<'t> {
     traces: [&'t Trace; 2],
     /// By side and file: its number, and whether both sides have the same build.
     files: [Vec<(usize, bool)>; 2],
-    /// By side and function: which it is of those with its symbol in its file.
+    /// By side and function: its index among those with its symbol in its file.
     ordinals: [Vec<usize>; 2],
 }
 
@@ -206,7 +208,7 @@ impl<'t> Keys<'t> {
     }
 }
 
-/// By function: how many of its file have its symbol and come before it.
+/// For each function, returns how many functions of its file have its symbol and precede it.
 fn ordinals(trace: &Trace) -> Vec<usize> {
     let functions = trace.functions();
     let mut by_place: Vec<FunctionId> = (0..functions.len()).map(FunctionId::from_index).collect();

@@ -1,11 +1,11 @@
-//! The details of a replay, as keys for scripts; `corehop schema replay --keys` has their meanings.
+//! The details of a replay, as keys for scripts; `corehop schema replay --keys` describes them.
 
 use super::summary::Summary;
 use corehop_simulator::detail::{CodeOwner, Spread, WorkingSet};
 use corehop_traces::Trace;
 use serde_json::{Map, Value, json};
 
-/// The keys that `--detail` adds to a replay's object.
+/// Returns the keys that `--detail` adds to a replay's object.
 pub fn keys(trace: &Trace, told: &Summary) -> Map<String, Value> {
     let detail = &told.detail;
     let is_translated = !told.replay.tlbs.is_empty();

@@ -1,14 +1,14 @@
-//! The details of a replay: its totals and, by segment and function, where they come from.
+//! The details of a replay: its totals, and their sources by segment and function.
 
 use corehop_simulator::Replay;
 use corehop_simulator::detail::{Detail, Segments};
 
 /// One replay in detail.
 pub struct Summary {
-    /// Its totals.
+    /// The totals.
     pub(super) replay: Replay,
-    /// What its segments are called.
+    /// The names of the segments.
     pub(super) segments: Segments,
-    /// Everything else.
+    /// All other details.
     pub(super) detail: Detail,
 }

@@ -1,5 +1,5 @@
-//! The details of a replay, as tables for a terminal. Names come last in a row, because those of
-//! C++ functions have no fixed width.
+//! The details of a replay, as tables for a terminal. Names come last in a row, because C++ names
+//! have no fixed width.
 
 use super::summary::Summary;
 use crate::line::{Lines, line};
@@ -9,7 +9,7 @@ use corehop_support::format::name::shortened;
 use corehop_support::format::number::{counted, grouped as count, share};
 use corehop_traces::Trace;
 
-/// All tables, each after an empty line.
+/// Returns all tables, each after an empty line.
 pub fn render(trace: &Trace, told: &Summary, top: usize) -> Lines {
     let mut text = Lines::new();
     functions(&mut text, trace, told, top);
@@ -49,7 +49,7 @@ fn aligned(columns: &[&str; 6]) -> String {
     format!("{accesses:>13}{l1i:>12}{l1d:>12}{l2:>12}{share:>9}{l3:>12}")
 }
 
-/// Columns of address translation, where there was any.
+/// Returns the columns of address translation, if there are any.
 fn translations(told: &Summary, tlbs: &TlbCounters) -> String {
     match told.replay.tlbs.is_empty() {
         true => String::new(),
@@ -57,7 +57,7 @@ fn translations(told: &Summary, tlbs: &TlbCounters) -> String {
     }
 }
 
-/// Their headings.
+/// Returns their headings.
 fn of_translations(told: &Summary) -> String {
     match told.replay.tlbs.is_empty() {
         true => String::new(),
@@ -221,7 +221,7 @@ fn distances(text: &mut Lines, told: &Summary) {
     );
 }
 
-/// The distances that a bucket counts.
+/// Returns the distances in a bucket.
 fn range(bucket: usize) -> String {
     match bucket {
         0 => "0".into(),

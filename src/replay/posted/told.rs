@@ -10,19 +10,19 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// One way in which calls are made.
+/// One way to make the calls.
 pub struct Way {
     pub name: String,
     pub batch: Option<usize>,
     pub posted: Posted,
 }
 
-/// All of them; the first has every call made in place.
+/// All ways; in the first, every call is synchronous.
 pub struct Report<'a> {
     pub trace_name: &'a Path,
     pub trace: &'a Trace,
     pub machine: &'a Machine,
-    /// How often each call was made, by name.
+    /// The count of each call, by name.
     pub made: BTreeMap<String, u64>,
     pub ways: Vec<Way>,
 }
@@ -42,7 +42,7 @@ fn sum(cores: &[PostedCore]) -> PostedCore {
     }
 }
 
-/// The table.
+/// Returns the table.
 pub fn text(report: &Report<'_>) -> Lines {
     let mut text = Lines::new();
     let trace = report.trace_name.display();
@@ -100,7 +100,7 @@ fn row(text: &mut Lines, (name, calls): (&str, &str), of: &PostedCore, cycles: &
     line!(text, "{name:<24}{calls:>11}{misses}{cycles:>13}");
 }
 
-/// The same for scripts.
+/// Returns the same as JSON.
 pub fn value(report: &Report<'_>) -> Value {
     let of = |both: &PostedCore| json!({"user": both.user, "kernel": both.kernel});
     let way = |way: &Way| {

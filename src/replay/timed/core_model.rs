@@ -23,7 +23,7 @@ pub enum ModelName {
 }
 
 impl ModelName {
-    /// As on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             ModelName::InOrder => "in-order",
@@ -32,7 +32,8 @@ impl ModelName {
         }
     }
 
-    /// What the connections of a trace do, with what this model and this prefetcher ask of it.
+    /// Returns the streams of a trace's connections, with the annotations that this model and this
+    /// prefetcher need.
     pub fn streams(
         self,
         trace: &Trace,

@@ -1,11 +1,11 @@
-//! The result of a timed replay for programs; `corehop schema replay-timed --keys` lists it.
+//! The result of a timed replay as JSON; `corehop schema replay-timed --keys` lists its keys.
 
 use super::simulated::Report;
 use corehop_partitioner::attribution::mark;
 use corehop_simulator::timing::{CoreOutcome, Load, Outcome, PrefetchCounters, Setting};
 use serde_json::{Value, json};
 
-/// One object, with one more for each setting.
+/// Returns one object, with a nested object for each setting.
 pub fn render(report: &Report<'_>) -> Value {
     let (first, _) = &report.simulated[0];
     let settings = report.simulated.iter();

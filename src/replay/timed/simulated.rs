@@ -1,4 +1,4 @@
-//! What a timed replay has simulated: every setting with its outcome.
+//! The result of a timed replay: every setting with its outcome.
 
 use super::core_model::ModelName;
 use corehop_simulator::Machine;
@@ -6,13 +6,13 @@ use corehop_simulator::timing::{Outcome, Setting};
 use corehop_traces::Trace;
 use std::path::Path;
 
-/// Settings of one trace and machine.
+/// The outcomes for one trace and machine.
 pub struct Report<'a> {
     pub trace_name: &'a Path,
     pub trace: &'a Trace,
     pub machine: &'a Machine,
     pub model: ModelName,
-    /// Whether the trace says what addresses come from.
+    /// Whether the trace contains the sources of addresses.
     pub has_dependences: bool,
     /// At least one.
     pub simulated: Vec<(Setting<'a>, Outcome)>,

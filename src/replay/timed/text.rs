@@ -1,4 +1,5 @@
-//! The result of a timed replay for people: a row for each setting, and details of a single one.
+//! The result of a timed replay for people: a row for each setting, and details of a single
+//! setting.
 
 use super::core_model::ModelName;
 use super::simulated::Report;
@@ -7,10 +8,10 @@ use corehop_partitioner::attribution::remarks;
 use corehop_simulator::timing::{Load, Outcome, PrefetcherName, Setting};
 use corehop_support::format::number::{counted, grouped as count};
 
-/// Most connections of which it is shown what each evicts of each.
+/// Maximum number of connections for the matrix of mutual evictions.
 const MATRIX: usize = 12;
 
-/// All that is said.
+/// Returns the complete text.
 pub fn render(report: &Report<'_>) -> Lines {
     let mut text = Lines::new();
     heading(&mut text, report);
@@ -128,7 +129,7 @@ fn setting_row(text: &mut Lines, setting: &Setting<'_>, outcome: &Outcome) {
     row(text, names.each_ref().map(String::as_str), columns, &busy);
 }
 
-/// What became of prefetches, if there are any.
+/// Adds the outcome of prefetches, if there are any.
 fn prefetches(text: &mut Lines, report: &Report<'_>) {
     let (first, _) = &report.simulated[0];
     if first.prefetcher == PrefetcherName::None {
