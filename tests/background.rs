@@ -1,5 +1,5 @@
-//! Servers that go into the background: `corehop measure` and `corehop optimize` find them, wait
-//! for them, and leave none behind.
+//! Servers that daemonize: `corehop measure` and `corehop optimize` find them, wait for them, and
+//! end them.
 
 use crate::conforming;
 use crate::interrupting::interrupt;
@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 const CALLS: &str = "read,write@batch";
 
-/// It forks twice, with a session of its own between, closes what it was started with, and starts a
-/// worker, which goes into a session of its own once more; a stubborn one ignores that it should
-/// end. Each writes its number into a file. As a client it asks the server once.
+/// A server that forks twice with setsid in between, closes its standard files, and starts a worker
+/// with a new session. A stubborn worker ignores SIGTERM. Each writes its process id into a file.
+/// As a client, the program sends one request to the server.
 const SERVER: &str = r#"
 #define _GNU_SOURCE
 #include <signal.h>
@@ -73,7 +73,7 @@ fn corehop(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// `corehop measure` of the small server.
+/// Returns `corehop measure` for the small server.
 fn measure(folder: &Path, load: &str, kind: &str) -> Command {
     let arguments = ["measure", "--system-calls", CALLS, "--rounds", "2"];
     let mut command = corehop(folder, &arguments);
@@ -81,7 +81,7 @@ fn measure(folder: &Path, load: &str, kind: &str) -> Command {
     command
 }
 
-/// redis-server on a socket in `folder`, in the background.
+/// Returns a redis-server in the background, on a socket in `folder`.
 fn redis(folder: &Path) -> [String; 11] {
     let at = |name: &str| folder.join(name).to_str().unwrap().to_owned();
     let words = ["/usr/bin/redis-server", "--port", "0", "--unixsocket"].map(String::from);
@@ -97,17 +97,17 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Whether there is a verdict; by two rounds, slower may be one.
+/// Returns whether there is a verdict; after two rounds it may be "slower".
 fn has_measured(output: &Output) -> bool {
     matches!(output.status.code(), Some(0 | 8))
 }
 
-/// Waits until nothing runs any more whose number is in one of these files.
+/// Waits until no process with an id in one of these files runs.
 fn assert_gone(folder: &Path, names: &[&str]) {
     let deadline = Instant::now() + Duration::from_secs(60);
     for name in names {
         let number = std::fs::read_to_string(folder.join(name)).unwrap();
-        // One that has ended may wait for the first process of the machine to take note.
+        // An ended process may still be a zombie until its parent reads its status.
         let status = Path::new("/proc").join(number.trim()).join("status");
         while let Ok(told) = std::fs::read_to_string(&status)
             && !told.contains("\nState:\tZ")
@@ -137,7 +137,7 @@ fn calls_of_redis_in_the_background_are_counted_and_it_ends() {
 #[test]
 fn redis_in_the_background_is_recorded_and_ends() {
     let folder = tempfile::tempdir().unwrap();
-    // The server has written its number once it answers; the recording also ends the load.
+    // The server has written its id before it answers. The recording also ends the load.
     let load = "redis-cli -s socket ping && cp pid ended; redis-cli -s socket -r 40 get key";
     let arguments = ["optimize", "--requests", "12", "--load", load, "--json"];
     let mut command = corehop(folder.path(), &arguments);

@@ -1,4 +1,5 @@
-//! Plans of functions that go by an argument: patched, and replayed where a trace tells arguments.
+//! Plans of functions whose core depends on an argument: patched, and replayed if the trace has
+//! arguments.
 
 use crate::conforming;
 use std::path::Path;
@@ -28,7 +29,7 @@ fn corehop(folder: &Path, words: &[&str]) -> Output {
         .unwrap()
 }
 
-/// The plan, of a function that the bundled sample has.
+/// A plan for a function in the bundled sample.
 fn plan_of_sample(folder: &Path) -> String {
     let json = |words: &[&str]| -> serde_json::Value {
         conforming::read(words, corehop(folder, words).stdout)
@@ -44,7 +45,7 @@ fn plan_of_sample(folder: &Path) -> String {
         .replace("0x40", &function["offset"].to_string())
 }
 
-/// Each of these fails with exit code 3 for this reason, and prints nothing.
+/// Expects exit code 3 from each command, with this reason and no output.
 fn refused(folder: &Path, ways: &[&[&str]], reason: &str) {
     for words in ways {
         let output = corehop(folder, words);

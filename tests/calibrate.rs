@@ -1,4 +1,4 @@
-//! `corehop calibrate` as a shell sees it, and `--machine host` afterwards. No time is asserted.
+//! `corehop calibrate` as a shell sees it, and then `--machine host`. No test asserts times.
 
 #[path = "../patcher/tests/workshop/busy.rs"]
 mod busy;
@@ -12,7 +12,7 @@ const SAMPLE: &str = concat!(
     "/traces/samples/mariadb-tpcc.trace"
 );
 
-/// Runs corehop, which keeps calibrations here.
+/// Runs corehop with `host` as its calibration file.
 fn corehop(host: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
     command.args(arguments).env("COREHOP_HOST", host);

@@ -1,11 +1,12 @@
-//! `corehop candidates` on a small trace of two threads, and beside `partition` on the sample.
+//! `corehop candidates` on a small trace of two threads, and compared with `partition` on the
+//! sample.
 
 use crate::conforming;
 use crate::server;
 use serde_json::Value;
 use std::process::Command;
 
-/// What the subcommand prints.
+/// Returns the output of the subcommand.
 fn said(arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
     let output = command

@@ -1,21 +1,22 @@
-//! No files of a crate import each other in a circle: each can be read after those it uses.
+//! Checks that the files of a crate do not depend on each other in circles, so that each can be
+//! read after its dependencies.
 //!
-//! A file uses another when a path in it, of an import or in its code, leads there. A name that a
-//! file only hands on (`pub use`) leads to the file that defines it, so that the front of a crate
-//! or folder is part of no circle by what it shows. Tests do not count, nor what is generated.
+//! A file depends on another if a path in its imports or code leads there. A re-exported name (`pub
+//! use`) leads to the file that defines it, so the re-exports of a crate or folder add no circle.
+//! Tests and generated files are excluded.
 
 use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// A file, named by its module's path within the crate.
+/// A file, identified by its module path within the crate.
 type Module = Vec<String>;
 
-/// What one file says.
+/// The content of one file.
 struct Source {
-    /// All paths that its imports name, each with the name it gets and whether it is handed on.
+    /// All paths in imports, each with its local name and whether it is re-exported.
     imports: Vec<Import>,
-    /// The rest, without comments and tests.
+    /// The remaining code, without comments and tests.
     body: String,
 }
 
@@ -42,7 +43,7 @@ impl Crate {
         Crate { files, paths }
     }
 
-    /// The file that a path in `from` leads to; `None` for one outside the crate.
+    /// Returns the file that a path in `from` leads to; `None` outside the crate.
     fn target(&self, from: &Module, path: &[String], steps: usize) -> Option<Module> {
         let (mut module, mut rest) = (from.clone(), path);
         match path.first()?.as_str() {
@@ -75,7 +76,7 @@ impl Crate {
         Some(handed_on.unwrap_or(module))
     }
 
-    /// The files that one uses.
+    /// Returns the files that a file depends on.
     fn uses(&self, module: &Module) -> BTreeSet<Module> {
         const STEPS: usize = 8;
         let Source { imports, body } = &self.files[module];
@@ -99,7 +100,7 @@ impl Crate {
         found
     }
 
-    /// The sets of files each of which uses the others, if by way of further ones.
+    /// Returns the sets of files that depend on each other, directly or indirectly.
     fn circles(&self) -> BTreeSet<BTreeSet<Module>> {
         let uses: BTreeMap<_, _> = self.files.keys().map(|m| (m, self.uses(m))).collect();
         let reached = |from| {
@@ -161,7 +162,7 @@ impl Source {
     }
 }
 
-/// Hands over each path of an import's tree of braces.
+/// Calls `each` with every path of an import's tree of braces.
 fn flatten(before: &str, tree: &str, each: &mut impl FnMut(&str)) {
     let (mut depth, mut start) = (0, 0);
     let ends = tree.char_indices().chain([(tree.len(), ',')]);
@@ -186,7 +187,7 @@ fn flatten(before: &str, tree: &str, each: &mut impl FnMut(&str)) {
     }
 }
 
-/// The parts of a path. `self` at its end is what comes before.
+/// Returns the parts of a path. A final `self` stands for its parent.
 fn split(path: &str) -> Vec<String> {
     let path = path.trim().trim_end_matches("::self");
     path.split("::").map(str::to_string).collect()
@@ -205,7 +206,7 @@ fn module_of(file: &Path) -> Module {
     parts
 }
 
-/// The Rust files below a folder that are neither tests nor generated.
+/// Returns the Rust files below a folder, except tests and generated files.
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
@@ -223,7 +224,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The folder of each crate of the workspace, as Cargo.toml names it.
+/// Returns the folder of each crate of the workspace, from Cargo.toml.
 fn crates() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let manifest = std::fs::read_to_string(root.join("Cargo.toml")).expect("a manifest");
@@ -250,7 +251,7 @@ fn no_files_of_a_crate_import_each_other_in_a_circle() {
     assert!(wrong.is_empty(), "files that import each other: {wrong:#?}");
 }
 
-/// The module's path as code writes it.
+/// Returns the module path as in code.
 fn shown(module: &Module) -> String {
     let parts = ["crate"]
         .into_iter()

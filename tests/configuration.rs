@@ -1,4 +1,4 @@
-//! `corehop.toml`: what it says counts as if it stood on the command line, which goes before it.
+//! `corehop.toml`: its options have the same effect as on the command line, which takes precedence.
 
 use crate::server;
 use std::fs::Permissions;
@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// A folder with a trace and a file that says this.
+/// A folder with a trace and a configuration file with this content.
 fn folder(file: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     server::record(&folder.path().join("bank.trace")).unwrap();
@@ -29,7 +29,7 @@ fn said(folder: &TempDir, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// How it ended, and what it complained of.
+/// Returns the exit code and the message.
 fn refused(output: Output) -> (Option<i32>, String) {
     (
         output.status.code(),
@@ -58,7 +58,7 @@ fn what_the_file_says_counts_unless_the_command_line_says_it() {
         "{two}"
     );
     assert_eq!(two.matches("\"share\":").count(), 2);
-    // A command that has no such options takes none of them.
+    // A command without these options ignores them.
     assert!(said(&folder, &["info", "bank.trace"]).contains("request"));
 }
 

@@ -1,4 +1,5 @@
-//! `corehop doctor` as a shell sees it: every check has its line, and what is missing its remedy.
+//! `corehop doctor` as a shell sees it: every check has a line, and everything missing has a
+//! remedy.
 
 use crate::conforming;
 use serde_json::Value;
@@ -86,7 +87,7 @@ fn without_its_tools_recording_is_missing_with_remedies_and_an_exit_code() {
     );
 }
 
-/// What is said of a program beside the machine.
+/// Returns the findings about a program, without those about the machine.
 fn of_program(program: &str) -> Vec<(Value, Value)> {
     let checks = checks(&doctor(&[], &[program, "--json"]));
     let own = checks[CHECKS.len()..].iter();

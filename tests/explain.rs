@@ -1,4 +1,4 @@
-//! `corehop explain` on a small server whose phases fit a core each, and not one together.
+//! `corehop explain` on a small server: each phase fits one core, but all phases together do not.
 
 use crate::conforming;
 use crate::server;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// L2s of 16 lines; a phase references ten and its code.
+/// L2s of 16 lines; a phase accesses ten lines and its code.
 const MACHINE: &str = include_str!("machines/tiny.toml");
 
 const PLAN: &str = "\
@@ -74,7 +74,8 @@ fn scripts_find_the_same_figures() {
         (&object["requests"], &object["warm_up"]),
         (&2.into(), &2.into())
     );
-    // Two requests of two hops; what two phases on one core miss of 20 lines of data and code.
+    // Two requests of two hops, and the misses of two phases on one core with 20 lines of data and
+    // code.
     assert_eq!(object["split"]["hops"], 4);
     let cores = object["cores"].as_array().unwrap();
     let misses = |of: &Value| of["counters"]["l2"]["misses"].as_u64().unwrap();
@@ -90,7 +91,7 @@ fn scripts_find_the_same_figures() {
     assert_eq!(object["alternatives"][0]["exchanged"]["name"], "commit");
 }
 
-/// What a search says of requests that it did not see, the explanation of its plan says, too.
+/// The result of a search on held-out requests equals the explanation of its plan.
 #[test]
 fn the_plan_of_a_search_is_counted_on_the_requests_that_judged_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -124,7 +125,7 @@ fn the_plan_of_a_search_is_counted_on_the_requests_that_judged_it() {
         said(&folder, &["--machine", "tiny.toml"])
             .contains("2 requests that the plan was searched on are left out")
     );
-    // Of all requests, half warm the caches where one says so.
+    // With all requests, half of them warm up the caches if requested.
     let all = conforming::read(
         &["explain"],
         said(

@@ -1,5 +1,5 @@
-//! `corehop export`: the accesses of a small trace as text, byte by byte, and what becomes of it
-//! when nobody reads on or nothing can be written.
+//! `corehop export`: the accesses of a small trace as text, byte by byte, and its behavior if the
+//! reader stops or nothing can be written.
 
 use crate::interrupting::interrupt;
 use corehop_traces::{CodeBlock, EndReason, Header, Kind, RequestId, Trace, Writer, WriterOptions};
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// What the two requests of the small trace reference: a block whose second instruction lies on two
+/// The accesses of the two requests in the small trace: a block whose second instruction spans two
 /// lines, and a short one at an address of twelve digits.
 const FIRST: &str = "\
 I  0040003c,4
@@ -18,7 +18,7 @@ I  00400040,4
 ";
 const SECOND: &str = "I  7f8e5c2a1040,3\n S 0000003f,2\n L ffffffffffffffff,1\n";
 
-/// A folder with a trace of two threads, each of which serves one request `times` over.
+/// A folder with a trace of two threads, each of which serves one request `times` times.
 fn folder(times: usize) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     record(&folder.path().join("bank.trace"), times).unwrap();
@@ -74,7 +74,7 @@ fn refused(folder: &TempDir, code: i32, arguments: &[&str]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// The names of what lies in the folder.
+/// Returns the names of the files in the folder.
 fn names(folder: &TempDir) -> Vec<String> {
     let entries = std::fs::read_dir(folder.path()).unwrap();
     let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
@@ -152,7 +152,7 @@ fn an_interrupt_leaves_no_file_behind() {
     let folder = folder(3_000_000);
     let mut exporting = command(&folder, &["-o", "bank.lackey"]);
     let mut exporting = exporting.stderr(Stdio::piped()).spawn().unwrap();
-    // Something lies beside the trace from just before the first record is written.
+    // The unfinished file appears just before the first record is written.
     interrupt(&mut exporting, || names(&folder).len() > 1);
     let output = exporting.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
@@ -181,7 +181,7 @@ fn the_sample_has_as_many_records_as_accesses() {
     );
 }
 
-/// A trace of user code and kernel, of one request.
+/// A trace of user code and the kernel, with one request.
 fn of_a_machine(folder: &TempDir) {
     let path = folder.path().join("bank.trace");
     let mut writer = Writer::create(&path, &Header::default(), &WriterOptions::default()).unwrap();

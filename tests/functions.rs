@@ -1,10 +1,10 @@
 //! The symbolizer and the patcher read the same functions from a binary.
 //!
-//! Each reads symbols and unwind tables by itself: the symbolizer, in Python, for all the names
-//! that people use; the patcher for what it must know of an entry before it may change it, in
-//! servers that start where there is no Python. Plans go from one to the other as offsets, so a
-//! function that both know must be the same one, and a named one must not be known to one alone.
-//! Debug files, which may name more, are left out.
+//! Each reads symbols and unwind tables separately. The symbolizer, in Python, reads all names for
+//! people. The patcher reads what it needs to patch an entry safely, in servers on machines without
+//! Python. Plans pass between them as offsets. A function known to both must therefore be
+//! identical, and a named one must not be known to one alone. Debug files may name more functions,
+//! so they are excluded.
 
 use corehop_patcher::Analysis;
 use object::{Object, ObjectSection};
@@ -45,9 +45,9 @@ fn the_symbolizer_and_the_patcher_know_the_same_functions() {
     assert_eq!(differences, [""; 0]);
 }
 
-/// Where sections of stubs begin that the linker made for calls of other files. One description
-/// covers a whole section of them, so the patcher takes it for a function; nobody plans it, since
-/// the symbolizer leaves it out.
+/// Returns the starts of sections with linker stubs for calls to other files. One description
+/// covers a whole section, so the patcher treats it as a function. No plan can contain it, because
+/// the symbolizer excludes it.
 fn linkage_stubs(path: &Path) -> BTreeSet<u64> {
     let bytes = std::fs::read(path).unwrap();
     let file = object::File::parse(&*bytes).unwrap();

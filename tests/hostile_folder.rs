@@ -1,4 +1,4 @@
-//! What lies in the working directory is never run, whoever asks for a server's functions there.
+//! Files in the working directory are never executed when a server's functions are read there.
 
 use crate::conforming;
 use crate::copied;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// Modules that Python, pyelftools or the symbolizer import, or would if there were one.
+/// Modules that Python, pyelftools, or the symbolizer import, or would import if they existed.
 const MODULES: [&str; 9] = [
     "json.py",
     "argparse.py",
@@ -23,7 +23,7 @@ const MODULES: [&str; 9] = [
 
 const PROGRAMS: [&str; 2] = ["python3", "corehop-symbolizer"];
 
-/// A folder full of what should not be run, and the file that any of it would leave.
+/// A folder full of files that must not run, and the file that any of them would create.
 struct Hostile {
     folder: TempDir,
     mark: PathBuf,
@@ -51,7 +51,7 @@ impl Hostile {
         Hostile { folder, mark }
     }
 
-    /// Runs it there, in each environment that could lead Python astray.
+    /// Runs the command there, in each environment that could mislead Python.
     fn run(&self, corehop: &Installed, arguments: &[&str], judge: impl Fn(Output)) {
         let here = self.folder.path().to_str().unwrap();
         let startup = format!("{here}/json.py");
@@ -73,7 +73,7 @@ impl Hostile {
     }
 }
 
-/// The command as it lies in the checkout, or where nothing of the checkout is near.
+/// The command in the checkout, or a copy far from the checkout.
 struct Installed {
     corehop: PathBuf,
     programs: TempDir,
@@ -92,7 +92,7 @@ impl Installed {
 
     fn command(&self) -> Command {
         let mut command = Command::new(&self.corehop);
-        // An empty part of PATH is the working directory, as a dot is.
+        // An empty part of PATH means the working directory, as a dot does.
         let path = format!(":.:{}:/usr/bin:/bin", self.programs.path().display());
         let built = Path::new(env!("CARGO_BIN_EXE_corehop")).parent().unwrap();
         let plugin = built.join("libcorehop_qemu_plugin.so");

@@ -1,5 +1,5 @@
-//! `corehop import`: traces of other tools from files and pipes, what is said of them, and what
-//! becomes of one that is broken, in the way, or interrupted.
+//! `corehop import`: traces of other tools from files and pipes, its messages, and broken,
+//! existing, or interrupted traces.
 
 use crate::conforming;
 use crate::interrupting::interrupt;
@@ -19,7 +19,7 @@ fn corehop(folder: &TempDir, arguments: &[&str], input: &[u8]) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // One that refuses its arguments does not read.
+    // A command that refuses its arguments does not read its input.
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
@@ -214,7 +214,7 @@ fn an_interrupt_leaves_no_trace_behind() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Something lies there from just before the first byte is read.
+    // The unfinished file appears just before the first byte is read.
     interrupt(&mut importing, || !names(&folder).is_empty());
     let mut input = importing.stdin.take().unwrap();
     while input.write_all(TEXT.as_bytes()).is_ok() {}
@@ -227,7 +227,7 @@ fn an_interrupt_leaves_no_trace_behind() {
 }
 
 /// Records of one thread that calls 0x2000 from 0x1000, which calls 0x2800, 24 times; both load 300
-/// lines of their own.
+/// separate lines.
 fn records() -> Vec<u8> {
     let mut records = Vec::new();
     let mut put = |kind: u16, size: u16, value: u64| {
@@ -283,7 +283,7 @@ fn a_plan_is_searched_and_explained_on_a_folder_of_drmemtraces() {
     let (candidates, _) = said(&folder, &["candidates", "x.trace"], b"");
     assert!(candidates.contains("serve"), "{candidates}");
     assert!(candidates.contains("0x2800"), "{candidates}");
-    // There is nothing to gain: --force writes the plan all the same.
+    // There is no gain: --force writes the plan anyway.
     let partition = ["partition", "--cores", "2", "-o", "p.toml", "x.trace"];
     said(&folder, &[&partition[..], &["--force"]].concat(), b"");
     let (explained, _) = said(&folder, &["explain", "--plan", "p.toml", "x.trace"], b"");

@@ -1,5 +1,5 @@
-//! Whatever the texts of a trace, a plan or a machine are, nothing that corehop prints or writes
-//! for people does more to a terminal than stand there, and no text begins a line of its own.
+//! Checks that texts in a trace, plan, or machine cannot control a terminal or begin a line in
+//! corehop's output for people.
 
 use crate::conforming;
 use crate::memcached;
@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// Sets a terminal's title, clears it, goes back, begins lines, and turns text around.
+/// Sets a terminal's title, clears the screen, moves the cursor back, begins lines, and reverses
+/// text.
 const HOSTILE: &str = "x\u{1b}]0;title\u{7}\u{1b}[2J\u{8}\r\nFORGED\u{b}\u{7f}\u{85}\u{9b}31m\
                        \u{61c}\u{200e}\u{2028}FORGED\u{2029}\u{202e}\u{2066}\tend";
 
-/// As people see it.
+/// The printed form.
 const SHOWN: &str = r"x\u{1b}]0;title\u{7}\u{1b}[2J\u{8}\r\nFORGED\u{b}";
 
 const CODE: u64 = 0x40_0000;
@@ -26,20 +27,20 @@ fn hostile(what: &str) -> String {
     format!("{what}{HOSTILE}")
 }
 
-/// A folder with a trace, a plan and a machine all of whose texts are hostile.
+/// A folder with a trace, a plan, and a machine whose texts are all hostile.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     record(&path("bank.trace")).unwrap();
     corehop_plan::write(&plan(), &path("split.toml")).unwrap();
-    // JSON's strings are TOML's too.
+    // JSON strings are valid TOML.
     let name = serde_json::Value::from(hostile("machine")).to_string();
     let name = corehop_plan::inert_json(&name);
     std::fs::write(path("tiny.toml"), MACHINE.replace("\"tiny\"", &name)).unwrap();
     folder
 }
 
-/// Six requests of three functions, two of which reference ten lines each: more than an L2 holds.
+/// Six requests of three functions, two of which access ten lines each: more than an L2 fits.
 fn record(path: &Path) -> Result<(), Error> {
     let header = Header {
         created_by: hostile("created"),
@@ -71,7 +72,7 @@ fn record(path: &Path) -> Result<(), Error> {
         })?;
         blocks.push(writer.code_block(&CodeBlock::new(CODE + offset, [4]), Some(function))?);
     }
-    // Code of no function is its module's.
+    // Code outside known functions belongs to its module.
     blocks.push(writer.code_block(&CodeBlock::new(CODE + 4096, [4]), None)?);
     let thread = writer.thread(1, 1)?;
     for request in 0..6 {
@@ -118,7 +119,7 @@ fn corehop(folder: &TempDir, arguments: &[&str]) -> Output {
     command.output().expect("the command starts")
 }
 
-/// Whether a character does more than stand there.
+/// Returns whether a character controls the terminal.
 fn acts(character: char) -> bool {
     matches!(character, '\0'..' ' | '\u{7f}'..'\u{a0}' | '\u{61c}' | '\u{200e}' | '\u{200f}')
         || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -132,7 +133,7 @@ fn is_inert(text: &str, of: &str) {
     }
 }
 
-/// What the command prints on either output, which is inert.
+/// Returns both outputs of the command, and asserts that they are inert.
 #[track_caller]
 fn said(folder: &TempDir, code: i32, arguments: &[&str]) -> [String; 2] {
     let output = corehop(folder, arguments);
@@ -144,14 +145,14 @@ fn said(folder: &TempDir, code: i32, arguments: &[&str]) -> [String; 2] {
     said
 }
 
-/// The same, of one that succeeds and shows hostile texts.
+/// Asserts that the command succeeds and prints hostile texts in inert form.
 #[track_caller]
 fn shown(folder: &TempDir, arguments: &[&str]) {
     let [out, _] = said(folder, 0, arguments);
     assert!(out.contains(SHOWN), "{arguments:?}: {out}");
 }
 
-/// The same, of one that succeeds and prints JSON with hostile texts in it.
+/// Asserts that the command succeeds and prints JSON with hostile texts in inert form.
 #[track_caller]
 fn shown_to_scripts(folder: &TempDir, arguments: &[&str]) {
     let [out, _] = said(folder, 0, arguments);
@@ -264,7 +265,7 @@ fn what_is_written_for_people_is_as_inert() {
     let mut showing = 0;
     for path in paths {
         let text = std::fs::read_to_string(folder.path().join(&path)).unwrap();
-        // The ends of lines in comma-separated values.
+        // Comma-separated values have these line ends.
         is_inert(&text.replace("\r\n", "\n"), &path.display().to_string());
         showing += usize::from(text.contains(SHOWN));
     }
@@ -287,7 +288,7 @@ fn a_plan_that_does_not_fit_is_refused() {
         let [_, refused] = said(&folder, 3, &["replay", "bank.trace", "--plan", plan]);
         assert!(refused.contains(SHOWN), "{refused}");
     }
-    // What TOML lets stand in a file as it is, where it is right and where it is not.
+    // Characters that TOML allows unescaped in a file, valid or not.
     for (name, text) in [
         (
             "syntax.toml",

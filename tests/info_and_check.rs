@@ -1,5 +1,5 @@
-//! `corehop info` and `corehop check`: what they say of sound, cut, damaged and foreign files, and
-//! how scripts tell them apart.
+//! `corehop info` and `corehop check`: their output for valid, cut, damaged, and foreign files, and
+//! how scripts distinguish these.
 
 use crate::conforming;
 use corehop_traces::{
@@ -79,7 +79,7 @@ fn corehop(folder: &TempDir, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// Exit code, standard output and standard error, as one text.
+/// Returns exit code, standard output, and standard error as one text.
 fn said(output: &Output) -> String {
     let code = output.status.code().unwrap();
     let [out, error] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
@@ -90,7 +90,7 @@ fn json(command: &str, output: &Output) -> Value {
     conforming::read(&[command], &output.stdout)
 }
 
-/// Changes the trace's bytes.
+/// Changes the bytes of the trace.
 fn change(folder: &TempDir, change: impl Fn(&mut Vec<u8>)) {
     let path = folder.path().join("bank.trace");
     let mut bytes = std::fs::read(&path).unwrap();

@@ -1,4 +1,4 @@
-//! `corehop info --system-calls` on a trace of a machine: why the kernel ran, by its entries.
+//! `corehop info --system-calls` on a trace of a machine: why the kernel ran, by its entry points.
 
 use crate::conforming;
 use crate::machine_trace;

@@ -1,4 +1,4 @@
-//! `corehop info --system-calls`: calls by name and by request, and what lies between them.
+//! `corehop info --system-calls`: calls by name and by request, and the work between them.
 
 use crate::conforming;
 use corehop_traces::{CodeBlock, EndReason, Header, Kind, ThreadId, Writer, WriterOptions};
@@ -6,7 +6,7 @@ use serde_json::json;
 use std::path::Path;
 use std::process::Command;
 
-/// What the thread does.
+/// One step of the thread.
 enum Step {
     Request(u64),
     Execute,
@@ -15,7 +15,7 @@ enum Step {
     Call(i64, Option<i64>),
 }
 
-/// Requests 1, 2 and 5 of a server; the last is cut off.
+/// Requests 1, 2, and 5 of a server; the last is cut off.
 fn write(path: &Path) -> Result<(), corehop_traces::Error> {
     use Step::{Call, Execute, Load, Request};
     let again = -i64::from(libc::EAGAIN);

@@ -1,16 +1,16 @@
-//! Plans of every kind of function that a trace without arguments can be replayed with, through all
-//! commands that read a plan beside a trace. `by_argument` and the recordings' tests have the rest.
+//! Runs plans with every kind of function through all commands that read a plan and a trace.
+//! `by_argument` and the tests of recordings cover the kinds that need a trace with arguments.
 
 use crate::server;
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// What a plan is of: each function's symbol, offset and keys; and what `explain` shows of them by
-/// core.
+/// The content of a plan: each function's symbol, offset, and keys, and the expected output of
+/// `explain` by core.
 struct Kind {
     functions: &'static [(&'static str, u32, &'static str)],
     entering: [&'static str; 2],
-    /// Why its space is not shown, if it is not.
+    /// Why its search space is not shown, if so.
     no_space: Option<&'static str>,
 }
 

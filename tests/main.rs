@@ -1,6 +1,6 @@
-//! All tests of the commands, as one program, which is built sooner than one for each file.
+//! All tests of the commands in one program, which builds faster than one program per file.
 //!
-//! Those of `corehop record` are another, which is built beside this one.
+//! The tests of `corehop record` are another program, which is built in parallel.
 
 mod background;
 mod by_argument;
@@ -68,5 +68,5 @@ mod transparent;
 mod truth;
 mod tutorial;
 
-/// A program that was built; the others lie next to it.
+/// A built program; the others are in the same folder.
 const BUILT: &str = env!("CARGO_BIN_EXE_corehop");

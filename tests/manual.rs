@@ -1,4 +1,5 @@
-//! Completions and manual pages as a shell and `man` get them, and how loudly corehop speaks.
+//! Completions and manual pages as a shell and `man` receive them, and the output levels of
+//! corehop.
 
 use crate::server;
 use std::path::Path;
@@ -17,12 +18,12 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// The subcommands, as `--help` lists them.
+/// Returns the subcommands that `--help` lists.
 fn subcommands() -> Vec<String> {
     let help = text(&corehop(Path::new("/"), &["--help"]).stdout);
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let names = listed.take_while(|line| !line.is_empty());
-    // What a long one says goes on below, further to the right.
+    // A long description continues on the next line, further to the right.
     names
         .filter(|line| !line.starts_with("   "))
         .filter_map(|line| Some(line.split_whitespace().next()?.to_owned()))

@@ -1,7 +1,7 @@
-//! `corehop measure` on a real redis-server: what is measured, what is said of it, what is left.
+//! `corehop measure` on a real redis-server: its measurements, its output, and its files.
 //!
-//! No verdict here hangs on how fast this machine is: where one is asserted, the load prints
-//! numbers that were written down before.
+//! No verdict here depends on the speed of this machine: tests that assert a verdict use a load
+//! that prints prepared numbers.
 
 use crate::figures;
 use crate::interrupting::interrupt;
@@ -14,7 +14,7 @@ const SERVER: &str = "/usr/bin/redis-server";
 /// Two functions that every request enters once, one after the other.
 const FUNCTIONS: [&str; 2] = ["processCommand", "call"];
 
-/// A plan for them in `folder`.
+/// Writes a plan for them into `folder`.
 fn plan(folder: &Path) {
     let program = Path::new(SERVER).canonicalize().unwrap();
     let analysis = Analysis::of(&program).unwrap();
@@ -33,7 +33,7 @@ fn plan(folder: &Path) {
     std::fs::write(folder.join("split.toml"), text).unwrap();
 }
 
-/// `corehop measure` in `folder`, of a server on a socket there.
+/// Returns `corehop measure` in `folder`, for a server on a socket there.
 fn measure(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
     command
@@ -60,7 +60,7 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// Prints the next of these numbers each time that it is run.
+/// Returns a load that prints the next of these numbers at each run.
 fn recorded(folder: &Path, numbers: &str) -> String {
     std::fs::write(folder.join("numbers"), numbers.replace(' ', "\n")).unwrap();
     "echo >> calls; echo \"rate $(sed -n \"$(wc -l < calls)p\" numbers)\"".into()
@@ -81,10 +81,10 @@ fn requests_and_hops_under_load_are_counted_to_the_last() {
     ];
     let output = measure(folder.path(), &wanted).output().unwrap();
     let figures = figures::of("measure", &output);
-    // By two rounds, slower may be the verdict.
+    // After two rounds, the verdict may be "slower".
     assert!(matches!(output.status.code(), Some(0 | 8)), "{figures}");
     assert_eq!(figures["hops"]["backend"], "count");
-    // Of a request to each function, in two loads of 200 that count; those to warm up do not.
+    // One request to each function, in two counted loads of 200; warm-up loads are not counted.
     assert_eq!(figures["hops"]["hops"], 2 * 200 * 2, "{figures}");
     assert_eq!(figures["hops"]["failed_hops"], 0);
     for side in ["original", "patched"] {
@@ -167,7 +167,7 @@ fn a_program_that_ends_by_itself_is_its_own_load_and_no_difference_is_said() {
         "v=([0-9]+)",
         "--json",
     ];
-    // By its old name.
+    // The old name of the command.
     command
         .current_dir(folder.path())
         .args(["verify", "--plan", "split.toml"])
@@ -292,18 +292,18 @@ fn a_slower_server_has_an_exit_code_of_its_own_and_wide_intervals_say_nothing() 
         &["--rounds", "2", "--within", "2"],
     );
     assert_eq!(narrow, ("verdict     faster: +20.0 %".into(), Some(0)));
-    // Without --rounds it ends with the first look that has a verdict.
+    // Without --rounds, it ends at the first check with a verdict.
     let numbers = "100 80 81 101 100 82 80 100 100 81 81 100";
     let early = measured(numbers, &[]);
     assert_eq!(early, ("verdict     slower: -19.3 %".into(), Some(8)));
     let same = measured("100 101 100 101 100 100 99 100 100 101 100 100", &[]);
     let expected = "verdict     no difference of 5 % or more: the interval holds 1";
     assert_eq!(same, (expected.into(), Some(0)));
-    // What is required decides when it ends.
+    // The required gain determines when it ends.
     let gains = "100 112 113 100 100 112 113 100 100 112 113 100";
     let required = |percent| measured(gains, &["--require-gain", percent]).1;
     assert_eq!([required("5"), required("20")], [Some(0), Some(1)]);
-    // It needs no --within, and limits --rounds.
+    // This needs no --within, and limits the rounds.
     let limited = measured("100 80 81 101", &["--max-rounds", "2"]);
     assert_eq!(limited, slower);
 }
@@ -353,7 +353,7 @@ fn on_fewer_cpus_than_the_plan_has_cores_nothing_is_measured() {
                     CPU: nothing would hop\n  remedy: widen the mask (taskset, the container's \
                     CPUs)\n";
     assert_eq!(String::from_utf8_lossy(&refused.stderr), expected);
-    // Counting takes no further CPU.
+    // The backend `count` needs no additional CPU.
     let counted = on_it("count");
     assert!(matches!(counted.status.code(), Some(0 | 8)), "{counted:?}");
 }

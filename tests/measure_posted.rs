@@ -1,5 +1,5 @@
-//! `corehop measure --system-calls` of redis-server and of a server that gives up root's rights:
-//! posted calls are counted, without a plan.
+//! `corehop measure --system-calls` on redis-server and on a server that drops root privileges:
+//! counts asynchronous calls, without a plan.
 
 use crate::figures;
 use serde_json::Value;
@@ -25,7 +25,7 @@ fn posted_calls_are_counted_under_load_without_a_plan() {
         let output = command.output().unwrap();
         let figures = figures::of("measure", &output);
         let calls = &figures["hops"]["system_calls"];
-        // A read and a write for each ping, and what redis-cli asks when it connects.
+        // A read and a write for each ping, and the requests of redis-cli when it connects.
         let counted = ["posted", "declined"].map(|key| calls[key].as_u64().unwrap());
         assert!(counted.iter().sum::<u64>() >= 2 * 200 * 2, "{figures}");
         assert!(counted[0] > 0, "{figures}");
@@ -35,10 +35,11 @@ fn posted_calls_are_counted_under_load_without_a_plan() {
     }
 }
 
-/// As servers that root starts do.
+/// Drops root privileges, as servers started by root do.
 const BECOMES_NOBODY: &str = "use POSIX; POSIX::setgid(65534); POSIX::setuid(65534);";
 
-/// The second one that is started with hooks goes on without them: what a server executes has none.
+/// The second start with hooks continues without them, because a program that the server executes
+/// has none.
 const LOSES_HOOKS: &str = r#"
     if ($ENV{COREHOP_SYSCALLS}) {
         if (-e "begun") { exec $^X, "-e", $ENV{ANSWERS} }
@@ -60,7 +61,7 @@ const ASKS: &str = r#"
     connect($server, pack_sockaddr_un("\0$ENV{NAME}")) or die;
     for (1..100) { syswrite($server, "x"); sysread($server, my $byte, 1) }"#;
 
-/// What `corehop measure` says of a server in perl that is asked 100 times in each of two rounds.
+/// Runs `corehop measure` for a server in Perl that receives 100 requests in each of two rounds.
 fn measured(folder: &Path, server: &str) -> Output {
     std::fs::write(folder.join("asks.pl"), ASKS).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));

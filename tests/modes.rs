@@ -1,4 +1,5 @@
-//! `corehop replay` on a trace of a machine: user code and the kernel apart, in tables and keys.
+//! `corehop replay` on a trace of a machine: user code and the kernel separately, in tables and
+//! keys.
 
 use crate::conforming;
 use crate::machine_trace;
@@ -6,7 +7,7 @@ use serde_json::{Value, json};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// Both of the server's functions, on a core each.
+/// Both functions of the server, each on a separate core.
 const PLAN: &str = "\
 version = 1
 machine = \"tiny.toml\"
@@ -86,7 +87,7 @@ fstat                                  1      2      0      2        2 / 2      
 apic_timer_interrupt                   1      2      1      3        0 / 1        0 / 1        1 / 3
 page_fault                             1      2      0      2        2 / 2        0 / 0        1 / 2
 ";
-    // The heading begins with blanks, which a continued line would lose.
+    // The heading begins with spaces, which a continued line would lose.
     assert_eq!(tables.trim_start(), expected.trim_start());
 }
 
@@ -119,7 +120,7 @@ fn scripts_get_the_same_counts() {
     assert_eq!(modes["visits"][2], timer);
 }
 
-/// The machine is named, since the plan names it as a file beside it.
+/// The machine is given, because the plan refers to it as a file in the same folder.
 const EXPLAIN: [&str; 6] = [
     "explain",
     "--plan",

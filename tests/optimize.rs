@@ -1,8 +1,8 @@
 //! `corehop optimize` on a real redis-server, from the recording to the verdict.
 //!
-//! No verdict here hangs on how fast this machine is: where plans are measured, the load prints
-//! numbers that were written down before, and by them a plan pays or does not. These tests need
-//! `qemu-x86_64`, `redis-server` and the symbolizer, as those of `corehop record` do.
+//! No verdict here depends on the speed of this machine: if plans are measured, the load prints
+//! prepared numbers, which determine whether a plan gains. These tests need `qemu-x86_64`,
+//! `redis-server`, and the symbolizer, as those of `corehop record` do.
 
 use crate::conforming;
 use crate::figures;
@@ -15,7 +15,7 @@ use std::process::{Command, Output, Stdio};
 const SERVER: &str = "/usr/bin/redis-server";
 const LOAD: &str = "redis-cli -s socket -r 40 get key > /dev/null";
 
-/// `corehop optimize` in `folder`, of a server on a socket there.
+/// Returns `corehop optimize` in `folder`, for a server on a socket there.
 fn optimize(folder: &Path, arguments: &[&str]) -> Command {
     of(folder, arguments, SERVER)
 }
@@ -41,12 +41,12 @@ pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Whether no server listens at the socket in `folder`.
+/// Returns whether no server listens at the socket in `folder`.
 fn is_alone(folder: &Path) -> bool {
     std::os::unix::net::UnixStream::connect(folder.join("socket")).is_err()
 }
 
-/// A recording of the server under `LOAD`, made once.
+/// Returns a recording of the server under `LOAD`, made once.
 fn trace() -> PathBuf {
     let folder = made_once("optimize", |folder| {
         let arguments = ["--load", LOAD, "--requests", "12", "--json"];
@@ -101,7 +101,7 @@ mod needs_two_cpus {
                 .output()
                 .unwrap();
             let said = said(&output);
-            // On one CPU there is nothing to hop to, which comes first (exit code 6).
+            // On one CPU, the lack of cores is reported first (exit code 6).
             assert_eq!(output.status.code(), Some(5), "{said}");
             let remedy = "link it dynamically, to glibc (without -static and -static-pie)\n";
             assert!(said.ends_with(remedy), "{said}");
@@ -110,13 +110,13 @@ mod needs_two_cpus {
     }
 }
 
-/// A load that reaches the server and prints the next of these numbers each time that it is run.
+/// Returns a load that reaches the server and prints the next of these numbers at each run.
 fn recorded(folder: &Path, numbers: &str) -> String {
     std::fs::write(folder.join("numbers"), numbers.replace(' ', "\n")).unwrap();
     format!("{LOAD}; echo >> calls; echo \"rate $(sed -n \"$(wc -l < calls)p\" numbers)\"")
 }
 
-/// Measures plans on these numbers.
+/// Measures plans with these numbers.
 pub fn measure(folder: &Path, numbers: &str, more: &[&str]) -> Output {
     let load = recorded(folder, numbers);
     let trace = trace();
@@ -145,7 +145,7 @@ fn a_plan_that_pays_is_kept_with_its_report_and_the_command_that_uses_it() {
     assert!((1.49..1.52).contains(&ratio), "{figures}");
     let [low, high] = [0, 1].map(|end| figures["interval"][end].as_f64().unwrap());
     assert!(1.0 < low && low < ratio && ratio < high);
-    // The first look at one plan; it needs no other.
+    // The first check is enough for one plan.
     assert_eq!(figures["original"].as_array().unwrap().len(), 6);
     assert_eq!(figures["answer"], "gain");
     assert_eq!(figures["smallest_gain_percent"], 5.0);
@@ -178,7 +178,7 @@ fn a_plan_that_pays_is_kept_with_its_report_and_the_command_that_uses_it() {
     assert!(said(&again).contains("plan.toml exists already"));
     assert_eq!(std::fs::read(left.join("plan.toml")).unwrap(), plan);
 
-    // No gain takes the plan of the earlier run away.
+    // A run without a gain removes the plan of the earlier run.
     std::fs::remove_file(folder.path().join("calls")).unwrap();
     let slower = measure(
         folder.path(),
@@ -195,7 +195,7 @@ fn a_plan_that_pays_is_kept_with_its_report_and_the_command_that_uses_it() {
 #[test]
 fn a_plan_that_gains_nothing_ends_at_the_first_look_that_shows_it() {
     let folder = folder();
-    // The first look leaves a gain of 3 % open, the second leaves no such gain.
+    // After the first check, a gain of 3 % is possible; after the second it is not.
     let numbers = "100 100 104 100 100 98 103 100 100 99 102 100 100 98 100 100";
     let more = ["--plans", "1", "--json", "--smallest-gain", "3.5"];
     let output = measure(folder.path(), numbers, &more);
@@ -227,7 +227,7 @@ fn rounds_that_differ_too_much_leave_the_question_open() {
     assert!(said(&output).contains("or raise --max-rounds"));
 }
 
-/// A server that ends by itself: its requests walk one of four tables each, of which two fit an L2.
+/// A server that ends on its own: its requests walk one of four tables each. Two tables fit an L2.
 const TABLES: &str = r#"
 #include <stdio.h>
 enum { TABLES = 4, LINES = 300 };
@@ -276,7 +276,7 @@ fn functions_that_go_by_an_argument_are_tried_too() {
         .args(["2", "--json", "--", "./tables"])
         .output()
         .unwrap();
-    // Whether it pays is this machine's to say.
+    // Whether it gains depends on this machine.
     let code = output.status.code();
     assert!(matches!(code, Some(0 | 1)), "{}", said(&output));
     let figures = figures::of("optimize", &output);
@@ -294,7 +294,7 @@ fn functions_that_go_by_an_argument_are_tried_too() {
 #[test]
 fn what_fills_the_server_is_neither_recorded_nor_measured() {
     let folder = folder();
-    // Only a server that was filled answers the load's question as it wants.
+    // Only a server with loaded data returns the value that the load expects.
     let load = "test \"$(redis-cli -s socket get key)\" = value";
     let mut arguments = vec!["--load", load, "--requests", "2", "--record-within", "60"];
     arguments.extend(["--prepare", "redis-cli -s socket set key value > /dev/null"]);

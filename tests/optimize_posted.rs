@@ -1,7 +1,7 @@
-//! `corehop optimize` tries a server's system calls posted, beside plans.
+//! `corehop optimize` tries asynchronous system calls of a server, in addition to plans.
 //!
-//! No verdict here hangs on how fast this machine is: the server says in its answers whether its
-//! calls are to be posted, and by that the load prints one of two numbers. These tests need
+//! No verdict here depends on the speed of this machine: the server's answers state whether its
+//! calls are asynchronous, and the load prints one of two numbers accordingly. These tests need
 //! `qemu-x86_64` and the symbolizer, as those of `corehop record` do.
 
 use crate::conforming;
@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a thread of it calls to serve a connection; of the loop, what its one thread calls.
+/// The calls of a thread that serves a connection, and those of the single thread of the loop.
 const CALLS: &str = "recv,recvfrom,send,sendto,poll@batch";
 const OF_LOOP: &str = "recv,send,epoll_wait@batch";
 
-/// With `threads` a thread for each connection, with `loop` one thread for all. With `ask` a client
-/// of three connections in turn, which prints `rate`, and 100 or what it is told where calls are
-/// posted; with `end` one that ends the server.
+/// With `threads` it has one thread per connection, with `loop` one thread for all. With `ask` it
+/// is a client that alternates between three connections and prints `rate`: 100, or the given
+/// number if calls are asynchronous. With `end` it is a client that ends the server.
 const SERVER: &str = r#"
 #include <poll.h>
 #include <pthread.h>
@@ -115,7 +115,8 @@ fn compile(folder: &Path) {
     assert!(built.success());
 }
 
-/// `corehop optimize` of the server in `folder`; with calls posted it serves at this rate.
+/// Runs `corehop optimize` for the server in `folder`; with asynchronous calls it serves at this
+/// rate.
 fn optimize(folder: &Path, kind: &str, rate: &str, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
     run(command.arg("optimize"), folder, kind, rate, more)
@@ -141,7 +142,7 @@ fn figures(output: &Output) -> Value {
     conforming::read(&["optimize"], &output.stdout)
 }
 
-/// A recording of the server with a thread for each connection, made once.
+/// Returns a recording of the server with a thread for each connection, made once.
 fn trace() -> String {
     let folder = made_once("optimize_posted", |folder| {
         compile(folder);
@@ -196,7 +197,7 @@ fn a_server_with_a_thread_for_each_connection_is_tried_with_its_calls_from_recor
     posts_calls(folder.path(), &["sh", "-c", &format!("exec {command}")]);
 }
 
-/// Starts the server so, asks it, and sees that it has posted calls.
+/// Starts the server with these words, sends requests, and asserts that calls were asynchronous.
 fn posts_calls(folder: &Path, words: &[&str]) {
     let own = Path::new(env!("CARGO_BIN_EXE_corehop")).parent().unwrap();
     let path = std::env::var("PATH").unwrap_or_default();
@@ -246,7 +247,7 @@ fn people_are_told_the_calls_and_the_command_and_by_which_figure_they_do_not_pay
     );
     assert!(told.ends_with(&tail), "{told}");
 
-    // No gain takes away what an earlier one has left.
+    // A run without a gain removes the files of an earlier run.
     let more = ["--trace", &trace(), "--force"];
     let output = optimize(folder.path(), "threads", "90", &more);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
@@ -352,7 +353,7 @@ fn on_one_cpu_calls_are_all_that_is_tried() {
     assert!(said(&output).contains(why), "{}", said(&output));
 }
 
-/// The first CPU that this process may use.
+/// Returns the first CPU that this process may use.
 fn allowed() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let mut lines = status.lines();

@@ -1,6 +1,6 @@
-//! `corehop optimize` chooses among several plans by a race, and reports starts that differ.
+//! `corehop optimize` selects among several plans by a race, and reports starts that differ.
 //!
-//! The load prints numbers that were written down before, so each test knows who must win.
+//! The load prints prepared numbers, so each test knows the winner.
 
 use crate::figures;
 use crate::optimize::{folder, measure, said};
@@ -9,7 +9,8 @@ use serde_json::Value;
 #[test]
 fn rounds_of_the_race_count_for_the_winner_and_the_original_runs_once_in_each() {
     let folder = folder();
-    // Three rounds of original and both plans, the second backwards; then original and the second.
+    // Three rounds of the original and both plans, the second in reverse order; then the original
+    // and the second plan.
     let numbers = "100 101 120 121 100 100 100 99 119 120 100 100 121 119 100 100 120 121 100";
     let more = ["--plans", "2", "--json"];
     let output = measure(folder.path(), numbers, &more);
@@ -34,7 +35,7 @@ fn rounds_of_the_race_count_for_the_winner_and_the_original_runs_once_in_each() 
 #[test]
 fn a_plan_that_was_lucky_in_two_rounds_loses_the_race_against_a_steady_one() {
     let folder = folder();
-    // Six rounds of original and both plans, each other one backwards.
+    // Six rounds of the original and both plans, in alternating order.
     let numbers = "100 170 140 141 166 100 100 100 140 142 101 101 100 99 141 140 102 100";
     let more = ["--plans", "2", "--max-rounds", "6", "--json"];
     let output = measure(folder.path(), numbers, &more);

@@ -1,5 +1,5 @@
-//! Commands on machines that are not here: each sees a made-up description of CPUs in place of the
-//! kernel's, in a mount namespace.
+//! Commands on other machines: each reads a made-up description of CPUs instead of the kernel's, in
+//! a mount namespace.
 
 #[allow(dead_code)] // the simulator's tests use more of it
 #[path = "../simulator/tests/host/tree.rs"]
@@ -13,7 +13,7 @@ mod needs_mounts {
                             && shift && exec \"$@\"";
     const SAMPLE: &str = "traces/samples/mariadb-tpcc.trace";
 
-    /// Runs corehop where the tree is the description of the CPUs.
+    /// Runs corehop with the tree as the description of the CPUs.
     fn corehop(tree: &Tree, arguments: &[&str]) -> Output {
         let mut command = Command::new("unshare");
         command.args(["-m", "sh", "-c", IN_PLACE, "sh"]);
@@ -35,7 +35,7 @@ mod needs_mounts {
         said.lines().find(is_it).unwrap().to_owned()
     }
 
-    /// The CPUs that the tests may use, and one more, which they may not.
+    /// Returns the CPUs that the tests may use, and another one that they may not use.
     fn cpus() -> (Vec<usize>, usize) {
         let allowed = corehop_support::topology::allowed();
         let other = allowed.last().unwrap() + 1;

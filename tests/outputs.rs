@@ -1,5 +1,5 @@
-//! What subcommands do where an output's name is no free one: devices and pipes are written
-//! through, files give way to --force, and all else is refused as it was found.
+//! Outputs whose name exists already: devices and pipes are written, --force replaces files, and
+//! everything else is refused and left unchanged.
 
 use crate::copied;
 use crate::server;
@@ -43,7 +43,7 @@ fn done(folder: &TempDir, arguments: &[&str]) {
     assert_eq!(output.status.code(), Some(0), "{said}");
 }
 
-/// What is said of an output that is refused.
+/// Returns the message for a refused output.
 #[track_caller]
 fn refused(folder: &TempDir, arguments: &[&str]) -> String {
     let output = corehop(folder, arguments);
@@ -92,7 +92,7 @@ fn a_link_to_a_device_stays() {
     }
 }
 
-/// Whatever it is: a file that is opened by its name would be written from the beginning.
+/// For any kind of file: opening a file by name would overwrite it from the beginning.
 #[test]
 fn standard_output_by_its_name_is_the_one_that_is_open() {
     let folder = folder();
@@ -163,7 +163,7 @@ fn an_import_keeps_an_unfinished_trace_unless_it_may_go() {
     assert_eq!(std::fs::read(&partial).unwrap(), b"what was recorded");
     done(&folder, &[&import[..], &["--force"]].concat());
     assert!(!partial.exists());
-    // A link gives way too, and what it leads to stays.
+    // A link is replaced too, and its target stays.
     std::fs::write(folder.path().join("file"), "precious").unwrap();
     symlink("file", &partial).unwrap();
     let again = [&import[..], &["--force"]].concat();
@@ -206,7 +206,8 @@ fn manual_pages_replace_files_and_follow_no_link() {
     assert_eq!(std::fs::read(at("precious")).unwrap(), b"precious");
 }
 
-/// As a user who may not write to `shut`: root may write everywhere, so it becomes nobody first.
+/// Runs as a user without write permission for `shut`: root may write everywhere, so it becomes
+/// nobody first.
 fn as_nobody(folder: &TempDir, arguments: &[&str]) -> Output {
     let open = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(folder.path(), open.clone()).unwrap();

@@ -1,5 +1,6 @@
-//! Each crate that is to be published packs whole: with the files that its code includes, with what
-//! a registry asks for, and depending on versions. `make package` builds what was packed.
+//! Checks that each published crate packs completely: with the files that its code includes, the
+//! metadata that a registry requires, and versioned dependencies. `make package` builds the packed
+//! crates.
 
 use regex::Regex;
 use serde_json::Value;
@@ -7,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
-/// What Cargo prints, offline.
+/// Returns the output of Cargo, offline.
 fn cargo(words: &[&str]) -> String {
     let mut cargo = Command::new("cargo");
     cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
@@ -17,7 +18,7 @@ fn cargo(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The members of the workspace that are to be published.
+/// Returns the workspace members that are published.
 fn published() -> Vec<Value> {
     let told = cargo(&["metadata", "--no-deps", "--format-version", "1"]);
     let mut told: Value = serde_json::from_str(&told).unwrap();
@@ -29,13 +30,13 @@ fn published() -> Vec<Value> {
     packages
 }
 
-/// The files of a package, as paths within it.
+/// Returns the files of a package, as paths within it.
 fn packed(name: &str) -> BTreeSet<PathBuf> {
     let listed = cargo(&["package", "--list", "--allow-dirty", "--package", name]);
     listed.lines().map(PathBuf::from).collect()
 }
 
-/// A path from a file of the package, within it; `None` where it leads out.
+/// Resolves a path relative to a file of the package; `None` if it leads outside.
 fn within(file: &Path, path: &str) -> Option<PathBuf> {
     let mut found = file.parent()?.to_path_buf();
     for component in Path::new(path).components() {
@@ -104,7 +105,7 @@ fn every_package_has_what_a_registry_asks_for() {
         }
         let version = format!("^{}", package["version"].as_str().unwrap());
         for dependency in package["dependencies"].as_array().unwrap() {
-            // Packages leave out what tests alone take from a path.
+            // Packages omit dependencies by path that only tests use.
             let is_left_out = dependency["kind"] == "dev" && dependency["req"] == "*";
             let is_ours = dependency["path"].is_string();
             if is_ours && !is_left_out && dependency["req"] != *version {
@@ -118,7 +119,7 @@ fn every_package_has_what_a_registry_asks_for() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Experiments stand on the product, and nothing of the product on them.
+/// Experiments depend on the product, but the product does not depend on experiments.
 #[test]
 fn no_crate_that_is_published_depends_on_an_experiment() {
     let packages = published();

@@ -1,4 +1,4 @@
-//! `corehop patch` as scripts see it: exit codes, JSON keys, and nothing half-written.
+//! `corehop patch` as scripts see it: exit codes, JSON keys, and no incomplete files.
 
 use crate::conforming;
 use crate::memcached;
@@ -170,12 +170,13 @@ fn the_files_of_a_plan_go_into_one_folder_with_the_command_that_starts_them() {
         let verified = corehop(&["--verify", &format!("{folder}/{name}")]);
         assert_eq!(verified.status.code(), Some(0), "{name}");
     }
-    // Without the library that tells the runtime of it, a library's hooks would never open.
+    // Without the library that announces it to the runtime, a library's hooks would never become
+    // active.
     let id = analysis.build_id().unwrap();
     std::fs::remove_file(format!("{folder}/libcorehop-arrival-{id}.so")).unwrap();
     let verified = corehop(&["--verify", &format!("{folder}/libsqlite3.so.0")]);
     assert_eq!(verified.status.code(), Some(1));
-    // One entry that cannot be hooked, and no file is written.
+    // If one entry cannot be hooked, no file is written.
     let moved = text.replace(&format!("offset = {offset}\n"), "offset = 1\n");
     std::fs::write(&bench.plan, moved).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
@@ -223,7 +224,7 @@ fn every_way_to_fail_has_its_exit_code_and_leaves_nothing() {
     assert_eq!(bench.files(), 1, "the plan alone");
 }
 
-/// A plan of so many functions that are no entries.
+/// Writes a plan of this number of functions that are no entries.
 fn moved(bench: &Bench, functions: u64) {
     let text = std::fs::read_to_string(&bench.plan).unwrap();
     let (head, first) = text.split_once("[[function]]").unwrap();

@@ -1,4 +1,5 @@
-//! `corehop replay --index physical`: lines are where the trace of a machine says their pages are.
+//! `corehop replay --index physical`: the pages in the trace of a machine determine the addresses
+//! of lines.
 
 use crate::conforming;
 use crate::definitions;
@@ -9,8 +10,8 @@ use tempfile::TempDir;
 
 const CODE: u64 = 0x40_0000;
 
-/// A folder with a trace: loads from two pages, a line each, and a store to a third, of which
-/// nothing is said, and which has the number of the place where these pages are.
+/// A folder with a trace: loads of one line each from two pages, and a store to a third page
+/// without a known physical address. Its number equals the physical page of the other two.
 fn folder(pages: &[Page]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bank.trace");

@@ -1,4 +1,4 @@
-//! What is said of a trace of several processes that does not tell their memories apart.
+//! The warning for a trace of several processes that does not record which memory they share.
 
 use corehop_traces::{CodeBlock, EndReason, Header, Writer, WriterOptions};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! `corehop profile` on a small trace: what it prints, and what it refuses.
+//! `corehop profile` on a small trace: its output and its refusals.
 
 use crate::conforming;
 use crate::definitions;
@@ -9,8 +9,8 @@ use tempfile::TempDir;
 
 const CODE: u64 = 0x40_0000;
 
-/// A folder with a machine, and a trace of so many requests of two functions, on two threads in
-/// turn. Both store to one line.
+/// A folder with a machine, and a trace of this number of requests of two functions, alternating
+/// between two threads. Both functions store to one line.
 fn folder(requests: u32) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let machine = include_str!("machines/tiny.toml");
@@ -33,7 +33,7 @@ fn record(path: &Path, requests: u32) -> Result<(), corehop_traces::Error> {
         writer.request(thread)?;
         for phase in 0..2 {
             writer.execution(thread, phase)?;
-            // A store at the end would look like a call.
+            // A final store would look like a call.
             writer.data(thread, 0, Kind::Store, 8, 0x9000)?;
             writer.data(thread, 0, Kind::Load, 8, 0x1000 * (u64::from(phase) + 1))?;
         }
@@ -126,7 +126,7 @@ fn json_has_every_view_and_its_sums() {
         assert_eq!(total[level]["misses"], counters[level]["misses"], "{level}");
     }
     assert_eq!(total["cycles"], counters["cycles"]);
-    // Each thread takes the line from the other's core.
+    // Each thread takes the line from the other core.
     assert!(total["l1d"]["coherence"].as_u64() > Some(0), "{total}");
 }
 

@@ -1,4 +1,4 @@
-//! `corehop replay` on a small trace: what it says, to whom, and what it refuses.
+//! `corehop replay` on a small trace: its output for people and scripts, and its refusals.
 
 use crate::conforming;
 use crate::definitions;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 const CODE: u64 = 0x40_0000;
 
-/// Five lines of L2, so that two phases of three lines each evict each other.
+/// An L2 of five lines, so that two phases of three lines each evict each other.
 const MACHINE: &str = "\
 name = \"tiny\"
 cores = 2
@@ -28,7 +28,8 @@ fn folder(requests: bool) -> TempDir {
     folder_of_threads(requests, 1)
 }
 
-/// The same, and its four requests on so many threads in turn; with a roomier machine.
+/// Does the same with four requests that alternate between this number of threads, and adds a
+/// larger machine.
 fn folder_of_threads(requests: bool, threads: u32) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let roomy = MACHINE.replace("tiny", "roomy");
@@ -41,8 +42,8 @@ fn folder_of_threads(requests: bool, threads: u32) -> TempDir {
     folder
 }
 
-/// Four requests of two phases, each with a function, one line of code and two of data; both store
-/// to one line that they share.
+/// Four requests of two phases, each with a function, one line of code, and two of data. Both
+/// phases store to one shared line.
 fn record(path: &Path, requests: bool, threads: u32) -> Result<(), corehop_traces::Error> {
     let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "parse", CODE)?;
     for function in [("parse", 0), ("commit", 0x40)] {
@@ -139,7 +140,8 @@ fn a_plan_for_a_call_only_hops_back() {
         let said = conforming::read(&["replay"], &said);
         said["hops"].as_u64().unwrap()
     };
-    // The thread stays at the first call; or it goes four times, and comes back but for the last.
+    // The thread stays at the first call; or it migrates four times, and migrates back except for
+    // the last.
     assert_eq!((hops(Mode::Enter), hops(Mode::Call)), (1, 7));
 }
 

@@ -1,5 +1,5 @@
-//! `corehop replay --system-calls`: what the kernel did in the calls is counted where they are
-//! made, all ways count the same accesses, and what cannot be told is refused.
+//! `corehop replay --system-calls`: the kernel's accesses in calls count where the calls are made,
+//! all ways count the same accesses, and unsupported cases are refused.
 
 use crate::conforming;
 use crate::machine_trace;

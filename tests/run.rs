@@ -1,4 +1,4 @@
-//! `corehop run` as a shell sees it: it becomes the program, or says why not by its exit code.
+//! `corehop run` as a shell sees it: it becomes the program, or reports by its exit code why not.
 
 use crate::memcached;
 use crate::memcached::SERVER;

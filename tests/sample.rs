@@ -1,5 +1,5 @@
-//! `corehop sample`: the traces that the executable carries, and that the second one is what
-//! replays of several connections need.
+//! `corehop sample`: the traces inside the executable. The second one supports replays of several
+//! connections.
 
 use crate::conforming;
 use corehop_traces::Trace;
@@ -15,7 +15,7 @@ fn corehop(arguments: &[&str]) -> Output {
     command.args(arguments).output().expect("corehop starts")
 }
 
-/// A sample in this folder, as the command writes it.
+/// Returns a sample in this folder, as the command writes it.
 fn written(name: &str, folder: &Path) -> PathBuf {
     let path = folder.join(name);
     let output = corehop(&["sample", name, "-o", path.to_str().unwrap()]);
@@ -68,7 +68,7 @@ fn the_second_sample_is_sound_and_replays() {
     let told = conforming::read(&["replay"], &output.stdout);
     let l2 = &told["counters"]["l2"];
     let [missed, lost] = ["misses", "coherence_misses"].map(|key| l2[key].as_u64().unwrap());
-    // Connections write what others have read, on cores of their own too.
+    // Connections write what others have read, even on separate cores.
     assert!(missed > lost && lost > 0, "{told}");
 }
 

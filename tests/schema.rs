@@ -1,4 +1,4 @@
-//! `corehop schema`: its schemas are valid, strict, and say of each key what it means.
+//! `corehop schema`: its schemas are valid, strict, and describe each key.
 
 use crate::conforming;
 use crate::schemas;
@@ -25,7 +25,7 @@ fn every_schema_is_one_of_draft_2020_12() {
         );
         let valid = jsonschema::draft202012::meta::validate(&schema);
         assert!(valid.is_ok(), "{name}: {}", valid.unwrap_err());
-        // It refers to nothing that it does not have.
+        // It contains everything that it refers to.
         let whole = jsonschema::draft202012::new(&schema);
         assert!(whole.is_ok(), "{name}: {}", whole.unwrap_err());
     }
@@ -36,7 +36,7 @@ fn every_object_is_closed_and_every_key_has_a_description() {
     let mut wrong = Vec::new();
     for (name, schema) in all() {
         schemas::walk(&schema, &name, &mut |part, place| {
-            // What decides between forms, and what others refer to, is closed by who has it.
+            // A part that selects between forms, or that others refer to, is closed by its user.
             if place.ends_with("/if") || place.ends_with("/$defs/explanation") {
                 return;
             }

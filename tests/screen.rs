@@ -1,7 +1,7 @@
-//! `corehop screen` on programs whose working sets are known: a shell that counts, and a Python
+//! `corehop screen` on programs with known working sets: a shell that counts, and a Python program
 //! that walks over 16 MiB.
 //!
-//! The machines are bundled ones, so that no verdict hangs on the caches here.
+//! The machines are bundled ones, so that no verdict depends on the caches here.
 
 use crate::figures;
 use crate::interrupting::interrupt;
@@ -9,13 +9,12 @@ use serde_json::Value;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-/// Of 2 MiB of L2.
+/// Has an L2 of 2 MiB.
 const MACHINE: &str = "xeon-8480";
-/// Touches its own few pages.
+/// Accesses only a few pages.
 const SMALL: [&str; 3] = ["sh", "-c", "while :; do :; done"];
 const WALKED_BYTES: u64 = 16 << 20;
-/// Touches each page of so many bytes, again and again; the file that it is given grows by a byte
-/// each time.
+/// Accesses each page of this size repeatedly; the file in its argument grows by a byte each time.
 const WALK: &str = "import sys
 b = bytearray(16 << 20)
 while 1:
@@ -32,7 +31,7 @@ fn screen(arguments: &[&str], command: &[&str]) -> Command {
     screen
 }
 
-/// Under a load that does nothing: these programs need none.
+/// Runs under a load that does nothing, because these programs need none.
 fn screened(seconds: &str, command: &[&str]) -> Output {
     screened_under(&format!("sleep {seconds}"), command)
 }
@@ -46,7 +45,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The figure of the longest window that was looked at.
+/// Returns the figure of the longest observed window.
 fn longest(figures: &Value, key: &str) -> u64 {
     figures["windows"].as_array().unwrap().last().unwrap()[key]
         .as_u64()
@@ -70,8 +69,8 @@ fn a_server_that_fits_one_l2_is_not_worth_recording() {
 fn a_server_that_touches_more_than_an_l2_is_worth_recording() {
     let folder = tempfile::tempdir().unwrap();
     let walks = folder.path().join("walks").display().to_string();
-    // Until it has walked so often more: the slower the machine, the longer is the longest window,
-    // which has four walks or more.
+    // Waits for this many more walks: the slower the machine, the longer is the longest window,
+    // which has at least four walks.
     let load = format!(
         "count() {{ cat {walks} 2> /dev/null | wc -c; }}; before=$(count); sleep 4; \
          until [ $(count) -gt $((before + 200)) ]; do sleep 0.05; done"
@@ -96,7 +95,7 @@ impl Drop for Running {
 
 #[test]
 fn what_a_running_process_has_started_is_looked_at_too() {
-    // The shell waits for the walker, and reads to its end when it is killed.
+    // The shell starts the walker, and ends it when its own input ends.
     let script = "python3 -c \"$0\" \"$1\" & trap 'kill $!' EXIT; read end";
     let folder = tempfile::tempdir().unwrap();
     let walks = folder.path().join("walks");

@@ -1,5 +1,5 @@
-//! Every command that replays takes a trace by physical addresses, or with a module in it that was
-//! made up, and says so beside its figures.
+//! Every command that replays reports next to its figures if it uses physical addresses, or if the
+//! trace has a made-up module.
 
 use crate::conforming;
 use crate::definitions;
@@ -26,11 +26,11 @@ core = 1, mode = \"enter\" },
 ]
 ";
 
-/// Where a made-up kernel is.
+/// The address of a made-up kernel.
 const KERNEL: u64 = 0xffff_9000_0000_0000;
 
-/// Requests that load from one page, read, and load from another, which is the same in memory. The
-/// kernel that reads may be made up.
+/// Requests that load from one page, read, and load from another page with the same physical
+/// address. The kernel that reads may be made up.
 fn write(path: &Path, is_modelled: bool) -> Result<(), Error> {
     let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "parse", CODE)?;
     let at = (module, CODE);
@@ -84,7 +84,7 @@ fn folder_with(is_modelled: bool) -> TempDir {
     folder
 }
 
-/// The words of each command, and whether it prints an object of its figures with `--json`.
+/// The words of each command, and whether it prints its figures as an object with `--json`.
 const COMMANDS: [(&[&str], bool); 9] = [
     (&["replay", "bank.trace"], true),
     (&["replay", "bank.trace", "--detail"], true),
@@ -146,7 +146,7 @@ fn said(folder: &TempDir, words: &[&str]) -> String {
     }
 }
 
-/// Of the trace in a folder, if it is taken with these options.
+/// Asserts the remark of every command about the trace in a folder with these options.
 fn every_command_says(
     folder: &TempDir,
     options: &[&str],
@@ -216,7 +216,7 @@ fn a_split_shares_what_is_one_page_in_memory() {
         let told = conforming::read(&["explain"], &told);
         told["split"]["counters"]["l3"]["load"]["misses"].clone()
     };
-    // Two pages are two lines, and one: each L2 loads its own, the second from the L3.
+    // Virtual: two lines. Physical: one line, which each L2 loads, the second from the L3.
     assert_eq!(
         (misses("virtual"), misses("physical")),
         (2.into(), 1.into())

@@ -1,4 +1,5 @@
-//! The house rules that a compiler does not check: short lines, and an idea at the top of a file.
+//! House rules that the compiler does not check, such as short lines, and a comment with the idea
+//! at the top of each file.
 
 mod sources;
 
@@ -13,12 +14,12 @@ const CODE: &[&str] = &[
     ".rs", ".c", ".cpp", ".h", ".S", ".js", ".py", ".sh", ".capnp", ".pml",
 ];
 
-/// What `broken` says of each source file, after the file's path.
+/// Returns the message of `broken` for each source file, after the file's path.
 fn violations(suffixes: &[&str], broken: impl Fn(&str) -> Option<String>) -> Vec<String> {
     violations_of(sources(suffixes), broken)
 }
 
-/// The same, of these files.
+/// Does the same for these files.
 fn violations_of(
     files: impl IntoIterator<Item = PathBuf>,
     broken: impl Fn(&str) -> Option<String>,
@@ -74,8 +75,8 @@ fn no_file_is_called_after_nothing_in_particular() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// The words that documents do without, with what they say instead: codespell's list for documents,
-/// which is held here for what programs print.
+/// Returns the words that documents avoid, from codespell's list. Here the list applies to the
+/// texts that programs print.
 fn unwanted() -> BTreeSet<String> {
     let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/words.txt");
     let list = std::fs::read_to_string(list).expect("a list of words");
@@ -91,7 +92,7 @@ static LITERAL: LazyLock<Regex> = LazyLock::new(|| pattern(r#""(?:[^"\\]|\\(?s:.
 static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\{[^}]*\}"));
 static CONTINUED: LazyLock<Regex> = LazyLock::new(|| pattern(r"\\\n\s*"));
 
-/// The unwanted words in the texts of a source file, without placeholders and comments.
+/// Returns the unwanted words in the texts of a source file, without placeholders and comments.
 fn unwanted_in(text: &str, unwanted: &BTreeSet<String>) -> Vec<String> {
     let code: Vec<&str> = text
         .lines()
@@ -99,7 +100,7 @@ fn unwanted_in(text: &str, unwanted: &BTreeSet<String>) -> Vec<String> {
         .filter(|line| !line.trim_start().starts_with("//"))
         .collect();
     let code = code.join("\n");
-    // A single word is a name: a key of JSON, a kind of picture.
+    // A single word is a name, such as a key of JSON or a kind of picture.
     let texts = LITERAL
         .find_iter(&code)
         .map(|found| CONTINUED.replace_all(found.as_str(), "").into_owned())
@@ -129,7 +130,7 @@ fn texts_that_programs_print_have_no_word_that_documents_do_without() {
     assert_eq!(unwanted_in(planted, &unwanted), ["beside"]);
 }
 
-/// What is a test's own in a file: all of it, or what is behind the first `#[cfg(test)]`.
+/// Returns the test code of a file: all of it, or the part after the first `#[cfg(test)]`.
 fn of_tests<'a>(path: &Path, text: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
     let path = path
         .strip_prefix(env!("CARGO_MANIFEST_DIR"))
@@ -141,8 +142,8 @@ fn of_tests<'a>(path: &Path, text: &'a str) -> impl Iterator<Item = (usize, &'a 
         .skip_while(move |(_, line)| !is_whole && !line.contains("#[cfg(test)]"))
 }
 
-/// A test that sleeps in the hope that something has then come to pass fails where the machine does
-/// other things. Whoever sleeps for another reason says which.
+/// A test that sleeps and hopes that an event has happened fails on a busy machine. Every other
+/// reason to sleep must be in a comment.
 #[test]
 fn a_test_that_sleeps_says_what_for() {
     let sleep = [

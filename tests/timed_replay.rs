@@ -1,4 +1,4 @@
-//! `corehop replay --timed` on a small trace: what it says, and what it refuses.
+//! `corehop replay --timed` on a small trace: its output and its refusals.
 
 use crate::conforming;
 use crate::definitions;
@@ -168,11 +168,11 @@ fn scripts_get_the_same_whatever_the_number_of_jobs() {
     assert_eq!(names, ["free", "pinned", "split"]);
     let split = &object["settings"][2];
     assert_eq!(split["requests"], 6);
-    // Into either function once a request, after the first request that warmed up.
+    // One hop to each function per request, after the first request, which warms up.
     assert_eq!(split["hops"], 12);
 }
 
-/// What is told of two requests on one core by a core model, and the cycles that they take.
+/// Returns the output for two requests on one core by a core model, and their cycles.
 fn two_requests(model: &str) -> (Value, u64) {
     let alone = [
         "--connections",
@@ -199,8 +199,8 @@ fn a_core_model_says_what_misses_cost() {
     assert_eq!(object["core_model"], "interval");
     assert_eq!(object["dependences"], false);
     assert_eq!(object["core"]["reorder_window_instructions"], 224);
-    // The loads wait together, and nobody for the stores but for the last, at the request's end.
-    // Four instructions take a cycle.
+    // The loads overlap, and nothing waits for the stores except for the last, at the request's
+    // end. Four instructions take a cycle.
     assert_eq!(interval, 2 * (2 * 40 + 40 + 12) + 1);
 }
 
@@ -234,10 +234,10 @@ fn a_prefetcher_is_told_with_what_became_of_its_prefetches() {
             &object["settings"][0]["per_core"][0]["prefetches"],
             prefetches
         );
-        // Each line that is missed asks for its next one, and so does the second of each pair of
-        // loads, which was asked for. The L2 has room for five lines: of all others only the last
-        // two are still there. Each code block has one instruction: its second load asks for the
-        // line as far on, and the first of these two is replaced.
+        // Each miss prefetches the next line, and so does the second of each pair of loads, which
+        // was prefetched. The L2 has room for five lines: of all others only the last two are still
+        // there. Each code block has one instruction: its second load prefetches the line at the
+        // same distance, and the first of these two is replaced.
         let (issued, useful, unused) = match name {
             "next-line" => (8, 2, 4),
             "stride" => (2, 0, 1),

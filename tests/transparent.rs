@@ -1,7 +1,7 @@
-//! Programs that nobody here wrote pass their own tests while their threads are moved.
+//! Foreign programs pass their own tests while their threads migrate.
 //!
-//! It is `make test-transparent` (scripts/upstream) over some units of two programs: Debian's
-//! interpreter of Python, by the tests of its package, and stress-ng, which checks itself.
+//! This is `make test-transparent` (scripts/upstream) on some units of two programs: Debian's
+//! Python interpreter, with the tests of its package, and stress-ng, which checks itself.
 
 mod needs_programs_with_tests {
     use std::path::Path;

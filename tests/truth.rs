@@ -1,4 +1,4 @@
-//! The statistics of `make bench-truth`, on values worked out by hand.
+//! The statistics of `make bench-truth`, on values computed by hand.
 
 #[path = "../benches/truth/statistics.rs"]
 mod statistics;

@@ -1,9 +1,9 @@
-//! The tutorial's commands, taken from its page and run in order as a reader would.
+//! The tutorial's commands, extracted from its page and run in order as a reader would.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The indented lines of the page.
+/// Returns the indented lines of the page.
 fn commands() -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/tutorial.md");
     let page = std::fs::read_to_string(page).unwrap();
@@ -44,10 +44,10 @@ fn every_command_of_the_tutorial_does_what_it_says() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     let printed = String::from_utf8_lossy(&output.stdout);
-    // The last command measures, and another machine's redis may be the slower for it.
+    // The last command measures, and redis may be slower on another machine.
     let is_done = matches!(output.status.code(), Some(0 | 8));
     assert!(is_done, "{}: {printed}\n{said}", output.status);
-    // Two of the plan's, and one that counts requests unless the plan hooks that function.
+    // Two hooks of the plan, and one that counts requests unless the plan hooks that function.
     let holds = ["2", "3"].map(|hooks| format!("every promise holds ({hooks} hooks)"));
     assert!(holds.iter().any(|line| printed.contains(line)), "{printed}");
     assert!(printed.contains("verdict     "), "{printed}");

@@ -1,5 +1,5 @@
-//! A calibration of this machine. Without the kernel's description of its caches there is no
-//! machine `host`, and the runner counts these tests as skipped.
+//! A calibration of this machine. If the kernel does not describe the caches, there is no machine
+//! `host`, and the runner counts these tests as skipped.
 
 use super::busy::Busy;
 use super::{SAMPLE, corehop, said};
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// Where a calibration can be kept, in a folder that is not there yet.
+/// Returns a path for a calibration, in a folder that does not exist yet.
 fn place() -> (TempDir, PathBuf) {
     Machine::named_or_path("host").expect("run the tests where the kernel describes the caches");
     let folder = tempfile::tempdir().unwrap();
@@ -23,7 +23,7 @@ fn what_it_writes_is_machine_host_from_then_on() {
     let (_folder, host) = place();
     let replay = || corehop(&host, &["replay", SAMPLE, "--machine", "host", "--json"]);
     assert_eq!(said(&replay()), "");
-    // A second one takes the first one's place.
+    // The second calibration replaces the first.
     for _ in 0..2 {
         let calibrated = corehop(&host, &["calibrate", "--quick", "--force", "--json"]);
         assert!(calibrated.status.success(), "{calibrated:?}");
@@ -75,7 +75,7 @@ fn an_interrupted_calibration_leaves_nothing() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // The folder for the result is made before anything is measured, which takes half a minute.
+    // The folder for the result is created before the measurement, which takes half a minute.
     interrupt(&mut running, || host.parent().unwrap().exists());
     let status = running.wait().unwrap();
     assert_eq!(status.code(), Some(130));

@@ -1,4 +1,5 @@
-//! Reads what a command printed as JSON, and holds it to the schema that `corehop schema` prints.
+//! Reads the JSON output of a command, and validates it against the schema that `corehop schema`
+//! prints.
 
 use jsonschema::Validator;
 use serde_json::Value;
@@ -7,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex};
 
-/// Options by which a command prints JSON of another schema.
+/// Options that select another schema for the JSON of a command.
 const KINDS: [(&str, &str); 9] = [
     ("--timed", "replay-timed"),
     ("--system-calls", "replay-system-calls"),
@@ -22,7 +23,7 @@ const KINDS: [(&str, &str); 9] = [
 
 static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
 
-/// What `corehop schema NAME` prints, or `corehop-lab schema NAME` of an experiment.
+/// Returns the output of `corehop schema NAME`, or of `corehop-lab schema NAME` for an experiment.
 pub fn schema(name: &str) -> Value {
     let of_experiments = ["characterize", "fleet", "pollute"];
     let is_experiment = of_experiments.iter().any(|of| name.starts_with(of));
@@ -37,7 +38,7 @@ pub fn schema(name: &str) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The schema of what these words of a command line print.
+/// Returns the schema name for the output of a command line.
 fn name_of(words: &[&str]) -> String {
     let command = words[0];
     let of_option = |(option, name): &&(&str, &str)| {
@@ -53,7 +54,7 @@ fn compiled(name: &str) -> Arc<Validator> {
     all.entry(name.to_owned()).or_insert_with(new).clone()
 }
 
-/// What of this value its schema does not say, and the other way round.
+/// Returns where the value and its schema disagree, in both directions.
 pub fn deviations(name: &str, value: &Value) -> Vec<String> {
     let validator = compiled(name);
     let errors = validator.iter_errors(value);
@@ -61,8 +62,8 @@ pub fn deviations(name: &str, value: &Value) -> Vec<String> {
     told.collect()
 }
 
-/// The JSON that a command printed; `words` are its name, and of its options at least those that
-/// say what kind of output it is.
+/// Reads the JSON that a command printed. `words` contain its name, and at least the options that
+/// select the kind of output.
 #[track_caller]
 pub fn read(words: &[&str], printed: impl AsRef<[u8]>) -> Value {
     let value = serde_json::from_slice(printed.as_ref()).expect("one JSON value");

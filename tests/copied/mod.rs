@@ -1,9 +1,10 @@
-//! A copy of the corehop that is tested, to be executed elsewhere.
+//! Copies the tested corehop, to execute it elsewhere.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Copies it by another process: no other test's child may hold a file open that is to be executed.
+/// Copies in another process: an executable must not be open for writing in a child of another
+/// test.
 pub fn corehop(to: &Path) {
     let mut copy = Command::new("cp");
     copy.arg(env!("CARGO_BIN_EXE_corehop")).arg(to);

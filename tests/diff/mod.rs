@@ -1,4 +1,4 @@
-//! `corehop diff`: what it says of each kind of file, what it refuses, and with which exit code.
+//! `corehop diff`: its output for each kind of file, its refusals, and the exit codes.
 
 mod plans;
 mod refused;
@@ -10,14 +10,14 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// `corehop diff` in `folder`.
+/// Runs `corehop diff` in `folder`.
 fn diff(folder: &Path, words: &[&str]) -> Output {
     let mut command = Command::new(crate::BUILT);
     let command = command.current_dir(folder).arg("diff").args(words);
     command.output().expect("the command starts")
 }
 
-/// What it prints of files that differ.
+/// Returns the output for files that differ.
 #[track_caller]
 fn differing(folder: &Path, words: &[&str]) -> String {
     let output = diff(folder, words);
@@ -27,7 +27,7 @@ fn differing(folder: &Path, words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The same as JSON.
+/// Returns the same as JSON.
 #[track_caller]
 fn differing_json(folder: &Path, words: &[&str]) -> Value {
     let words = [&["--json"], words].concat();
@@ -36,7 +36,7 @@ fn differing_json(folder: &Path, words: &[&str]) -> Value {
     value
 }
 
-/// That nothing differs, in words and in JSON.
+/// Asserts that nothing differs, in text and in JSON.
 #[track_caller]
 fn assert_same(folder: &Path, words: &[&str]) {
     let output = diff(folder, words);
@@ -51,7 +51,7 @@ fn assert_same(folder: &Path, words: &[&str]) {
     assert_eq!(value["settings"], Value::Array(Vec::new()));
 }
 
-/// The figure of this name: A's and B's.
+/// Returns the figure of this name in A and B.
 #[track_caller]
 fn figure(of: &Value, name: &str) -> [Value; 2] {
     let figures = of["figures"].as_array().unwrap();

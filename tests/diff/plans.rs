@@ -1,4 +1,4 @@
-//! Two plans: functions of every kind that only one has, or that both have with other keys.
+//! Compares two plans: functions of every kind in one plan only, or in both with different keys.
 
 use super::{assert_same, differing, differing_json};
 use serde_json::{Value, json};

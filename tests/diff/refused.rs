@@ -1,4 +1,4 @@
-//! What is refused: other files, damaged ones, and two that cannot be compared.
+//! Refusals: other files, damaged files, and pairs that cannot be compared.
 
 use super::diff;
 use crate::server;

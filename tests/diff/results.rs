@@ -1,4 +1,4 @@
-//! Two results of one command: its figures, whether intervals overlap, and its plan.
+//! Compares two results of one command: their figures, whether intervals overlap, and the plans.
 
 use super::{assert_same, diff, differing, differing_json, figure};
 use crate::{conforming, server};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 const WORDS: [&str; 2] = ["a.json", "b.json"];
 
-/// A folder with these two, which the schema of this name allows.
+/// A folder with these two results, which must match this schema.
 fn folder(schema: &str, a: &Value, b: &Value) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, value) in [("a.json", a), ("b.json", b)] {
@@ -66,7 +66,7 @@ fn optimized(ratio: f64, interval: [f64; 2], core: u32) -> Value {
     })
 }
 
-/// What is said of the interval of the ratio.
+/// Returns whether the intervals of the ratio overlap, by the output.
 fn overlap(told: &Value) -> Value {
     let figures = told["figures"].as_array().unwrap();
     let ratio = figures.iter().find(|figure| figure["name"] == "ratio");
@@ -128,7 +128,7 @@ fn of_optimizations_the_plans_are_compared_too() {
     assert_same(folder.path(), &["b.json", "b.json"]);
 }
 
-/// A result without a gain beside one with it: nothing is known of many figures.
+/// Compares a result without a gain with one that has a gain: many figures are unknown.
 #[test]
 fn a_figure_that_one_side_lacks_is_null() {
     let mut none = optimized(2.0, [1.9, 2.1], 0);
@@ -151,7 +151,7 @@ fn a_figure_that_one_side_lacks_is_null() {
     assert_same(folder.path(), &["b.json", "b.json"]);
 }
 
-/// What the command prints on standard output.
+/// Returns the standard output of a command.
 fn printed(folder: &Path, words: &[&str]) -> Vec<u8> {
     let mut command = Command::new(crate::BUILT);
     let output = command.current_dir(folder).args(words).output().unwrap();
@@ -218,7 +218,7 @@ fn what_commands_print_of_a_trace_is_known_by_its_keys() {
     }
 }
 
-/// What a replay counted, of which the L2 missed so many.
+/// Returns the counters of a replay with this number of L2 misses.
 fn counters(l2: u64) -> Value {
     let kind = json!({
         "accesses": 9, "hits": 0, "misses": 9, "cold": 9, "capacity": 0, "coherence": 0,

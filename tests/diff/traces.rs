@@ -1,4 +1,4 @@
-//! Two traces: figures per request, functions by change, and what only one of them has.
+//! Compares two traces: figures per request, functions by change, and entries of only one trace.
 
 use super::{assert_same, differing, differing_json, figure};
 use crate::definitions;
@@ -8,7 +8,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 const CODE: u64 = 0x40_0000;
-/// Its L2 holds all lines, so each misses once.
+/// Its L2 fits all lines, so each line misses once.
 const MACHINE: &str = "\
 name = \"roomy\"
 cores = 2
@@ -21,8 +21,8 @@ l2 = { size_bytes = 65536, ways = 64, latency_cycles = 12 }
 l3 = { size_bytes = 131072, ways = 64, latency_cycles = 40 }
 ";
 
-/// What is recorded: requests in turn on these threads, each of which calls these functions, which
-/// load so many lines of their own.
+/// The recorded requests, alternating between these threads. Each request calls these functions,
+/// which load this number of lines.
 struct Recorded<'a> {
     server: (&'a str, &'a str),
     threads: u32,
@@ -55,7 +55,7 @@ fn record(path: &Path, of: &Recorded<'_>) -> Result<(), Error> {
         for &(block, offset, lines) in &blocks {
             writer.execution(thread, block)?;
             for line in 0..lines {
-                // Lines of their own in each request: all of them miss.
+                // Each request has separate lines, so all of them miss.
                 let address = (u64::from(request) << 32) + (offset << 16) + line * 64;
                 writer.data(thread, 0, Kind::Load, 8, 0x1000_0000 + address)?;
             }
@@ -68,7 +68,7 @@ fn record(path: &Path, of: &Recorded<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// A folder with these two, and a machine.
+/// A folder with these two traces, and a machine.
 fn folder(a: &Recorded<'_>, b: &Recorded<'_>) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, of) in [("a.trace", a), ("b.trace", b)] {
@@ -146,7 +146,7 @@ fn the_largest_change_comes_first_and_what_one_trace_lacks_is_apart() {
     assert_eq!(traces["only_b"][0]["a"], Value::Null);
     let counts = json!({"same": 0, "changed": 2, "only_a": 1, "only_b": 2});
     assert_eq!(traces["functions"], counts);
-    // Fewer are listed, and counted all the same.
+    // Fewer functions are listed, but all are counted.
     let one = [&WORDS[..], &["--limit", "1"]].concat();
     let told = differing_json(folder.path(), &one);
     assert_eq!(names(&told["traces"]["only_b"]), ["another"]);
@@ -210,7 +210,7 @@ fn by_a_plan_hops_are_compared_too() {
     std::fs::write(folder.path().join("split.toml"), plan).unwrap();
     let words = [&WORDS[..], &["--plan", "split.toml"]].concat();
     let told = differing_json(folder.path(), &words);
-    // In B each request but the last ends on the other core, where nothing follows the call.
+    // In B, each request except the last ends on the other core, where nothing follows the call.
     let [a, b] = figure(&told, "hops").map(|of| of.as_f64().unwrap());
     assert!(a > 0.0 && b > 0.0, "{a} {b}");
     let without = differing_json(folder.path(), &WORDS);

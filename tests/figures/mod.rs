@@ -1,10 +1,10 @@
-//! What a command printed as JSON; where it printed nothing, what it said instead.
+//! Reads the JSON output of a command; without output, fails with its message.
 
 use crate::conforming;
 use serde_json::Value;
 use std::process::Output;
 
-/// The figures of `corehop COMMAND --json`, by the command's schema.
+/// Returns the figures of `corehop COMMAND --json`, validated by the command's schema.
 #[track_caller]
 pub fn of(command: &str, output: &Output) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);

@@ -1,13 +1,13 @@
-//! Interrupts a command that runs, as Ctrl-C does, once it has begun what the interrupt is to end.
+//! Interrupts a running command, as Ctrl-C does, after it has begun the relevant work.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// For a command to begin, under a recorder too.
+/// Maximum time for a command to begin, also under a recorder.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Interrupts `child` as soon as `has_begun` says so. It must not have ended before.
+/// Interrupts `child` as soon as `has_begun` returns true. The child must still run.
 pub fn interrupt(child: &mut Child, has_begun: impl Fn() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !has_begun() {

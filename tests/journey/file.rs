@@ -1,4 +1,4 @@
-//! The columns of the example's trace, straight from its file by the format's schema.
+//! Reads the columns of the example's trace directly from its file, by the schema of the format.
 
 use crate::trace_capnp::{column, entry};
 use capnp::message::ReaderOptions;
@@ -6,11 +6,11 @@ use capnp::message::ReaderOptions;
 /// The parts of the file that the page shows.
 #[derive(Default)]
 pub struct Columns {
-    /// The access template, as the schema's `Shapes` has it.
+    /// The access template, as in the schema's `Shapes`.
     pub template: String,
-    /// Where the match is.
+    /// The position of the match.
     pub matches: String,
-    /// The rest of the chunk, as the schema's `Block` has it.
+    /// The rest of the chunk, as in the schema's `Block`.
     pub chunk: String,
 }
 
@@ -77,7 +77,7 @@ pub fn columns(mut file: &[u8]) -> Columns {
     found
 }
 
-/// The values of a column, each of so many bytes.
+/// Returns the values of a column, each of this size in bytes.
 fn numbers(column: capnp::Result<column::Reader<'_>>, size_bytes: usize) -> Vec<u64> {
     let column = column.expect("a column");
     let frame = column.get_frame().expect("a frame");

@@ -1,8 +1,8 @@
-//! docs/internals/journey.md tells the truth: its blocks are what the real code gives.
+//! Checks docs/internals/journey.md: its blocks must equal the results of the real code.
 //!
-//! The page follows one load from the plugin's word to a counter. This test builds the same
-//! example with the crates themselves and compares each station with the page's block of that
-//! place. Where the code has changed on purpose, the test prints what the page should say.
+//! The page follows one load from the plugin's word to a counter. This test builds the same example
+//! with the crates, and compares each station with the page's block for it. After an intended
+//! change of the code, the test prints the new text of the page.
 
 mod file;
 
@@ -35,7 +35,7 @@ const OBJECT_BYTES: u64 = 64;
 const OBJECTS: u64 = 8;
 const REQUESTS: u64 = 2;
 
-/// What the recorder reads from the shared memory.
+/// The words that the recorder reads from the shared memory.
 #[derive(Default)]
 struct Read(Vec<u64>);
 
@@ -95,7 +95,7 @@ fn shown_word(word: u64) -> String {
     format!("{word:#018x}  {event}\n")
 }
 
-/// The words of the example, through the shared memory.
+/// Returns the words of the example, read through the shared memory.
 fn recorded() -> Vec<u64> {
     let (memory, _file) = Memory::create(&Settings::default()).expect("shared memory");
     let mut stream = Stream::idle();
@@ -120,7 +120,7 @@ fn recorded() -> Vec<u64> {
     read.0
 }
 
-/// The accesses of the execution that these two words are, each with its address.
+/// Returns the accesses of the execution in these two words, each with its address.
 fn completed(accesses: &BlockAccesses, words: &[u64]) -> Vec<(AccessForm, u64)> {
     let (instruction, size_shift, store) = word::form_parts(word::form(words[1]));
     let seen = AccessForm {
@@ -176,7 +176,7 @@ fn write(path: &Path, accesses: &BlockAccesses, words: &[u64]) {
     writer.finish(EndReason::ServerExited).expect("a trace");
 }
 
-/// What became of the references of one line.
+/// The results of the accesses to one line.
 #[derive(Default)]
 struct Followed {
     lines: Vec<LineId>,
@@ -193,7 +193,7 @@ impl Observer for Followed {
     }
 }
 
-/// What the caches make of the load, and what they count in all.
+/// Returns the results of the load in the caches, and the total counts.
 fn simulated(trace: &Trace) -> [String; 3] {
     let machine = Machine::named_or_path("xeon-e5-2620-v4").expect("a bundled machine");
     let set_partitions = Geometry::set_partition_count_of(&machine);
@@ -251,7 +251,7 @@ fn simulated(trace: &Trace) -> [String; 3] {
     [place, fates, counted.concat()]
 }
 
-/// The fenced blocks of the page.
+/// Returns the fenced blocks of the page.
 fn told() -> Vec<String> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/internals/journey.md");
     let page = std::fs::read_to_string(page).expect("the page");

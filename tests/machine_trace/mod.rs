@@ -1,5 +1,6 @@
-//! A small trace as a recorded machine's: two requests of a server, and what the kernel does in
-//! them. One reads, and the timer interrupts that; the other faults, and reads at once.
+//! A small trace as of a recorded machine: two requests of a server, with the kernel's work in
+//! them. One request reads, and the timer interrupts the read. The other has a page fault and then
+//! reads.
 
 use corehop_traces::{
     CodeBlock, EndReason, Error, Function, FunctionId, Header, Kind, Module, ThreadId, Writer,
@@ -24,8 +25,8 @@ l3 = { size_bytes = 4096, ways = 4, latency_cycles = 40 }
 const SERVER: u64 = 0x40_0000;
 const KERNEL: u64 = 0xffff_ffff_8100_0000;
 
-/// Each is a code block on a line of its own, of as many instructions; after the server's
-/// functions come those of the kernel, as far as they have names.
+/// Each is a code block on a separate line with this number of instructions. The kernel's
+/// functions, if they have names, follow the server's.
 const SERVERS: [(&str, usize); 2] = [("serve", 5), ("answer", 3)];
 const KERNELS: [(&str, usize); 7] = [
     ("entry_SYSCALL_64", 4),
@@ -37,7 +38,7 @@ const KERNELS: [(&str, usize); 7] = [
     ("__x64_sys_newfstat", 2),
 ];
 
-/// What the thread executes: a block, and an address that it loads from, if it does.
+/// One step of the thread: a block, and the address of its load, if any.
 type Step = (&'static str, Option<u64>);
 
 const FIRST: [Step; 8] = [
@@ -60,14 +61,14 @@ const SECOND: [Step; 8] = [
     ("vfs_read", Some(0x9000)),
     ("answer", None),
 ];
-/// Between the requests.
+/// The steps between the requests.
 const BETWEEN: [Step; 3] = [
     ("entry_SYSCALL_64", None),
     ("__x64_sys_newfstat", None),
     ("answer", None),
 ];
 
-/// Writes it.
+/// Writes the trace.
 pub fn write(path: &Path) -> Result<(), Error> {
     let header = Header {
         request_at: "serve".into(),
@@ -80,7 +81,7 @@ pub fn write(path: &Path) -> Result<(), Error> {
     for ((path, start), functions) in modules.into_iter().zip(functions) {
         let module = writer.module(&Module {
             path: path.into(),
-            // The kernel has none, and cannot be planned.
+            // The kernel has no build id, and cannot be in a plan.
             build_id: if start == SERVER { "0a1b" } else { "" }.into(),
             load_bias: start,
             start,

@@ -1,7 +1,7 @@
-//! What several tests need, made by the first of them.
+//! Creates shared input of several tests once.
 //!
-//! nextest runs each test in a process of its own, so what they share is in a folder of the run. Of
-//! the processes that need it, one makes it while the others wait for a lock. `cargo test` has one
+//! nextest runs each test in a separate process, so shared input is in a folder of the run. The
+//! first process that needs the input creates it while others wait for a lock. `cargo test` has one
 //! process, and a temporary folder.
 
 use rustix::fs::{FlockOperation, flock};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tempfile::TempDir;
 
-/// The folder that nextest's processes share in this run. `make test` removes it.
+/// Returns the folder that nextest's processes share in this run. `make test` removes it.
 fn folder_of_run() -> PathBuf {
     static OWN: OnceLock<TempDir> = OnceLock::new();
     match std::env::var("NEXTEST_RUN_ID") {
@@ -24,7 +24,7 @@ fn folder_of_run() -> PathBuf {
     }
 }
 
-/// The folder of this name, with what `make` puts there.
+/// Returns the folder of this name, with the files that `make` creates there.
 pub fn made_once(name: &str, make: impl FnOnce(&Path)) -> PathBuf {
     let run = folder_of_run();
     std::fs::create_dir_all(&run).unwrap();
@@ -32,7 +32,7 @@ pub fn made_once(name: &str, make: impl FnOnce(&Path)) -> PathBuf {
     let lock = File::create(run.join(format!("{name}.lock"))).unwrap();
     flock(&lock, FlockOperation::LockExclusive).unwrap();
     if !made.exists() {
-        // Of one that failed something may be left.
+        // A failed attempt may have left files.
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir(&folder).unwrap();
         make(&folder);

@@ -1,4 +1,4 @@
-//! A plan for a server that is installed, for the subcommands that hook one.
+//! A plan for an installed server, for the subcommands that hook a server.
 
 use corehop_patcher::Analysis;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 /// The server.
 pub const SERVER: &str = "/usr/bin/memcached";
 
-/// A plan in `folder` that hooks the server's first three safe functions, and their offsets.
+/// Writes a plan into `folder` that hooks the server's first three safe functions, and returns
+/// their offsets.
 pub fn plan(folder: &Path) -> (PathBuf, Vec<u64>) {
     let analysis = Analysis::of(Path::new(SERVER)).unwrap();
     let safe = analysis.functions().iter().map(|f| f.offset);

@@ -1,11 +1,11 @@
-//! The verdict tells what the split does to time with each backend, and is decided by that.
+//! The verdict includes the effect of the split on time with each backend, and depends on it.
 
 use crate::conforming::read;
 use crate::partition::{beginning, partition};
 use serde_json::Value;
 use std::process::Output;
 
-/// Four cores save two thirds of the misses: time, too, but for hops by the kernel.
+/// Four cores save two thirds of the misses. They also save time, except with hops by the kernel.
 fn four(more: &[&str]) -> Output {
     let quick = [
         "--strategy",
@@ -38,7 +38,7 @@ fn a_split_that_pays_with_carriers_alone_says_so() {
     assert_eq!(found["cycles_ratio"]["affinity"], affinity);
     assert!(affinity > 1.0);
     assert!(found["backend"].is_null() && found["against"].is_null());
-    // With its cost as the machine's, the same is counted by the replay itself.
+    // If the machine has the cost of the backend, the replay counts the same.
     let carried = json(&["--backend", "carrier"]);
     assert_eq!(carried["hop_cost_cycles"], 1200);
     assert_eq!(carried["backend"], "carrier");

@@ -1,4 +1,4 @@
-//! Calls that are delegated: found, told, written as a plan, listed beforehand.
+//! Delegated calls: found, reported, written as a plan, and listed by `candidates`.
 
 use crate::conforming::read;
 use crate::partition::{SAMPLE, beginning, partition, refused};
@@ -36,7 +36,7 @@ fn the_best_call_of_the_sample_is_that_of_a_whole_statement() {
         (planned.to.core(), planned.mode),
         (Some(1), corehop_plan::Mode::Call)
     );
-    // What the plan promises is what a replay of the same requests counts.
+    // The prediction in the plan equals the counts of a replay of the same requests.
     let held_out = plan.expected.unwrap().held_out;
     let after = held_out.split_fetch_misses + held_out.split_data_misses;
     let told = &found["held_out"]["split"]["l2"]["misses"];

@@ -1,11 +1,11 @@
-//! A search that is interrupted before it has a result says so, and leaves nothing.
+//! A search that is interrupted before it has a result reports this, and leaves no files.
 
 use crate::interrupting::interrupt;
 use crate::partition::SAMPLE;
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Command, Stdio};
 
-/// Whether this process has a handler for SIGINT.
+/// Returns whether this process has a handler for SIGINT.
 fn listens(process: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
@@ -13,8 +13,8 @@ fn listens(process: u32) -> bool {
     caught.is_some_and(|mask| mask >> (libc::SIGINT - 1) & 1 == 1)
 }
 
-/// What is said of a search over all of the sample that is interrupted as soon as it listens, and
-/// until it ends.
+/// Returns the message of a search over the whole sample that is interrupted from the installation
+/// of its handler until it ends.
 fn interrupted(more: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));

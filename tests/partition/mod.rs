@@ -1,4 +1,4 @@
-//! `corehop partition` as a person at a terminal and a script see it, on the bundled sample.
+//! `corehop partition` as a user and a script see it, on the bundled sample.
 
 mod backends;
 mod delegated;
@@ -20,7 +20,7 @@ fn partition(arguments: &[&str]) -> Output {
     command.output().expect("the command starts")
 }
 
-/// The refusal's exit code and words.
+/// Returns the exit code and the message of a refusal.
 fn refused(arguments: &[&str]) -> (i32, String) {
     let output = partition(arguments);
     assert!(output.stdout.is_empty(), "{output:?}");
@@ -36,7 +36,8 @@ const SAMPLE: &str = concat!(
 /// Three requests keep these searches short.
 const SHORT: [&str; 4] = ["--cores", "2", "--requests", "3"];
 
-/// The first 100 requests of the sample, where any will do: they are judged in half of the time.
+/// The first 100 requests of the sample, for tests that work with any requests: they take half the
+/// time.
 fn beginning() -> &'static str {
     static PATH: LazyLock<String> = LazyLock::new(|| {
         let folder = made_once("partition", export_beginning);
@@ -53,7 +54,7 @@ fn export_beginning(folder: &Path) {
     assert!(command.status().unwrap().success());
 }
 
-/// One draw, unless more say otherwise.
+/// Runs one resample, unless `more` sets another number.
 fn json(more: &[&str]) -> Value {
     let draws = match more.contains(&"--resamples") {
         true => &[][..],

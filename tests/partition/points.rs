@@ -1,4 +1,4 @@
-//! Requests that are named, of which the last counts, and threads that may move at any code block.
+//! Searches on listed requests of which only the last counts, and with hops at any code block.
 
 use crate::conforming::read;
 use crate::partition::{json, partition, refused};

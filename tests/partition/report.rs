@@ -1,4 +1,4 @@
-//! What a search prints and keeps, and what it refuses.
+//! The output and files of a search, and its refusals.
 
 use crate::partition::{SAMPLE, SHORT, beginning, json, partition, refused};
 use serde_json::Value;
@@ -184,7 +184,7 @@ fn other_draws_say_how_far_verdicts_lie_apart() {
     let ratios = [0, 1].map(|draw: usize| draws[draw]["ratio"].as_f64().unwrap());
     let of_plan = [0, 1].map(|draw: usize| draws[draw]["plan_ratio"].as_f64().unwrap());
     assert_eq!(of_plan[0], ratios[0]);
-    // The second draw is judged on other requests, so the plan does not repeat its own verdict.
+    // The second sample is evaluated on other requests, so the plan has another ratio there.
     assert_ne!(of_plan[1], of_plan[0]);
     let most = ratios[0].max(ratios[1]).max(of_plan[1]);
     assert_eq!(found["draws_together"]["most"], most);
@@ -320,7 +320,7 @@ fn several_machines_are_weighed_against_each_other() {
     assert!((mean - (3.0 * small + large) / 4.0).abs() < 1e-12, "{mean}");
     assert_eq!(found["machine"], "xeon-e5-2620-v4=3,xeon-8480=1");
     assert_eq!(found["returns"], Value::Null);
-    // The ranking's values are shares of one core's, too.
+    // The values of the ranking are shares of one core's, too.
     let alone = found["ranks"][0]["alone"].as_f64().unwrap();
     assert!(alone < 10.0, "{alone}");
     let back = ["--returns", "auto", "--machine", "xeon-8480,graviton3"];

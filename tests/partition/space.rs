@@ -1,4 +1,4 @@
-//! What is searched and by what measure, and how a search goes on that was stopped.
+//! The search space and its objective, and how a stopped search continues.
 
 use crate::conforming::read;
 use crate::partition::{SAMPLE, SHORT, json, partition, refused};
@@ -69,14 +69,14 @@ fn throughput_counts_the_busiest_core_and_its_waits() {
     let (one, many) = (of("1"), of("64"));
     let cycles = |found: &Value, side: &str| found["held_out"][side]["cycles"].as_f64().unwrap();
     let ratio = |found: &Value| found["draws"][0]["ratio"].as_f64().unwrap();
-    // One connection waits for nobody, so its throughput is that of cycles.
+    // A single connection never waits, so its throughput follows from the cycles.
     let expected = cycles(&one, "split") / cycles(&one, "baseline");
     assert!((ratio(&one) - expected).abs() < 1e-6, "{one}");
     assert_eq!(
         (&one["objective"], &one["connections"]),
         (&"throughput".into(), &1.into())
     );
-    // Two cores serve many connections at most twice as fast as one does.
+    // Two cores serve many connections at most twice as fast as one core.
     let least = cycles(&many, "split") / cycles(&many, "baseline");
     assert!(ratio(&many) >= least, "{many}");
 }

@@ -1,21 +1,21 @@
-//! QEMU's plugin of this checkout, as cargo builds it for tests.
+//! The QEMU plugin of this checkout, as Cargo builds it for tests.
 //!
-//! `make test` names it in COREHOP_TESTED_PLUGIN: cargo would look for changes in each test's
-//! process, and wait for clippy.
+//! `make test` passes its path in COREHOP_TESTED_PLUGIN: otherwise Cargo would check for changes in
+//! each test's process, and wait for clippy.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Builds it, if it is not there as the sources are.
+/// Builds the plugin, if it is not up to date.
 pub fn plugin() -> &'static Path {
     static PLUGIN: OnceLock<PathBuf> = OnceLock::new();
     PLUGIN.get_or_init(|| {
         if let Some(built) = std::env::var_os("COREHOP_TESTED_PLUGIN") {
             return built.into();
         }
-        // By itself, or without any test, its dependencies would have other features than in
-        // `cargo test --workspace`, and be compiled anew.
+        // Built alone, or without any test, its dependencies would have other features than in
+        // `cargo test --workspace`, and would be compiled again.
         let built = Command::new("cargo")
             .args(["build", "--quiet", "--locked", "--workspace", "--lib"])
             .args(["--test", "tidy"])

@@ -1,4 +1,4 @@
-//! Which memory the processes of a recorded server share, and which is their own.
+//! The memory that the processes of a recorded server share, and the memory of each alone.
 
 use crate::conforming::read;
 use crate::recording::{Recording, compile};
@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// Each request stores one byte, which no other store of the program does. Its argument says what
-/// the two children do.
+/// Each request stores one byte; no other code stores single bytes. The argument selects the
+/// actions of the two children.
 const SERVER: &str = r#"
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -55,7 +55,7 @@ int main(void) {
 }
 "#;
 
-/// Of each thread, where its requests have stored one byte.
+/// Returns, by thread, the addresses at which its requests stored one byte.
 fn stores(trace: &Trace) -> Vec<Vec<u64>> {
     let mut stores = vec![Vec::new(); trace.threads().len()];
     let mut executions = trace.executions();
@@ -67,7 +67,7 @@ fn stores(trace: &Trace) -> Vec<Vec<u64>> {
     stores
 }
 
-/// The threads of the two children.
+/// Returns the threads of the two children.
 fn children(stores: &[Vec<u64>]) -> [usize; 2] {
     let counts: Vec<usize> = stores.iter().map(Vec::len).collect();
     let children = (0..stores.len()).filter(|&thread| counts[thread] == 9);
@@ -77,7 +77,7 @@ fn children(stores: &[Vec<u64>]) -> [usize; 2] {
         .unwrap_or_else(|_| panic!("stores: {counts:?}"))
 }
 
-/// The lines that each thread has fetched.
+/// Returns the lines that each thread fetched.
 fn fetches(trace: &Trace) -> Vec<BTreeSet<u64>> {
     let mut lines = vec![BTreeSet::new(); trace.threads().len()];
     let mut executions = trace.executions();
@@ -98,8 +98,8 @@ fn private_memory_of_forked_processes_is_told_apart_and_shared_memory_is_one() {
     let [one, other] = children(&stores);
     let (first, second) = (&stores[one], &stores[other]);
     let same: Vec<bool> = first.iter().zip(second).map(|(a, b)| a == b).collect();
-    // In the program's data, on the heap, on the stack and in new memory; then in the segment, the
-    // file and the system's segment; then what a private mapping and one over the file have.
+    // In order: the program's data, the heap, the stack, and new memory; the segment, the file, and
+    // the system's segment; a private mapping and a mapping over the file.
     let shared = [false, false, false, false, true, true, true, false, false];
     assert_eq!(same, shared);
     for (place, shared) in shared.into_iter().enumerate() {
@@ -126,7 +126,7 @@ fn private_memory_of_forked_processes_is_told_apart_and_shared_memory_is_one() {
     assert_eq!(trace.owner(parent[0]).1, trace.owner(first[0]).1);
 }
 
-/// Two workers take turns. Each has 160 KiB of its own, as the only ones at the same addresses.
+/// Two workers alternate. Each has 160 KiB of private memory at the same addresses.
 const TURNS: &str = r#"
 #include <stdlib.h>
 #include <string.h>
@@ -160,7 +160,7 @@ int main(void) {
 }
 "#;
 
-/// L2 misses of a replay, all and those for coherence.
+/// Returns the L2 misses of a replay: all, and those for coherence.
 fn l2_misses(trace: &Path, baseline: &str) -> [u64; 2] {
     let mut replay = Command::new(env!("CARGO_BIN_EXE_corehop"));
     replay.arg("replay").arg(trace).arg("--json");
@@ -177,7 +177,7 @@ fn forked_processes_evict_each_others_lines_on_one_core_and_not_on_a_core_each()
     const LINES: u64 = (160 << 10) / 64;
     let mut recording = Recording::of(TURNS);
     recording.trace();
-    // Both together are more than the L2 of 256 KiB, and one alone is less.
+    // Together they exceed the L2 of 256 KiB, but each one alone fits.
     let [together, _] = l2_misses(&recording.path(), "one-core");
     assert!(together > 40 * LINES, "{together}");
     let [apart, coherence] = l2_misses(&recording.path(), "thread-per-core");
@@ -185,7 +185,7 @@ fn forked_processes_evict_each_others_lines_on_one_core_and_not_on_a_core_each()
     assert!(coherence < 100, "{coherence}");
 }
 
-/// Of two pages that were written before the fork, each child reads both and writes the second.
+/// Both pages are written before the fork. Each child reads both and writes the second.
 const READS: &str = r#"
 #include <unistd.h>
 #define PAGE 4096

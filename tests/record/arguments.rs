@@ -1,4 +1,4 @@
-//! What functions were called with is in the trace, and objects are told from it.
+//! The trace contains arguments of functions, and objects are derived from them.
 
 use crate::conforming::read;
 use crate::recording::Recording;
@@ -6,11 +6,11 @@ use corehop_traces::{Arguments, EnteredCall};
 use serde_json::{Value, json};
 use std::process::Command;
 
-/// Requests about one of four tables each, in an order that does not repeat soon. `visit` has its
-/// table in argument 2 and walks all of it; `late` hands it on through a callee before it is used,
-/// `computed` never uses its argument as an address, and `pinned` always has the same one. `name`
-/// is called about a string that each request creates, `use` about one of four objects whose first
-/// field each request counts in.
+/// Each request uses one of four tables, in an order that does not repeat soon. `visit` has its
+/// table in argument 2 and walks all of it. `late` passes its argument to a callee before it is
+/// used, `computed` never uses it as an address, and `pinned` always has the same one. `name` is
+/// called with a string that each request creates. `use` is called with one of four objects, in
+/// whose first field each request counts.
 const SOURCE: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ fn table_of(number: usize) -> usize {
     (number * 7 + number / 5) % 4
 }
 
-/// All calls of a function.
+/// Returns all calls of a function.
 fn calls_of(trace: &corehop_traces::Trace, symbol: &str) -> Vec<EnteredCall> {
     let functions = trace.functions().iter();
     let wanted = functions.map(|function| function.symbol == symbol);
@@ -134,7 +134,7 @@ fn the_functions_whose_argument_is_an_object_are_listed() {
     let renewed: Vec<_> = renewed.iter().map(|one| &one["symbol"]).collect();
     assert_eq!(renewed, ["name"], "{said}");
     assert!(!symbols.contains(&"name"), "{symbols:?}");
-    // Each return to a table after others finds its 300 lines again, and few others.
+    // Each return to a table after others accesses its 300 lines again, and few others.
     let mut latest = [None; 4];
     let mut returns = 0;
     for number in 0..REQUESTS - 1 {
@@ -150,7 +150,7 @@ fn the_functions_whose_argument_is_an_object_are_listed() {
     );
 }
 
-/// A plan by which `visit` goes by an argument.
+/// Returns a plan in which the core of `visit` depends on an argument.
 fn plan_by(trace: &corehop_traces::Trace, by: &str) -> String {
     let mut functions = trace.functions().iter();
     let visit = functions.find(|function| function.symbol == "visit");
@@ -164,8 +164,8 @@ fn plan_by(trace: &corehop_traces::Trace, by: &str) -> String {
     )
 }
 
-/// How often the thread hops in so many requests: tables come to the core with the fewest, the
-/// lowest of equals.
+/// Returns the number of hops in this number of requests: a new table gets the core with the fewest
+/// tables, the lowest of equals.
 fn hops_of(requests: usize) -> usize {
     let mut cores = [None; 4];
     let (mut came, mut core, mut hops) = (0, 0, 0);
@@ -195,7 +195,7 @@ fn a_plan_by_argument_hops_in_the_replay_as_the_rules_say() {
     assert_eq!(one["symbol"], "visit");
     let counts = ["argument", "calls", "known", "objects"].map(|key| one[key].as_u64().unwrap());
     assert_eq!(counts, [2, 200, 200, 4]);
-    // Argument 1 is a number that no access tells.
+    // Argument 1 is a number, which no access reveals.
     let said = replayed("argument 1");
     assert_eq!(said["hops"], 0);
     let one = &said["by_argument"][0];
@@ -213,7 +213,7 @@ fn a_plan_by_argument_is_explained_and_reported() {
     let explain = ["explain", "--plan", "plan.toml", "--warm-up", "0"];
     let said = corehop(&[&explain[..], &["--json"]].concat());
     let said = read(&["explain"], &said);
-    // Of the last request, which is cut short, nothing counts.
+    // The last request is incomplete and is not counted.
     assert_eq!(said["split"]["hops"], hops_of(REQUESTS - 1));
     assert_eq!(said["by_argument"][0]["symbol"], "visit");
     for core in 0..2 {
@@ -236,7 +236,7 @@ fn a_plan_by_argument_is_explained_and_reported() {
     assert!(page.contains("visit"));
 }
 
-/// What a search on a machine says where two tables of 300 lines fit an L2 and four do not.
+/// Returns the result of a search on a machine whose L2 fits two tables of 300 lines but not four.
 fn searched(recording: &Recording, plan: &str, more: &[&str]) -> Value {
     let machine = recording.folder().join("tiny.toml");
     let described = "name = \"tiny\"\ncores = 4\nline_size_bytes = 64\n\
@@ -280,7 +280,8 @@ fn the_search_finds_the_function_whose_objects_overflow_a_cache_together() {
     assert_eq!(said["objects"], 4);
 }
 
-/// Every other request is about one of the four tables, the rest each about a small one of its own.
+/// Every other request uses one of the four tables; each remaining request uses a separate small
+/// one.
 const ONCE: &str = r#"
 enum { TABLES = 4, LINES = 300, REQUESTS = 240 };
 struct table { long lines, cells[LINES * 8]; };
@@ -323,7 +324,7 @@ fn the_search_has_objects_wait_that_are_named_once() {
             .to_string()
             .starts_with("by argument 1 after ")
     );
-    // Half of the requests are about objects that have no core.
+    // Half of the requests use objects without a core.
     let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
         .args(["replay", "--json", "--plan"])
         .args([&plan, &recording.path()])

@@ -1,11 +1,11 @@
-//! Requests chosen while the server runs are recorded whole, under their numbers, and no others.
+//! Sampled requests of a running server are recorded completely, with their numbers, and no others.
 
 use crate::recording::{Recording, compile};
 use crate::redis;
 use corehop_traces::{EndReason, Ending, Kind, Trace};
 use std::collections::BTreeSet;
 
-/// Of either server.
+/// For both servers.
 const ROWS: u64 = 200_000;
 const CELLS: u64 = 50;
 
@@ -25,9 +25,9 @@ int main(void) {
 }
 "#;
 
-/// Three threads, each of which stores once to each cell of the row that it draws. They go on until
-/// they are killed, because the machine decides how many requests pass while instrumentation comes
-/// and goes; slowly in the end, so that no row is drawn twice.
+/// Three threads, each of which stores once to each cell of the row that it selects. They run until
+/// they are killed, because the number of requests that pass while instrumentation starts and stops
+/// depends on the machine. They finally run slowly, so that no row is selected twice.
 const THREADS: &str = r#"
 #include <pthread.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ int main(void) {
 }
 "#;
 
-/// Records chosen requests of a server that prints where its rows are.
+/// Records sampled requests of a server that prints the address of its rows.
 fn recorded(source: &str, choice: [&str; 6]) -> (Trace, u64) {
     let folder = tempfile::tempdir().unwrap();
     compile(folder.path(), "server", source, &[]);
@@ -69,13 +69,13 @@ fn recorded(source: &str, choice: [&str; 6]) -> (Trace, u64) {
     (trace, rows)
 }
 
-/// Of each request, the cells that it stored to, as row and column.
+/// Returns, by request, the cells that it stored to, as row and column.
 fn stores_by_request(trace: &Trace, rows: u64) -> Vec<Vec<(u64, u64)>> {
     let mut stores = vec![Vec::new(); trace.requests().len()];
     let end = rows + ROWS * CELLS * 8;
     let mut executions = trace.executions();
     while let Some(execution) = executions.next().unwrap() {
-        // A thread that serves no requests is recorded while others' requests are.
+        // A thread without requests is recorded during the requests of others.
         let Some(request) = execution.request else {
             continue;
         };
@@ -101,7 +101,7 @@ fn chosen_requests_are_recorded_whole_and_under_their_numbers() {
     let numbers: Vec<u64> = trace.requests().iter().map(|r| r.number.unwrap()).collect();
     assert_eq!(numbers.len(), 20);
     assert!(numbers.is_sorted_by(|earlier, later| earlier < later));
-    // Some so far apart that the instrumentation was taken away in between.
+    // Some are so far apart that the instrumentation was removed in between.
     assert!(numbers.windows(2).any(|pair| pair[1] - pair[0] > 1000));
     let expected: Vec<_> = numbers.iter().map(|&number| whole_row(number)).collect();
     assert_eq!(stores_by_request(&trace, rows), expected);
@@ -125,7 +125,7 @@ fn the_choice_follows_from_the_seed() {
 
 #[test]
 fn as_many_requests_are_recorded_whatever_the_threads_do() {
-    // What another thread's switch spoils is made up for later.
+    // A request spoiled by a switch of another thread is replaced later.
     let choice = ["--requests", "40", "--of", "10000", "--seed", "1"];
     let (trace, rows) = recorded(THREADS, choice);
     let stores = stores_by_request(&trace, rows);

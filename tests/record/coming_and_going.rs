@@ -1,13 +1,13 @@
-//! What a server is made of changes while it is recorded: libraries are closed and others take
-//! their place, code is made at run time, threads and processes come and go, programs are started.
+//! Servers that change while they are recorded: libraries are closed and others replace them, code
+//! is generated at run time, threads and processes start and end, programs are executed.
 
 use crate::recording::{Recording, compile};
 use corehop_traces::Trace;
 use std::collections::BTreeSet;
 use tempfile::TempDir;
 
-/// A folder with two libraries that differ in nothing but the names of their functions, and that
-/// the loader puts at the same address while nothing else is there.
+/// A folder with two libraries that differ only in the names of their functions. The loader puts
+/// them at the same address if it is free.
 fn folder_with_libraries() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for name in ["one", "two"] {
@@ -18,7 +18,7 @@ fn folder_with_libraries() -> TempDir {
     folder
 }
 
-/// The file and the address of each function with this beginning that was entered.
+/// Returns the file and the address of each entered function whose name begins with this.
 fn entered(trace: &Trace, beginning: &str) -> BTreeSet<(String, String, u64)> {
     let functions = trace.functions().iter();
     let matching = functions.filter(|function| function.symbol.starts_with(beginning));
@@ -31,7 +31,7 @@ fn entered(trace: &Trace, beginning: &str) -> BTreeSet<(String, String, u64)> {
     matching.map(place).collect()
 }
 
-/// Both functions, each in its own library, at the one address.
+/// Asserts that both functions ran, each in its library, at the same address.
 #[track_caller]
 fn assert_both_at_one_address(trace: &Trace) {
     let places = entered(trace, "in_");
@@ -95,7 +95,7 @@ int main(void) {
     assert_eq!(trace.requests().len(), 40);
 }
 
-/// `mov eax, imm32; ret`, written anew for each request and then unmapped.
+/// `mov eax, imm32; ret`, written for each request and then unmapped.
 const MADE: &str = r#"
 #include <stdio.h>
 #include <string.h>
@@ -131,8 +131,8 @@ fn code_that_is_made_at_run_time_is_recorded_outside_all_modules() {
     assert_eq!(modules.filter(|m| m.path.is_empty()).count(), 0);
 }
 
-/// Threads that serve a request each: one, since what begins while everything is instrumented for
-/// it is left out, and then forty, two at a time.
+/// Threads that serve one request each. First there is one, because work that begins while
+/// everything is instrumented for it is omitted. Then there are forty, two at a time.
 const THREADS: &str = r#"
 #include <pthread.h>
 static volatile long served;
@@ -159,7 +159,7 @@ fn threads_that_come_and_go_end_their_requests() {
     assert_eq!(threads.len(), 41);
 }
 
-/// Starts a helper for each request; with an argument it becomes another program in the end.
+/// Starts a helper for each request; with an argument it finally executes another program.
 const STARTS: &str = r#"
 #include <sys/wait.h>
 #include <unistd.h>
@@ -197,8 +197,8 @@ fn programs_that_a_server_starts_are_recorded_too() {
     }
 }
 
-/// Serves, and goes on with what QEMU does in helpers of its own: atomics, the x87, and XSAVE, with
-/// which functions are found when they are first called.
+/// Serves requests, and then uses what QEMU implements in helpers: atomics, the x87, and XSAVE,
+/// with which functions are resolved at their first call.
 const GOES_ON: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>
@@ -224,7 +224,7 @@ int main(void) {
 
 #[test]
 fn a_server_goes_on_unrecorded_whatever_instructions_it_runs() {
-    // QEMU 7.2 crashes once in three times if nothing is done about it.
+    // QEMU 7.2 crashes once in three times without the workaround.
     for _ in 0..6 {
         let folder = tempfile::tempdir().unwrap();
         compile(folder.path(), "server", GOES_ON, &["-Wl,-z,lazy"]);

@@ -1,5 +1,5 @@
-//! Requests inferred from system calls alone: as many as clients sent, each with its connection, in
-//! event loops, threads and processes.
+//! Requests inferred from system calls alone: as many as the clients sent, each with its
+//! connection, in event loops, threads, and processes.
 
 use crate::conforming::read;
 use crate::recording::{Recording, compile, connect, free_port, send};
@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
 
-/// How many requests came over each connection, in the order in which they were accepted.
+/// Returns the number of requests per connection, in the order of acceptance.
 fn by_connection(trace: &Trace) -> Vec<usize> {
     let mut counts = BTreeMap::new();
     for request in trace.requests() {
@@ -19,7 +19,7 @@ fn by_connection(trace: &Trace) -> Vec<usize> {
     counts.into_values().collect()
 }
 
-/// What `corehop info` says of the connections.
+/// Returns what `corehop info` reports about the connections.
 fn told(recording: &Recording) -> String {
     let mut info = Command::new(env!("CARGO_BIN_EXE_corehop"));
     let output = info.arg("info").arg(recording.path()).output().unwrap();
@@ -49,7 +49,7 @@ fn an_event_loop_on_one_thread_redis() {
     );
 }
 
-/// What memcached on two threads serves: 15 commands on each of four connections, one at a time.
+/// Records memcached with two threads: 15 commands on each of four connections, one at a time.
 pub fn memcached(request_at: &str) -> Recording {
     let port = free_port();
     let number = port.to_string();
@@ -79,7 +79,7 @@ fn event_loops_on_several_threads_memcached() {
     assert_eq!(threads.len(), 2, "memcached hands connections out in turn");
 }
 
-/// Debian's memcached is stripped: what it is recorded by has no name.
+/// Debian's memcached is stripped, so the function that marks its requests has no name.
 #[test]
 fn a_function_that_is_entered_once_in_every_request_begins_them_as_well() {
     let recording = memcached("syscalls");
@@ -103,7 +103,7 @@ fn a_function_that_is_entered_once_in_every_request_begins_them_as_well() {
     assert_eq!(by_connection(&trace), [15; 4]);
 }
 
-/// Where requests are marked otherwise, they have the connection that their thread has read from.
+/// With other markers, a request has the connection from which its thread has read.
 #[test]
 fn requests_that_begin_at_a_function_have_connections_too() {
     let port = free_port();
@@ -115,8 +115,8 @@ fn requests_that_begin_at_a_function_have_connections_too() {
     assert_eq!(by_connection(&recording.trace()), [8, 5]);
 }
 
-/// Serves each connection in another way: the calls that read and write, the descriptors that are
-/// copies, a process of its own. Each answers every line with one byte.
+/// Serves each connection in another way: by various calls that read and write, by copied
+/// descriptors, by a separate process. Each answers every line with one byte.
 const WAYS: &str = r#"
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -180,7 +180,7 @@ int main(int count, char **arguments) {
 }
 "#;
 
-/// Waits until the server has read all that it was sent.
+/// Waits until the server has read everything that was sent.
 fn until_read(recording: &Recording, stream: &TcpStream) {
     let [here, there] = [stream.local_addr(), stream.peer_addr()]
         .map(|address| format!("0100007F:{:04X}", address.unwrap().port()));
@@ -206,7 +206,7 @@ fn every_way_to_read_and_write_is_followed() {
     for way in 0..6 {
         let mut stream = connect(&recording, port);
         for _ in 0..10 + way {
-            // In pieces, which are one request however many the server reads.
+            // Pieces form one request, however many reads the server needs.
             for piece in [&b"first, "[..], b"second\n"] {
                 stream.write_all(piece).unwrap();
                 until_read(&recording, &stream);
@@ -253,8 +253,8 @@ fn get(stream: &mut TcpStream) {
     assert!(answer.starts_with(b"HTTP/1.1 200 OK\r\n"));
 }
 
-/// The kernel spreads forty connections over the two workers; that one gets all has a chance of one
-/// in 2^39.
+/// The kernel distributes forty connections over the two workers. One worker gets all with a
+/// probability of one in 2^39.
 #[test]
 fn a_master_with_two_workers_nginx() {
     let folder = tempfile::tempdir().unwrap();
@@ -266,7 +266,7 @@ fn a_master_with_two_workers_nginx() {
     let marker = ["--request-at", "syscalls", "--"];
     let mut recording = Recording::start_in(folder, marker.into_iter().chain(server));
     let mut connections = vec![connect(&recording, port)];
-    // An answer tells that both workers listen.
+    // An answer shows that both workers listen.
     get(&mut connections[0]);
     get(&mut connections[0]);
     connections.extend((1..40).map(|_| connect(&recording, port)));

@@ -1,4 +1,4 @@
-//! A recording that runs is started, stopped, marked and watched from another terminal.
+//! A running recording is started, stopped, marked, and queried from another terminal.
 
 use crate::conforming::read;
 use crate::recording::Recording;
@@ -15,7 +15,7 @@ fn control(recording: &Recording, order: &str, rest: &[&str]) -> Output {
         .unwrap()
 }
 
-/// What the recorder says to scripts.
+/// Returns the recorder's answer as JSON.
 fn told(recording: &Recording, order: &str, rest: &[&str]) -> serde_json::Value {
     let output = control(recording, order, &[rest, &["--json"]].concat());
     let said = String::from_utf8_lossy(&output.stderr);
@@ -78,7 +78,7 @@ fn the_slowdown_is_told_once_requests_were_served_both_ways() {
         "slowdown",
     ]
     .map(|name| both[name].as_f64().unwrap());
-    // JSON's decimals may be read back one digit off.
+    // Decimals of JSON may differ in the last digit.
     assert!((slowdown * bare / instrumented - 1.0).abs() < 1e-12);
     let said = String::from_utf8(control(&recording, "status", &[]).stdout).unwrap();
     assert!(

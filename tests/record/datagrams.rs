@@ -1,9 +1,9 @@
-//! Requests that come as datagrams: each call that receives some is one, on sockets that serve.
+//! Requests in datagrams: each call that receives some is a request, on sockets that serve.
 
 use crate::recording::{PATIENCE, Recording, compile, free_port, send};
 use std::net::{Ipv4Addr, UdpSocket};
 
-/// A socket that has sent `message` once the server has bound its own, and the answer.
+/// Returns a socket that has sent `message` after the server bound its own, and the answer.
 fn asked(recording: &Recording, port: u16, message: &[u8]) -> (UdpSocket, Vec<u8>) {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     socket.connect((Ipv4Addr::LOCALHOST, port)).unwrap();
@@ -28,8 +28,8 @@ fn ask(socket: &UdpSocket, message: &[u8]) -> Vec<u8> {
     answer[..length].to_vec()
 }
 
-/// Receives in turn by each call that can, and answers with the number of messages; asks another
-/// socket before each answer, which is no request.
+/// Alternates between all calls that can receive, and answers with the number of messages. Before
+/// each answer it sends a query to another socket, which is no request.
 const RECEIVES: &str = r#"
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -91,7 +91,7 @@ fn each_call_that_receives_a_datagram_is_a_request() {
     }
     ask(&socket, b"Q");
     let trace = recording.trace();
-    // The socket that is asked within the server serves as well; the one that asks does not.
+    // The queried socket inside the server serves as well; the querying socket does not.
     let mut connections: Vec<u64> = trace
         .requests()
         .iter()
@@ -105,7 +105,7 @@ fn each_call_that_receives_a_datagram_is_a_request() {
     assert_eq!(connections.len(), 2);
 }
 
-/// Asks for the address of `a.test`.
+/// Queries the address of `a.test`.
 const QUERY: &[u8] =
     b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x01a\x04test\x00\x00\x01\x00\x01";
 

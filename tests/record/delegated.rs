@@ -1,12 +1,13 @@
-//! A call that `partition --delegate` finds is made by the patched program as often as it said.
+//! The patched program makes a call of `partition --delegate` as often as predicted.
 
 use crate::conforming::read;
 use crate::recording::Recording;
 use corehop_patcher::patch;
 use std::process::Command;
 
-/// `serve` works on its data, twice has `look_up` work on other data, which calls itself once, and
-/// goes on with its own. Either fits an L2 of 256 KiB, both do not.
+/// `serve` works on its data, calls `look_up` twice, which works on other data and calls itself
+/// once, and continues with its own data. Each data set alone fits an L2 of 256 KiB, but both
+/// together do not.
 const SOURCE: &str = r#"
 static volatile char own[150 << 10], others[150 << 10];
 __attribute__((noinline, noclone, aligned(64))) void look_up(int again) {
@@ -39,7 +40,7 @@ fn the_patched_program_hops_as_often_as_the_search_said() {
     assert!(searched.status.success(), "{searched:?}");
     let found = read(&["partition"], &searched.stdout);
     assert_eq!(found["delegated"]["functions"][0], "look_up");
-    // There and back, twice; from within itself it goes nowhere.
+    // Two migrations there and back; a recursive call does not migrate.
     assert_eq!(found["hops_per_request"], 4.0);
     let plan = corehop_plan::read(&path("delegated.toml")).unwrap();
     patch(&path("server"), &plan, &path("server.hop"), true).unwrap();

@@ -1,5 +1,5 @@
-//! What a server's addresses come from is in the trace, and by it misses cost what they keep
-//! waiting: a walk along pointers pays each in full, loads that nobody waits for share.
+//! The trace contains the sources of addresses, so a miss costs the wait that it causes: a walk
+//! along pointers waits for each miss in full, but independent loads overlap.
 
 use crate::recording::Recording;
 use corehop_simulator::Machine;
@@ -7,9 +7,9 @@ use corehop_simulator::core_model::{AddressSources, CoreModel, Interval, Referen
 use corehop_traces::{Access, Execution, RequestId, Trace};
 use std::collections::{HashMap, HashSet};
 
-/// Nodes of a line each, in a ring of no order that a reader sees. A request goes from node to node
-/// by what it has loaded (0), by what it has loaded, stored elsewhere and loaded again (1), or by
-/// what it computes (2). Each of these takes as many instructions a node as [`INSTRUCTIONS`] says.
+/// Nodes of one line each, in a ring of unpredictable order. A request moves between nodes by what
+/// it has loaded (0), by what it has loaded, stored elsewhere, and loaded again (1), or by what it
+/// computes (2). Each variant executes as many instructions per node as [`INSTRUCTIONS`] states.
 const SOURCE: &str = r#"
 #include <stdio.h>
 enum { NODES = 1024, VISITED = 560, LINE = 64 };
@@ -55,8 +55,8 @@ int main(void) {
 const VISITED: usize = 560;
 const INSTRUCTIONS: [usize; 3] = [3, 6, 7];
 
-/// Of each of the requests: where the addresses of the loads from nodes come from, and the cycles
-/// that loads have stopped a core for, which finds each node's line in memory and all else in L1s.
+/// Returns, by request, the sources of addresses for loads of nodes, and the stall cycles of loads.
+/// Nodes are in memory, and all other lines in L1s.
 fn told_of(trace: &Trace, machine: &Machine, nodes: u64) -> Vec<(Vec<u8>, u64)> {
     let mut told = Vec::new();
     let mut sources = AddressSources::new(trace);
@@ -99,7 +99,7 @@ fn told_of(trace: &Trace, machine: &Machine, nodes: u64) -> Vec<(Vec<u8>, u64)> 
     told
 }
 
-/// An access for each line that is referenced.
+/// Returns an access for each accessed line.
 fn references<'e>(execution: &Execution<'e>) -> impl Iterator<Item = &'e Access> {
     let accesses = execution.accesses.iter();
     accesses.flat_map(|access| access.lines().map(move |_| access))
@@ -118,7 +118,7 @@ fn misses_along_pointers_cost_their_latencies_and_others_share_one_a_window() {
     let latency = u64::from(machine.memory_latency_cycles);
     let visited = VISITED as u64;
     let [chased, spilled, computed] = [0, 1, 2].map(|how| &told[how]);
-    // From the load before; the first from none that still matters.
+    // From the previous load; the first from none that still matters.
     assert_eq!(chased.0.len(), VISITED);
     assert!(
         chased.0[1..].iter().all(|&back| back == 1),
@@ -126,7 +126,7 @@ fn misses_along_pointers_cost_their_latencies_and_others_share_one_a_window() {
         chased.0
     );
     assert_eq!(chased.1, visited * latency);
-    // From the load of what was stored, which comes from the load before that.
+    // From the load of the stored value, which depends on the previous load.
     assert_eq!(spilled.0.len(), VISITED);
     assert!(
         spilled.0[1..].iter().all(|&back| back == 1),
@@ -142,7 +142,7 @@ fn misses_along_pointers_cost_their_latencies_and_others_share_one_a_window() {
     assert_eq!(VISITED % in_window, 0);
 }
 
-/// A loop of so many instructions is one code block: what the counts above rest on.
+/// A loop of this number of instructions is one code block, as the counts above require.
 #[test]
 fn each_node_takes_the_instructions_that_are_written_there() {
     let trace = Recording::of(SOURCE).trace();

@@ -1,12 +1,12 @@
-//! What follows from other accesses is in the trace as if it had been seen by itself.
+//! Elided accesses, which follow from others, are in the trace like recorded ones.
 
 use crate::recording::{Recording, record};
 use corehop_traces::{Access, Kind, RequestId};
 use std::process::Command;
 
-/// Instructions of each plain kind, loading, storing or both, and what no rule is made for between
-/// them; and functions of the C library, for code that nobody wrote for this. Its stack is a part
-/// of the program, so that it is at the same addresses whenever it runs.
+/// Instructions of each plain kind, loading, storing, or both, with others in between that no rule
+/// covers; and functions of the C library, as code that was not written for this test. The stack is
+/// a part of the program, so that it has the same addresses in each run.
 const SOURCE: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,8 +85,8 @@ int main(void) {
 }
 "#;
 
-/// Code that is written anew for each request, as long as before, at the same address: it loads
-/// from what one register points to, or from what two do.
+/// Code of equal length that is rewritten at the same address for each request: it loads through
+/// one register, or through two.
 const REWRITTEN: &str = r#"
 #include <string.h>
 #include <sys/mman.h>
@@ -105,8 +105,8 @@ int main(void) {
 }
 "#;
 
-/// Writes in two runs of code: to a page and a page further, and to a third page. The last two
-/// pages may be written to only once their fault is handled.
+/// Writes in two runs of code: to one page and the next, and to a third page. Writes to the last
+/// two pages fault until the handler runs.
 const FAULTING: &str = r#"
 #include <signal.h>
 #include <stdio.h>
@@ -132,10 +132,10 @@ int main(void) {
 }
 "#;
 
-/// Beyond the program itself, where the system decides what is where: heap and thread.
+/// Addresses outside the program, which the system selects: heap and thread.
 const ELSEWHERE: u64 = 1 << 32;
 
-/// A recording of a program, compiled with these options.
+/// Records a program that is compiled with these options.
 fn recording(source: &str, options: &[&str], record: Command, arguments: &[&str]) -> Recording {
     let folder = tempfile::tempdir().unwrap();
     crate::recording::compile(folder.path(), "server", source, options);
@@ -144,8 +144,8 @@ fn recording(source: &str, options: &[&str], record: Command, arguments: &[&str]
     Recording::start_as(record, folder, arguments)
 }
 
-/// Every access of every execution from the first request on, and the request. Addresses elsewhere
-/// than in the program count from the first of them.
+/// Returns every access from the first request on, and its request. Addresses outside the program
+/// are relative to the first of them.
 fn played(source: &str, record: Command, arguments: &[&str]) -> Vec<(Option<u32>, Vec<Access>)> {
     let options = &["-static", "-fno-omit-frame-pointer", "-mno-red-zone"];
     let trace = recording(source, options, record, arguments).trace();
@@ -164,7 +164,7 @@ fn played(source: &str, record: Command, arguments: &[&str]) -> Vec<(Option<u32>
     played
 }
 
-/// The same is played of a program with what follows from other accesses left out and without.
+/// Asserts that a program has the same accesses with and without elision.
 fn assert_same_is_played(source: &str, last_request: u32, record: impl Fn() -> Command) {
     let elided = played(source, record(), &[]);
     let seen = played(source, record(), &["--no-elision"]);
@@ -203,7 +203,7 @@ mod needs_qemu10 {
     }
 }
 
-/// In the third request, which of the pages were written to, in order.
+/// Returns the pages written in the third request, in order.
 fn pages_written(arguments: &[&str]) -> Vec<u64> {
     let mut recording = recording(FAULTING, &[], record(), arguments);
     let trace = recording.trace();
@@ -226,7 +226,7 @@ fn pages_written(arguments: &[&str]) -> Vec<u64> {
 
 #[test]
 fn of_a_run_left_by_a_fault_what_follows_counts_as_made() {
-    // QEMU runs the rest of a block anew from the instruction that failed.
+    // QEMU runs the rest of a block again from the instruction that failed.
     assert_eq!(pages_written(&["--no-elision"]), [0, 1, 2]);
     assert_eq!(pages_written(&[]), [0, 1, 1, 2]);
 }

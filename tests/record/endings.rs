@@ -1,4 +1,4 @@
-//! However a recording ends, what was recorded is a whole trace, and no process is left.
+//! Whatever ends a recording, its trace is complete up to that point, and no process remains.
 
 use crate::recording::{Recording, compile, connect, free_port, is_running, send};
 use crate::redis;
@@ -78,7 +78,7 @@ fn the_server_outlives_a_killed_recorder() {
     let server = recording.server();
     recording.signal(libc::SIGKILL);
     recording.finish();
-    // More than the shared memory holds, so that it would wait if it still wrote.
+    // More than the shared memory fits, so a recorded server would wait.
     redis::send_commands(&stream, 6000);
     redis::shut_down(&stream);
     recording.wait_for("the server to end", || (!is_running(server)).then_some(()));
@@ -124,7 +124,7 @@ fn a_server_that_takes_too_much_memory_is_ended() {
     assert_only_logs_are_left(&recording);
 }
 
-/// Has no room for the trace in the process that loads it first, and leaves its children alone.
+/// Simulates a full disk for the trace in the process that loads it first, but not in its children.
 const FULL: &str = r#"
 #define _GNU_SOURCE
 #include <errno.h>
@@ -165,7 +165,7 @@ fn a_full_disk_ends_the_recording_with_a_message_and_the_server_goes_on() {
     assert!(!recording.path().exists());
 }
 
-/// Sets the limit on file sizes of a process that runs.
+/// Sets the limit on file sizes of a running process.
 fn limit_files(process: u32, bytes: u64) {
     let limit = libc::rlimit {
         rlim_cur: bytes,
@@ -189,7 +189,7 @@ fn a_limit_on_file_sizes_ends_the_recording_with_a_message_and_the_server_goes_o
     limit_files(recording.id(), written + 100);
     redis::send_commands(&stream, 30);
     wait_until_it_says_that_it_has_stopped(&recording);
-    // The server itself has the limit's signal as it was: not ignored.
+    // The server inherits the default action of the limit's signal: it is not ignored.
     let status = std::fs::read_to_string(format!("/proc/{}/status", recording.server())).unwrap();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = u64::from_str_radix(ignored.unwrap().trim(), 16).unwrap();
@@ -234,7 +234,7 @@ fn a_limit_on_file_sizes_below_the_shared_memory_is_refused_before_the_server_st
     assert_eq!(folder.path().read_dir().unwrap().count(), 0);
 }
 
-/// Serves 300 requests, says so, and rests.
+/// Serves 300 requests, reports this, and then waits.
 const RESTS: &str = r#"
 #include <stdio.h>
 #include <unistd.h>
@@ -271,7 +271,7 @@ fn killing_both_loses_nothing_that_was_recorded_some_time_before() {
     assert!(matches!(trace.ending(), Ending::Cut { .. }));
 }
 
-/// Stores far more than the shared memory holds, then says so.
+/// Stores far more than the shared memory fits, then reports this.
 const STORES: &str = r#"
 #include <stdio.h>
 #include <unistd.h>
@@ -288,7 +288,7 @@ int main(void) {
 }
 "#;
 
-/// How often a process's first thread has slept.
+/// Returns how often a process's first thread has slept.
 fn naps_of(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/task/{process}/status")).unwrap();
     let mut lines = status.lines();
@@ -306,7 +306,7 @@ fn a_recorder_that_falls_behind_holds_the_server_up_and_loses_nothing() {
     recording.signal(libc::SIGSTOP);
     let server = recording.server();
     let before = naps_of(server);
-    // A thread that computes sleeps only where it waits for the recorder.
+    // A thread that computes sleeps only while it waits for the recorder.
     recording.wait_for("the server to wait", || {
         (naps_of(server) > before + 1000).then_some(())
     });
@@ -328,7 +328,7 @@ fn a_recorder_that_falls_behind_holds_the_server_up_and_loses_nothing() {
     assert!(stores.iter().all(|&count| count == 600));
 }
 
-/// Waits for nothing that it is asked.
+/// Never serves a request.
 const SLEEPS: &str = "
 #include <poll.h>
 void serve(void) {}

@@ -1,5 +1,5 @@
-//! Servers that are started by something else, become something else or go into the background:
-//! followed, recorded, and ended.
+//! Servers that another program starts, that execute another program, or that daemonize: recorded
+//! and ended.
 
 use crate::recording::{Recording, compile, connect, free_port, is_running, record, send};
 use crate::redis;
@@ -10,7 +10,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// The processes that run under QEMU in a folder of the test's own, or below.
+/// Returns the processes under QEMU in a folder of the test, or below.
 fn running_in(folder: &Path) -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -33,7 +33,7 @@ fn is_module(trace: &Trace, name: &str) -> bool {
     names.any(|found| found == name)
 }
 
-/// What a shell that becomes redis is given.
+/// Returns the command of a shell that executes redis.
 fn redis_command(port: u16) -> String {
     format!("redis-server --save '' --appendonly no --bind 127.0.0.1 --port {port}")
 }
@@ -45,7 +45,7 @@ fn assert_redis_is_recorded(mut recording: Recording, port: u16) {
     let trace = recording.trace();
     assert_eq!(trace.requests().len(), 31);
     assert_eq!(redis::entries(&trace, "processCommand"), 31);
-    // Its functions are those of a program that is there when hooks are put in place.
+    // Its functions are in a program that exists when hooks are installed.
     let server = std::fs::canonicalize("/usr/bin/redis-server").unwrap();
     let analysis = corehop_patcher::Analysis::of(&server).unwrap();
     let functions = trace.functions().iter();
@@ -97,8 +97,8 @@ fn a_script_that_starts_the_server_and_waits_for_it() {
     assert_redis_is_recorded(Recording::start_in(folder, arguments), port);
 }
 
-/// Answers each line with a byte. After five it becomes itself anew, by its own name, and has its
-/// connection still; in the end it is ended.
+/// Answers each line with a byte. After five, it executes itself again by its name, and keeps its
+/// connection. Finally the test ends it.
 const BECOMES: &str = r#"
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -179,7 +179,7 @@ fn get(stream: &mut TcpStream) {
     }
 }
 
-/// A lighttpd in the background, as it goes there by itself, and a connection that it has served.
+/// Starts a lighttpd that daemonizes itself, and returns a connection that it has served.
 fn lighttpd(arguments: &[&str]) -> (Recording, TcpStream, u32) {
     let folder = tempfile::tempdir().unwrap();
     let port = free_port();
@@ -245,8 +245,8 @@ fn a_server_in_the_background_ends_with_the_recording() {
     }
 }
 
-/// Two workers, each in a session of its own, one of which ignores that it should end; each has
-/// started a program that sleeps. The first process ends.
+/// Two workers, each in a separate session, one of which ignores SIGTERM. Each has started a
+/// program that sleeps. The first process ends.
 const WORKERS: &str = r#"
 #include <signal.h>
 #include <stdio.h>
@@ -288,7 +288,7 @@ fn workers_that_nothing_holds_together_all_end() {
     let server = recording.id();
     recording.signal(libc::SIGINT);
     recording.wait_for("the trace", || recording.path().exists().then_some(()));
-    // The one that ignores the first is killed after a second.
+    // The worker that ignores SIGTERM is killed after a second.
     recording.signal(libc::SIGINT);
     assert_eq!(recording.finish().code(), Some(130));
     assert!(!is_running(server));

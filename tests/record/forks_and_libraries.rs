@@ -1,9 +1,9 @@
-//! Servers of several processes, and code that is loaded while recording.
+//! Servers with several processes, and code loaded during recording.
 
 use crate::recording::{Recording, compile};
 use std::collections::BTreeSet;
 
-/// Four workers are forked off, two before the first request and two after it.
+/// Forks four workers, two before the first request and two after it.
 const FORKS: &str = r#"
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-//! A program whose threads go back when calls return hops as often as a replay of its trace says,
-//! whichever way its calls end.
+//! A program whose threads migrate back when calls return makes as many hops as a replay of its
+//! trace predicts, for every way to end a call.
 
 use crate::recording::Recording;
 use crate::written::started;
@@ -11,7 +11,7 @@ use std::process::Command;
 
 pub type Planned = (&'static str, u32, Mode);
 
-/// Plans for a trial of the program, and how often it hops with each.
+/// Plans for a trial of the program, and the number of hops with each.
 type Plans = &'static [(&'static [Planned], u64)];
 
 const EXCEPTIONS: Plans = &[
@@ -60,14 +60,14 @@ const RETURNS: Plans = &[
     ),
 ];
 
-/// The handler calls `plain` too, as does the program after each of five signals.
+/// The handler also calls `plain`, as does the program after each of five signals.
 const SIGNALS: Plans = &[
     (&[("plain", 1, Call)], 10),
     (&[("plain", 1, Call), ("within", 1, Call)], 10),
     (&[("plain", 1, Enter), ("within", 0, Enter)], 11),
 ];
 
-/// These functions of a program, by symbol.
+/// Returns a plan of these functions of a program, by symbol.
 pub fn plan(binary: &Path, planned: &[Planned]) -> Plan {
     let analysis = Analysis::of(binary).unwrap();
     let of = |&(symbol, core, mode): &Planned| {
@@ -95,13 +95,13 @@ pub fn plan(binary: &Path, planned: &[Planned]) -> Plan {
     }
 }
 
-/// A number in the JSON that a program left.
+/// Returns a number from the JSON that a program wrote.
 pub fn number(text: &[u8], key: &str) -> u64 {
     let found: serde_json::Value = serde_json::from_slice(text).unwrap();
     found[key].as_u64().unwrap()
 }
 
-/// How often a program hops by this plan in a replay of its trace.
+/// Returns the hops of a program with this plan in a replay of its trace.
 pub fn predicted(recording: &Recording, plan: &Plan) -> u64 {
     let path = recording.folder().join("split.toml");
     corehop_plan::write(plan, &path).unwrap();
@@ -114,7 +114,7 @@ pub fn predicted(recording: &Recording, plan: &Plan) -> u64 {
     told["hops"].as_u64().unwrap()
 }
 
-/// How often the program hops in a replay of its trace, and how often when it runs.
+/// Returns the hops of the program in a replay of its trace, and in a run.
 fn predicted_and_counted(recording: &Recording, trial: &str, planned: &[Planned]) -> [u64; 2] {
     let path = |name: &str| recording.folder().join(name);
     let plan = plan(&path("delegates"), planned);
@@ -147,7 +147,8 @@ fn a_hooked_program_hops_as_often_as_the_replay_of_its_trace() {
             .arg(root.join("patcher/tests/fixtures/delegates.cpp"))
             .status();
         assert!(built.unwrap().success());
-        // The first request begins before all other calls, so the trace sees each of them return.
+        // The first request begins before all other calls, so the trace contains the return of
+        // each.
         let arguments = ["--request-at", "on_first", "--", "./delegates", trial];
         let mut recording = Recording::start_in(folder, arguments);
         recording.trace();

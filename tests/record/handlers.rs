@@ -1,9 +1,9 @@
-//! Signals that come at any time: what QEMU does to deliver them is no access of the server's.
+//! Signals at any time: accesses that QEMU makes to deliver them do not count as the server's.
 
 use crate::recording::Recording;
 use corehop_traces::FunctionId;
 
-/// Calls a function over and over, while a signal comes every millisecond.
+/// Calls a function repeatedly, with a signal every millisecond.
 const INTERRUPTED: &str = r#"
 #include <signal.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-//! Calls of functions in other files are found, replayed and hooked where the program makes them.
+//! Calls of functions in other files are found, replayed, and hooked at the program's calls.
 
 use crate::conforming::read;
 use crate::going_back::{number, predicted};
@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// `serve` works on its data, has libc fill other data, opens, writes and closes a file, and goes
-/// on with its own. Either fits an L2 of 256 KiB, both do not.
+/// `serve` works on its data, lets libc fill other data, opens, writes, and closes a file, and
+/// continues with its own data. Each data set alone fits an L2 of 256 KiB, but both together do
+/// not.
 const SOURCE: &str = r#"
 #include <fcntl.h>
 #include <string.h>
@@ -48,7 +49,7 @@ fn corehop(arguments: &[&str]) -> Value {
     read(arguments, &ran.stdout)
 }
 
-/// Calls of these imported functions on core 1, all else on core 0.
+/// Returns a plan with calls of these imported functions on core 1, and everything else on core 0.
 fn plan(binary: &Path, imported: &[&str]) -> Plan {
     let analysis = Analysis::of(binary).unwrap();
     let of = |name: &&str| {
@@ -77,7 +78,7 @@ fn plan(binary: &Path, imported: &[&str]) -> Plan {
     }
 }
 
-/// How often the patched program hops from its start to its end.
+/// Returns the hops of the patched program from start to end.
 fn counted(folder: &Path, plan: &Plan) -> u64 {
     let path = |name: &str| folder.join(name);
     patch(&path("server"), plan, &path("server.hop"), true).unwrap();
@@ -102,7 +103,7 @@ fn a_program_s_calls_of_libc_are_found_and_hop_as_often_as_the_replay_says() {
     for imported in ["memset@plt", "open@plt", "write@plt", "close@plt"] {
         assert!(symbols.contains(&imported), "{imported}: {symbols:?}");
     }
-    // A split has none: what runs behind a stub does not begin there.
+    // A split has no imports: the function after a stub does not begin there.
     let split = corehop(&["candidates", "--json", trace]);
     let of_split = split["candidates"].as_array().unwrap().iter();
     let is_import = |of: &Value| of["symbol"].as_str().unwrap().ends_with("@plt");
@@ -129,7 +130,7 @@ fn a_program_s_calls_of_libc_are_found_and_hop_as_often_as_the_replay_says() {
     assert_eq!(counted(&folder, &files), 60 * 6);
 }
 
-/// Of nothing that there is, so that each round of them does the same.
+/// Commands on missing keys, so that each round does the same.
 const COMMANDS: [(&str, &str); 4] = [
     ("EXISTS nothing", ":0"),
     ("TYPE nothing", "+none"),
@@ -143,7 +144,7 @@ fn commands(count: usize) -> impl Iterator<Item = (String, String)> {
     all.map(|(command, answer)| ((*command).into(), (*answer).into()))
 }
 
-/// A patched redis in a folder, ended with this.
+/// A patched redis in a folder, ended on drop.
 struct Redis(std::process::Child);
 
 impl Drop for Redis {
@@ -153,12 +154,12 @@ impl Drop for Redis {
     }
 }
 
-/// How often redis hops from its start until it has answered so many commands and is told to end.
+/// Returns the hops of redis from its start until it has answered this number of commands and ends.
 fn counted_of_redis(folder: &Path, program: &Path, count: usize) -> u64 {
     let (socket, statistics) = (folder.join("socket"), folder.join("statistics"));
     let _ = std::fs::remove_file(&socket);
     let redis = Command::new(program)
-        // Its clock ticks seldom: the longer it takes here, the more ticks are counted.
+        // Its timer ticks rarely, because slow runs count more ticks.
         .args(["--port", "0", "--save", "", "--hz", "1", "--unixsocket"])
         .arg(&socket)
         .current_dir(folder)
@@ -190,9 +191,9 @@ fn counted_of_redis(folder: &Path, program: &Path, count: usize) -> u64 {
 fn a_patched_redis_hops_for_delegated_calls_as_often_as_the_replay_says() {
     let (mut recording, stream) = redis::serving(&["--requests", "80"]);
     redis::ask(&stream, commands(REQUESTS));
-    // The one that ends the recording has no answer.
+    // The request that ends the recording has no answer.
     (&stream).write_all(b"EXISTS nothing\r\n").unwrap();
-    // Between requests redis's clock may tick, more often where the machine is slow.
+    // Between requests, redis's timer may tick, more often on a slow machine.
     let ticks = redis::entries(&recording.trace(), "serverCron");
     let trace = recording.path();
     let folder = tempfile::tempdir().unwrap();
@@ -211,13 +212,14 @@ fn a_patched_redis_hops_for_delegated_calls_as_often_as_the_replay_says() {
     let found_calls = found["delegated"]["functions"].as_array().unwrap().len();
     assert!((1..=2).contains(&found_calls), "{found}");
     let server = std::fs::canonicalize("/usr/bin/redis-server").unwrap();
-    // No tick writes an answer; of what the search finds a tick may call some, ten times at most.
+    // No tick writes an answer. A tick may call some functions of the found plan, at most ten
+    // times.
     let slack = 2 * 10 * (ticks + 1);
     let found = corehop_plan::read(&toml).unwrap();
     for (plan, slack) in [(plan(&server, &["write"]), 0), (found, slack)] {
         let symbols: Vec<&str> = plan.functions.iter().map(|of| &*of.symbol).collect();
         patch(&server, &plan, &path("redis.hop"), true).unwrap();
-        // What is before the first command and behind the last answer is in both runs.
+        // Both runs include the work before the first command and after the last answer.
         let few = counted_of_redis(folder.path(), &path("redis.hop"), 4);
         let many = counted_of_redis(folder.path(), &path("redis.hop"), 4 + REQUESTS);
         let (counted, predicted) = (many - few, predicted(&recording, &plan));

@@ -1,5 +1,5 @@
-//! What lies at the names that a recording uses stays, unless it may go; and a recording that goes
-//! on is never disturbed.
+//! Existing files at the paths of a recording stay, unless they may be replaced. A running
+//! recording is never disturbed.
 
 use crate::recording::{Recording, compile, record, send};
 use corehop_traces::{Trace, partial_path};
@@ -15,7 +15,7 @@ void serve(void) { served++; }
 int main(void) { serve(); return 0; }
 "#;
 
-/// Serves ten requests and rests.
+/// Serves ten requests, and then waits.
 const RESTS: &str = r#"
 #include <stdio.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ fn folder() -> TempDir {
     folder
 }
 
-/// Records to `trace` in this folder; the exit code, and what was said.
+/// Records to `trace` in this folder; returns the exit code and the message.
 fn run(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = record();
     command.current_dir(folder).args(["-o", "trace"]);
@@ -84,7 +84,7 @@ fn what_a_killed_recording_left_is_kept_until_it_may_go() {
     ];
     refused(folder, &[], &said);
     assert_eq!(std::fs::read(&partial).unwrap(), left);
-    // Its socket, at which nobody listens, is in nobody's way.
+    // Its socket, on which nobody listens, blocks no other recording.
     let socket = folder.join("trace.control").symlink_metadata().unwrap();
     assert!(socket.file_type().is_socket());
     std::fs::rename(&partial, folder.join("kept")).unwrap();
@@ -217,7 +217,7 @@ fn trace_and_socket_are_their_owners_alone_whatever_the_umask() {
     assert_eq!(recording.path().metadata().unwrap().mode() & 0o777, 0o600);
 }
 
-/// What fails before the server runs leaves nothing that would be in the next recording's way.
+/// A failure before the server runs leaves no files that would block the next recording.
 #[test]
 fn a_recording_that_does_not_begin_leaves_nothing_in_the_way() {
     let folder = folder();

@@ -1,4 +1,4 @@
-//! A server whose every access is known: what is in the trace is what it did, to the byte.
+//! A server with known accesses: the trace contains exactly these, to the byte.
 
 use crate::recording::Recording;
 use corehop_traces::{Access, Kind, RequestId, ThreadId, Trace};
@@ -6,9 +6,9 @@ use corehop_traces::{Access, Kind, RequestId, ThreadId, Trace};
 const THREADS: usize = 3;
 const ROUNDS: usize = 40;
 
-/// Each thread serves ROUNDS + 1 requests on cells of its own, and adds to a counter that all
-/// share. A mutex passes from thread to thread who wrote `turn` last. The first request is alone,
-/// since what begins while everything is instrumented for it is left out.
+/// Each thread serves ROUNDS + 1 requests on its own cells, and adds to a shared counter. A mutex
+/// orders the writes of `turn` between threads. The first request runs alone, because work that
+/// begins while everything is instrumented for it is omitted.
 const SOURCE: &str = r#"
 #include <pthread.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ struct Places {
     turn: u64,
 }
 
-/// Records a server that prints addresses, and reads those.
+/// Records a server that prints addresses, and parses these.
 fn recorded_from(source: &str) -> (Trace, Vec<u64>) {
     let mut recording = Recording::of(source);
     let trace = recording.trace();
@@ -80,7 +80,7 @@ fn recorded() -> (Trace, Places) {
     (trace, places)
 }
 
-/// The data accesses of each request to `size_bytes` bytes from `start`.
+/// Returns the data accesses of each request to `size_bytes` bytes from `start`.
 fn accesses_by_request(trace: &Trace, start: u64, size_bytes: u64) -> Vec<Vec<Access>> {
     let mut requests = vec![Vec::new(); trace.requests().len()];
     let mut executions = trace.executions();
@@ -96,7 +96,7 @@ fn accesses_by_request(trace: &Trace, start: u64, size_bytes: u64) -> Vec<Vec<Ac
     requests
 }
 
-/// Thread and kind of every access to the byte at `address`, in the order of a replay.
+/// Returns thread and kind of every access to the byte at `address`, in replay order.
 fn accesses_to(trace: &Trace, address: u64) -> Vec<(ThreadId, Kind)> {
     let mut found = Vec::new();
     let mut executions = trace.executions();
@@ -175,7 +175,7 @@ fn a_program_counter_lies_in_the_function_that_made_the_access() {
     assert!(stores.all(|store| (start..start + serve.size_bytes).contains(&store.pc)));
 }
 
-/// One thread only, for which QEMU translates atomic instructions as a load and a store.
+/// A single thread, for which QEMU translates atomic instructions into a load and a store.
 const ALONE: &str = r#"
 #include <stdio.h>
 static volatile long added, swapped, compared;
@@ -202,7 +202,7 @@ fn an_atomic_is_one_store_also_before_there_are_threads() {
     }
 }
 
-/// Two threads take turns through pipes.
+/// Two threads alternate through pipes.
 const TURNS: &str = r#"
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-//! `corehop record` on real servers, under real QEMU, read back with the trace's own reader.
+//! Records real servers with `corehop record` under real QEMU, and reads the traces.
 //!
-//! These tests need `qemu-x86_64`, `redis-server`, a C compiler and the symbolizer, and fail
-//! without them: a recorder that was never run on a server is not tested.
+//! These tests need `qemu-x86_64`, `redis-server`, a C compiler, and the symbolizer, and fail
+//! without them, because a recorder must be tested on a server.
 
 mod address_spaces;
 mod arguments;
@@ -40,5 +40,5 @@ mod uncarried;
 #[path = "../../patcher/tests/workshop/written.rs"]
 mod written;
 
-/// A program that was built; the others lie next to it.
+/// A built program; the others are in the same folder.
 const BUILT: &str = env!("CARGO_BIN_EXE_corehop");

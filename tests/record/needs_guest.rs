@@ -1,8 +1,8 @@
-//! A server recorded with the operating system, on a machine of its own.
+//! A server recorded with the operating system, in a virtual machine.
 //!
-//! These tests need `qemu-system-x86_64`, a kernel and a static busybox, which `scripts/setup.sh
-//! test` installs. Where they are missing, the runner counts the tests as skipped. The first of
-//! them also asks the kernel where its functions are, if it is new here.
+//! These tests need `qemu-system-x86_64`, a kernel, and a static busybox, which `scripts/setup.sh
+//! test` installs. If they are missing, the runner counts the tests as skipped. For a new kernel,
+//! the first test also queries the kernel for the addresses of its functions.
 
 mod both_ways;
 mod cpus;
@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tempfile::TempDir;
 
-/// Eight requests, in each of which 64 lines are written by the server and then by the kernel.
+/// Eight requests, in each of which the server and then the kernel write 64 lines.
 const SERVER: &str = r#"
 #include <fcntl.h>
 #include <unistd.h>
@@ -34,8 +34,8 @@ int main(void) {
 }
 "#;
 
-/// Two processes that serve in turn: each stores to a page that they share and to one that it has
-/// for itself since the fork, after it has loaded from both. The pages are 0x10000 and 0x20000.
+/// Two processes that serve alternately: each loads from a shared page and from a private one after
+/// the fork, and stores to both. The pages are 0x10000 and 0x20000.
 const TWO_PROCESSES: &str = r#"
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -60,12 +60,12 @@ int main(void) {
 }
 "#;
 
-/// A folder with the server, linked statically.
+/// Returns a folder with the server, linked statically.
 fn prepared() -> TempDir {
     prepared_of(SERVER)
 }
 
-/// The same of another program.
+/// Returns a folder with another program.
 fn prepared_of(source: &str) -> TempDir {
     assert_guest(&[]);
     let folder = tempfile::tempdir().unwrap();
@@ -73,8 +73,8 @@ fn prepared_of(source: &str) -> TempDir {
     folder
 }
 
-/// Fails with a remedy where no machine can be recorded, or where one of these programs, each with
-/// its package, is missing.
+/// Fails with a remedy if no machine can be recorded, or if one of these programs, each with its
+/// package, is missing.
 fn assert_guest(programs: &[(&str, &str)]) {
     if let Err(error) = tools::system_qemu() {
         panic!("{error}; remedy: {}", error.remedy());
@@ -95,7 +95,7 @@ fn start(folder: TempDir, more: &[&str], server: &[&str]) -> Recording {
     Recording::start_in(folder, arguments.copied())
 }
 
-/// All accesses, in order.
+/// Returns all accesses in order.
 fn accesses(trace: &Trace) -> Vec<Access> {
     let mut executions = trace.executions();
     let mut accesses = Vec::new();
@@ -107,7 +107,7 @@ fn accesses(trace: &Trace) -> Vec<Access> {
     accesses
 }
 
-/// The lines of the server's page that were stored to, by itself or by the kernel.
+/// Returns the lines of the server's page that were stored to, by the server or by the kernel.
 fn stored_lines(trace: &Trace, by_kernel: bool) -> BTreeSet<u64> {
     let page = page_of(trace);
     let stores = accesses(trace)
@@ -117,7 +117,7 @@ fn stored_lines(trace: &Trace, by_kernel: bool) -> BTreeSet<u64> {
     lines.filter(|line| line / 64 == page).collect()
 }
 
-/// The page that has most stores of the server's own.
+/// Returns the page with the most stores of the server's own.
 fn page_of(trace: &Trace) -> u64 {
     let mut counts = BTreeMap::new();
     for access in accesses(trace) {
@@ -156,12 +156,12 @@ fn a_machine_is_recorded_with_its_kernel_and_names_the_functions_of_both() {
         .iter()
         .filter(|module| module.path == "[kernel]");
     assert_eq!(kernel.count(), 1);
-    // The kernel's stores for the server are to the server's addresses.
+    // The kernel's stores for the server use the server's addresses.
     let own = stored_lines(&trace, false);
     assert_eq!((own.len(), stored_lines(&trace, true)), (64, own));
 }
 
-/// Where each process has the page of this number, first and last.
+/// Returns the physical page of this page in each process, first and last.
 fn frames_of(trace: &Trace, number: u64) -> BTreeMap<u32, (u64, u64)> {
     let mut frames = BTreeMap::new();
     for page in trace.pages().iter().filter(|page| page.number == number) {
@@ -183,7 +183,7 @@ fn two_processes_on_a_machine_have_what_they_share_in_one_physical_page() {
     let unknown = all
         .iter()
         .filter(|access| physical_address(access.address).is_none());
-    // Those of a device: the kernel tells the processor's timer and interrupt controller things.
+    // Device accesses: the kernel programs the processor's timer and interrupt controller.
     assert!(
         unknown
             .clone()
@@ -196,7 +196,7 @@ fn two_processes_on_a_machine_have_what_they_share_in_one_physical_page() {
         panic!("{shared:x?}")
     };
     assert_eq!((first, other), (last, (first, last)));
-    // Whoever stored first after the fork went on in a copy, from the very store on.
+    // The process that stored first after the fork continued in a copy, from that store on.
     let own: Vec<_> = own.into_values().collect();
     let [(first, last), (other_first, other_last)] = own[..] else {
         panic!("{own:x?}")
@@ -230,8 +230,8 @@ fn the_kernel_is_entered_as_often_for_each_system_call_as_strace_counts() {
     // The program stores to each of 256 new pages.
     assert!(faults >= 256, "{faults} page faults");
     assert_eq!((calls["pread64"], calls["getppid"]), (7, 2));
-    // The machine has no random numbers yet, so libc asks the clock instead; outside it would do so
-    // without the kernel.
+    // The machine has no random numbers yet, so libc reads the clock instead. Outside the machine
+    // it would do so without the kernel.
     calls.remove("clock_gettime");
     if let Some(expected) = expected {
         assert_eq!(calls, expected);

@@ -1,6 +1,6 @@
 //! Postgres, whose postmaster forks a process for each connection, under the QEMU of `make qemu`.
 //!
-//! QEMU 7.2 crashes where postgres forks, so this is the one server here that needs another QEMU.
+//! QEMU 7.2 crashes when postgres forks, so this is the only server here that needs another QEMU.
 
 use crate::qemu10::Qemu10;
 use crate::recording::{Recording, free_port};
@@ -14,17 +14,17 @@ use tempfile::TempDir;
 /// Transactions of each of the two clients; each is one request, a `SELECT`.
 const TRANSACTIONS: usize = 30;
 const CLIENTS: usize = 2;
-/// What postgres says when it takes connections; it listens before that.
+/// The message of postgres when it accepts connections; it listens before that.
 const READY: &str = "ready to accept connections";
 
-/// What the test needs.
+/// The requirements of the test.
 struct Needs {
     qemu: Qemu10,
-    /// The folder of postgres's programs.
+    /// The folder with postgres's programs.
     postgres: PathBuf,
 }
 
-/// What is needed. Fails with a remedy where it is missing.
+/// Finds the requirements, or fails with a remedy.
 fn needs() -> Needs {
     let qemu = Qemu10::found();
     let versions = std::fs::read_dir("/usr/lib/postgresql")
@@ -36,8 +36,8 @@ fn needs() -> Needs {
     Needs { qemu, postgres }
 }
 
-/// A command as another user than root, as which postgres refuses to run: in a namespace in which
-/// this user has another's number.
+/// Returns a command that runs as another user than root, because postgres refuses to run as root.
+/// It uses a namespace in which this user has another id.
 fn unprivileged(program: &Path) -> Command {
     // SAFETY: geteuid has no arguments and cannot fail.
     if unsafe { libc::geteuid() } != 0 {
@@ -55,7 +55,7 @@ fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {said}");
 }
 
-/// What the server is told, whoever starts it.
+/// Returns the settings of the server, whoever starts it.
 fn settings(port: u16) -> Vec<String> {
     let port = format!("port={port}");
     let settings = [
@@ -74,7 +74,7 @@ fn settings(port: u16) -> Vec<String> {
         .collect()
 }
 
-/// A cluster with pgbench's tables.
+/// Creates a cluster with pgbench's tables.
 fn prepare(needs: &Needs, folder: &Path) {
     let program = |name| unprivileged(&needs.postgres.join(name));
     let data = folder.join("data");
@@ -136,7 +136,8 @@ fn postgres_is_recorded_with_a_process_for_each_connection() {
     holds_all_requests(&recording.path());
 }
 
-/// The function that handles a query is no symbol of Debian's postgres: system calls tell.
+/// Debian's postgres has no symbol for the function that handles a query, so system calls mark
+/// requests.
 fn start(needs: &Needs, folder: TempDir, port: u16) -> Recording {
     let mut record = unprivileged(Path::new(env!("CARGO_BIN_EXE_corehop")));
     needs.qemu.used_by(&mut record).arg("record");
@@ -167,7 +168,7 @@ fn holds_all_requests(path: &Path) {
     );
     let trace = Trace::open(path).unwrap();
     assert!(trace.header().qemu_version.starts_with("10."));
-    // pgbench itself asks one or two things first, on connections of its own.
+    // pgbench itself sends one or two queries first, on separate connections.
     let mut by_thread = vec![0; trace.threads().len()];
     for request in trace.requests() {
         by_thread[request.thread.index()] += 1;

@@ -1,5 +1,5 @@
-//! Requests that a no-op marks: in a server that was compiled with the header, and in a library
-//! loaded before a server that was not.
+//! Requests marked by a no-op: in a server compiled with the header, and in a library loaded before
+//! a server without it.
 
 use crate::recording::{Recording, compile};
 use corehop_traces::{Kind, Trace};
@@ -58,7 +58,7 @@ fn a_no_op_begins_a_request_and_each_number_can_be_chosen() {
     assert_eq!(recorded("magic:65535"), [100, 100, 100, 100, 50]);
 }
 
-/// A server that nobody compiled with the header: it calls a function of a library once a request.
+/// A server compiled without the header: it calls a function of a library once per request.
 const UNMARKED: &str = r#"
 #include <stdio.h>
 #include <unistd.h>
@@ -74,7 +74,7 @@ int main(void) {
 }
 "#;
 
-/// The library that docs/guide/requests.md shows, around another function.
+/// Returns the library in docs/guide/requests.md, for another function.
 fn library_of_the_docs(function: &str) -> String {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/requests.md");
     let docs = std::fs::read_to_string(docs).unwrap();

@@ -1,4 +1,4 @@
-//! Calls that were open when a recording began, or began again, end in a replay as in the server.
+//! Calls that were open when a recording began or resumed end in a replay as in the server.
 //!
 //! The function at the request's marker always is such a call: the instruction that called it ran
 //! before the recording.
@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 
 const REDIS: &str = "/usr/bin/redis-server";
 
-/// Redis, with requests that begin at this function, under a load.
+/// Records redis under a load, with requests that begin at this function.
 fn recorded(marker: &str, arguments: &[&str], load: impl Fn(&TcpStream)) -> Recording {
     let port = free_port();
     let folder = tempfile::tempdir().unwrap();
@@ -29,7 +29,7 @@ fn recorded(marker: &str, arguments: &[&str], load: impl Fn(&TcpStream)) -> Reco
     recording
 }
 
-/// How often redis hops by this plan under the load, and how often it enters its first function.
+/// Returns the hops of redis with this plan under the load, and the entries of its first function.
 fn counted(folder: &Path, plan: &Plan, load: impl Fn(&TcpStream)) -> (u64, u64) {
     let (hooked, statistics) = (folder.join("redis.hop"), folder.join("statistics"));
     patch(Path::new(REDIS), plan, &hooked, true).unwrap();
@@ -89,12 +89,12 @@ fn requests_recorded_in_part_hop_as_often_as_each_does_in_the_server() {
     let of_its_own: &[Planned] = &[("processCommand", 1, Call)];
     let alone = plan(Path::new(REDIS), of_its_own);
     assert_eq!(predicted(&recording, &alone), 2 * 20);
-    // What encloses the marker is open across the gaps: it is entered at the end of a request that
-    // is recorded, and left in the midst of the next.
+    // The caller of the marker is open across the gaps: it is entered at the end of a recorded
+    // request, and left in the middle of the next.
     let enclosed = [("processCommand", 0, Call), ("processInputBuffer", 1, Call)];
     let enclosed = plan(Path::new(REDIS), &enclosed);
     let (hops, requests) = counted(recording.folder(), &enclosed, load);
     assert_eq!((hops, requests), (4 * 401, 401));
-    // Before the first one, nothing shows that the thread is in it, and on core 1.
+    // Before the first one, the trace does not show that the thread is in it and on core 1.
     assert_eq!(predicted(&recording, &enclosed), 4 * 20 - 3);
 }

@@ -1,4 +1,4 @@
-//! `corehop profile` of a recorded program whose accesses are known line by line.
+//! `corehop profile` of a recorded program with known accesses, line by line.
 
 use crate::conforming;
 use crate::recording::{Recording, compile};
@@ -10,8 +10,8 @@ use std::process::Command;
 const ROUNDS: u64 = 20;
 const ROWS: u64 = 96;
 
-/// Each request stores to 96 lines of one table, loads 96 words of one line of another, by a
-/// function that is inlined, and loads a word of each of 96 lines on the heap.
+/// Each request stores to 96 lines of one table, loads 96 words of one line of another table in an
+/// inlined function, and loads a word of each of 96 lines on the heap.
 const SOURCE: &str = r#"
 #include <stdlib.h>
 enum { ROUNDS = 20, ROWS = 96, PRICES = 8 };
@@ -41,7 +41,7 @@ int main(void) {
 }
 "#;
 
-/// Sixteen lines of L1D, any of them anywhere.
+/// A fully associative L1D of sixteen lines.
 const MACHINE: &str = "\
 name = \"narrow\"
 cores = 2
@@ -119,8 +119,8 @@ fn a_recorded_programs_lines_and_variables_have_their_accesses() {
     let stock = row(&objects, named("stock"));
     assert_eq!(stock["kind"], "global");
     assert_eq!(count(stock, "stores"), ROUNDS * ROWS);
-    // The first request meets each line for the first time. Then 16 lines are too few for 96 in a
-    // circle.
+    // The first request accesses each line for the first time. Then 16 lines are too few for a
+    // cycle of 96.
     let l1d = &stock["cost"]["l1d"];
     let causes = ["cold", "capacity", "conflict"].map(|cause| l1d[cause].as_u64().unwrap());
     assert_eq!(causes, [ROWS, (ROUNDS - 1) * ROWS, 0]);
@@ -138,7 +138,7 @@ fn a_recorded_programs_lines_and_variables_have_their_accesses() {
     assert_eq!(serve["cost"]["stores"].as_u64(), Some(ROUNDS * ROWS));
 }
 
-/// A table that ends with the sentence of what has no name.
+/// Returns a table, which ends with the sentence about unnamed accesses.
 fn table(recording: &Recording, by: &str) -> String {
     recording.told_by(&["profile", "--by", by, "--limit", "3"])
 }

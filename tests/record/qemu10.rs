@@ -1,7 +1,7 @@
-//! The QEMU 10 that `make qemu` builds, and the plugin for it.
+//! The QEMU 10 of `make qemu`, and the plugin for it.
 //!
-//! Tests that need it are in modules named `needs_qemu10` and `needs_postgres`: the runner counts
-//! them as skipped where it is missing.
+//! Tests that need it are in modules named `needs_qemu10` and `needs_postgres`: if it is missing,
+//! the runner counts them as skipped.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +13,7 @@ pub struct Qemu10 {
 }
 
 impl Qemu10 {
-    /// Builds the plugin. Fails with a remedy where there is no such QEMU.
+    /// Builds the plugin. Fails with a remedy without such a QEMU.
     pub fn found() -> Qemu10 {
         let cache = std::env::var_os("XDG_CACHE_HOME").filter(|value| !value.is_empty());
         let cache = cache.map(PathBuf::from).unwrap_or_else(|| {
@@ -24,8 +24,8 @@ impl Qemu10 {
         let is_there = qemu.is_file();
         assert!(is_there, "no {}: `make qemu` builds it", qemu.display());
         let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/qemu10");
-        // By its name: rustup then has one toolchain for all crates, also for those that name
-        // another one.
+        // By its name: rustup then uses one toolchain for all crates, including those that specify
+        // another.
         let built = Command::new("cargo")
             .args(["build", "--quiet", "--locked", "-p", "corehop-qemu-plugin"])
             .args(["--no-default-features", "--features", "api-v4"])
@@ -38,7 +38,7 @@ impl Qemu10 {
         Qemu10 { qemu, plugin }
     }
 
-    /// Has `corehop record` use it.
+    /// Makes `corehop record` use it.
     pub fn used_by<'c>(&self, record: &'c mut Command) -> &'c mut Command {
         record.env("COREHOP_QEMU", &self.qemu);
         record.env("COREHOP_QEMU_PLUGIN", &self.plugin)

@@ -1,4 +1,4 @@
-//! Starts recordings, and ends them whatever happens.
+//! Starts recordings, and always ends them.
 
 use crate::plugin::plugin;
 use corehop_traces::Trace;
@@ -12,37 +12,37 @@ use tempfile::TempDir;
 
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
-/// `corehop`.
+/// Returns the path of `corehop`.
 fn program() -> PathBuf {
     Path::new(crate::BUILT).with_file_name("corehop")
 }
 
-/// `corehop record`, ready for its arguments.
+/// Returns `corehop record`, without its arguments.
 pub fn record() -> Command {
     let mut command = Command::new(program());
     command.arg("record").env("COREHOP_QEMU_PLUGIN", plugin());
     command
 }
 
-/// A recording that runs, in a folder of its own. Dropping it ends it and its server.
+/// A running recording in a separate folder. Dropping it ends it and its server.
 pub struct Recording {
     child: Child,
     folder: TempDir,
 }
 
 impl Recording {
-    /// Starts recording a program of this C source, whose requests begin where `serve` is entered.
+    /// Starts recording a program of this C source, whose requests begin at `serve`.
     pub fn of(source: &str) -> Recording {
         Recording::of_in(tempfile::tempdir().unwrap(), source)
     }
 
-    /// The same, in a folder that was prepared.
+    /// Does the same in a prepared folder.
     pub fn of_in(folder: TempDir, source: &str) -> Recording {
         compile(folder.path(), "server", source, &[]);
         Recording::start_in(folder, ["--request-at", "serve", "--", "./server"])
     }
 
-    /// What corehop prints of the trace, by these words and the trace's path.
+    /// Returns the output of corehop for these words and the trace's path.
     pub fn told_by(&self, words: &[&str]) -> String {
         let output = Command::new(program())
             .args(words)
@@ -54,7 +54,7 @@ impl Recording {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Starts `corehop record -o trace ARGUMENTS` in a folder that was prepared.
+    /// Starts `corehop record -o trace ARGUMENTS` in a prepared folder.
     pub fn start_in<'a>(
         folder: TempDir,
         arguments: impl IntoIterator<Item = &'a str>,
@@ -62,7 +62,7 @@ impl Recording {
         Recording::start_as(record(), folder, arguments)
     }
 
-    /// The same, by another command than [`record`].
+    /// Does the same with another command than [`record`].
     pub fn start_as<'a>(
         mut record: Command,
         folder: TempDir,
@@ -98,12 +98,12 @@ impl Recording {
         std::fs::read_to_string(self.folder.path().join("stderr")).unwrap()
     }
 
-    /// Process id of `corehop`.
+    /// Returns the process id of `corehop`.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Process id of the server, once it is started.
+    /// Returns the process id of the server, after it has started.
     pub fn server(&self) -> u32 {
         self.wait_for("the server to be started", || {
             let id = self.id();
@@ -120,7 +120,7 @@ impl Recording {
         })
     }
 
-    /// Waits for `found` to find something.
+    /// Waits until `found` returns a value.
     pub fn wait_for<T>(&self, what: &str, mut found: impl FnMut() -> Option<T>) -> T {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -134,7 +134,7 @@ impl Recording {
         }
     }
 
-    /// Waits until the recording is over.
+    /// Waits until the recording ends.
     pub fn finish(&mut self) -> ExitStatus {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
@@ -146,7 +146,7 @@ impl Recording {
         panic!("the recording does not end:\n{}", self.stderr());
     }
 
-    /// Waits until the recording is over, expects success and opens the trace.
+    /// Waits until the recording ends, expects success, and opens the trace.
     pub fn trace(&mut self) -> Trace {
         let status = self.finish();
         assert!(status.success(), "{status}:\n{}", self.stderr());
@@ -172,7 +172,7 @@ impl Drop for Recording {
 
 /// Sends a signal to one process.
 pub fn send(process: u32, signal: i32) {
-    // SAFETY: kill takes two numbers and touches no memory.
+    // SAFETY: kill takes two numbers and accesses no memory.
     unsafe { libc::kill(process.cast_signed(), signal) };
 }
 
@@ -185,7 +185,7 @@ pub fn is_running(process: u32) -> bool {
     !matches!(state, None | Some('Z' | 'X'))
 }
 
-/// A port that was free a moment ago.
+/// Returns a port that was free at the time of the call.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     listener.local_addr().unwrap().port()

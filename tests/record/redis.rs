@@ -1,4 +1,4 @@
-//! redis-server, as Debian builds it: its symbols are the dynamic ones only.
+//! Debian's redis-server, which has only dynamic symbols.
 
 use crate::recording::{Recording, connect, free_port, record};
 use corehop_traces::{EndReason, Ending, FunctionId, Trace};
@@ -22,12 +22,12 @@ pub fn start(arguments: &[&str], port: u16) -> Recording {
     start_in(folder, "processCommand", arguments, port)
 }
 
-/// The same in a folder that was prepared, with requests that begin where it is said.
+/// Does the same in a prepared folder, with this request marker.
 pub fn start_in(folder: TempDir, marker: &str, arguments: &[&str], port: u16) -> Recording {
     start_as(record(), folder, marker, arguments, port)
 }
 
-/// The same, by another command than [`record`].
+/// Does the same with another command than [`record`].
 pub fn start_as(
     recorder: Command,
     folder: TempDir,
@@ -44,7 +44,7 @@ pub fn start_as(
     Recording::start_as(recorder, folder, all)
 }
 
-/// One that serves, and a connection to it.
+/// Returns a recording of a ready server, and a connection to it.
 pub fn serving(arguments: &[&str]) -> (Recording, TcpStream) {
     let port = free_port();
     let recording = start(arguments, port);
@@ -52,18 +52,18 @@ pub fn serving(arguments: &[&str]) -> (Recording, TcpStream) {
     (recording, stream)
 }
 
-/// Ends it, which is a command too.
+/// Ends the server by a command, which is a request too.
 pub fn shut_down(mut stream: &TcpStream) {
     stream.write_all(b"SHUTDOWN NOSAVE\r\n").unwrap();
 }
 
-/// Sends commands one by one, each after the answer to the one before.
+/// Sends commands one by one, each after the answer to the previous one.
 pub fn send_commands(stream: &TcpStream, count: usize) {
     let command = |number| (format!("SET key:{} {number}", number % 10), "+OK".into());
     ask(stream, (0..count).map(command));
 }
 
-/// The same for commands with answers of a line.
+/// Sends commands with one-line answers.
 pub fn ask(stream: &TcpStream, commands: impl IntoIterator<Item = (String, String)>) {
     let mut answers = BufReader::new(stream);
     for (command, expected) in commands {
@@ -75,7 +75,7 @@ pub fn ask(stream: &TcpStream, commands: impl IntoIterator<Item = (String, Strin
     }
 }
 
-/// How often a function was entered in the trace; a trace has only those that were.
+/// Returns how often a function was entered; a trace contains only entered functions.
 pub fn entries(trace: &Trace, symbol: &str) -> u64 {
     let functions = trace.functions();
     let Some(function) = functions.iter().position(|f| f.symbol == symbol) else {
@@ -128,7 +128,7 @@ fn the_trace_names_the_binaries_that_ran_and_their_functions() {
     let (mut recording, stream) = serving(&["--requests", "10"]);
     send_commands(&stream, 11);
     let trace = recording.trace();
-    // By the name that was run, whatever file is behind it.
+    // By the name that was executed, whatever file it links to.
     let server = "/usr/bin/redis-server";
     let analysis = corehop_patcher::Analysis::of(server.as_ref()).unwrap();
     let modules = trace.modules();

@@ -1,11 +1,11 @@
-//! What makes no sense is refused before anything is started, with the exit code that scripts see.
+//! Invalid requests are refused before anything is started, with the exit code for scripts.
 
 use crate::recording::{compile, record};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Runs it, and gives the exit code and what it said.
+/// Runs the command, and returns the exit code and the message.
 fn run(command: &mut Command) -> (Option<i32>, String) {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -160,7 +160,7 @@ int main(void) {
     };
     let choices = refused("serve");
     assert_eq!(refused("choose"), choices);
-    // One of them is what the requests enter.
+    // The requests enter one of them.
     let begun = choices.map(|choice| {
         let place = choice.split_whitespace().next().unwrap().to_owned();
         let arguments = ["--force", "--request-at", &place, "--", "./server"];

@@ -1,5 +1,5 @@
-//! System calls in a trace: each one, with its result, where it was made, as often as strace counts
-//! it on the same program.
+//! System calls in a trace: each with its result and position, with the same counts as strace
+//! reports for the program.
 
 use crate::recording::{Recording, compile};
 use corehop_support::format::system_call::name;
@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// How often each system call was made, by name.
+/// The count of each system call, by name.
 pub type Counts = BTreeMap<String, u64>;
 
-/// Every call of a trace.
+/// Returns every call of a trace.
 fn calls(trace: &Trace) -> Vec<SystemCall> {
     let threads = (0..trace.threads().len()).map(ThreadId::from_index);
     let all = threads.flat_map(|thread| trace.system_calls(thread));
@@ -26,8 +26,8 @@ fn counts(calls: impl IntoIterator<Item = SystemCall>) -> Counts {
     counts
 }
 
-/// What strace counts of a program and all that it starts, but for the call that starts it; `None`
-/// where there is no strace, or none that may trace.
+/// Returns strace's counts for a program and its children, without the call that starts it; `None`
+/// without an strace that may trace.
 pub fn straced(program: &Path) -> Option<Counts> {
     let log = program.with_extension("strace");
     let ran = Command::new("strace")
@@ -44,7 +44,7 @@ pub fn straced(program: &Path) -> Option<Counts> {
     let mut counts = Counts::new();
     let text = std::fs::read_to_string(log).unwrap();
     for line in text.lines() {
-        // A process number, then a call; or the rest of one, a signal, an end.
+        // A process id followed by a call, the rest of a call, a signal, or an end.
         let (_, event) = line.split_once(' ').unwrap();
         let Some((call, _)) = event.trim_start().split_once('(') else {
             continue;
@@ -60,7 +60,7 @@ pub fn straced(program: &Path) -> Option<Counts> {
     Some(counts)
 }
 
-/// Each of them a few times, an error, a signal, and one that does not return.
+/// Each call a few times, with an error, a signal, and a call that does not return.
 pub const ALONE: &str = r#"
 #include <fcntl.h>
 #include <signal.h>
@@ -107,7 +107,7 @@ fn each_system_call_of_a_program_is_counted_as_strace_counts_it() {
     assert_eq!(of(libc::SYS_pread64), [Some(16); 7]);
     assert_eq!(of(libc::SYS_lseek), [Some(1 << 40); 7]);
     assert_eq!(of(libc::SYS_getppid).len(), 2);
-    // Those from which nothing returns to where they were made.
+    // Calls that do not return to their position.
     assert_eq!(of(libc::SYS_rt_sigreturn), [None, None]);
     assert_eq!(of(libc::SYS_exit_group), [None]);
     let refused = calls
@@ -121,8 +121,8 @@ fn each_system_call_of_a_program_is_counted_as_strace_counts_it() {
     }
 }
 
-/// Threads and a child that call the kernel by the number, and wait in it for each other. What libc
-/// does for a thread or a process differs with what QEMU lacks (clone3), so it is not compared.
+/// Threads and a child that call the kernel by number, and wait in it for each other. libc's calls
+/// for a thread or a process depend on what QEMU lacks (clone3), so they are not compared.
 const MANY: &str = r#"
 #include <pthread.h>
 #include <sys/wait.h>
@@ -186,7 +186,7 @@ fn system_calls_of_threads_and_children_are_counted_with_them() {
     }
 }
 
-/// What the program makes by itself.
+/// The calls that the program makes directly.
 const CERTAIN: [&str; 7] = [
     "pipe2",
     "geteuid",

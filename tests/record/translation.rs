@@ -1,4 +1,4 @@
-//! A program that walks along pages: how often it misses which TLB follows by arithmetic.
+//! A program that walks along pages: its misses in each TLB can be computed.
 
 use crate::recording::Recording;
 use serde_json::Value;
@@ -6,8 +6,8 @@ use serde_json::Value;
 const PAGES: u64 = 64;
 const REQUESTS: u64 = 6;
 
-/// Each request loads from each page in turn. The stack's page is used in between, and thus is
-/// among the two that were used last.
+/// Each request loads from each page in order. The stack's page is used in between, and is
+/// therefore among the two most recent pages.
 const SOURCE: &str = r#"
 #include <stdio.h>
 enum { PAGES = 64, REQUESTS = 6 };
@@ -26,7 +26,7 @@ int main(void) {
 }
 "#;
 
-/// Caches that hold everything, and TLBs of so many pages.
+/// Returns a machine whose caches fit everything, with TLBs of this number of pages.
 fn machine(first: u64, second: u64) -> String {
     format!(
         "\
@@ -63,8 +63,8 @@ entries = 64
     )
 }
 
-/// What `serve` counts after the first request: data's lookups, L1 misses, walks, and the entries
-/// that walks read.
+/// Returns the counts of `serve` after the first request: data lookups, L1 misses, walks, and the
+/// entries that walks read.
 fn counted(recording: &Recording, tlbs: (u64, u64), more: &[&str]) -> [u64; 4] {
     let file = recording.folder().join("strides.toml");
     std::fs::write(&file, machine(tlbs.0, tlbs.1)).unwrap();
@@ -95,11 +95,11 @@ fn misses_of_a_walk_along_pages_are_those_of_arithmetic() {
     assert_eq!(start % 4096, 0);
     let loads = PAGES * (REQUESTS - 1);
 
-    // Pages come in a circle, so a TLB of fewer has none when it comes again.
+    // Pages are accessed in a cycle, so a smaller TLB always misses.
     let [lookups, misses, walks, reads] = counted(&recording, (16, 32), &[]);
     assert!(lookups >= 2 * loads, "{lookups}");
     assert_eq!((misses, walks), (loads, loads));
-    // The page-walk cache holds the one or two page directory entries of all of them.
+    // The page-walk cache contains the one or two page directory entries of all pages.
     assert_eq!(reads, walks);
 
     let [_, misses, walks, reads] = counted(&recording, (16, 1024), &[]);
@@ -108,7 +108,7 @@ fn misses_of_a_walk_along_pages_are_those_of_arithmetic() {
     let [_, misses, walks, _] = counted(&recording, (1024, 1024), &[]);
     assert_eq!((misses, walks), (0, 0));
 
-    // They are in one or two huge pages.
+    // The pages are in one or two huge pages.
     let region = format!("{start:#x}-{:#x}", start + PAGES * 4096 - 1);
     let [_, misses, walks, _] = counted(&recording, (16, 32), &["--huge-pages", &region]);
     assert_eq!((misses, walks), (0, 0));

@@ -1,5 +1,5 @@
-//! What carriers cannot carry is seen in a recording, wherever in the server's life it is done, and
-//! said before anything is patched.
+//! A recording shows calls that the backend `carrier` does not support, at any time in the server's
+//! life, and corehop reports them before it patches anything.
 
 use crate::conforming;
 use crate::recording::{Recording, compile};
@@ -41,7 +41,7 @@ fn corehop(folder: &Path, arguments: &[&str]) -> Output {
     command.env_remove("COREHOP_BACKEND").output().unwrap()
 }
 
-/// What `corehop partition` says to scripts of what is not carried; its plan is `plan`.
+/// Returns what `corehop partition` reports as JSON about unsupported calls; its plan is `plan`.
 fn said_of(recording: &Recording) -> Value {
     let words = [&SEARCH[..], &["--json", "-o", "plan", "trace"]].concat();
     let output = corehop(recording.folder(), &words);

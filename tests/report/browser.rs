@@ -1,9 +1,9 @@
-//! A real browser to hold the page against: Debian's Chromium, without a window, driven through a
-//! pipe in its DevTools protocol.
+//! A real browser to test the page: Debian's Chromium in headless mode, controlled through a pipe
+//! in its DevTools protocol.
 //!
-//! The protocol is JSON messages that end in a zero byte, on descriptors 3 and 4: no port is open
-//! and no library needed. Whatever a page logs, throws or asks of the network is kept, so a test
-//! can say that there was nothing.
+//! The protocol consists of JSON messages that end in a zero byte, on descriptors 3 and 4: it needs
+//! no open port and no library. The test keeps every message that a page logs, throws, or requests
+//! from the network, so that it can assert that there was none.
 
 use base64::Engine;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A browser that is there after so long is ended, so that no test waits for ever.
+/// Time after which the browser is killed, so that no test waits forever.
 const PATIENCE: Duration = Duration::from_secs(540);
 
 /// A browser with one page open.
@@ -30,7 +30,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// A browser with the page at `path` open, in a window of this size.
+    /// Opens a browser with the page at `path`, in a window of this size.
     pub fn open(path: &Path, width: u32, height: u32) -> Browser {
         let profile = tempfile::tempdir().unwrap();
         let (their_end, to) = pipe().unwrap();
@@ -52,13 +52,13 @@ impl Browser {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        // SAFETY: asks who runs this, and nothing more.
+        // SAFETY: only reads the user id.
         if unsafe { libc::geteuid() } == 0 {
             command.arg("--no-sandbox");
         }
         let ends = [their_end.as_raw_fd(), their_other_end.as_raw_fd()];
         // SAFETY: only duplicates descriptors, which is allowed between fork and exec. They are
-        // moved out of the way first, as one of them may be 3 or 4 itself.
+        // moved to higher numbers first, because one of them may be 3 or 4.
         unsafe {
             command.pre_exec(move || {
                 let moved = ends.map(|end| libc::fcntl(end, libc::F_DUPFD, 10));
@@ -75,7 +75,7 @@ impl Browser {
         let process = child.id();
         std::thread::spawn(move || {
             std::thread::sleep(PATIENCE); // waits: to end a hang
-            // SAFETY: a signal to a process that this one started.
+            // SAFETY: a signal to a process that this process started.
             unsafe { libc::kill(process as i32, libc::SIGKILL) };
         });
         let mut browser = Browser {
@@ -112,7 +112,7 @@ impl Browser {
         }
     }
 
-    /// The size of the window; below 600 as of a phone.
+    /// Sets the size of the window; a width below 600 emulates a phone.
     pub fn resize(&mut self, width: u32, height: u32) {
         let phone = width < 600;
         let scale = if phone { 2 } else { 1 };
@@ -122,7 +122,7 @@ impl Browser {
         self.call("Emulation.setDeviceMetricsOverride", metrics);
     }
 
-    /// Prefers `light` or `dark` from here on.
+    /// Sets the preferred color scheme to `light` or `dark`.
     pub fn prefer(&mut self, scheme: &str) {
         let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
         self.call(
@@ -131,7 +131,7 @@ impl Browser {
         );
     }
 
-    /// What an expression, or the promise that it is, comes to.
+    /// Returns the value of an expression, or of its promise.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let asked = json!({
             "expression": expression, "returnByValue": true, "awaitPromise": true,
@@ -144,7 +144,7 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// Waits until an expression is true; the watchdog ends a wait that is in vain.
+    /// Waits until an expression is true. The watchdog ends a wait that would not end.
     pub fn wait_for(&mut self, expression: &str) {
         while self.evaluate(expression) != true {
             std::thread::sleep(Duration::from_millis(20)); // waits: between looks
@@ -161,7 +161,7 @@ impl Browser {
         self.call("Input.dispatchMouseEvent", event);
     }
 
-    /// Presses a key, named as `KeyboardEvent.key` has it.
+    /// Presses a key with this `KeyboardEvent.key`.
     pub fn press(&mut self, key: &str) {
         let text = if key.len() == 1 { key } else { "" };
         let kind = if text.is_empty() {
@@ -177,16 +177,16 @@ impl Browser {
         );
     }
 
-    /// The window as a PNG file.
+    /// Returns the window as a PNG file.
     pub fn screenshot(&mut self) -> Vec<u8> {
         let answer = self.call("Page.captureScreenshot", json!({ "format": "png" }));
         let bytes = answer["data"].as_str().unwrap();
         base64::prelude::BASE64_STANDARD.decode(bytes).unwrap()
     }
 
-    /// What the page logged, threw, or asked of anything but this file.
+    /// Returns what the page logged, threw, or requested outside of this file.
     pub fn complaints(&mut self) -> Vec<String> {
-        // Whatever was under way has been told once this is answered.
+        // All earlier events have arrived when this is answered.
         self.evaluate("new Promise((done) => setTimeout(done, 50))");
         let complaint = |event: &Value| match event["method"].as_str()? {
             "Runtime.exceptionThrown" | "Runtime.consoleAPICalled" | "Log.entryAdded" => {
@@ -233,7 +233,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It may have ended by itself, and nobody is left to hear of a failure.
+        // The browser may have ended already. Failures are ignored.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

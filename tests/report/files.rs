@@ -1,4 +1,4 @@
-//! What a report leaves behind beside its page, and what it refuses.
+//! The files of a report in addition to its page, and its refusals.
 
 use super::browser::Browser;
 use super::recorded::{HOSTILE, REQUESTS, folder, report, said};
@@ -106,7 +106,7 @@ fn programs_get_what_explain_tells_and_how_to_repeat_it() {
         pictured[0]["stays"],
         json!([[0, 1, "parse", 0], [1501, 0, HOSTILE, 10]])
     );
-    // All counted requests are shown, so theirs are all misses that are counted.
+    // All counted requests are shown, so their misses are all counted misses.
     for (place, side) in ["baseline", "split"].into_iter().enumerate() {
         let of_requests = pictured
             .iter()
@@ -130,7 +130,7 @@ fn misses_fold_into_call_stacks_that_add_up() {
     let text = std::fs::read_to_string(folder.path().join("misses")).unwrap();
     let name = HOSTILE.replace(';', "\\x3b");
     let line = |place: &str, stack: &str, misses: u32| format!("{place};{stack} {misses}\n");
-    // Of three counted requests; nothing is seen to return, so calls stay open to their end.
+    // For three counted requests: no return is seen, so calls stay open until their end.
     let one = [
         ("parse", 27),
         (&*format!("parse;{name}"), 27),
@@ -154,7 +154,7 @@ fn callgrind_annotate_reads_functions_calls_and_totals() {
     let folder = folder();
     assert_eq!(said(&folder, &["--callgrind", "calls"]), "");
     let text = std::fs::read_to_string(folder.path().join("calls")).unwrap();
-    // Nothing is seen to return, so in each of three requests one calls the other.
+    // No return is seen, so in each of three requests one function calls the other.
     let costs =
         |functions: u32, split: u32| format!("{} {} {split}\n", 4503 * functions, 27 * functions);
     let (all, two, one) = (costs(3, 30), costs(2, 30), costs(1, 0));
@@ -226,10 +226,10 @@ fn of_the_space_it_tells_every_split_where_they_are_few() {
     let cores: Vec<Vec<String>> = read("cores.csv");
     assert_eq!((cores.len(), cores[1][0].as_str()), (2, "2"));
     let machines: Vec<Vec<String>> = read("machines.csv");
-    // The plan's own, and eleven that are bundled.
+    // The plan's own machine, and eleven bundled ones.
     assert_eq!((machines.len(), machines[1][0].as_str()), (13, "tiny"));
     assert_eq!(machines[1][1..3], ["27.00", "10.00"]);
-    // The second is what scripts may still say.
+    // Scripts may still use the second form.
     for (of, option) in [("short", None), ("quick", Some("--quick"))] {
         let asked: Vec<&str> = ["--csv", of].into_iter().chain(option).collect();
         assert_eq!(said(&folder, &asked), "");

@@ -1,4 +1,4 @@
-//! `corehop report`: the page in a real browser, and what leaves as files.
+//! `corehop report`: the page in a real browser, and the output files.
 
 mod browser;
 mod files;

@@ -18,7 +18,7 @@ fn number(value: &Value) -> f64 {
     value.as_f64().expect("a number")
 }
 
-/// The point of the window where a cell is drawn.
+/// Returns the point of the window at which a cell is drawn.
 fn point(browser: &mut Browser, cell: &str) -> (f64, f64) {
     let place = browser.evaluate(&format!(
         "(() => {{ const at = {cell}, box = frame(), own = canvas.getBoundingClientRect(); return [
@@ -28,12 +28,12 @@ fn point(browser: &mut Browser, cell: &str) -> (f64, f64) {
     (number(&place[0]), number(&place[1]))
 }
 
-/// How many of the canvas's pixels have this colour of the style sheet.
+/// Returns how many of the canvas's pixels have this color of the style sheet.
 fn painted(browser: &mut Browser, colour: &str) -> f64 {
     number(&browser.evaluate(&count_of(colour)))
 }
 
-/// The expression that counts them.
+/// Returns the expression that counts them.
 fn count_of(colour: &str) -> String {
     format!(
         "(() => {{ const copy = document.createElement('canvas');
@@ -104,7 +104,7 @@ fn wheel_keys_and_buttons_zoom_and_the_whole_comes_back() {
     browser.wait_for(&format!(
         "Math.abs(view.to - view.from - {whole} * 0.8) < 1"
     ));
-    // What is under the pointer stays there.
+    // The point under the pointer stays there.
     let after = point(&mut browser, "shown.rows.length >> 1");
     assert!((after.0 - spot.0).abs() < 1.5 && (after.1 - spot.1).abs() < 1.5);
     let from = number(&browser.evaluate("view.from"));
@@ -169,7 +169,7 @@ fn light_and_dark_follow_the_reader() {
     for (scheme, colour) in [("dark", "rgb(13, 17, 23)"), ("light", "rgb(255, 255, 255)")] {
         browser.prefer(scheme);
         browser.wait_for(&format!("{paper} === '{colour}'"));
-        // The canvas is drawn anew when the page hears of the change.
+        // The canvas is drawn again when the page receives the change.
         browser.wait_for(&format!("{} > 1000", count_of("paper")));
     }
 }
@@ -247,8 +247,9 @@ fn every_picture_and_control_has_a_name_and_every_picture_a_table() {
     assert_eq!(browser.evaluate(landmarks), serde_json::json!([1, 1, 1]));
 }
 
-/// Pictures of a page for the documents: `docs/guide/report.md` has the command, which names a page
-/// in COREHOP_PAGE and a folder in COREHOP_SCREENSHOTS. Without it the page is a small one.
+/// Takes screenshots of a page for the documents: `docs/guide/report.md` has the command, which
+/// sets a page in COREHOP_PAGE and a folder in COREHOP_SCREENSHOTS. Without it, the test uses a
+/// small page.
 #[test]
 fn a_page_is_photographed() {
     let own = folder();

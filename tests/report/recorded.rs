@@ -1,5 +1,5 @@
-//! A report on a small recorded server, one of whose functions has a name that tries to leave the
-//! page's markup.
+//! A report on a small recorded server. The name of one function tries to escape from the page's
+//! markup.
 
 use crate::definitions;
 use corehop_traces::{EndReason, Error, Kind, ThreadId, Writer, WriterOptions};
@@ -7,16 +7,17 @@ use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// What a linker accepts, and markup must not.
+/// A name that a linker accepts but that is unsafe in markup.
 pub const HOSTILE: &str = "</script><script>document.title='left'</script><!--\"'&";
 
 const CODE: u64 = 0x40_0000;
 
-/// Requests, each of so many accesses: a fetch and 1500 loads or stores in each of three functions.
+/// Number of requests, and of the accesses of each: a fetch and 1500 loads or stores in each of
+/// three functions.
 pub const REQUESTS: usize = 6;
 pub const ACCESSES: u64 = 3 * 1501;
 
-/// L2s of 16 lines; a function references eight and its code.
+/// L2s of 16 lines; a function accesses eight lines and its code.
 const MACHINE: &str = include_str!("../machines/tiny.toml");
 
 /// A folder with a trace, a machine and a plan.
@@ -24,13 +25,13 @@ pub fn folder() -> TempDir {
     folder_of(REQUESTS, 1500)
 }
 
-/// The same with so many requests, and in each function so many loads or stores.
+/// Returns the same with this number of requests, and of loads or stores in each function.
 pub fn folder_of(requests: usize, touches: u64) -> TempDir {
     let functions = [("parse", 0), (HOSTILE, 64), ("commit", 128)];
     folder_with(definitions::SERVER, &functions, requests, touches)
 }
 
-/// The same of two functions of a module that is somewhere, `parse` and `commit`.
+/// Returns the same for two functions, `parse` and `commit`, of a module at this path.
 pub fn folder_of_module(module: &Path, build_id: &str, [parse, commit]: [u64; 2]) -> TempDir {
     let module = (module.to_str().expect("a name of characters"), build_id);
     let functions = [("parse", parse), ("commit", commit)];
@@ -64,7 +65,7 @@ fn planned((module, build_id): (&str, &str), (symbol, offset): (&str, u64), core
     )
 }
 
-/// What is recorded of: a module, and its functions.
+/// The recorded module and its functions.
 type Recorded<'a> = ((&'a str, &'a str), &'a [(&'a str, u64)]);
 
 fn record(
@@ -89,13 +90,13 @@ fn record(
             touch(&mut writer, thread, place, touches)?;
         }
     }
-    // The next request makes the last one complete.
+    // The next request completes the last one.
     writer.request(thread)?;
     writer.finish(EndReason::RequestsReached)?;
     Ok(())
 }
 
-/// Eight lines of a function's own, in turn; the last function stores.
+/// Accesses eight lines of a function in order, repeatedly; the last function stores.
 fn touch(writer: &mut Writer, thread: ThreadId, place: u64, touches: u64) -> Result<(), Error> {
     let kind = if place == 2 { Kind::Store } else { Kind::Load };
     for access in 0..touches {
@@ -105,7 +106,7 @@ fn touch(writer: &mut Writer, thread: ThreadId, place: u64, touches: u64) -> Res
     Ok(())
 }
 
-/// `corehop report split.toml` with these arguments, in this folder.
+/// Runs `corehop report split.toml` with these arguments in this folder.
 pub fn report(folder: &TempDir, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
     let command = command.args(["report", "split.toml"]).args(arguments);
@@ -115,7 +116,7 @@ pub fn report(folder: &TempDir, arguments: &[&str]) -> Output {
         .expect("the command starts")
 }
 
-/// The same, which must succeed; what it printed.
+/// Runs it, expects success, and returns its output.
 pub fn said(folder: &TempDir, arguments: &[&str]) -> String {
     let output = report(folder, arguments);
     assert!(output.status.success(), "{output:?}");

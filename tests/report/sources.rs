@@ -1,4 +1,4 @@
-//! Where functions are written: told where the recorded build is here and has line tables.
+//! The source positions of functions: reported if the recorded build is available with line tables.
 
 use super::recorded::{folder_of_module, said};
 use crate::conforming::read;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 const SOURCE: &str = "int parse(void) {\n  return 1;\n}\n\nint commit(void) {\n  return 2;\n}\n";
 
-/// `shop.so` in this folder, and where `parse` and `commit` begin in it.
+/// Builds `shop.so` in this folder, and returns the offsets of `parse` and `commit`.
 fn library(folder: &Path) -> [u64; 2] {
     std::fs::write(folder.join("shop.c"), SOURCE).unwrap();
     let mut gcc = Command::new("gcc");
@@ -44,7 +44,7 @@ fn functions_have_the_lines_that_they_are_written_at() {
         "{functions}"
     );
 
-    // Of another build nothing is told, and no empty column is shown.
+    // For another build, nothing is reported, and no empty column is shown.
     let folder = folder_of_module(&module, "ffffffff", offsets);
     let object = read(&["report"], said(&folder, &["--json", "--csv", "csv"]));
     assert_eq!(object["sources"], json!({}));

@@ -1,10 +1,10 @@
-//! All schemas of a program, their keys, and which of these it does not list.
+//! All schemas of a program, their keys, and the keys that it does not list.
 
 use crate::conforming::schema;
 use serde_json::Value;
 use std::process::Command;
 
-/// The schemas by name, as `PROGRAM schema` lists them.
+/// Returns the schemas by name, as `PROGRAM schema` lists them.
 pub fn of_program(program: &str) -> Vec<(String, Value)> {
     let output = Command::new(program).arg("schema").output().unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -18,7 +18,7 @@ pub fn of_program(program: &str) -> Vec<(String, Value)> {
     named.collect()
 }
 
-/// Calls `look` with each part of a schema that is an object, and where it stands.
+/// Calls `look` with each object in a schema, and its place.
 pub fn walk(part: &Value, place: &str, look: &mut dyn FnMut(&Value, &str)) {
     match part {
         Value::Object(keys) => {
@@ -36,7 +36,7 @@ pub fn walk(part: &Value, place: &str, look: &mut dyn FnMut(&Value, &str)) {
     }
 }
 
-/// What is wrong with a part that describes an object: it is open, or a key has no description.
+/// Returns the faults of a part that describes an object: it is open, or a key has no description.
 pub fn faults(part: &Value, place: &str) -> Vec<String> {
     let Some(properties) = part.get("properties").and_then(Value::as_object) else {
         return Vec::new();
@@ -58,7 +58,7 @@ pub fn faults(part: &Value, place: &str) -> Vec<String> {
     wrong
 }
 
-/// The keys that `PROGRAM schema NAME --keys` does not list with their meanings.
+/// Returns the keys that `PROGRAM schema NAME --keys` does not list with their meanings.
 pub fn keys_not_listed(program: &str, all: &[(String, Value)]) -> Vec<String> {
     let mut missing = Vec::new();
     for (name, schema) in all {

@@ -1,6 +1,6 @@
-//! A made-up program whose two threads enter the kernel all the time, written as a trace.
+//! A made-up program whose two threads enter the kernel frequently, written as a trace.
 //!
-//! Both modes reference the same few lines, so that each takes them from the other.
+//! Both modes access the same few lines, so that each takes lines over from the other.
 
 use crate::definitions;
 use corehop_second_oracle::random::Random;
@@ -12,7 +12,7 @@ const KERNEL: u64 = 0xffff_ffff_8100_0000;
 const FUNCTIONS: u32 = 8;
 const EXECUTIONS: u64 = 4000;
 
-/// Writes it into a folder; where the trace is.
+/// Writes the trace into a folder, and returns its path.
 pub fn write(folder: &Path, random: &mut Random) -> Result<PathBuf, corehop_traces::Error> {
     let path = folder.join("mixed.trace");
     let (mut writer, module) = definitions::begin(&path, &WriterOptions::default(), "f0", CODE)?;
@@ -46,7 +46,7 @@ pub fn write(folder: &Path, random: &mut Random) -> Result<PathBuf, corehop_trac
             let kind = [Kind::Load, Kind::Store][random.below(2)];
             let half = [0x9000, KERNEL + 0x9000][random.below(2)];
             let address = half + random.below(20) as u64 * 64;
-            // Of 4 bytes, so that none looks like a return address.
+            // Four bytes each, so that none looks like a return address.
             writer.data(thread, 0, kind, 4, address)?;
         }
     }

@@ -1,8 +1,8 @@
-//! What `corehop replay` counts, counted a second time from what other programs would be given.
+//! A second, independent count of everything that `corehop replay` counts, from exported data.
 //!
-//! `second_oracle` counts, and all that it counts must be equal, key by key, to what `corehop
-//! replay --json` prints. So a mistake in the reader, the merging of threads, the finding of calls
-//! and arguments, the splitting into shards or the documents shows here, in one of both numbers.
+//! All counts of `second_oracle` must be equal, key by key, to the output of `corehop replay
+//! --json`. A mistake in the reader, the merging of threads, the detection of calls and arguments,
+//! the sharding, or the documents therefore shows as a difference.
 
 mod mixed;
 mod recording;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::path::Path;
 use subject::Subject;
 
-/// One for each thing that a machine file can say of its caches.
+/// Returns a machine for each property of caches in a machine file.
 fn machines() -> Vec<Machine> {
     let small = Machine::small;
     vec![
@@ -40,7 +40,7 @@ fn machines() -> Vec<Machine> {
     ]
 }
 
-/// How many random machines and plans are compared of a trace, where more than a few can be.
+/// Returns the maximum number of random machines and plans to compare for a trace.
 fn most_machines() -> u64 {
     let said = std::env::var("COREHOP_MACHINES").ok();
     said.map_or(16, |text| {
@@ -48,7 +48,8 @@ fn most_machines() -> u64 {
     })
 }
 
-/// Compares all counts on these machines, each with a plan of its own, and on so many random ones.
+/// Compares all counts on these machines, each with its own plan, and on this number of random
+/// ones.
 fn compare(subject: &Subject, random_machines: u64) -> Seen {
     subject.compare_entries();
     let mut seen = Seen::default();
@@ -65,7 +66,7 @@ fn compare(subject: &Subject, random_machines: u64) -> Seen {
     seen
 }
 
-/// How often happened what there is to count, so that equal counts say something.
+/// Sums of counted events, to ensure that equal counts are not all zero.
 #[derive(Default)]
 struct Seen([u64; 11]);
 
@@ -122,7 +123,7 @@ fn every_count_is_the_oracles_on_a_program_of_four_threads() {
     let subject = Subject::new(&trace, None, true);
     subject.compare_code();
     compare(&subject, most_machines());
-    // Their first calls were open when their threads' recording began, or go on with one that was.
+    // Their first calls were open when their threads' recording began, or continue an open one.
     for symbol in ["serve", "count", "count_behind"] {
         subject.compare_hops(&subject.delegating(symbol));
     }
@@ -142,7 +143,7 @@ fn every_count_is_the_oracles_on_a_program_of_four_threads() {
 
 #[test]
 fn every_count_is_the_oracles_where_functions_go_by_an_argument() {
-    /// Each with the arguments that tell its object.
+    /// Functions with the arguments that identify their object.
     const NAMED: [(&str, &[usize]); 4] = [
         ("visit", &[1]),
         ("change", &[2]),
@@ -213,7 +214,7 @@ fn every_count_is_the_oracles_on_redis() {
     let subject = Subject::new(&trace, None, true);
     subject.compare_code();
     compare(&subject, 6);
-    // The last two are stubs, of functions in libc.
+    // The last two are stubs of functions in libc.
     for symbol in ["processCommand", "read@plt", "write@plt"] {
         subject.compare_hops(&subject.delegating(symbol));
     }

@@ -1,4 +1,4 @@
-//! Records programs, as their users do: with `corehop record`, in a folder of their own.
+//! Records programs as users do: with `corehop record`, in a separate folder.
 
 use crate::plugin::plugin;
 use std::fs::File;
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A file beside the trace: what the recorded program printed.
+/// A file next to the trace with the output of the recorded program.
 pub const SAID: &str = "said";
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A recording that runs; it is ended with this, if it has not ended by itself.
+/// A running recording; dropping it ends it, if it has not ended yet.
 struct Recording(Child);
 
 impl Recording {
@@ -48,7 +48,7 @@ impl Recording {
 impl Drop for Recording {
     fn drop(&mut self) {
         if let Ok(None) = self.0.try_wait() {
-            // It ends its server before it ends, which it could not if it were killed.
+            // SIGTERM lets it end its server first, which SIGKILL would not.
             let id = self.0.id().to_string();
             let _ = Command::new("kill").args(["-TERM", &id]).status();
             let _ = self.0.wait();
@@ -72,7 +72,7 @@ pub fn program(folder: &Path, source: &str) -> PathBuf {
     trace
 }
 
-/// Compiles a C program in the folder and records it with the kernel, on a machine of its own.
+/// Compiles a C program in the folder and records it with the kernel, on a virtual machine.
 pub fn machine(folder: &Path, source: &str) -> PathBuf {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/second_oracle/programs");
     let program = folder.join("program");
@@ -85,13 +85,13 @@ pub fn machine(folder: &Path, source: &str) -> PathBuf {
     let trace = folder.join("trace");
     let program = program.to_str().unwrap();
     let arguments = ["--system", "--request-at", "serve", "--", program];
-    // Where QEMU, the kernel or busybox is missing, it prints the remedy.
+    // If QEMU, the kernel, or busybox is missing, it prints the remedy.
     Recording::start(&trace, &arguments).finish();
     trace
 }
 
-/// Records redis-server while it is sent these commands, each after the answer of one line to the
-/// one before; all but the last are requests in the trace.
+/// Records redis-server with these commands, each sent after the one-line answer to the previous
+/// one. All but the last are requests in the trace.
 pub fn redis(folder: &Path, commands: &[&str]) -> PathBuf {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -113,7 +113,7 @@ pub fn redis(folder: &Path, commands: &[&str]) -> PathBuf {
         (&stream)
             .write_all(format!("{command}\r\n").as_bytes())
             .unwrap();
-        // The last one ends the recording, and with it the server.
+        // The last command ends the recording and the server.
         if number + 1 < commands.len() {
             answers
                 .next()

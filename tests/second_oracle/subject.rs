@@ -1,4 +1,4 @@
-//! A trace to replay, by corehop and by the oracle, and the comparison of what they count.
+//! A trace that corehop and the oracle replay, and the comparison of their counts.
 
 use crate::conforming::read;
 use corehop_second_oracle::Replay;
@@ -20,23 +20,23 @@ const COREHOP: &str = env!("CARGO_BIN_EXE_corehop");
 pub struct Subject {
     trace: PathBuf,
     requests: Option<String>,
-    /// More options of every replay.
+    /// Additional options of every replay.
     options: &'static [&'static str],
     exported: Exported,
     code: Code,
-    /// Where the files with code are.
+    /// Address ranges of the files with code.
     modules: Vec<Range<u64>>,
-    /// Those that were entered, and how often.
+    /// The entered functions, and how often.
     functions: Vec<(Function, u64)>,
-    /// Of threads as they first come, their numbers in the trace.
+    /// The numbers of threads in the trace, in the order of first executions.
     thread_numbers: Vec<usize>,
-    /// What its program says it called functions with.
+    /// The arguments of functions that the program printed.
     told: Told,
-    /// For machines and plans.
+    /// Folder for machines and plans.
     folder: TempDir,
 }
 
-/// What `corehop` prints as JSON.
+/// Returns the JSON output of `corehop`.
 fn corehop(arguments: &[&str]) -> Value {
     let mut command = Command::new(COREHOP);
     let output = command.args(arguments).output().expect("corehop runs");
@@ -54,7 +54,7 @@ fn number(value: &Value, key: &str) -> u64 {
 }
 
 impl Subject {
-    /// A trace, or some of its requests; its code is disassembled where that is asked for.
+    /// Reads a trace, or some of its requests, and disassembles its code if requested.
     pub fn new(trace: &Path, requests: Option<&str>, disassemble: bool) -> Subject {
         let path = trace.to_str().unwrap();
         let info = corehop(&["info", "--json", path]);
@@ -102,14 +102,14 @@ impl Subject {
         let place = |&id: &u64| numbered.iter().position(|numbered| is(numbered, id));
         let numbers = subject.exported.threads.iter().map(place);
         subject.thread_numbers = numbers.map(|n| n.expect("a thread of the trace")).collect();
-        // By what it costs they would be in an order that the simulator makes.
+        // Their order by cost would depend on the simulator.
         subject
             .functions
             .sort_by_key(|(function, _)| function.address);
         subject
     }
 
-    /// The same trace, by physical addresses.
+    /// Returns the same trace by physical addresses.
     pub fn by_physical_addresses(self) -> Subject {
         Subject {
             options: &["--index", "physical"],
@@ -118,7 +118,7 @@ impl Subject {
         }
     }
 
-    /// The same trace, whose program has told what it called functions with.
+    /// Returns the same trace with the arguments that its program printed.
     pub fn whose_program_told(self, text: &str) -> Subject {
         let told = Told::new(text, &self.exported.threads);
         Subject { told, ..self }
@@ -132,7 +132,7 @@ impl Subject {
         corehop(&arguments)
     }
 
-    /// Expects each function to be entered as often as corehop says.
+    /// Expects as many entries of each function as corehop reports.
     pub fn compare_entries(&self) {
         let mut starts: HashMap<u64, u64> = HashMap::new();
         for execution in &self.exported.executions {
@@ -144,9 +144,9 @@ impl Subject {
         }
     }
 
-    /// A plan over so many cores for a few of the functions that were entered.
+    /// Returns a plan with this number of cores for a few of the entered functions.
     pub fn plan(&self, cores: usize, random: &mut Random) -> Plan {
-        // The kernel has no build id, without which no plan can name its functions.
+        // The kernel has no build id, so a plan cannot name its functions.
         let can_be = |function: &Function| !function.build_id.is_empty();
         let entered = self.functions.iter();
         let entered = entered.filter(|(function, entries)| *entries > 0 && can_be(function));
@@ -165,8 +165,8 @@ impl Subject {
         }
     }
 
-    /// A plan like [`Subject::plan`], in which some functions go at some calls of each request;
-    /// requests enter the function of this name.
+    /// Returns a plan like [`Subject::plan`] in which some functions migrate threads at some calls
+    /// of each request. Requests enter the function of this name.
     pub fn plan_at_calls(&self, request: &str, cores: usize, random: &mut Random) -> Plan {
         let mut plan = self.plan(cores, random);
         let mut functions = Vec::new();
@@ -189,7 +189,8 @@ impl Subject {
         plan
     }
 
-    /// A plan like [`Subject::plan`], in which these functions go by one of these arguments.
+    /// Returns a plan like [`Subject::plan`] in which the core of these functions depends on one of
+    /// these arguments.
     pub fn plan_by_objects(
         &self,
         named: &[(&str, &[usize])],
@@ -223,7 +224,7 @@ impl Subject {
         found.expect("it was entered")
     }
 
-    /// A plan that goes to core 1 for the calls of one function.
+    /// Returns a plan that delegates the calls of one function to core 1.
     pub fn delegating(&self, symbol: &str) -> Plan {
         let (function, _) = self.entered(symbol);
         Plan {
@@ -237,7 +238,7 @@ impl Subject {
         }
     }
 
-    /// Replays with a plan beside a baseline, and expects the oracle's very counts; gives them.
+    /// Replays with a plan and a baseline, expects exactly the oracle's counts, and returns them.
     pub fn compare(&self, machine: &Machine, plan: &Plan, thread_per_core: bool) -> Value {
         let file = machine.write_into(self.folder.path());
         let plan_file = plan.write_into(self.folder.path());
@@ -277,7 +278,7 @@ impl Subject {
         }
         if self.exported.executions.iter().any(|e| e.start >= 1 << 63) {
             expected["modes"] = with_plan.modes;
-            // No export tells requests, nor the names of the kernel's functions.
+            // No export contains requests or the names of the kernel's functions.
             let modes = counted["modes"].as_object_mut().unwrap();
             modes.remove("visits").expect("visits");
             for mode in ["user", "kernel"] {
@@ -296,7 +297,7 @@ impl Subject {
         expected
     }
 
-    /// Replays with a plan on some machine, and expects as many hops as the oracle.
+    /// Replays with a plan, and expects as many hops as the oracle counts.
     pub fn compare_hops(&self, plan: &Plan) {
         let plan_file = plan.write_into(self.folder.path());
         let counted = self.replay(&["--plan", plan_file.to_str().unwrap()]);
@@ -304,8 +305,8 @@ impl Subject {
         assert_eq!(counted["hops"], hops, "{plan:#?}");
     }
 
-    /// Expects what tells calls and returns without a disassembly to tell the same ones, so that
-    /// the sample, whose program is nowhere, is followed as the recordings are.
+    /// Expects the same calls and returns without a disassembly. The sample, whose program is not
+    /// available, is then followed like the recordings.
     pub fn compare_code(&self) {
         let mut before = HashMap::new();
         let mut transfers = 0;
@@ -333,8 +334,8 @@ impl Subject {
     }
 }
 
-/// Takes what a replay says of functions that go by an argument, by symbol, without what the plan
-/// says of where they are.
+/// Removes and returns a replay's output for functions with an argument, by symbol, without the
+/// keys that locate them.
 fn said_of_objects(counted: &mut Value) -> Vec<Value> {
     let keys = counted.as_object_mut().unwrap();
     let Some(Value::Array(mut functions)) = keys.remove("by_argument") else {

@@ -1,4 +1,4 @@
-//! A small recorded server, for the subcommands that look at functions and requests.
+//! A small recorded server, for the subcommands that use functions and requests.
 
 use crate::definitions;
 use corehop_traces::{EndReason, Error, Kind, ThreadId, Writer, WriterOptions};
@@ -6,17 +6,17 @@ use std::path::Path;
 
 const CODE: u64 = 0x40_0000;
 
-/// Each 64 bytes, one after the other from the start of the module.
+/// 64 bytes each, one after the other from the start of the module.
 const FUNCTIONS: [&str; 6] = ["parse", "execute", "log", "flush", "inlined", "commit"];
 
-/// Four requests, in turn on two threads, of two phases with lines of their own; the second also
-/// stores to a line of the first. Each calls `parse`, `inlined`, then `execute` and at last
-/// `commit`; the first calls `log` twice, and every other one `flush`.
+/// Four requests, alternating between two threads, of two phases with separate lines; the second
+/// phase also stores to a line of the first. Each request calls `parse`, `inlined`, then `execute`,
+/// and finally `commit`; the first request calls `log` twice, and every other one calls `flush`.
 pub fn record(path: &Path) -> Result<(), Error> {
     record_requests(path, 4)
 }
 
-/// The same with another number of requests.
+/// Does the same with another number of requests.
 pub fn record_requests(path: &Path, requests: usize) -> Result<(), Error> {
     let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "parse", CODE)?;
     let blocks = define(&mut writer, module)?;
@@ -35,7 +35,7 @@ pub fn record_requests(path: &Path, requests: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// The code blocks of the functions' entries.
+/// Returns the code blocks of the functions' entries.
 fn define(writer: &mut Writer, module: u32) -> Result<Vec<u32>, Error> {
     let define = |(name, offset): (&str, u64)| {
         let unpatchable = (name == "inlined").then_some("something jumps into it");
@@ -74,7 +74,7 @@ fn serve(
     enter(writer, commit)
 }
 
-/// Ten lines, each loaded from forty times.
+/// Loads from ten lines, forty times each.
 fn load(writer: &mut Writer, thread: ThreadId, first: u64) -> Result<(), Error> {
     for load in 0..400 {
         let address = first + load % 10 * 64;

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 const GENERATED: &str = "trace_capnp.rs";
 
-/// Every source file of the repository, by suffix, outside what is built or installed.
+/// Returns every source file of the repository with these suffixes, except built and installed
+/// files.
 pub fn sources(suffixes: &[&str]) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut folders = vec![root.to_path_buf()];

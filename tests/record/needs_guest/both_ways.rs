@@ -1,10 +1,11 @@
-//! What a server does in user mode is the same whether it is recorded alone or on a machine.
+//! A recording of a server alone and a recording on a machine contain the same accesses in user
+//! mode.
 //!
-//! Two recordings of one program differ where the system decides: where the stack is and what the
-//! loader finds on it, and at which addresses libraries are. So the program here has no libraries,
-//! code and data at fixed addresses, and a stack of its own among them. What is left to differ is
-//! that on a machine an interrupt or a missing page may leave a code block halfway: it is recorded
-//! as two executions, and the line at which it went on is fetched twice in a row.
+//! Two recordings of one program differ in what the system decides: the address and content of the
+//! stack, and the addresses of libraries. Therefore this program has no libraries, code and data at
+//! fixed addresses, and its own stack in its data. One difference remains: on a machine, an
+//! interrupt or a page fault may interrupt a code block. The block is then recorded as two
+//! executions, and the line at which it continued is fetched twice in a row.
 
 use super::{assert_guest, entries};
 use crate::recording::{Recording, compile};
@@ -55,8 +56,8 @@ fn recorded(mode: &[&str]) -> Trace {
     Recording::start_in(folder, arguments.copied()).trace()
 }
 
-/// What user code does for requests: all loads and stores, and lines that are fetched, each once
-/// where it follows itself.
+/// Returns the accesses of user code in requests: all loads and stores, and fetched lines without
+/// immediate repetitions.
 fn of_user_code(trace: &Trace) -> Vec<Access> {
     let mut executions = trace.executions().with_virtual_addresses();
     let mut accesses = Vec::new();

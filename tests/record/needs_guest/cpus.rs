@@ -1,4 +1,4 @@
-//! A machine with two processors tells on which of them each thread was.
+//! A machine with two processors records the processor of each thread.
 
 use super::{prepared_of, start};
 use std::collections::BTreeMap;

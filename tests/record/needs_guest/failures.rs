@@ -1,13 +1,12 @@
-//! Whatever goes wrong on a machine that is recorded: it is told with the machine's own last lines
-//! and the exit code that is documented, what was recorded is a trace, and no QEMU is left.
+//! Failures on a recorded machine: the message contains the machine's last lines, the exit code is
+//! the documented one, recorded requests are in a trace, and no QEMU remains.
 
 use super::assert_guest;
 use crate::recording::{Recording, compile, is_running, record, send};
 use corehop_traces::{EndReason, Ending, Trace, partial_path};
 use tempfile::TempDir;
 
-/// Serves eight requests, unless it is to end early or to wait, and then does what its argument
-/// says.
+/// Serves eight requests, unless it must end early or wait, and then acts by its argument.
 const SERVER: &str = r#"
 #include <fcntl.h>
 #include <stdlib.h>
@@ -52,7 +51,8 @@ fn start(folder: TempDir, more: &[&str], does: &str) -> Recording {
     Recording::start_in(folder, arguments.chain(&["--", "./server", does]).copied())
 }
 
-/// Holds a recording to its exit code, what it says and the requests of its trace; 0 is no trace.
+/// Asserts the exit code of a recording, its messages, and the requests in its trace; 0 means no
+/// trace.
 #[track_caller]
 fn assert_ends(mut recording: Recording, code: i32, parts: &[&str], requests: usize) {
     let exit = recording.finish().code();
@@ -185,7 +185,7 @@ fn a_server_that_never_listens_has_its_load_all_the_same() {
 #[test]
 fn an_interrupt_ends_the_machine_while_it_starts() {
     let folder = folder();
-    // However late the interrupt comes, no request comes before it.
+    // Even if the interrupt is late, no request precedes it.
     let recording = start(folder, &[], "wait");
     let qemu = recording.server();
     recording.signal(libc::SIGINT);
@@ -193,7 +193,7 @@ fn an_interrupt_ends_the_machine_while_it_starts() {
     assert!(!is_running(qemu));
 }
 
-/// A recording that has written something, and its QEMU.
+/// Returns a recording that has written something, and its QEMU.
 fn that_records(folder: TempDir) -> (Recording, u32) {
     let recording = start(folder, &[], "serve");
     let qemu = recording.server();

@@ -1,4 +1,4 @@
-//! Servers of Debian's on a machine: one whose master forks a worker, and one of many threads with
+//! Debian's servers on a machine: one whose master forks a worker, and one with many threads and
 //! its data in a folder.
 
 use super::{assert_guest, entries};
@@ -24,7 +24,7 @@ fn record(folder: TempDir, more: &[&str], server: &[&str]) -> Trace {
     Recording::start_in(folder, arguments.copied()).trace()
 }
 
-/// How many requests there are, and of how many processes and threads something was recorded.
+/// Returns the number of requests, processes, and threads in the trace.
 fn counts(trace: &Trace) -> [usize; 3] {
     [
         trace.requests().len(),
@@ -76,7 +76,7 @@ fn nginx_forks_a_worker_whose_requests_are_recorded_with_the_kernels_work_for_th
     assert_eq!(functions.map(|name| entries(&trace, name)), [5, 5]);
 }
 
-/// The tables of a server, made by itself.
+/// Lets a server create its tables.
 fn make_tables(folder: &Path, server: &[&str]) {
     std::fs::create_dir(folder.join("data")).unwrap();
     let statements = std::fs::File::open(folder.join("tables.sql")).unwrap();

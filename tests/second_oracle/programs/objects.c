@@ -1,9 +1,9 @@
 /*
- * Three threads that work on a great many objects, some of them often, by functions that have the
- * object in one argument or another. At its end the program prints what each thread called with
- * what: a line for each call, with the thread's number, the function and the address.
+ * Three threads that use many objects, some of them often, through functions that have the object
+ * in different arguments. At its end the program prints the calls of each thread: a line for each
+ * call, with the thread's number, the function, and the address.
  *
- * Every function soon loads from the object, so that a trace tells what it was called with.
+ * Every function soon loads from the object, so that a trace contains its argument.
  */
 
 #define _GNU_SOURCE
@@ -44,7 +44,7 @@ static void tell(const char *function, const void *about)
     own->calls[own->count++].about = about;
 }
 
-/* Half of all calls are about one of a few. */
+/* Half of all calls use one of a few objects. */
 static struct object *any(void)
 {
     state = state * 6364136223846793005u + 1442695040888963407u;
@@ -64,13 +64,13 @@ CALLED uint64_t change(uint64_t by, struct object *object)
     return object->count;
 }
 
-/* About none where there is none. */
+/* Called with an object or NULL. */
 CALLED uint64_t maybe(uint64_t from, uint64_t to, struct object *object)
 {
     return object == NULL ? from : object->spare[to % 6] + object->spare[0];
 }
 
-/* Calls another about another. */
+/* Calls another function with another object. */
 CALLED uint64_t both(struct object *object, struct object *other)
 {
     uint64_t sum = object->sum;
@@ -85,7 +85,7 @@ CALLED uint64_t rest(uint64_t number)
 
 CALLED uint64_t serve(uint64_t number)
 {
-    /* Nobody else calls anything before recording has begun. */
+    /* No other thread calls anything before the recording has begun. */
     if (number == 0)
         pthread_barrier_wait(&begun);
     struct object *object = any(), *other = any();

@@ -1,5 +1,5 @@
-/* Two processes that serve in turn: each stores to pages that they share, to its own, and to what
- * the kernel copies between them through a pipe. */
+/* Two processes that serve alternately: each stores to shared pages, to private pages, and to data
+ * that the kernel copies between them through a pipe. */
 
 #include <sys/mman.h>
 #include <sys/wait.h>

@@ -1,10 +1,10 @@
 /*
- * Four threads that serve requests side by side, and do in each what makes calls hard to follow:
- * recursion, calls through pointers, functions that end by jumping to another, and longjmp. All
- * store to lines that the others load.
+ * Four threads that serve requests in parallel, each with code whose calls are hard to follow:
+ * recursion, calls through pointers, tail calls, and longjmp. All store to lines that the others
+ * load.
  *
- * The second argument of `serve` says what it does; the first comes at whichever thread is first,
- * in the middle of whatever the others are doing.
+ * The second argument of `serve` selects its work. The first request may be in any thread, while
+ * the others run other code.
  */
 
 #include <pthread.h>
@@ -37,13 +37,13 @@ __attribute__((noinline)) uint64_t walk(uint64_t number)
     return sum + data.of_all[sum % 512];
 }
 
-/* Ends with a jump to `count`. */
+/* Ends with a tail call of `count`. */
 __attribute__((noinline)) uint64_t count_behind(uint64_t number)
 {
     return count(number * 5 + 1);
 }
 
-/* Ends with a jump to a function that ends with a jump. */
+/* Ends with a tail call of a function that ends with a tail call. */
 __attribute__((noinline)) uint64_t count_far_behind(uint64_t number)
 {
     data.of_thread[self][number % 2048] = number;
@@ -57,7 +57,7 @@ __attribute__((noinline)) uint64_t descend(uint64_t depth)
     return descend(depth - 1) + count(depth) + 1;
 }
 
-/* Two functions that call each other, and from the bottom leave them all. */
+/* Two functions that call each other; the innermost call leaves all of them by longjmp. */
 uint64_t odd(uint64_t depth);
 
 __attribute__((noinline)) uint64_t even(uint64_t depth)
@@ -90,7 +90,7 @@ __attribute__((noinline)) uint64_t call_through(unsigned part, uint64_t number)
     return (*chosen)(number % 6) + walk(number);
 }
 
-/* The request. Every fourth one ends with a jump, also the first of a thread. */
+/* The request. Every fourth one ends with a tail call, also the first of a thread. */
 __attribute__((noinline)) uint64_t serve(uint64_t number, unsigned part)
 {
     uint64_t (*const volatile *chosen)(uint64_t) = &parts[part % 6];

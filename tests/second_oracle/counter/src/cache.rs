@@ -1,9 +1,9 @@
-//! One cache, as docs/reference/machines.md says it: sets that are searched, and lists in the order
-//! of use.
+//! One cache, as docs/reference/machines.md describes it: sets that are searched, and lists in the
+//! order of use.
 //!
-//! Under LRU and FIFO a set is a list, whose first line makes room: LRU moves a line that is hit to
-//! the end, FIFO does not. Under tree-PLRU it is a row of ways and a tree of bits, where
-//! lines are replaced at random a row of ways and how many it has replaced.
+//! Under LRU and FIFO, a set is a list whose first line is replaced: LRU moves a hit line to the
+//! end, FIFO does not. Under tree-PLRU, a set is a row of ways and a tree of bits. Under random
+//! replacement, it is a row of ways and the number of replaced lines.
 
 use crate::machine::{Level, Policy};
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ pub struct Cache {
     sets: Vec<Set>,
     policy: Policy,
     ways: usize,
-    /// What last removed a line.
+    /// What last removed each line.
     removed: HashMap<u64, Cause>,
 }
 
@@ -30,8 +30,8 @@ enum Set {
     List(Vec<u64>),
     Tree {
         ways: Vec<Option<u64>>,
-        /// Whether the upper half is to be given up next: the root at 1, the halves of what
-        /// belongs to bit `n` at `2 n` and `2 n + 1`.
+        /// Whether the upper half is replaced next: the root is at 1, and the halves below bit `n`
+        /// are at `2 n` and `2 n + 1`.
         upper_next: Vec<bool>,
     },
     Random {
@@ -73,7 +73,7 @@ impl Cache {
         }
     }
 
-    /// Looks a line up: a hit is a use of it, a miss has a cause.
+    /// Looks a line up: a hit counts as a use, and a miss has a cause.
     pub fn look_up(&mut self, line: u64) -> Result<(), Cause> {
         let moves = self.policy == Policy::Lru;
         let hit = match self.set(line) {
@@ -94,7 +94,7 @@ impl Cache {
         if hit { Ok(()) } else { Err(cause()) }
     }
 
-    /// Brings a line in that is not there; gives the line that made room for it.
+    /// Adds a line that is not in the cache; returns the line that it replaces.
     pub fn fill(&mut self, line: u64) -> Option<u64> {
         let most = self.ways;
         let replaced = match self.set(line) {
@@ -124,7 +124,7 @@ impl Cache {
         replaced
     }
 
-    /// Takes a line away, if it is there; says whether it was.
+    /// Removes a line, if it is in the cache; returns whether it was.
     pub fn remove(&mut self, line: u64, cause: Cause) -> bool {
         let held = self.holds(line);
         if held {
@@ -141,7 +141,7 @@ impl Cache {
     }
 }
 
-/// Number `n` of SplitMix64 from seed 0, counted from 1.
+/// Returns number `n` of SplitMix64 from seed 0, counted from 1.
 fn split_mix_64(n: u64) -> u64 {
     let mix = |z: u64, shift: u32, factor: u64| (z ^ z >> shift).wrapping_mul(factor);
     let z = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -149,7 +149,7 @@ fn split_mix_64(n: u64) -> u64 {
     z ^ z >> 31
 }
 
-/// Turns the bits on the way's path to the halves in which it is not.
+/// Sets the bits on the way's path to the halves without it.
 fn point_away(upper_next: &mut [bool], way: usize) {
     let (mut node, mut half) = (1, upper_next.len() / 2);
     let mut within = way;

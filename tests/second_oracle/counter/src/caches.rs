@@ -1,5 +1,4 @@
-//! All caches of a machine, and what an access does to them: docs/reference/machines.md, word for
-//! word.
+//! All caches of a machine, and the effects of an access, exactly as in docs/reference/machines.md.
 
 use crate::cache::{Cache, Cause};
 use crate::counts::{Counts, Replaced};
@@ -14,14 +13,14 @@ pub struct Caches {
     l1d: Vec<Cache>,
     l2: Vec<Cache>,
     l3: Option<Cache>,
-    /// Lines that were stored to, and by which cluster, until another references them.
+    /// Stored lines and the cluster that stored to them, until another one accesses them.
     stored_by: HashMap<u64, usize>,
-    /// Of user code, then of the kernel.
+    /// Counts of user code, then of the kernel.
     pub counts: [Counts; 2],
     pub replaced: Replaced,
-    /// By whom the caches are used at present.
+    /// The mode that uses the caches now.
     mode: usize,
-    /// By whom a line was used last.
+    /// The mode that used each line last.
     last: HashMap<u64, usize>,
 }
 
@@ -45,24 +44,25 @@ impl Caches {
         }
     }
 
-    /// What is counted from now on is of the code at this address: the upper half is the kernel's.
+    /// Selects the mode of the following counts by the address of the code: the upper half is the
+    /// kernel's.
     pub fn executes(&mut self, address: u64) {
         self.mode = usize::from(address >= 1 << 63);
     }
 
-    /// What the mode at hand counts.
+    /// Returns the counts of the current mode.
     pub fn counts(&mut self) -> &mut Counts {
         &mut self.counts[self.mode]
     }
 
-    /// A cache of this level has replaced a line.
+    /// Counts a line that a cache of this level has replaced.
     fn has_replaced(&mut self, level: &'static str, line: Option<u64>) {
         if let Some(line) = line {
             self.replaced.count(level, self.last[&line], self.mode);
         }
     }
 
-    /// A core references a line.
+    /// Accesses a line from a core.
     pub fn touch(&mut self, core: usize, line: u64, kind: Kind) {
         self.last.insert(line, self.mode);
         let cycles = match self.l1(core, kind).look_up(line) {
@@ -97,7 +97,7 @@ impl Caches {
         }
     }
 
-    /// An L1 has missed the line; gives the latency of what serves it.
+    /// Accesses the L2 after an L1 miss; returns the latency of the level that has the line.
     fn ask_l2(&mut self, core: usize, line: u64, kind: Kind) -> u64 {
         let cluster = core / self.machine.l2.shared_by;
         match self.l2[cluster].look_up(line) {
@@ -132,7 +132,7 @@ impl Caches {
         }
     }
 
-    /// The L2 of this cluster has missed the line.
+    /// Accesses the L3 after a miss in the L2 of this cluster.
     fn ask_l3(&mut self, cluster: usize, line: u64, kind: Kind) -> u64 {
         let mut others = (0..self.l2.len()).filter(|&other| other != cluster);
         let is_transfer = others.any(|other| self.is_held(other, line));
@@ -182,7 +182,7 @@ impl Caches {
         l3.is_some_and(|l3| l3.inclusion == inclusion)
     }
 
-    /// The core has stored to the line.
+    /// Invalidates other copies after a store of the core.
     fn take_from_others(&mut self, core: usize, line: u64) {
         let own = core / self.machine.l2.shared_by;
         for cluster in 0..self.l2.len() {
@@ -202,7 +202,7 @@ impl Caches {
         self.l2[cluster].remove(line, cause) | left_l1s
     }
 
-    /// The L1s of a cluster lose a line, but for those that core `but` uses.
+    /// Removes a line from the L1s of a cluster, except those of core `but`.
     fn leaves_l1s(&mut self, cluster: usize, line: u64, but: Option<usize>, cause: Cause) -> bool {
         let levels = [
             (&mut self.l1i, self.machine.l1i.shared_by),

@@ -1,9 +1,9 @@
-//! Which instructions are calls and which are returns.
+//! Identifies calls and returns.
 //!
-//! Where the program and its libraries are at hand, objdump says. Of a trace whose program is not,
-//! what is known tells them too: an instruction behind which the thread did not go on is a
-//! transfer, and of transfers only calls end with a store of 8 bytes, the return address, and only
-//! returns are of one byte and load 8.
+//! If the program and its libraries are available, objdump identifies them. Otherwise the trace
+//! does: an instruction after which the thread continued elsewhere is a transfer. Of transfers,
+//! only calls end with a store of 8 bytes, the return address, and only returns have one byte and
+//! load 8.
 
 use crate::exported::{Instruction, Kind};
 use std::collections::HashMap;
@@ -11,21 +11,21 @@ use std::process::Command;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
-    /// Its return address was stored here.
+    /// The return address was stored here.
     Call(u64),
-    /// Its return address was loaded from here.
+    /// The return address was loaded from here.
     Return(u64),
 }
 
-/// What is known of the program's code.
+/// The known code of the program.
 pub enum Code {
-    /// By address, whether it is a call or else a return.
+    /// By address: true for a call, false for a return.
     Disassembled(HashMap<u64, bool>),
     Unknown,
 }
 
 impl Code {
-    /// Disassembles these files, each with what to add to its addresses.
+    /// Disassembles these files, each with the offset to add to its addresses.
     pub fn disassembled<'a>(modules: impl IntoIterator<Item = (&'a str, u64)>) -> Code {
         let mut transfers = HashMap::new();
         for (path, load_bias) in modules {
@@ -41,7 +41,7 @@ impl Code {
         Code::Disassembled(transfers)
     }
 
-    /// What an instruction is, behind which its thread went on at `next`.
+    /// Returns the kind of an instruction after which its thread continued at `next`.
     pub fn transfer(&self, ran: &Instruction, next: u64) -> Option<Transfer> {
         let last = ran.last?;
         let calls = match self {
@@ -64,7 +64,7 @@ impl Code {
     }
 }
 
-/// A call or return in objdump's words, with or without prefixes: `4711:\tbnd call 4242 <serve>`.
+/// Parses a call or return of objdump, with or without prefixes: `4711:\tbnd call 4242 <serve>`.
 fn transfer(line: &str) -> Option<(u64, bool)> {
     let (address, instruction) = line.split_once(":\t")?;
     let address = u64::from_str_radix(address.trim(), 16).ok()?;

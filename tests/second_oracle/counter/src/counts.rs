@@ -1,4 +1,4 @@
-//! What is counted, and the same as `corehop replay --json` prints it (`corehop schema replay`).
+//! The counts, and their form in `corehop replay --json` (`corehop schema replay`).
 
 use crate::cache::Cause;
 use crate::exported::Kind;
@@ -17,7 +17,7 @@ pub struct Counts {
     pub cycles: u64,
 }
 
-/// Lines replaced at each level, by whose they were and who replaced them.
+/// Replaced lines at each level, by the mode that used them and the mode that replaced them.
 #[derive(Clone, Debug, Default)]
 pub struct Replaced(BTreeMap<(&'static str, usize, usize), u64>);
 
@@ -41,7 +41,7 @@ impl Replaced {
     }
 }
 
-/// By kind of access: fetches, loads, stores.
+/// Counts by kind of access: fetches, loads, stores.
 #[derive(Clone, Debug, Default)]
 pub struct Level([Lookups; 3]);
 
@@ -55,7 +55,7 @@ struct Lookups {
 }
 
 impl Counts {
-    /// Of the L1 that this kind of access goes to.
+    /// Returns the counts of the L1 for this kind of access.
     pub fn l1(&mut self, kind: Kind) -> &mut Level {
         match kind {
             Kind::Fetch => &mut self.l1i,
@@ -63,7 +63,7 @@ impl Counts {
         }
     }
 
-    /// Both together.
+    /// Returns the sum of both.
     pub fn plus(mut self, other: &Counts) -> Counts {
         self.l1i.add(&other.l1i);
         self.l1d.add(&other.l1d);
@@ -76,7 +76,7 @@ impl Counts {
         self
     }
 
-    /// Lines referenced.
+    /// Returns the number of accessed lines.
     pub fn accesses(&self) -> u64 {
         let levels = [&self.l1i, &self.l1d];
         levels.iter().map(|level| level.sum(Lookups::all)).sum()

@@ -1,15 +1,15 @@
-//! What a trace's threads did, from `corehop export` alone: lackey's text joined with drmemtrace's
-//! records.
+//! Reads the executions of a trace's threads from `corehop export` alone: lackey's text joined with
+//! drmemtrace's records.
 //!
 //! The text has every fetch, as a replay counts it, but no threads and no instructions; the records
 //! have threads and instructions, but no fetches. Both are in replay order and have the same loads
-//! and stores, so they are read side by side: an instruction whose last byte no fetch has covered
-//! yet takes the next one from the text, then come its loads and stores, the same in both. Where
-//! they differ the test fails.
+//! and stores, so they are read together. If no fetch has covered the last byte of an instruction
+//! yet, it takes the next fetch from the text. Its loads and stores follow, the same in both. A
+//! difference fails the test.
 //!
-//! A fetch that does not go on where the one before ended begins an execution. A code block that
-//! falls through into another at the border of two lines is taken for one with it, which makes no
-//! difference: nothing enters a function that way.
+//! A fetch that does not continue where the previous one ended begins an execution. A code block
+//! that falls through into another at the border of two lines is merged with it. This makes no
+//! difference, because no function is entered that way.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
@@ -20,7 +20,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 pub const LINE_BYTES: u64 = 64;
 const PAGE_BYTES: u64 = 4096;
 
-/// How a line is referenced.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Fetch,
@@ -28,7 +28,7 @@ pub enum Kind {
     Store,
 }
 
-/// A fetch, a load or a store, as the text has it.
+/// A fetch, a load, or a store, as in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     pub kind: Kind,
@@ -41,13 +41,13 @@ impl Access {
         self.address + u64::from(self.bytes)
     }
 
-    /// The numbers of the lines that it lies on.
+    /// Returns the numbers of the lines that it spans.
     pub fn lines(&self) -> RangeInclusive<u64> {
         self.address / LINE_BYTES..=(self.end() - 1) / LINE_BYTES
     }
 }
 
-/// An instruction that ran, and the last of its loads and stores.
+/// An executed instruction, and the last of its loads and stores.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruction {
     pub address: u64,
@@ -55,32 +55,32 @@ pub struct Instruction {
     pub last: Option<Access>,
 }
 
-/// One run of one code block.
+/// One execution of one code block.
 #[derive(Debug)]
 pub struct Execution {
-    /// The number of the thread, counted from 0 as threads first come.
+    /// The number of the thread, from 0 in the order of first executions.
     pub thread: usize,
-    /// Where it began: the address of its first instruction.
+    /// The address of its first instruction.
     pub start: u64,
-    /// The instruction that it ended with.
+    /// Its last instruction.
     pub end: Instruction,
-    /// How many accesses all executions up to this one made.
+    /// Number of accesses of all executions up to this one.
     pub accesses_end: usize,
 }
 
-/// All that was exported, in replay order.
+/// All exported data, in replay order.
 #[derive(Debug, Default)]
 pub struct Exported {
     pub executions: Vec<Execution>,
     pub accesses: Vec<Access>,
-    /// Of each, where it is in physical memory, apart from all that is nowhere there.
+    /// The physical address of each access, distinct from all others if unknown.
     pub places: Vec<u64>,
-    /// Thread numbers of the operating system, as threads first come.
+    /// Thread ids of the operating system, in the order of first executions.
     pub threads: Vec<u64>,
 }
 
 impl Exported {
-    /// Exports a trace, or some of its requests, in both ways, by this `corehop`.
+    /// Exports a trace, or some of its requests, in both formats by this `corehop`.
     pub fn of(corehop: &Path, trace: &Path, requests: Option<&str>) -> Exported {
         let start = |format| start(corehop, trace, requests, format);
         let (mut text, mut records) = (start("lackey"), start("drmemtrace"));
@@ -103,7 +103,7 @@ impl Exported {
         made
     }
 
-    /// The same with all addresses where they are in physical memory.
+    /// Returns the same with all addresses replaced by physical ones.
     pub fn by_physical_addresses(mut self) -> Exported {
         for (access, &place) in self.accesses.iter_mut().zip(&self.places) {
             access.address = place;
@@ -111,7 +111,7 @@ impl Exported {
         self
     }
 
-    /// Every execution, with its accesses.
+    /// Returns every execution with its accesses.
     pub fn executed(&self) -> impl Iterator<Item = (&Execution, &[Access])> {
         let mut first = 0;
         self.executions.iter().map(move |execution| {
@@ -130,7 +130,7 @@ fn start(corehop: &Path, trace: &Path, requests: Option<&str>, format: &str) -> 
     command.spawn().expect("corehop runs")
 }
 
-/// An address of code as its process has it, without the number of the memory.
+/// Returns the address of code in its process, without the number of the memory.
 fn of_its_process(address: u64) -> u64 {
     match address >> 47 {
         0x1ffff => address,
@@ -138,17 +138,17 @@ fn of_its_process(address: u64) -> u64 {
     }
 }
 
-/// The two exports, read side by side.
+/// Both exports, read together.
 struct Join {
     text: Text,
     made: Exported,
-    /// The thread whose records follow.
+    /// The thread of the following records.
     thread: Option<usize>,
-    /// Where the next instruction is, unless another code block begins.
+    /// The address of the next instruction, unless another code block begins.
     next: u64,
-    /// The end of what was fetched of this code block.
+    /// The end of the fetched part of this code block.
     covered_end: u64,
-    /// By page, where the records said last that it is; and what they say it of next.
+    /// By page, its last recorded physical address; and the address for the next recorded page.
     frames: HashMap<u64, u64>,
     physical: u64,
 }
@@ -217,7 +217,8 @@ impl Join {
         execution.accesses_end = self.made.accesses.len();
     }
 
-    /// Code blocks end where they like, but each fetch of one but its last goes to the line's end.
+    /// Code blocks may end anywhere, but each fetch of one except the last extends to the line's
+    /// end.
     fn begins_another_block(&self, fetch: Access) -> bool {
         let thread = self.made.executions.last().map(|e| e.thread);
         let is_behind = fetch.address == self.covered_end;
@@ -251,7 +252,7 @@ impl Join {
     }
 }
 
-/// Lackey's lines.
+/// The lines of the lackey format.
 struct Text {
     lines: BufReader<ChildStdout>,
     line: String,
@@ -282,7 +283,7 @@ impl Text {
     }
 }
 
-/// drmemtrace's records.
+/// The records of drmemtrace.
 struct Records(BufReader<ChildStdout>);
 
 #[derive(Debug)]
@@ -296,7 +297,7 @@ impl Record {
     const LOAD: u16 = 0;
     const STORE: u16 = 1;
     const INSTRUCTION: u16 = 10;
-    /// The last of the jumps, which are instructions too.
+    /// The last of the jumps, which are also instructions.
     const CONDITIONAL_JUMP: u16 = 13;
     const THREAD: u16 = 22;
     const THREAD_EXIT: u16 = 23;
@@ -304,7 +305,7 @@ impl Record {
     const HEADER: u16 = 25;
     const FOOTER: u16 = 26;
     const MARKER: u16 = 28;
-    /// Sizes of markers that are a page's physical address, and then its virtual one.
+    /// Sizes of the markers with a page's physical address, and then with its virtual address.
     const PHYSICAL: u16 = 15;
     const VIRTUAL: u16 = 17;
 }

@@ -1,12 +1,13 @@
-//! What `corehop replay` counts, counted a second time from what other programs would be given.
+//! A second, independent count of everything that `corehop replay` counts, from exported data.
 //!
-//! The simulator's own oracle (`simulator/tests/oracle`) is fed by the same reader of traces, and
-//! finds calls by the same rule. This one shares no line with the product: it reads what `corehop
-//! export` writes and a plan, takes calls and returns from the disassembled program and arguments
-//! from what the program itself prints, and simulates the caches as docs/reference/model.md
-//! describes them. `tests/second_oracle` holds `corehop replay --json` to it, key by key.
+//! The simulator's own oracle (`simulator/tests/oracle`) uses the same reader of traces, and finds
+//! calls by the same rule. This oracle shares no line with the product. It reads the output of
+//! `corehop export` and a plan. It finds calls and returns in the disassembled program, and reads
+//! arguments from the output of the program itself. It simulates the caches as
+//! docs/reference/model.md describes them. `tests/second_oracle` compares `corehop replay --json`
+//! with it, key by key.
 //!
-//! It is slow and simple on purpose. Read `exported.rs`, `placement.rs` and `caches.rs`, in this
+//! It is slow and simple on purpose. Read `exported.rs`, `placement.rs`, and `caches.rs`, in this
 //! order.
 
 #![allow(missing_docs)] // For one test alone; what a name does not say is said.
@@ -31,30 +32,30 @@ use objects::Told;
 use placement::{Placement, Walk};
 use serde_json::{Value, json};
 
-/// What the oracle counts.
+/// The counts of the oracle.
 pub struct Simulated {
-    /// Of user code and the kernel together.
+    /// User code and the kernel together.
     pub counts: Counts,
-    /// Of each.
+    /// User code and the kernel separately.
     pub modes: Value,
-    /// Of each function that goes by an argument.
+    /// By function whose core depends on an argument.
     pub by_argument: Vec<Value>,
-    /// How often a thread went to another core.
+    /// Number of migrations of threads to another core.
     pub hops: u64,
 }
 
-/// What was exported, and what is known of its program.
+/// The exported data, and what is known about its program.
 pub struct Replay<'a> {
-    /// What threads did.
+    /// The executions of threads.
     pub exported: &'a Exported,
-    /// Where they called and returned.
+    /// Their calls and returns.
     pub code: &'a Code,
-    /// What they called functions with.
+    /// The arguments of their calls.
     pub told: &'a Told,
 }
 
 impl Replay<'_> {
-    /// On a machine, with threads where they are placed.
+    /// Simulates a machine, with threads placed by `placement`.
     pub fn simulate(&self, machine: &Machine, placement: Placement) -> Simulated {
         let mut caches = Caches::new(machine);
         let mut walk = Walk::new(self.code, placement, self.told);
@@ -83,7 +84,7 @@ impl Replay<'_> {
         }
     }
 
-    /// How often threads go to another core, on any machine.
+    /// Returns how often threads migrate to another core, on any machine.
     pub fn hops(&self, placement: Placement) -> u64 {
         let mut walk = Walk::new(self.code, placement, self.told);
         for execution in &self.exported.executions {

@@ -28,7 +28,7 @@ pub struct Level {
     pub shared_by: usize,
 }
 
-/// A level of so many sets and ways, least recently used, inclusive, of one core.
+/// Returns an inclusive LRU level of one core with this number of sets and ways.
 pub fn level(sets: usize, ways: usize, latency: u64) -> Level {
     Level {
         sets,
@@ -49,13 +49,13 @@ pub struct Machine {
     pub l2: Level,
     pub l3: Option<Level>,
     pub memory_latency: u64,
-    /// What the file says, if it does.
+    /// The value in the file, if it is there.
     pub transfer_latency: Option<u64>,
     pub hop_cost: u64,
 }
 
 impl Machine {
-    /// Four cores with caches so small that each of them replaces lines.
+    /// Returns four cores with caches so small that each of them replaces lines.
     pub fn small(name: &str) -> Machine {
         Machine {
             name: name.into(),
@@ -70,7 +70,7 @@ impl Machine {
         }
     }
 
-    /// The same machine, with every level replacing so.
+    /// Returns the same machine with this policy at every level.
     pub fn with_policy(mut self, policy: Policy) -> Machine {
         for level in [&mut self.l1i, &mut self.l1d, &mut self.l2] {
             level.policy = policy;
@@ -82,14 +82,14 @@ impl Machine {
         self
     }
 
-    /// The same machine, with an L2 and an L3 that hold what this says.
+    /// Returns the same machine with this inclusion of L2 and L3.
     pub fn with_inclusion(mut self, l2: Inclusion, l3: Inclusion) -> Machine {
         self.l2.inclusion = l2;
         self.l3.as_mut().expect("an L3").inclusion = l3;
         self
     }
 
-    /// The same machine, whose neighbours share these levels.
+    /// Returns the same machine with these levels shared by neighboring cores.
     pub fn with_shared(mut self, l1i: usize, l1d: usize, l2: usize) -> Machine {
         self.l1i.shared_by = l1i;
         self.l1d.shared_by = l1d;
@@ -97,7 +97,7 @@ impl Machine {
         self
     }
 
-    /// Some machine or other, with caches that are small enough to replace lines.
+    /// Returns a random machine with caches small enough to replace lines.
     pub fn random(name: &str, random: &mut crate::random::Random) -> Machine {
         let policies = [Policy::Lru, Policy::Fifo, Policy::Plru, Policy::Random];
         let mut some = |sets: usize, latency: u64| {
@@ -135,7 +135,7 @@ impl Machine {
         machine.with_shared(l1i_shared_by, l1_shared_by(random), l2_shared_by)
     }
 
-    /// Writes the file that describes it, as docs/reference/machines.md says.
+    /// Writes the file that describes it, in the format of docs/reference/machines.md.
     pub fn write_into(&self, folder: &Path) -> PathBuf {
         let mut text = format!(
             "name = \"{}\"\ncores = {}\nline_size_bytes = 64\nmemory_latency_cycles = {}\n\
@@ -162,7 +162,7 @@ impl Machine {
     }
 }
 
-/// An inclusive level is no smaller than any of those above it.
+/// Enlarges an inclusive level to at least the size of each level above it.
 fn make_room(level: &mut Level, above: &[&Level]) {
     let lines = |level: &Level| level.sets * level.ways;
     let most = above.iter().map(|above| lines(above)).max();

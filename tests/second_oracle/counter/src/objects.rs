@@ -1,16 +1,16 @@
-//! Functions that go by an argument: which object each call is about, as the program itself told
-//! it, and which core that has, by docs/reference/objects.md.
+//! Functions whose core depends on an argument: the object of each call, as the program itself
+//! printed it, and the core of the object by docs/reference/objects.md.
 
 use crate::placed::Table;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 
-/// What a function goes by.
+/// The argument that determines the core.
 #[derive(Clone, Copy, Debug)]
 pub struct ByObject {
-    /// Which argument, from 1.
+    /// The number of the argument, from 1.
     pub argument: usize,
-    /// How many calls leave an object without a core.
+    /// Number of calls after which an object gets a core.
     pub after: u64,
 }
 
@@ -23,14 +23,14 @@ impl ByObject {
     }
 }
 
-/// What threads called functions with: by thread, as threads first come in the trace, and by
-/// function, an object for each of its calls.
+/// The objects in the arguments of calls, by thread (in the order of first executions) and
+/// function.
 #[derive(Debug, Default)]
 pub struct Told(HashMap<(usize, String), Vec<u64>>);
 
 impl Told {
-    /// Of a program's lines of a thread, a function and an address. `threads` are their numbers as
-    /// they first come.
+    /// Parses a program's lines with a thread, a function, and an address. `threads` are the ids in
+    /// the order of first executions.
     pub fn new(text: &str, threads: &[u64]) -> Told {
         let mut told = Told::default();
         for line in text.lines() {
@@ -47,20 +47,20 @@ impl Told {
         told
     }
 
-    /// How many calls of a function it tells of.
+    /// Returns the number of recorded calls of a function.
     pub fn calls(&self, function: &str) -> u64 {
         let calls = self.0.iter().filter(|((_, of), _)| of == function);
         calls.map(|(_, about)| about.len() as u64).sum()
     }
 }
 
-/// The objects of one process, as its calls go by.
+/// The objects of one process, updated call by call.
 pub struct Objects<'a> {
     told: &'a Told,
     table: Table,
-    /// By thread and function, how many calls there were.
+    /// Number of calls by thread and function.
     calls: HashMap<(usize, String), usize>,
-    /// By function: calls, those about an object, those of these that stayed, objects that came.
+    /// By function: calls, those with an object, those that stayed, and new objects.
     counts: BTreeMap<String, (ByObject, [u64; 4])>,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Objects<'a> {
         }
     }
 
-    /// The core of the object that the next call of a function by a thread is about.
+    /// Returns the core of the object in the next call of a function by a thread.
     pub fn core_of(&mut self, thread: usize, function: &str, by: ByObject) -> Option<usize> {
         let key = (thread, function.to_owned());
         let number = self.calls.entry(key.clone()).or_default();
@@ -91,7 +91,7 @@ impl<'a> Objects<'a> {
         core
     }
 
-    /// What a replay says of each such function, by its symbol.
+    /// Returns a replay's output for each such function, by its symbol.
     pub fn to_json(&self) -> Vec<Value> {
         let counts = self.counts.iter();
         let value = |(symbol, (by, counts)): (&String, &(ByObject, [u64; 4]))| {

@@ -1,10 +1,10 @@
-//! The table of objects, as docs/reference/objects.md has it: 256 buckets of four places.
+//! The table of objects, as docs/reference/objects.md describes it: 256 buckets of four places.
 
-/// Of a product's bits, those above these are the bucket.
+/// The bits of a product from this one on are the bucket.
 const SHIFT: u32 = 56;
-/// Calls of a thread that begin an epoch.
+/// Number of calls of a thread that begin an epoch.
 const CALLS: u64 = 4096;
-/// Epochs after which an object that nobody named is forgotten.
+/// Number of epochs after which an unnamed object is forgotten.
 const KEPT: u64 = 16;
 
 #[derive(Clone, Copy)]
@@ -12,20 +12,20 @@ struct Place {
     /// The address divided by 16.
     granule: u64,
     core: Option<usize>,
-    /// Calls about it.
+    /// Number of calls about it.
     calls: u64,
-    /// The epoch of the last one.
+    /// The epoch of the last call.
     epoch: u64,
 }
 
-/// The places in their order, and what a process has counted.
+/// The places in order, and the counts of a process.
 pub struct Table {
     places: Vec<Option<Place>>,
     cores: usize,
     epoch: u64,
-    /// By thread, its calls that named an object.
+    /// By thread, the number of calls that named an object.
     named: Vec<u64>,
-    /// Objects that were put into the table.
+    /// Number of objects that entered the table.
     pub came: u64,
 }
 
@@ -40,7 +40,7 @@ impl Table {
         }
     }
 
-    /// The core of the object that a call of `thread` is about, if it has one by then.
+    /// Returns the core of the object in a call of `thread`, if it has one by then.
     pub fn call(&mut self, thread: usize, argument: u64, after: u64) -> Option<usize> {
         // Rule 1.
         if argument >> 16 == 0 || argument >> 56 != 0 {
@@ -67,7 +67,7 @@ impl Table {
         place.core
     }
 
-    /// The place of an object, which is made for it by rule 4 where there is none.
+    /// Returns the place of an object; a new object gets one by rule 4.
     fn find(&mut self, granule: u64) -> usize {
         let bucket = (granule.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> SHIFT) as usize;
         let bucket = bucket * 4..bucket * 4 + 4;
@@ -98,7 +98,7 @@ impl Table {
         at
     }
 
-    /// How many objects each core has: of all, or of those that calls named since an epoch.
+    /// Returns the number of objects on each core, among those that calls named since an epoch.
     fn on_cores(&self, since: u64) -> Vec<u64> {
         let mut on = vec![0; self.cores];
         for place in self.places.iter().flatten() {

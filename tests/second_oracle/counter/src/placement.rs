@@ -1,5 +1,5 @@
-//! On which core each execution runs: plans, and what docs/reference/replay.md says of entering and
-//! going back.
+//! The core of each execution: plans, and the rules of docs/reference/replay.md for entering and
+//! migrating back.
 
 use crate::code::{Code, Transfer};
 use crate::exported::{Execution, Instruction};
@@ -15,7 +15,7 @@ pub struct Function {
     pub build_id: String,
     pub offset: u64,
     pub symbol: String,
-    /// Where it was entered.
+    /// The address of its entry.
     pub address: u64,
 }
 
@@ -35,7 +35,7 @@ impl Function {
     }
 }
 
-/// Where entering it takes a thread.
+/// Where a thread migrates when it enters the function.
 #[derive(Clone, Copy, Debug)]
 pub enum To {
     Core(usize),
@@ -58,13 +58,13 @@ pub struct Planned {
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub cores: usize,
-    /// The function that each request enters, where a plan names it.
+    /// The function that each request enters, if the plan names it.
     pub request: Option<Function>,
     pub functions: Vec<Planned>,
 }
 
 impl Plan {
-    /// Writes the file that corehop reads.
+    /// Writes the plan file for corehop.
     pub fn write_into(&self, folder: &Path) -> PathBuf {
         let cores = self.cores;
         let mut text =
@@ -93,8 +93,8 @@ impl Plan {
 pub enum Placement<'a> {
     Plan(&'a Plan),
     OneCore,
-    /// Threads stay on so many cores in turn; in the trace's order, which is not that in which they
-    /// first come.
+    /// Threads stay on this number of cores, assigned round-robin by their numbers in the trace.
+    /// The slice has these numbers, in the order of first executions.
     ThreadPerCore(usize, &'a [usize]),
 }
 
@@ -103,30 +103,30 @@ pub struct Walk<'a> {
     code: &'a Code,
     placement: Placement<'a>,
     by_address: HashMap<u64, Vec<&'a Planned>>,
-    /// Where the function begins that each request enters.
+    /// The address of the function that each request enters.
     request: Option<u64>,
     threads: Vec<Thread>,
     pub objects: Objects<'a>,
-    /// Times that a thread moved to another core.
+    /// Number of migrations to another core.
     pub hops: u64,
 }
 
 struct Thread {
     core: usize,
-    /// What it did last.
+    /// Its last instruction.
     before: Option<Instruction>,
-    /// Its calls that have not returned, outermost first. The first one stands for what was open
-    /// when the recording began: its return address is nowhere.
+    /// Its calls that have not returned, outermost first. The first one stands for calls that were
+    /// open when the recording began: its return address is unknown.
     open: Vec<Call>,
-    /// Once it has begun a request: by address, how often this request has entered functions.
+    /// After the begin of a request: by address, how often this request has entered functions.
     calls: Option<HashMap<u64, u32>>,
 }
 
 #[derive(Default)]
 struct Call {
-    /// Where the return address lies.
+    /// The address of the return address.
     slot: Option<u64>,
-    /// The core to go back to when it returns, if a planned function was entered in it.
+    /// The core to migrate back to at its return, if a planned function was entered in it.
     back_to: Option<usize>,
 }
 
@@ -152,7 +152,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The core on which an execution runs; ask of each in turn.
+    /// Returns the core of an execution; must be called for each execution in order.
     pub fn core_of(&mut self, execution: &Execution) -> usize {
         while self.threads.len() <= execution.thread {
             let number = self.threads.len();
@@ -187,7 +187,7 @@ impl<'a> Walk<'a> {
                     self.objects.core_of(execution.thread, symbol, by)
                 }
             });
-            // All entries of one function are of one mode.
+            // All entries of one function have the same mode.
             thread.enter(entries[0], core);
         }
         self.hops += u64::from(thread.core != was_on);
@@ -196,7 +196,7 @@ impl<'a> Walk<'a> {
 }
 
 impl Thread {
-    /// Which call of its request this one is, from 1; before its first request none.
+    /// Returns the number of this call in its request, from 1; `None` before the first request.
     fn number_of_call(&mut self, address: u64) -> Option<u32> {
         let number = self.calls.as_mut()?.entry(address).or_default();
         *number += 1;
@@ -212,7 +212,7 @@ impl Thread {
     }
 
     fn call(&mut self, slot: u64) {
-        // What had its return address here, or further down the stack, was left by an exception.
+        // Calls with a return address here, or further down the stack, were left by an exception.
         while self.innermost().is_some_and(|open| open <= slot) {
             self.end_innermost();
         }
@@ -228,10 +228,9 @@ impl Thread {
         }
         match self.innermost() {
             Some(open) if open == slot => self.end_innermost(),
-            // Something else than a return, as it is used to jump.
+            // Not a return, but a jump by a return instruction.
             Some(_) => {}
-            // It ends the call that was open when the recording began, and is back in the one
-            // that was open around it.
+            // Ends the call that was open when the recording began, and continues in its caller.
             None => {
                 self.end_innermost();
                 self.open.push(Call::default());
