@@ -1,10 +1,11 @@
 #!/bin/sh
-# `make bench-replay`: set-up, build, then replays timed beside other simulators (scripts/bench).
+# `make bench-replay`: set-up, build, then timed replays, compared with other simulators
+# (scripts/bench).
 #
-# Where packages cannot be installed it goes on with the bundled sample and what is there already,
-# and says which figures that leaves out.
+# If packages cannot be installed, it continues with the bundled sample and the available tools, and
+# reports which figures are missing.
 #
-# Takes the options of scripts/bench; see scripts/bench.sh --help once set up.
+# Accepts the options of scripts/bench; see scripts/bench.sh --help after the set-up.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs a program that Cargo builds into target/tools, unless this version of it is there.
+# Installs a program with Cargo into target/tools, unless this version is there already.
 #
 # usage: scripts/cargo-tool.sh NAME VERSION
 set -eu

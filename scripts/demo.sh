@@ -1,18 +1,18 @@
 #!/bin/sh
 # `make demo`: set-up, build, then the whole pipeline on MariaDB (scripts/demo/__main__.py).
 #
-# Where packages cannot be installed there is no server to record. Then the bundled sample, which
-# was recorded by these same steps, shows the search alone. Set-up is sh because it may have to
+# If packages cannot be installed, there is no server to record. The demo then only shows the search
+# on the bundled sample, which was recorded by these same steps. Set-up is sh because it may have to
 # install Python.
 #
-# Takes the options of scripts/demo; see scripts/demo.sh --help once set up.
-# Its exit codes are those that --help lists (scripts/demo/exits.py).
+# Accepts the options of scripts/demo; see scripts/demo.sh --help after the set-up. Its exit codes
+# are those that --help lists (scripts/demo/exits.py).
 set -eu
 cd "$(dirname "$0")/.."
 PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
 export PATH
 
-# Called where `set -e` holds, so that a failed build is no sample.
+# Called where `set -e` is active, so that a failed build does not continue with the sample.
 sample_instead() {
     echo "demo: without these packages: the split of the bundled sample trace instead" >&2
     cargo build --release --locked

@@ -1,9 +1,9 @@
 #!/bin/sh
-# `make deny`: licences, sources and duplicates of the crates in Cargo.lock, and known security
-# advisories against them. Rules: deny.toml.
+# `make deny`: checks licenses, sources, and duplicates of the crates in Cargo.lock, and known
+# security advisories against them. Rules: deny.toml.
 #
-# Advisories are a Git repository that cargo-deny fetches from GitHub. Without it, or an earlier
-# copy of it, the other checks still count, and the last line says what was not checked.
+# Advisories are in a Git repository that cargo-deny fetches from GitHub. Without it or an earlier
+# copy, the other checks still count, and the last line reports the missing check.
 set -eu
 cd "$(dirname "$0")/.."
 deny=target/tools/bin/cargo-deny

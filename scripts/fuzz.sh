@@ -1,8 +1,9 @@
 #!/bin/sh
-# `make fuzz`: each fuzz target for so many seconds, starting from the repository's own files.
+# `make fuzz`: runs each fuzz target for this number of seconds, starting from the repository's own
+# files.
 #
-# libFuzzer's instrumentation is unstable in Rust; RUSTC_BOOTSTRAP lets the stable compiler do it,
-# so that no second toolchain is needed.
+# libFuzzer's instrumentation is unstable in Rust; RUSTC_BOOTSTRAP enables it in the stable
+# compiler, so that no second toolchain is needed.
 set -eu
 cd "$(dirname "$0")/../fuzz"
 seconds=$1

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Fetches what a machine to record is made of: Debian's kernel for virtual machines and a shell.
+# Fetches the parts of a machine to record: Debian's kernel for virtual machines and a shell.
 #
-# apt fetches and verifies the packages linux-image-cloud-amd64 and busybox-static (27 and 1 MB);
-# neither is installed, so no boot loader hears of the kernel. Both files (15 MB) stay in
-# ${XDG_CACHE_HOME:-~/.cache}/corehop/guest, where `corehop record --system` looks for them.
+# apt fetches and verifies the packages linux-image-cloud-amd64 and busybox-static (27 and 1 MB).
+# Neither is installed, so no boot loader uses the kernel. Both files (15 MB) stay in
+# ${XDG_CACHE_HOME:-~/.cache}/corehop/guest, where `corehop record --system` finds them.
 #
 # usage: scripts/guest.sh
 # exit code: 0 there, 6 something is missing, 7 it could not be fetched
@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 home=${XDG_CACHE_HOME:-$HOME/.cache}/corehop/guest
 work=$home/work
 
-# The package that the name of the newest kernel stands for.
+# Prints the package of the newest kernel.
 kernel_package() {
     apt-cache depends linux-image-cloud-amd64 | sed -n 's/^ *Depends: \(linux-image-.*\)/\1/p' |
         head -n 1
@@ -26,7 +26,7 @@ for command in apt-get dpkg-deb; do
 done
 kernel=$(kernel_package)
 if [ -z "$kernel" ]; then
-    # An image of Debian comes without lists of packages.
+    # An image of Debian has no lists of packages.
     missing="lists of packages"
     become_root
     apt_get update || true
@@ -44,7 +44,7 @@ for package in "$work"/*.deb; do
     dpkg-deb -x "$package" "$work/unpacked"
 done
 cp "$work"/unpacked/boot/vmlinuz-*-cloud-amd64 "$home/boot"
-# In /bin, and from Debian 13 on in /usr/bin.
+# In /bin, or from Debian 13 on in /usr/bin.
 busybox=$(find "$work/unpacked" -type f -path '*/bin/busybox' | head -n 1)
 [ -n "$busybox" ] || fail "the package busybox-static has no busybox" "please report this"
 cp "$busybox" "$home/bin"

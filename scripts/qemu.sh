@@ -1,10 +1,10 @@
 #!/bin/sh
-# Builds a QEMU 10 that takes plugins, for servers that crash under Debian 12's (postgres forks).
+# Builds a QEMU 10 with plugins, for servers that crash under Debian 12's (postgres forks).
 #
-# Debian's own newer qemu-user is static and takes none. The source is Debian 13's, fetched by apt
-# from the mirror that this machine uses and verified by apt's keys; nothing of that release is
-# installed. It takes some minutes and 600 MB, most of which are free again at the end; the program
-# stays in ${XDG_CACHE_HOME:-~/.cache}/corehop/qemu, where `corehop doctor` looks for it.
+# Debian's own newer qemu-user is static and has no plugins. The source is Debian 13's, fetched by
+# apt from this machine's mirror and verified by apt's keys; nothing of that release is installed.
+# The build takes some minutes and 600 MB, most of which is freed at the end. The program stays in
+# ${XDG_CACHE_HOME:-~/.cache}/corehop/qemu, where `corehop doctor` finds it.
 #
 # usage: scripts/qemu.sh [test]: with `test`, postgres is installed too
 # exit code: 0 there, 6 something is missing, 7 it could not be fetched, 8 it could not be built
@@ -25,7 +25,7 @@ fetch() {
     echo "$mirror $release main" | own_lists 'deb deb-src'
     say "fetching QEMU's source of Debian's $release"
     failure_code=7
-    # Its build needs a newer meson than Debian 12's: a few Python files, which are not installed.
+    # The build needs a newer meson than Debian 12's: a few Python files, which are not installed.
     (cd "$work" && own_apt apt-get update && own_apt apt-get source --download-only qemu &&
         own_apt apt-get download meson) ||
         fail "QEMU's source could not be fetched" "see apt's message above; it needs the network"
@@ -41,7 +41,7 @@ build() {
         fail "QEMU could not be built" "see the end of $home/build.log"
 }
 
-# apt has verified what it fetched, the description of the source included.
+# apt has verified the fetched files, including the description of the source.
 prepare() {
     dpkg-source --no-check -x qemu_*.dsc source &&
         dpkg-deb -x meson_*.deb meson &&

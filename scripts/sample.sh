@@ -1,10 +1,11 @@
 #!/bin/sh
-# `make sample`: records the bundled samples anew, traces/samples/*.trace; with a name, that one.
+# `make sample`: records the bundled samples again, traces/samples/*.trace; with a name, only that
+# one.
 #
-# It starts from the tables that `make demo` loads, and names every file relative to a folder of its
-# own, so that the traces hold no path of the machine they were made on. On one connection a seed
-# makes the requests the same every time; on several, which of two comes first is the server's
-# choice. Addresses differ from run to run.
+# It starts from the tables that `make demo` loads. Every file is relative to a separate folder, so
+# that the traces contain no path of this machine. On one connection, a seed makes the requests the
+# same each time. On several connections, their order depends on the server. Addresses differ
+# between runs.
 set -eu
 cd "$(dirname "$0")/.."
 checkout=$PWD
@@ -20,9 +21,9 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
-# NAME CONNECTIONS REQUESTS TRANSACTIONS [--paused]: these transactions send more statements than
-# are recorded; the server then ends under the load. Paused, others come before the recording
-# begins, so that it holds no opening of tables, which would take half of a file that must be
+# NAME CONNECTIONS REQUESTS TRANSACTIONS [--paused]: the transactions send more statements than are
+# recorded; the server then ends under the load. With --paused, other transactions precede the
+# recording. The trace then has no opening of tables, which would take half of a file that must be
 # small.
 record() {
     [ -z "$only" ] || [ "$only" = "$1" ] || return 0

@@ -1,9 +1,9 @@
 #!/bin/sh
-# `make test-deb`: installs the package into a Debian with nothing else in it, a chroot, and goes
-# there through the tutorial's commands up to the patched server.
+# `make test-deb`: installs the package into an otherwise empty Debian, a chroot, and runs the
+# tutorial's commands there up to the patched server.
 #
-# Whatever the package forgets to bring or to depend on is missing there, and no checkout is in
-# sight. Nothing of the chroot is left.
+# Missing files and dependencies of the package are missing there too, because no checkout is
+# available. Nothing of the chroot remains.
 #
 # usage: scripts/test-deb.sh FILE.deb, as root; RELEASE (bookworm) is the Debian, for which a
 # package of an older one will do
@@ -37,7 +37,7 @@ test -f /usr/share/man/man1/corehop-partition.1.gz
 bash -c '. /usr/share/bash-completion/completions/corehop; complete -p corehop'
 sh -n /usr/share/corehop/scripts/qemu.sh
 sh -n /usr/share/corehop/scripts/guest.sh
-# From Debian 13 on, qemu-user takes no plugins.
+# From Debian 13 on, qemu-user has no plugins.
 qemu-x86_64 --help | grep -q -e -plugin || sh /usr/share/corehop/scripts/qemu.sh
 mkdir /tmp/tutorial
 cd /tmp/tutorial

@@ -1,9 +1,9 @@
 #!/bin/sh
 # `make test-releases`: the README's commands in fresh roots of Debian releases, one after another.
 #
-# Each root has what debootstrap installs, make, and this machine's Rust; whatever else is needed,
-# the commands themselves have to install. They run on a copy of the commit that is checked out, so
-# that nothing that was built here helps them.
+# Each root has what debootstrap installs, make, and this machine's Rust; the commands must install
+# everything else. They run on a copy of the commit that is checked out, so that no existing build
+# output helps them.
 #
 # usage: scripts/test-releases.sh [RELEASE ...]   (default: bookworm trixie), as root
 # TARGETS (default: demo test test-deb) are the commands.

@@ -1,9 +1,9 @@
 #!/bin/sh
-# `make test-runtime`: the runtime's tests with the libc and the compiler of another Debian release,
-# in a chroot.
+# `make test-runtime`: runs the runtime's tests with the libc and the compiler of another Debian
+# release, in a chroot.
 #
-# The tests are built here and run there, where they build their programs. Left out are those of
-# server packages, whose versions differ, and those of what files look like that one compiler made.
+# The tests are built here and run there, where they build their programs. Tests of server packages,
+# whose versions differ, are left out. So are tests of the files' layout by one compiler.
 #
 # usage: scripts/test-runtime.sh [RELEASE]   (default: trixie), as root
 # exit code: 0 all pass there, 6 something is missing here, else that of what failed

@@ -1,20 +1,19 @@
 #!/bin/sh
 # `make test-transparent`: programs' own tests, bare and patched (scripts/upstream).
 #
-# The programs are Debian's, patched; nothing is built but the tests' own helpers. The tests come
-# with Debian's packages, or with the source packages of just these versions, fetched once into
+# The programs are Debian's, patched; only helpers of the tests are built. The tests come with
+# Debian's packages, or with the source packages of exactly these versions, fetched once into
 # scratch/upstream.
 #
-# UPSTREAM_SUITES (redis memcached python stress-ng perl glibc
-# postgres),
-# UPSTREAM_BACKENDS (count carrier posted batched auto affinity;
-# the third and fourth post system calls beside the hops of carriers), UPSTREAM_UNITS (all; `short`
-# for some of each suite, or names), UPSTREAM_CALLS (200000) of hooked functions a unit where hooks
-# move threads, UPSTREAM_ATTEMPTS (3), UPSTREAM_UNIT_SECONDS (600), UPSTREAM_SECONDS (7200) for a
-# suite on one program.
+# Variables: UPSTREAM_SUITES (redis memcached python stress-ng perl glibc postgres),
+# UPSTREAM_BACKENDS (count carrier posted batched auto affinity; the third and fourth make system
+# calls asynchronous, in addition to the hops of `carrier`), UPSTREAM_UNITS (all; `short` for some of
+# each suite, or names), UPSTREAM_CALLS (200000) of hooked functions per unit if hooks migrate
+# threads, UPSTREAM_ATTEMPTS (3), UPSTREAM_UNIT_SECONDS (600), UPSTREAM_SECONDS (7200) for a suite on
+# one program.
 #
 # exit code: 0 what passes on the original passes on the patched programs, 1 something does not,
-# 2 a variable makes no sense, 6 something is missing, 7 it could not be fetched or a step failed,
+# 2 a variable is invalid, 6 something is missing, 7 it could not be fetched or a step failed,
 # 130 interrupted
 set -eu
 cd "$(dirname "$0")/.."
@@ -41,7 +40,7 @@ fetch() {
     (cd "$work" && own_apt apt-get update && fetch_source "$wanted") ||
         fail "the source of $wanted could not be fetched" \
             "see apt's message above; a mirror keeps the newest: apt-get install $2"
-    # apt has verified what it fetched, the description of the source included.
+    # apt has verified the fetched files, including the description of the source.
     dpkg-source --no-check -x "$work/${wanted%%=*}"_*.dsc "$source" >/dev/null ||
         fail "the source of $wanted could not be unpacked" "see dpkg-source's message above"
     rm -rf "$work"
@@ -49,8 +48,8 @@ fetch() {
     failure_code=6
 }
 
-# fetch_source PACKAGE=VERSION: where mirrors lack this version, Debian's next best one of the same
-# upstream version, whose tests are the same but for what Debian patches.
+# fetch_source PACKAGE=VERSION: if mirrors lack this version, fetches Debian's closest one of the
+# same upstream version, whose tests are the same except for Debian's patches.
 fetch_source() {
     own_apt apt-get source --download-only "$1" && return 0
     upstream=${1%-*}
@@ -66,7 +65,7 @@ fetch_source() {
     return 1
 }
 
-# needs SUITE: whether its tests are to run.
+# needs SUITE: whether its tests are selected.
 needs() {
     case " ${UPSTREAM_SUITES:-redis memcached perl glibc postgres} " in
         *[\ ,]"$1"[\ ,]*) true ;;

@@ -22,7 +22,7 @@ SAMPLE = Path("traces/samples/mariadb-tpcc.trace")
 
 
 def main() -> int:
-    """Run the bench and give its exit code; whatever happens, no process is left."""
+    """Run the bench and return its exit code; no process remains in any case."""
     options = read_command_line()
     layout = Layout.here()
     os.chdir(layout.checkout)
@@ -70,7 +70,7 @@ def measure(options: argparse.Namespace, layout: Layout, keeper: Keeper, tempora
 
 
 def read_command_line() -> argparse.Namespace:
-    """Give what the user wants; the defaults are what `make bench-replay` does."""
+    """Parse the command line; the defaults are those of `make bench-replay`."""
     parser = argparse.ArgumentParser(prog="scripts/bench.sh", description=__doc__)
     parser.add_argument("--repeats", type=positive, default=3, metavar="N")
     parser.add_argument("--sample-only", action="store_true", help="record nothing")

@@ -1,10 +1,10 @@
-"""A load over four connections, for recordings of which sessions are asked: redis, memcached, HTTP.
+"""A load over four connections, for recordings with sessions: redis, memcached, HTTP.
 
-One request is under way at a time, mostly in turn over the connections, so that a recording has
-requests of each between those of the others and is the same whatever the machine's speed. What is
-asked is drawn from one seed. `python3 four_connections.py redis|memcached|http ADDRESS REQUESTS`,
-where an address is HOST:PORT or the path of a socket; research/notes/delegating.md has the
-commands.
+Only one request is active at a time, mostly alternating over the connections. A recording therefore
+has requests of each connection between those of the others, and does not depend on the machine's
+speed. Requests are random from one seed. `python3 four_connections.py redis|memcached|http ADDRESS
+REQUESTS`, where an address is HOST:PORT or the path of a socket; research/notes/delegating.md has
+the commands.
 """
 
 import random
@@ -14,16 +14,16 @@ import time
 from collections.abc import Callable
 
 CONNECTIONS = 4
-#: Share of requests that come over the connection whose turn it is.
+#: Share of requests over the next connection in the round-robin order.
 IN_TURN = 0.8
 #: Share of requests to memcached that set a key.
 SETS = 0.3
-#: Seconds for a server under an emulator to begin to listen.
+#: Maximum time in seconds for a server under an emulator to listen.
 PATIENCE = 120
 
 
 def dial(address: str) -> socket.socket:
-    """Connects, as soon as somebody listens."""
+    """Connect as soon as the server listens."""
     host, colon, port = address.rpartition(":")
     until = time.monotonic() + PATIENCE
     while True:
@@ -44,7 +44,7 @@ def dial(address: str) -> socket.socket:
 
 
 def command(*words: object) -> bytes:
-    """A command of redis."""
+    """Return a command of redis."""
     encoded = [str(word).encode() for word in words]
     sized = [b"$%d\r\n%s\r\n" % (len(word), word) for word in encoded]
     return b"*%d\r\n" % len(sized) + b"".join(sized)
@@ -54,7 +54,7 @@ SCRIPT = "local s=0 for i=1,200 do s=s+i end return s+redis.call('STRLEN',KEYS[1
 
 
 def redis() -> bytes:
-    """Strings, hashes, sorted sets, lists, a script."""
+    """Return a request for strings, hashes, sorted sets, lists, or a script."""
     key = random.randint(1, 400)
     return random.choice(
         [
@@ -72,7 +72,7 @@ def redis() -> bytes:
 
 
 def memcached() -> bytes:
-    """Three in ten requests set a key, the others get up to twenty."""
+    """Return a request: three in ten set a key, and the others get up to twenty."""
     key = random.randint(1, 4000)
     if random.random() < SETS:
         size = random.randint(1, 4000)
@@ -82,7 +82,7 @@ def memcached() -> bytes:
 
 
 def http() -> bytes:
-    """One of forty pages."""
+    """Return a request for one of forty pages."""
     page = random.randint(1, 40)
     return (
         f"GET /page{page}.txt?q={random.randint(1, 9999)} HTTP/1.1\r\nHost: localhost\r\n"
@@ -92,7 +92,7 @@ def http() -> bytes:
 
 
 def after_value(answer: bytes, start: int) -> int:
-    """Where a value of redis's that begins at `start` ends; ValueError where it is not whole."""
+    """Return the end of a redis value that begins at `start`; ValueError if it is incomplete."""
     line_end = answer.index(b"\r\n", start)
     kind, number = answer[start : start + 1], answer[start + 1 : line_end]
     end = line_end + 2
@@ -107,7 +107,7 @@ def after_value(answer: bytes, start: int) -> int:
 
 
 def redis_is_whole(answer: bytes) -> bool:
-    """Whether redis has answered."""
+    """Return whether the answer of redis is complete."""
     try:
         return after_value(answer, 0) == len(answer)
     except ValueError:
@@ -115,12 +115,12 @@ def redis_is_whole(answer: bytes) -> bool:
 
 
 def memcached_is_whole(answer: bytes) -> bool:
-    """Whether memcached has answered."""
+    """Return whether the answer of memcached is complete."""
     return answer.endswith((b"STORED\r\n", b"END\r\n"))
 
 
 def http_is_whole(answer: bytes) -> bool:
-    """Whether an HTTP server has answered."""
+    """Return whether the answer of an HTTP server is complete."""
     head, blank, body = answer.partition(b"\r\n\r\n")
     if not blank:
         return False
@@ -136,7 +136,7 @@ KINDS: dict[str, tuple[Callable[[], bytes], Callable[[bytes], bool]]] = {
 
 
 def ask(connection: socket.socket, request: bytes, is_whole: Callable[[bytes], bool]) -> bool:
-    """Sends a request and waits for its answer; whether there was one."""
+    """Send a request and wait for its answer; return whether there was one."""
     answer = b""
     try:
         connection.sendall(request)
@@ -151,7 +151,7 @@ def ask(connection: socket.socket, request: bytes, is_whole: Callable[[bytes], b
 
 
 def main(kind: str, address: str, requests: int) -> None:
-    """Sends so many requests, or fewer if the server ends before."""
+    """Send this number of requests, or fewer if the server ends before."""
     request, is_whole = KINDS[kind]
     random.seed(1)
     connections = [dial(address) for _ in range(CONNECTIONS)]

@@ -1,10 +1,10 @@
-"""What the operating system's part in a request is: redis, nginx and mariadbd recorded with it.
+"""Measure the operating system's part in a request: redis, nginx, and mariadbd recorded with it.
 
-Each server is recorded on a machine (`corehop record --system`), and what is asked of the trace is
-asked without the kernel as well: L2 misses, working sets, and the split that `partition` finds; and
-what it would save to make system calls on another core or in batches (`replay --system-calls`). All
-figures are counts, which differ from run to run by what kernel and server draw at random. `make
-bench-system` runs it, with the corehop that it has built, or the one that COREHOP names.
+Each server is recorded on a machine (`corehop record --system`). All figures are computed with and
+without the kernel: L2 misses, working sets, and the split that `partition` finds. A replay also
+predicts the savings of system calls on another core or in batches (`replay --system-calls`). All
+figures are counts, which differ between runs by the random choices of kernel and server. `make
+bench-system` runs it, with the corehop that it has built, or with COREHOP.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from corehop_json.replay_system_calls import BothModes, ReplayedSystemCalls
 ROOT = Path(__file__).resolve().parents[2]
 BUILT = Path(os.environ.get("COREHOP", ROOT / "target/release/corehop"))
 TPCC = BUILT.with_name("corehop-tpcc")
-#: An L2 of 256 KiB, as the paper's.
+#: Has an L2 of 256 KiB, as in the paper.
 MACHINE = "xeon-e5-2620-v4"
 KERNEL = "[kernel]"
 
 
 @dataclass
 class Server:
-    """How a server is recorded: options of `record --system`, and the server's command."""
+    """How to record a server: options of `record --system`, and the server's command."""
 
     name: str
     request_at: str
@@ -44,7 +44,7 @@ class Server:
 
 
 def corehop(folder: Path, *words: str) -> str:
-    """What corehop prints; it is to succeed."""
+    """Return the output of corehop, which must succeed."""
     done = subprocess.run([BUILT, *words], cwd=folder, text=True, capture_output=True, check=False)
     if done.returncode != 0:
         sys.exit(f"corehop {' '.join(words)}: exit code {done.returncode}\n{done.stderr}")
@@ -52,11 +52,11 @@ def corehop(folder: Path, *words: str) -> str:
 
 
 def nothing(_: Path) -> None:
-    """Prepares nothing."""
+    """Prepare nothing."""
 
 
 def pages(folder: Path) -> None:
-    """A page of 1000 bytes, and a configuration of nginx that sends it."""
+    """Write a page of 1000 bytes, and a configuration of nginx that serves it."""
     of = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     folders = " ".join(f"{name}_temp_path {name};" for name in of)
     (folder / "nginx.conf").write_text(
@@ -69,7 +69,7 @@ def pages(folder: Path) -> None:
 
 
 def mariadbd(folder: Path) -> list[str]:
-    """The server on the folder's data."""
+    """Return the command of the server for the data in the folder."""
     return [
         *("mariadbd", "--no-defaults", f"--datadir={folder}/data", f"--socket={folder}/socket"),
         *(f"--pid-file={folder}/pid", "--skip-networking", "--innodb-log-file-size=16M"),
@@ -78,7 +78,7 @@ def mariadbd(folder: Path) -> list[str]:
 
 
 def tables(folder: Path) -> None:
-    """TPC-C's tables, made by a server outside."""
+    """Create TPC-C's tables with a server outside of the machine."""
     pool = mariadbd(folder)[6:8]
     install = ["mariadb-install-db", "--no-defaults", f"--datadir={folder}/data", *pool]
     install += ["--auth-root-authentication-method=normal", "--skip-test-db"]
@@ -130,7 +130,7 @@ SERVERS = [
 
 
 def record(server: Server, folder: Path) -> None:
-    """Records a hundred requests, and takes the kernel out of the trace for another."""
+    """Record a hundred requests, and export a second trace without the kernel."""
     server.prepare(folder)
     options = ["--requests", "100", "--memory-limit", "3072", *server.options(folder)]
     words = ["record", "--system", "-o", "whole.trace", "--request-at", server.request_at]
@@ -140,29 +140,29 @@ def record(server: Server, folder: Path) -> None:
 
 
 def counted(folder: Path, *words: str) -> str:
-    """The JSON of a replay."""
+    """Return the JSON of a replay."""
     return corehop(folder, "replay", "--machine", MACHINE, "--json", *words)
 
 
 def replay(folder: Path, *words: str) -> Replayed:
-    """The counts of a replay."""
+    """Return the counts of a replay."""
     return corehop_json.parse(counted(folder, *words), Replayed, "corehop replay")
 
 
 def accesses(counters: Counters) -> int:
-    """Lines that are referenced."""
+    """Return the number of accessed lines."""
     return counters.l1i.accesses + counters.l1d.accesses
 
 
 def change(folder: Path, plan: str) -> float:
-    """By how many percent a plan changes the L2 misses of the whole trace."""
+    """Return by how many percent a plan changes the L2 misses of the whole trace."""
     counts = replay(folder, "--plan", plan, "whole.trace")
     before = given(counts.baseline, "baseline").counters
     return 100 * (counts.counters.l2.misses / before.l2.misses - 1)
 
 
 def figures(folder: Path) -> dict[str, float]:
-    """All that is asked of a recorded server."""
+    """Return all figures of a recorded server."""
     whole = replay(folder, "--detail", "whole.trace")
     user = replay(folder, "--detail", "user.trace")
     all_code = given(whole.functions, "functions")
@@ -182,7 +182,7 @@ def figures(folder: Path) -> dict[str, float]:
         found[f"{name}_working_set_kib"] = sizes.median / 1024
         found[f"{name}_largest_working_set_kib"] = sizes.largest / 1024
         plan, trace = f"{name}.toml", f"{name}.trace"
-        # Also a plan that does not pay: how much that loses is a figure as well.
+        # Keep a plan without a gain too: its loss is also a figure.
         search = ["partition", "--cores", "2", "--machine", MACHINE, "--force", "-o", plan, trace]
         corehop(folder, *search)
         found[f"{name}_plan_percent"] = change(folder, plan)
@@ -190,7 +190,7 @@ def figures(folder: Path) -> dict[str, float]:
 
 
 def posted(folder: Path) -> dict[str, dict[str, float]]:
-    """By how many percent calls made elsewhere change what misses, by the way they are made."""
+    """Return by how many percent asynchronous calls change misses, by the way of making them."""
     modes = given(replay(folder, "--warm-up", "10", "whole.trace").modes, "modes")
     calls = [visit for visit in modes.visits if visit.reason == "system-call" and visit.name]
     largest = max(calls, key=lambda visit: visit.lines).name
@@ -208,7 +208,7 @@ def posted(folder: Path) -> dict[str, dict[str, float]]:
 
 
 def sizes_of(both: BothModes) -> dict[str, float]:
-    """What is compared of both modes."""
+    """Return the compared counts of both modes."""
     return {
         "user_l2": both.user.l2.misses,
         "kernel_l2": both.kernel.l2.misses,
@@ -244,12 +244,12 @@ WHAT = {
 
 
 def unit(key: str) -> str:
-    """What a figure is in."""
+    """Return the unit of a figure."""
     return {"percent": " %", "kib": " KiB"}.get(key.rsplit("_", 1)[-1], "")
 
 
 def main() -> int:
-    """Prints a table, and one JSON object in the last line."""
+    """Print a table, and one JSON object in the last line."""
     wanted = sys.argv[1:]
     found = {}
     calls = {}

@@ -1,7 +1,7 @@
-"""The simulators of others: how many accesses a second they take, where they are installed.
+"""Other simulators: how many accesses per second they simulate, if they are installed.
 
-pycachesim takes addresses from a list in one call, so that its C code is timed and not Python:
-every access goes as a load into one L1D above an L2 and an L3. cachegrind simulates while it runs a
+pycachesim receives addresses from a list in one call, which times its C code and not Python: every
+access is a load in one L1D, with an L2 and an L3 behind it. cachegrind simulates while it runs a
 program, so its figure includes running the program; it has two levels. Both simulate one core and
 no coherence, which is less work than ours.
 """
@@ -35,7 +35,7 @@ REFERENCES = re.compile(r"\b([ID])\s+refs:\s+([\d,]+)")
 
 @dataclass(frozen=True)
 class Result:
-    """A rate in millions a second, or why there is none."""
+    """A rate in millions per second, or why there is none."""
 
     rate: float | None
     reason: str = ""
@@ -50,7 +50,7 @@ class Pycachesim:
     addresses: list[int] = field(default_factory=list)
 
     def run(self) -> None:
-        """Feed all addresses to caches that have seen them once before."""
+        """Feed all addresses to caches that a first pass has warmed up."""
         if importlib.util.find_spec("cachesim") is None:
             return
         self.addresses = self.addresses or lines_touched(self.text)
@@ -65,7 +65,7 @@ class Pycachesim:
         self.rates.append(len(self.addresses) / seconds / 1e6)
 
     def result(self) -> Result:
-        """Give the median."""
+        """Return the median."""
         return median(self.rates, "pycachesim is not installed")
 
 
@@ -78,7 +78,7 @@ class Cachegrind:
     rates: list[float] = field(default_factory=list)
 
     def run(self) -> None:
-        """Run gzip under it, once."""
+        """Run gzip under cachegrind, once."""
         if shutil.which("valgrind") is None or shutil.which("gzip") is None:
             return
         messages, text = self.text.with_name("cachegrind"), self.text.with_name("gzip")
@@ -93,12 +93,12 @@ class Cachegrind:
         self.rates.append(references(messages.read_text()) / seconds / 1e6)
 
     def result(self) -> Result:
-        """Give the median."""
+        """Return the median."""
         return median(self.rates, "valgrind or gzip is not installed")
 
 
 def caches() -> Cache:
-    """Give the innermost of three levels."""
+    """Return the innermost of three levels."""
     from cachesim import Cache  # noqa: PLC0415 (may not be installed)
 
     level = None
@@ -108,7 +108,7 @@ def caches() -> Cache:
 
 
 def lines_touched(text: Path) -> list[int]:
-    """Give an address in each line that each access touches, in order."""
+    """Return an address in each line that each access spans, in order."""
     found: list[int] = []
     with text.open() as records:
         for record in records:
@@ -120,7 +120,7 @@ def lines_touched(text: Path) -> list[int]:
 
 
 def references(messages: str) -> int:
-    """Add up the references to instructions and data that cachegrind tells of."""
+    """Return the sum of the references to instructions and data that cachegrind reports."""
     counted = {kind: int(count.replace(",", "")) for kind, count in REFERENCES.findall(messages)}
     if set(counted) != {"I", "D"}:
         raise StepError("cachegrind did not say how many references it saw")
@@ -128,5 +128,5 @@ def references(messages: str) -> int:
 
 
 def median(rates: list[float], reason: str) -> Result:
-    """Give the median of the rates, or why there are none."""
+    """Return the median of the rates, or why there are none."""
     return Result(statistics.median(rates)) if rates else Result(None, reason)

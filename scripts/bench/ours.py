@@ -1,6 +1,6 @@
-"""What corehop itself does for the bench: a recording, plans, replays that are timed.
+"""The corehop part of the bench: a recording, plans, and timed replays.
 
-The replays are those of benches/replay.rs; this runs it and reads the object it prints.
+The replays are those of benches/replay.rs; this module runs it and reads the object that it prints.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ PYCACHESIM_REQUESTS = "0-9"
 
 
 def recording(layout: Layout, keeper: Keeper) -> Path:
-    """Give the demo's recording, made by the demo's own steps where it is not there."""
+    """Return the demo's recording; if it does not exist, make it with the demo's steps."""
     if not layout.trace.exists():
-        # Needs packages, without which the bench still measures the bundled sample.
+        # This needs packages. Without them, the bench still measures the bundled sample.
         from demo.stages import Stages  # noqa: PLC0415
 
         do = Stages(layout, Settings(), keeper)
@@ -36,7 +36,7 @@ def recording(layout: Layout, keeper: Keeper) -> Path:
 
 @dataclass(frozen=True)
 class Bench:
-    """Runs corehop and its benchmark; plans stay in `scratch` to be looked at."""
+    """Runs corehop and its benchmark; plans stay in `scratch` for inspection."""
 
     layout: Layout
     keeper: Keeper
@@ -48,7 +48,7 @@ class Bench:
         print(f"bench: {name}: a plan for {CORES} cores", file=sys.stderr)
         command: Command = (
             *(self.layout.corehop, "partition", trace, "--cores", str(CORES)),
-            # Replays take as long with a plan that does not pay.
+            # Replays take as long with a plan that gains nothing.
             *("--machine", MACHINE, "-o", plan, "--force", "--ignore-verdict"),
         )
         self.run(command)
@@ -56,7 +56,7 @@ class Bench:
         return read(self.run((*BENCH, trace, plan, str(repeats))))
 
     def connections(self, repeats: int) -> dict[str, Any]:
-        """Time connections of the bundled sample that has several."""
+        """Time the connections of the bundled sample with several connections."""
         print(f"bench: connections: replays, {repeats} of each kind", file=sys.stderr)
         return read(self.run((*BENCH, "--connections", str(repeats))))
 
@@ -76,7 +76,7 @@ class Bench:
 
 
 def read(printed: str) -> dict[str, Any]:
-    """Read the object that the benchmark prints last."""
+    """Return the last object that the benchmark prints."""
     for line in reversed(printed.splitlines()):
         if line.startswith("{"):
             figures: dict[str, Any] = json.loads(line)

@@ -1,7 +1,7 @@
 """The figures as one table for people, and as one JSON object on the last line for programs.
 
-Every row names the stream it was measured on. A figure that could not be measured is null in the
-object, and the line before says why.
+Every row names its stream. A figure that could not be measured is null in the object, and the line
+before states the reason.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ GROWTH = ("1x", "4x", "16x")
 
 @dataclass(frozen=True)
 class Stream:
-    """A recording and what benches/replay.rs says of it."""
+    """A recording and the output of benches/replay.rs for it."""
 
     name: str
     figures: dict[str, Any]
 
     def keys(self) -> dict[str, Any]:
-        """Give the keys of the object that belong to one stream."""
+        """Return the keys of the object that belong to one stream."""
         figures = self.figures
         keys: dict[str, Any] = {key: figures[source] for key, (_, source) in RATES.items()}
         first, prepared = (figures[key] for key in MEMORY)
@@ -55,11 +55,11 @@ class Stream:
         return keys | {"bytes_per_access": max(first, prepared), "stream": self.name}
 
     def rates(self) -> list[str]:
-        """Give a row for each way to replay."""
+        """Return a row for each way to replay."""
         return [row(title, self.name, f"{self.figures[key]:.1f}") for title, key in RATES.values()]
 
     def growth(self) -> list[str]:
-        """Give a row for each share of the requests."""
+        """Return a row for each share of the requests."""
         return [
             row(
                 f"{times} the requests",
@@ -72,13 +72,13 @@ class Stream:
         ]
 
     def rows(self, titles: dict[str, str]) -> list[str]:
-        """Give a row for each of these figures."""
+        """Return a row for each of these figures."""
         return [row(title, self.name, f"{self.figures[key]:.2f}") for key, title in titles.items()]
 
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that was measured; the last stream is the larger one."""
+    """All measurements; the last stream is the larger one."""
 
     streams: list[Stream]
     connections: dict[str, Any]
@@ -88,7 +88,7 @@ class Report:
     repeats: int
 
     def lines(self) -> list[str]:
-        """Give the table, and the object as its last line."""
+        """Return the table, and the object as its last line."""
         page = [
             f"Replays on machine {MACHINE} by a plan for {CORES} cores: medians of {self.repeats}.",
             "Ways to replay took turns; timings are noisy all the same.",
@@ -114,12 +114,12 @@ class Report:
         return [*page, "", *self.reasons(), json.dumps(self.keys())]
 
     def rates_of_connections(self) -> list[str]:
-        """Give a row for each way to replay connections with time."""
+        """Return a row for each way to replay connections with time."""
         figures = self.connections
         return [row(title, "tpcc-4", f"{figures[key]:.1f}") for key, title in CONNECTIONS.items()]
 
     def keys(self) -> dict[str, Any]:
-        """Give the object: of the larger stream, and of the sample below `sample`."""
+        """Return the object: of the larger stream, and of the sample below `sample`."""
         keys = self.streams[-1].keys()
         keys |= {key: self.connections[key] for key in (*CONNECTIONS, CONNECTIONS_MEMORY)}
         keys["pycachesim_maccess_per_s"] = self.pycachesim.rate
@@ -127,7 +127,7 @@ class Report:
         return keys | {"repeats": self.repeats, "sample": self.streams[0].keys()}
 
     def reasons(self) -> list[str]:
-        """Say on one line what was left out, and why."""
+        """Return one line with the omitted figures and the reasons."""
         left_out = [
             f"{name}: {result.reason}"
             for name, result in (("pycachesim", self.pycachesim), ("cachegrind", self.cachegrind))
@@ -139,10 +139,10 @@ class Report:
 
 
 def rate(result: Result) -> str:
-    """Give a rate as the table has it."""
+    """Return a rate for the table."""
     return "-" if result.rate is None else f"{result.rate:.1f}"
 
 
 def row(title: str, stream: str, *columns: str) -> str:
-    """Line up a row."""
+    """Return an aligned row."""
     return f"{title:<34}{stream:<8}{''.join(f'{column:>17}' for column in columns)}".rstrip()

@@ -1,9 +1,8 @@
-"""What corehop prints as JSON, as types: one file for each kind of output that is read here.
+"""The JSON output of corehop as types: one file for each kind of output that is read here.
 
-Each type has the keys of one object of configs/schemas/ that somebody reads, and no others, so that
-what is added to an output later breaks no reader. A test holds every type against its schema.
-Reading checks names, types and nulls: a reader meets what it expects, or an error that names the
-place.
+Each type has only those keys of one object of configs/schemas/ that some reader uses. Keys added to
+an output later therefore break no reader. A test compares every type with its schema. Reading
+checks names, types, and nulls: a reader receives what it expects, or an error that names the place.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ Kind = TypeVar("Kind")
 
 
 class BadOutputError(Exception):
-    """Output is not what its kind has to be; the message names it, the place and a remedy."""
+    """Output does not match its type; the message names it, the place, and a remedy."""
 
 
 def read(path: Path, kind: type[Kind]) -> Kind:
@@ -26,12 +25,12 @@ def read(path: Path, kind: type[Kind]) -> Kind:
 
 
 def parse(text: str | bytes, kind: type[Kind], name: str) -> Kind:
-    """Read what a command has printed; `name` is the command's."""
+    """Parse the output of a command; `name` is the command's."""
     return decoded(text, kind, name, "build corehop from this checkout")
 
 
 def decoded(text: str | bytes, kind: type[Kind], name: str, remedy: str) -> Kind:
-    """Read a text of this kind."""
+    """Parse a text of this kind."""
     try:
         return msgspec.json.decode(text, type=kind)
     except msgspec.DecodeError as error:
@@ -39,7 +38,7 @@ def decoded(text: str | bytes, kind: type[Kind], name: str, remedy: str) -> Kind
 
 
 def given(value: Kind | msgspec.UnsetType, name: str) -> Kind:
-    """Give what an output has under the options it was asked for with; `name` is its key's."""
+    """Return a value that an output has under the options used; `name` is its key."""
     if value is msgspec.UNSET:
         raise BadOutputError(f"corehop printed no `{name}`: build corehop from this checkout")
     return value

@@ -15,6 +15,6 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class Candidates(msgspec.Struct, frozen=True):
-    """All of them."""
+    """All candidates."""
 
     candidates: list[Candidate]

@@ -1,4 +1,4 @@
-"""What simulated caches count."""
+"""The counts of simulated caches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Level(msgspec.Struct, frozen=True):
 
 
 class Counters(msgspec.Struct, frozen=True):
-    """All levels, of all cores together."""
+    """All levels, summed over all cores."""
 
     l1i: Level
     l1d: Level

@@ -1,4 +1,4 @@
-"""`corehop info --json`: what a trace is of."""
+"""`corehop info --json`: the content of a trace."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from corehop_json.plan import PlannedFunction
 
 
 class Predicted(msgspec.Struct, frozen=True):
-    """What a replay expects of a plan."""
+    """The prediction of a replay for a plan."""
 
     l2_misses_ratio: float
     hops_per_request: float
@@ -22,7 +22,7 @@ class Group(msgspec.Struct, frozen=True):
 
 
 class Tried(msgspec.Struct, frozen=True):
-    """A plan, or else system calls that are posted."""
+    """A plan, or asynchronous system calls."""
 
     cores: int | None
     functions: list[PlannedFunction] | None
@@ -44,5 +44,5 @@ class Optimized(msgspec.Struct, frozen=True):
     tried: list[Tried]
 
     def pays(self) -> Tried | None:
-        """Give what makes the server faster, if anything does."""
+        """Return what makes the server faster, if anything does."""
         return None if not self.gain or self.best is None else self.tried[self.best]

@@ -9,7 +9,7 @@ from corehop_json.plan import PlannedFunction
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """What some requests count on one core and with the split."""
+    """The counts of some requests on one core and with the split."""
 
     requests: int
     baseline: Counters
@@ -24,5 +24,5 @@ class Partitioned(msgspec.Struct, frozen=True):
     plan: list[PlannedFunction]
 
     def judged(self) -> Comparison:
-        """Give the comparison to believe: on requests not searched, where there are any."""
+        """Return the comparison for the verdict: on held-out requests, if there are any."""
         return self.held_out or self.searched

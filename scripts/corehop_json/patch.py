@@ -6,7 +6,7 @@ import msgspec
 
 
 class UnsafeFunction(msgspec.Struct, frozen=True):
-    """One of them."""
+    """A function that cannot be hooked."""
 
     offset: int
 

@@ -1,4 +1,4 @@
-"""A function of a plan, of every kind that there is."""
+"""A function of a plan, of any kind."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import msgspec
 
 
 class PlannedFunction(msgspec.Struct, frozen=True):
-    """What moves the thread, and where to.
+    """Where the thread migrates, and when.
 
-    A function has a core, one of its calls has (`core` with `call`), or an argument's object has
-    (`by`, perhaps with `after`). In each case the thread stays there, or mode `call` delegates the
-    call.
+    A core belongs to the function, to one of its calls (`core` with `call`), or to an argument's
+    object (`by`, optionally with `after`). In each case the thread stays there, or mode `call`
+    delegates the call.
     """
 
     symbol: str
@@ -23,7 +23,7 @@ class PlannedFunction(msgspec.Struct, frozen=True):
     call: int | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
-        """Refuse what no plan can have."""
+        """Reject combinations that no plan can have."""
         if (self.core is msgspec.UNSET) == (self.by is msgspec.UNSET):
             raise ValueError(f"{self.symbol} has to name either a core or an argument")
         if self.after is not msgspec.UNSET and self.by is msgspec.UNSET:
@@ -32,7 +32,7 @@ class PlannedFunction(msgspec.Struct, frozen=True):
             raise ValueError(f"{self.symbol} has `call` without `core`")
 
     def described(self, name: str) -> str:
-        """Describe what moves the thread where, with the function's demangled name."""
+        """Describe where the thread migrates, with the function's demangled name."""
         core = f"core {self.core}" if self.by is msgspec.UNSET else f"core of {self.by}"
         if self.mode == "call":
             one = "calls" if self.call is msgspec.UNSET else f"call {self.call}"

@@ -1,4 +1,4 @@
-"""`corehop replay --json`: what a replay counts."""
+"""`corehop replay --json`: the counts of a replay."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 class WorkingSet(msgspec.Struct, frozen=True):
-    """What requests referenced."""
+    """The memory that requests accessed."""
 
     size_bytes: Spread
 
@@ -50,7 +50,7 @@ class Modes(msgspec.Struct, frozen=True):
 
 
 class Replayed(msgspec.Struct, frozen=True):
-    """The result of one machine; what may lack depends on options and trace."""
+    """The result of one machine; optional keys depend on options and trace."""
 
     hops: int
     counters: Counters

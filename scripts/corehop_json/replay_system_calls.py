@@ -15,7 +15,7 @@ class BothModes(msgspec.Struct, frozen=True):
 
 
 class Way(msgspec.Struct, frozen=True):
-    """A way of making system calls; `batch` is null where each is made at once."""
+    """A way to make system calls; `batch` is null if each is made separately."""
 
     system_calls: str
     batch: int | None

@@ -14,19 +14,19 @@ class CountedFunction(msgspec.Struct, frozen=True):
 
 
 class CountedSystemCall(msgspec.Struct, frozen=True):
-    """A system call that was to be asynchronous."""
+    """A system call selected to be asynchronous."""
 
     posted: int
 
 
 class CountedSystemCalls(msgspec.Struct, frozen=True):
-    """All of them."""
+    """All such system calls."""
 
     calls: list[CountedSystemCall]
 
 
 class Statistics(msgspec.Struct, frozen=True):
-    """Of one process."""
+    """The statistics of one process."""
 
     backend: str
     hops: int
@@ -37,7 +37,7 @@ class Statistics(msgspec.Struct, frozen=True):
     """The reason, if they do."""
 
     def posted(self) -> int:
-        """Give the number of asynchronous system calls."""
+        """Return the number of asynchronous system calls."""
         if self.system_calls is msgspec.UNSET:
             return 0
         return sum(call.posted for call in self.system_calls.calls)

@@ -1,4 +1,4 @@
-"""Asynchronous system calls, as `corehop run --system-calls` takes them: CALLS@WHERE."""
+"""Asynchronous system calls, in the form of `corehop run --system-calls`: CALLS@WHERE."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `corehop-tpcc run --json` and `checksum --json` print."""
+"""The output of `corehop-tpcc run --json` and `checksum --json`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Load(msgspec.Struct, frozen=True):
-    """Transactions that were driven."""
+    """The transactions of a load."""
 
     committed: int
     rolled_back: int
@@ -22,6 +22,6 @@ class Table(msgspec.Struct, frozen=True):
 
 
 class Checksums(msgspec.Struct, frozen=True):
-    """Of all tables."""
+    """The checksums of all tables."""
 
     tables: dict[str, Table]

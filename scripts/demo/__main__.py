@@ -1,4 +1,5 @@
-"""The demo's order of events; each step is one function of `stages`, each end one of `ending`."""
+"""The demo's sequence of steps; each step is one function of `stages`, each ending one of `ending`.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ def main() -> int:
 
 
 def pipeline(do: stages.Stages, kept: Kept) -> None:
-    """Do everything, from an empty folder to the verdict; keep each result as it comes."""
+    """Run all steps, from an empty folder to the verdict; save each result as soon as it exists."""
     mariadb = measure_mariadb(do, kept)
     kept.show(mariadb.lines())
     do.draw(max(mariadb.partitions))
@@ -64,7 +65,7 @@ def measure_mariadb(do: stages.Stages, kept: Kept) -> summary.Report:
 
 
 def read_command_line() -> Settings:
-    """Give what the user wants; the defaults are what `make demo` does."""
+    """Parse the command line; the defaults are those of `make demo`."""
     parser = argparse.ArgumentParser(
         prog="scripts/demo.sh",
         description=demo.__doc__,

@@ -1,9 +1,10 @@
-"""mariadbd with delegated calls under the demo's transactions: counted hops beside predicted ones.
+"""mariadbd with delegated calls under the demo's transactions: counted and predicted hops.
 
-Two plans, of the demo's own recording: the calls that `corehop partition --delegate` finds, and the
-calls of all functions of libc and other libraries that mariadbd's own stubs make at most ten times
-in any request, all of them on one other core. As in the demo, hops of a run without transactions
-are taken off, and what the demo has done before is not done again.
+There are two plans for the demo's own recording. One has the calls that `corehop partition
+--delegate` finds. The other delegates all calls of functions of libc and other libraries that
+mariadbd's own stubs make at most ten times in any request, all of them to one other core. As in the
+demo, the hops of a run without transactions are subtracted, and completed steps of the demo are not
+repeated.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ Arguments = list[str | Path]
 
 
 def main() -> int:
-    """Go through both plans, and print a line for each."""
+    """Run both plans, and print a line for each."""
     return ending.ended(Layout.of_checkout(), Settings(), compare)
 
 
 def compare(do: Stages) -> None:
-    """Have all that is missing done, and count."""
+    """Complete all missing steps, and count."""
     do.load_database()
     reference = do.run("unpatched", server=None, backend=None)
     do.record(reference)
@@ -77,12 +78,12 @@ def of_libc(do: Stages) -> Path:
 
 
 def is_own_stub(candidate: Candidate) -> bool:
-    """Tell whether it is how mariadbd itself calls a function of another file."""
+    """Return whether it is mariadbd's own stub for a function of another file."""
     return candidate.module == str(MARIADBD) and candidate.symbol.endswith("@plt")
 
 
 def hops(do: Stages, plan: Path) -> int:
-    """Count the hops that the plan makes of all that was recorded."""
+    """Count the hops of the plan over the whole recording."""
     command: Arguments = [do.layout.corehop, "replay", trace_of(do), "--machine", MACHINE]
     printed = do.corehop([*command, "--json", "--plan", plan])
     return corehop_json.parse(printed, Replayed, "corehop replay").hops
@@ -96,7 +97,7 @@ def patched(do: Stages, name: str, plan: Path) -> Path:
 
 
 def trace_of(do: Stages) -> str:
-    """Give the recording's name as it reads from the checkout."""
+    """Return the recording's path relative to the checkout."""
     return do.layout.short(do.layout.trace)
 
 

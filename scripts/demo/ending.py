@@ -1,6 +1,6 @@
-"""How a program of the demo ends: an exit code and at most one sentence, never a traceback.
+"""The end of a program of the demo: an exit code and at most one sentence, never a traceback.
 
-What was measured before a failure is kept (`kept`); an unexpected exception goes to a file.
+Results measured before a failure are kept (`kept`); an unexpected exception is written to a file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from demo.steps import Steps
 def ended(
     layout: Layout, settings: Settings, work: Callable[[Stages], None], kept: Kept | None = None
 ) -> int:
-    """Do the work and give its exit code; no process is left, whatever happens."""
+    """Do the work and return its exit code; no process remains in any case."""
     steps = Steps(layout.scratch / "done")
     try:
         layout.make_folders()
@@ -43,7 +43,7 @@ def ended(
 
 
 def described(failure: Exception, layout: Layout) -> tuple[str, int]:
-    """Describe a failure, write down one that nobody expects, and give the exit code."""
+    """Describe a failure, log an unexpected one, and return the exit code."""
     if isinstance(failure, StepError | BadOutputError):
         return str(failure), EXIT_FAILED
     what = f"{type(failure).__name__}: {failure}, {written_down(failure, layout)}"
@@ -53,22 +53,22 @@ def described(failure: Exception, layout: Layout) -> tuple[str, int]:
 
 
 def written_down(failure: Exception, layout: Layout) -> str:
-    """Write the traceback to a file, and say where it is."""
+    """Write the traceback to a file, and return where it is."""
     log = layout.logs / "fault.log"
     try:
         log.write_text("".join(traceback.format_exception(failure)))
     except OSError as error:
-        # What failed may be the disk.
+        # A full disk may be the failure.
         return f"and {layout.short(log)} cannot be written ({error.strerror})"
     return f"see {layout.short(log)}"
 
 
 def say(sentence: str) -> None:
-    """Print one line, whatever the failure's message has."""
+    """Print one line, even if the message has several."""
     print(" ".join(sentence.split()), file=sys.stderr)
 
 
 def discard_output(failure: Exception) -> None:
-    """Keep Python from writing to a closed pipe once more when it ends (`make demo | head`)."""
+    """Prevent a second write to a closed pipe at Python's exit (`make demo | head`)."""
     if isinstance(failure, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)

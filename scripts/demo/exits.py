@@ -1,6 +1,7 @@
-"""Exit codes of the demo and of what builds on it.
+"""Exit codes of the demo and of the programs that build on it.
 
-Apart from `ending`: where no packages can be installed, the bench goes on without what that needs.
+Separate from `ending`: without installed packages, the bench continues without the parts that need
+them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What was measured, written as it comes: a later failure loses nothing of it.
+"""Results, written as soon as they are measured: a later failure loses none of them.
 
-report.json has a key for each result, and report.txt the page so far. Both are replaced whole, so
-that neither is ever half-written.
+report.json has a key for each result, and report.txt the page so far. Both are replaced atomically,
+so neither is ever incomplete.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ class Kept:
     """The two files of a run of the demo."""
 
     def __init__(self, folder: Path) -> None:
-        """Write both in `folder`, where those of an earlier run stay until the first result."""
+        """Write both in `folder`; files of an earlier run stay until the first result."""
         self.results = folder / "report.json"
         self.page = folder / "report.txt"
         self.contents: dict[str, object] = {}
         self.lines: list[str] = []
 
     def keep(self, name: str, result: object, page: list[str] | None = None) -> None:
-        """Add a result, or the JSON of the file that has it; `page` is what follows from all."""
+        """Add a result, or the JSON file with it; `page` is the page with all results."""
         if isinstance(result, Path):
             result = msgspec.Raw(result.read_bytes())
         self.contents[name] = result
@@ -44,7 +44,7 @@ class Kept:
         replace(self.page, ("\n".join(lines) + "\n").encode())
 
     def described(self, layout: Layout) -> str:
-        """Name the results of this run, and the file that has them."""
+        """Return the results of this run, and the file with them."""
         place = layout.short(self.results)
         if self.contents:
             return f"{place} has {', '.join(self.contents)}"
@@ -54,7 +54,7 @@ class Kept:
 
 
 def replace(place: Path, contents: bytes) -> None:
-    """Write a file whole, or leave the former one."""
+    """Write a file atomically, or keep the old one."""
     new = place.with_suffix(place.suffix + ".new")
     new.write_bytes(contents)
     new.replace(place)

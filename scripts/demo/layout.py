@@ -1,4 +1,4 @@
-"""Where everything lies, and what the demo can be told."""
+"""The paths of all files, and the settings of the demo."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ MACHINE = "xeon-e5-2620-v4"
 
 
 class StepError(Exception):
-    """A step failed; the message says which, why and where to look."""
+    """A step failed; the message states which one, why, and where to look."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How much the demo does: every run drives the same transactions."""
+    """How much the demo does: every run executes the same transactions."""
 
     transactions: int = 46
     """Two decks of cards of the load, so that every type of transaction occurs."""
@@ -49,12 +49,12 @@ class Layout:
 
     @property
     def scratch(self) -> Path:
-        """Everything the demo makes."""
+        """The folder for everything that the demo creates."""
         return self.checkout / "scratch" / "demo"
 
     @property
     def logs(self) -> Path:
-        """What servers and commands said."""
+        """The folder for the output of servers and commands."""
         return self.scratch / "logs"
 
     @property
@@ -69,7 +69,7 @@ class Layout:
 
     @property
     def pristine(self) -> Path:
-        """The data directory every run starts from a copy of."""
+        """The data directory that every run copies."""
         return self.scratch / "data-pristine"
 
     @property
@@ -84,7 +84,7 @@ class Layout:
 
     @property
     def optimized(self) -> Path:
-        """What `corehop optimize` leaves of redis."""
+        """The output folder of `corehop optimize` for redis."""
         return self.scratch / "redis"
 
     @property
@@ -94,34 +94,34 @@ class Layout:
 
     @property
     def optimized_result(self) -> Path:
-        """What `corehop optimize` says of redis."""
+        """The result of `corehop optimize` for redis."""
         return self.optimized / "result.json"
 
     @property
     def recorded(self) -> Path:
-        """What the load under QEMU has left."""
+        """The result of the load under QEMU."""
         return self.scratch / "recorded.json"
 
     def run(self, name: str) -> Path:
-        """Give what a run of the load has left."""
+        """Return the result file of a run of the load."""
         return self.scratch / f"run-{name}.json"
 
     def partition(self, cores: int) -> Path:
-        """Give what the search for so many cores says."""
+        """Return the result file of the search for this number of cores."""
         return self.scratch / f"partition-{cores}.json"
 
     def replay(self, cores: int) -> Path:
-        """Give what a replay of the plan for so many cores says."""
+        """Return the result file of a replay of the plan for this number of cores."""
         return self.scratch / f"replay-{cores}.json"
 
     def plan(self, cores: int) -> Path:
-        """Give the plan for so many cores."""
+        """Return the plan for this number of cores."""
         return self.scratch / f"plan-{cores}.toml"
 
     def patched(self, cores: int) -> Path:
-        """Give the server patched by that plan."""
+        """Return the server patched with that plan."""
         return self.scratch / f"mariadbd.hop{cores}"
 
     def short(self, path: Path) -> str:
-        """Give the path as it reads from the checkout."""
+        """Return the path relative to the checkout."""
         return str(path.relative_to(self.checkout))

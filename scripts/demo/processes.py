@@ -1,7 +1,7 @@
-"""Every process the demo starts, so that none outlives it.
+"""All processes of the demo, so that none outlives it.
 
-Each leads a process group of its own: a Ctrl-C reaches the demo alone, which then ends the others
-in order. If the demo itself is killed, the kernel sends them SIGTERM.
+Each leads a separate process group: a Ctrl-C reaches only the demo, which then ends the others in
+order. If the demo itself is killed, the kernel sends them SIGTERM.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Command = Sequence[str | Path]
 
 @dataclass(frozen=True)
 class Streams:
-    """What a process reads, and whether its messages go to the log or to the terminal."""
+    """The input of a process, and whether its messages go to the log or to the terminal."""
 
     log: str
     quiet: bool = True
@@ -38,20 +38,20 @@ class Streams:
 
 
 def die_with_parent() -> None:
-    """Ask the kernel for SIGTERM when the demo ends (prctl(2))."""
+    """Let the kernel send SIGTERM when the demo ends (prctl(2))."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 class Keeper:
-    """Starts processes and sees to it that they end."""
+    """Starts processes and ensures that they end."""
 
     def __init__(self, logs: Path) -> None:
-        """Keep what processes say in the folder `logs`."""
+        """Write the output of processes into the folder `logs`."""
         self.logs = logs
         self.running: list[subprocess.Popen[str]] = []
 
     def __enter__(self) -> Self:
-        """Nothing runs yet."""
+        """Enter without any running process."""
         return self
 
     def __exit__(
@@ -60,7 +60,7 @@ class Keeper:
         _error: BaseException | None,
         _trace: TracebackType | None,
     ) -> None:
-        """End what still runs, at once if the user insists."""
+        """End the running processes, immediately if the user insists."""
         for process in reversed(self.running[:]):
             try:
                 self.stop(process)
@@ -75,7 +75,7 @@ class Keeper:
         environment: Mapping[str, str] | None = None,
         output: int | None = None,
     ) -> subprocess.Popen[str]:
-        """Start a process; what it prints goes to `output`, or to the log."""
+        """Start a process; its output goes to `output`, or to the log."""
         with (self.logs / streams.log).open("a") as messages, streams.given.open() as given:
             process = subprocess.Popen(
                 [str(part) for part in command],
@@ -93,7 +93,7 @@ class Keeper:
     def run(
         self, command: Command, streams: Streams, *, seconds: float, fine: Sequence[int] = (0,)
     ) -> str:
-        """Run a command to its end, with an exit code that is `fine`, and give what it printed."""
+        """Run a command to its end, check that its exit code is `fine`, and return its output."""
         name, log = Path(command[0]).name, self.logs / streams.log
         process = self.start(command, streams, output=subprocess.PIPE)
         try:
@@ -109,7 +109,7 @@ class Keeper:
         return printed
 
     def stop(self, process: subprocess.Popen[str]) -> int:
-        """Ask a process to end, wait for it, and kill what it leaves behind."""
+        """Send SIGTERM to a process, wait for it, and kill the processes that it leaves."""
         if process.poll() is None:
             process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -120,7 +120,7 @@ class Keeper:
         return code
 
     def kill(self, process: subprocess.Popen[str]) -> int:
-        """End a process and what it has started, with no chance to tidy up."""
+        """Kill a process and its children, without any cleanup."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         return process.wait()

@@ -1,7 +1,7 @@
-"""MariaDB in folders of the demo's own: making a data directory, and running a server on one.
+"""MariaDB in the demo's folders: creates a data directory, and runs a server on one.
 
-A server listens on a socket in a short temporary folder (a socket's path may have 107 bytes) and
-keeps its temporary tables there: in a shared folder, servers that start remove each other's.
+A server listens on a socket in a short temporary folder (a socket's path has at most 107 bytes) and
+keeps its temporary tables there. In a shared folder, starting servers would remove each other's.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ START_SECONDS = 300
 
 @dataclass(frozen=True)
 class Program:
-    """What to start: the server itself, or something that runs it."""
+    """The program to start: the server itself, or a program that runs it."""
 
     server: Path = MARIADBD
     prefix: tuple[str | Path, ...] = ()
@@ -41,7 +41,7 @@ class Program:
 
     @property
     def is_recorded(self) -> bool:
-        """Tell whether the server runs under the recorder: slow, and with progress to show."""
+        """Return whether the server runs under the recorder, which is slow and shows progress."""
         return bool(self.prefix)
 
 
@@ -54,7 +54,7 @@ class Running:
 
 
 def options(data: Path, temporary: Path) -> list[str]:
-    """Give the options of every server of the demo."""
+    """Return the options of every server of the demo."""
     result = [
         "--no-defaults",
         f"--datadir={data}",
@@ -62,7 +62,7 @@ def options(data: Path, temporary: Path) -> list[str]:
         "--skip-networking",
         "--skip-log-bin",
         "--innodb-log-file-size=16M",
-        # The defaults ask for more open files than many shells allow.
+        # The defaults need more open files than many shells allow.
         "--max-connections=20",
         "--table-open-cache=200",
         *BUFFER_POOL,
@@ -89,7 +89,7 @@ def make_data_directory(keeper: Keeper, data: Path) -> None:
 def running(
     keeper: Keeper, layout: Layout, data: Path, program: Program | None = None
 ) -> Iterator[Running]:
-    """Run a server until left; it must then end without an error."""
+    """Run a server until the context exits; it must then end without an error."""
     program = program or Program()
     name = program.server.name
     with tempfile.TemporaryDirectory(prefix="corehop-") as temporary:

@@ -1,4 +1,4 @@
-"""The steps of the demo, each skipped where its result is there already."""
+"""The steps of the demo, each skipped if its result already exists."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ LONGEST_STEP_SECONDS = 1800
 
 
 class Run(msgspec.Struct, frozen=True):
-    """What a run has left: of one without transactions no load, of an unpatched no statistics."""
+    """The result of a run: no load without transactions, no statistics of an unpatched server."""
 
     tables: dict[str, Table]
     load: Load | None = None
     statistics: Statistics | None = None
 
     def hops(self) -> int:
-        """Give the hops of a patched server."""
+        """Return the hops of a patched server."""
         return self.statistics.hops if self.statistics else 0
 
 
 class Stages:
-    """What the demo can do, in the order it does it."""
+    """All steps of the demo, in their order."""
 
     def __init__(
         self, layout: Layout, settings: Settings, keeper: Keeper, steps: Steps | None = None
@@ -48,11 +48,11 @@ class Stages:
         self.settings = settings
         self.keeper = keeper
         self.steps = steps or Steps(layout.scratch / "done")
-        # The symbolizer's cache is part of what `make clean` removes.
+        # `make clean` also removes the symbolizer's cache.
         os.environ["XDG_CACHE_HOME"] = str(layout.scratch / "cache")
 
     def load_database(self) -> None:
-        """Make a data directory and fill it with TPC-C's tables, once for all runs."""
+        """Create a data directory and fill it with TPC-C's tables, once for all runs."""
         pristine = self.layout.pristine
 
         def work() -> None:
@@ -74,7 +74,7 @@ class Stages:
         backend: str | None,
         transactions: int | None = None,
     ) -> Run:
-        """Drive the transactions against a server on a fresh copy of the tables."""
+        """Run the transactions on a server with a fresh copy of the tables."""
         facts = self.layout.run(name)
         count = self.settings.transactions if transactions is None else transactions
         inputs = [*self.basis(), name, count]
@@ -101,12 +101,12 @@ class Stages:
     def record(self, reference: Run) -> Run:
         """Record the same transactions; the server runs under QEMU."""
         facts = self.layout.recorded
-        # The first request is the good-bye of whoever waited for the server to answer.
+        # The first request is the disconnect of the client that waited for the server.
         requests = reference.load.statements + 1 if reference.load else 1
         inputs = [*self.basis(), self.layout.corehop, requests]
         title = f"recording {requests} requests under QEMU"
         trace = self.layout.short(self.layout.trace)
-        # What a demo that was killed has left is in nobody's interest.
+        # Nobody needs the files of a killed demo.
         command: list[str | Path] = [self.layout.corehop, "record", "--force", "-o", trace]
         command += ["--request-at", "dispatch_command", "--requests", str(requests)]
         command += ["--keep-running", "--memory-limit", str(MEMORY_LIMIT_MIB), "--"]
@@ -143,7 +143,7 @@ class Stages:
         return corehop_json.read(facts, Partitioned)
 
     def predict(self, cores: int) -> Replayed:
-        """Count the hops the plan makes of everything that was recorded."""
+        """Count the hops of the plan over the whole recording."""
         facts = self.layout.replay(cores)
         plan = self.layout.plan(cores)
         command: list[str | Path] = [
@@ -162,7 +162,7 @@ class Stages:
         return corehop_json.read(facts, Replayed)
 
     def patch(self, cores: int) -> Path:
-        """Write the patched server and have every promise about it checked."""
+        """Write the patched server and verify it."""
         patched = self.layout.patched(cores)
         command: list[str | Path] = [self.layout.corehop, "patch"]
 
@@ -190,7 +190,7 @@ class Stages:
         self.steps.step("report", title, inputs, [page], work)
 
     def optimize(self) -> Optimized:
-        """Have redis recorded, searched and measured by one command."""
+        """Record, search, and measure redis with one command."""
         folder, loads = self.layout.optimized, self.layout.deep_pages
         socket = self.layout.scratch / "redis.socket"
         command: list[str | Path] = [self.layout.corehop, "optimize", "--output", folder, "--json"]
@@ -201,7 +201,7 @@ class Stages:
         command += ["--", REDIS, "--port", "0", "--unixsocket", socket, "--save", ""]
 
         def work() -> None:
-            # Exit code 1 says that nothing pays on this machine, which is an answer.
+            # Exit code 1 means no speedup on this machine, which is a valid answer.
             self.keeper.run(
                 command,
                 Streams("optimize.log", quiet=False),
@@ -216,18 +216,18 @@ class Stages:
         return corehop_json.read(self.layout.optimized_result, Optimized)
 
     def backends(self, cores: int) -> list[str]:
-        """Give the backends that can run so many cores here."""
+        """Return the backends that support this number of cores here."""
         enough = len(os.sched_getaffinity(0)) >= cores
         return ["count", "affinity"] if enough else ["count"]
 
     def drive(self, data: Path, transactions: int, program: Program) -> dict[str, msgspec.Raw]:
-        """Run the load, end the server, and take the tables' checksums with an unpatched one."""
+        """Run the load, end the server, and read the tables' checksums with an unpatched one."""
         with running(self.keeper, self.layout, data, program) as server:
             load = "null"
             if transactions:
                 options = ["--transactions", str(transactions), "--seed", str(self.settings.seed)]
                 options += ["--max-seconds", str(LONGEST_STEP_SECONDS), "--json"]
-                # Two progress bars would write over each other; the recorder shows its own.
+                # Two progress bars would overwrite each other; the recorder shows its own.
                 load = self.tpcc(server, "run", *options, quiet=program.is_recorded)
             if program.is_recorded:
                 self.shut_down(server)
@@ -238,7 +238,7 @@ class Stages:
         return {"load": msgspec.Raw(load), "tables": msgspec.Raw(msgspec.json.encode(tables))}
 
     def shut_down(self, server: Running) -> None:
-        """End a server from within, so that the recorder sees it end by itself."""
+        """End a server by a client's command, so that the recorder sees a regular end."""
         client = ["mariadb", "--no-defaults", "--user=root", f"--socket={server.socket}"]
         self.keeper.run([*client, "--execute=shutdown"], Streams("server.log"), seconds=60)
         try:
@@ -259,14 +259,14 @@ class Stages:
         )
 
     def fresh_copy(self, name: str) -> Path:
-        """Copy the data directory that nobody has changed since it was loaded."""
+        """Copy the unchanged data directory."""
         copy = self.layout.scratch / f"data-{name}"
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.layout.pristine, copy)
         return copy
 
     def basis(self) -> list[Input]:
-        """Give what every run depends on."""
+        """Return the inputs that every run depends on."""
         return [
             MARIADBD,
             self.layout.tpcc,

@@ -1,7 +1,7 @@
-"""Skipping what is done: a step is done while its outputs exist and its inputs are the same.
+"""Skips completed steps: a step is complete while its outputs exist and its inputs are unchanged.
 
-Inputs are files, by content, and settings. The stamp is written after the outputs, so a step cut
-short is done again.
+Inputs are files, compared by content, and settings. The stamp is written after the outputs, so an
+interrupted step is repeated.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Steps:
     """The steps of a run of the demo."""
 
     def __init__(self, folder: Path) -> None:
-        """Keep stamps in `folder`; `at` is the step that was begun last."""
+        """Keep stamps in `folder`; `at` is the last step that was begun."""
         self.folder = folder
         self.at = "preparing"
 
@@ -32,7 +32,7 @@ class Steps:
         outputs: Sequence[Path],
         work: Callable[[], None],
     ) -> None:
-        """Do the work, unless it has been done on the same inputs."""
+        """Do the work, unless it was done on the same inputs."""
         self.at = title
         self.folder.mkdir(parents=True, exist_ok=True)
         stamp = self.folder / name
@@ -50,7 +50,7 @@ class Steps:
 
 
 def fingerprint(inputs: Sequence[Input]) -> str:
-    """Give a hash of the inputs: of a file's content, and of the text of anything else."""
+    """Return a hash of the inputs: of a file's content, or of the text of anything else."""
     parts = []
     for item in inputs:
         if isinstance(item, Path):
@@ -62,7 +62,7 @@ def fingerprint(inputs: Sequence[Input]) -> str:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder, where there is one."""
+    """Remove a file or a folder, if it exists."""
     if path.is_dir():
         shutil.rmtree(path)
     else:

@@ -1,4 +1,4 @@
-"""What the demo found: one page for people, and a verdict."""
+"""The results of the demo: one page for people, and a verdict."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class PatchedRun:
     idle: Run
 
     def hops(self) -> int:
-        """Give the hops of the transactions: those of starting and stopping are the idle run's."""
+        """Return the hops of the transactions, without those of start and stop in the idle run."""
         return self.run.hops() - self.idle.hops()
 
 
 @dataclass
 class Report:
-    """MariaDB: its misses, counted, and what the patched server did, as far as that is known."""
+    """MariaDB: its misses, and what the patched server did, as far as it is known."""
 
     layout: Layout
     reference: Run
@@ -52,11 +52,11 @@ class Report:
 
     @property
     def requests(self) -> int:
-        """Requests of every run: the statements, and the good-bye at the end."""
+        """Requests of every run: the statements, and the disconnect at the end."""
         return self.reference.load.requests if self.reference.load else 0
 
     def unequal_tables(self) -> list[str]:
-        """Name the runs and tables that differ from the unpatched run."""
+        """Return the runs and tables that differ from the unpatched run."""
         others = {"recorded": self.recorded} if self.recorded else {}
         others |= {f"{run.backend} on {run.cores} cores": run.run for run in self.runs}
         return [
@@ -67,12 +67,12 @@ class Report:
         ]
 
     def deviation(self, run: PatchedRun) -> float:
-        """Give how far the counted hops are off the predicted ones, as a share."""
+        """Return the relative difference between counted and predicted hops."""
         predicted = self.predictions[run.cores].hops
         return abs(run.hops() - predicted) / max(predicted, 1)
 
     def lines(self) -> list[str]:
-        """Give the page for people."""
+        """Return the page for people."""
         load = self.reference.load
         done = load.committed + load.rolled_back if load else 0
         result = [
@@ -101,7 +101,7 @@ class Report:
         ]
 
     def checksum_line(self) -> str:
-        """Say whether all runs left the same tables."""
+        """Report whether all runs left the same tables."""
         unequal = self.unequal_tables()
         if unequal:
             return "checksums DIFFER from the unpatched run: " + ", ".join(unequal)
@@ -109,7 +109,7 @@ class Report:
         return f"checksums: {tables} tables, equal unpatched, recorded and in {runs} patched runs"
 
     def judge(self) -> None:
-        """Fail where the patched server did not do what it should."""
+        """Fail if the patched server did not behave as required."""
         if self.unequal_tables():
             raise StepError("the patched server left other tables than the unpatched one")
         if any(self.deviation(run) > TOLERANCE for run in self.runs):
@@ -117,7 +117,7 @@ class Report:
 
 
 def places(layout: Layout, cores: list[int]) -> list[str]:
-    """Say where everything lies."""
+    """Return the paths of all results."""
     named = {"trace": layout.trace}
     for number in cores:
         named[f"plan, {number} cores"] = layout.plan(number)
@@ -129,7 +129,7 @@ def places(layout: Layout, cores: list[int]) -> list[str]:
 
 
 def speed(found: Optimized) -> list[str]:
-    """Say what `corehop optimize` found for redis."""
+    """Return the lines about redis from `corehop optimize`."""
     head = ["", "Redis, deep pages of two sorted sets, measured on this machine"]
     best = found.pays()
     if best is None or found.ratio is None or found.interval is None:
@@ -155,12 +155,12 @@ def speed(found: Optimized) -> list[str]:
 
 
 def on_cores(best: Tried) -> str:
-    """Give the number of cores; system calls without a plan have none."""
+    """Return the number of cores; system calls without a plan have none."""
     return f" on {best.cores} cores" if best.cores else ""
 
 
 def described(function: PlannedFunction) -> str:
-    """Say what moves a thread where, by the function's name without its parameters."""
+    """Describe where a thread migrates, with the function's name without its parameters."""
     return function.described(demangle(function.symbol).partition("(")[0])
 
 
@@ -175,7 +175,7 @@ COUNTS: dict[str, Callable[[Counters], int]] = {
 
 
 def misses(cores: int, found: Partitioned) -> list[str]:
-    """Give the table of misses for one split."""
+    """Return the table of misses for one split."""
     judged = found.judged()
     requests = max(judged.requests, 1)
     result = [f"misses per request       one core{cores:>6} cores    change"]

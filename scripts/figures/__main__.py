@@ -20,7 +20,7 @@ from figures.pages import filled, pages
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do what the command line says."""
+    """Run the task on the command line."""
     options = command_line().parse_args(arguments)
     root = Path(__file__).resolve().parents[2]
     try:
@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def command_line() -> argparse.ArgumentParser:
-    """The tasks and their options."""
+    """Return the parser with the tasks and their options."""
     parser = argparse.ArgumentParser(prog="figures", description=__doc__)
     tasks = parser.add_subparsers(dest="task", required=True)
     keeping = tasks.add_parser("keep", help="keep what a bench printed")
@@ -48,7 +48,7 @@ def command_line() -> argparse.ArgumentParser:
 
 
 def fill(root: Path, *, only_check: bool) -> int:
-    """Fill all pages, or name those that are not as their figures are."""
+    """Fill all pages, or report those that differ from their figures."""
 
     def run(name: str) -> Run:
         return read(name, root / FOLDER)

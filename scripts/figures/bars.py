@@ -8,7 +8,7 @@ LONGEST = 50
 
 
 def bars(runs: list[Run]) -> list[str]:
-    """A bar for each name and number in `bars` of the runs' figures, all to one scale."""
+    """Return a bar for each name and number in `bars` of the runs' figures, all to one scale."""
     try:
         named = [(str(name), float(number)) for run in runs for name, number in run.figures["bars"]]
     except (KeyError, TypeError, ValueError) as error:

@@ -1,8 +1,8 @@
-"""Figures in prose: each stands on the page of notes that its paragraph links to.
+"""Checks figures in prose: each must be on the page of notes that its paragraph links to.
 
-A paragraph such as "they printed [gains from 2.08 to 2.29](research/notes/demo.md)" is written by
-hand, so a new run on that page leaves it stale. Its figures are numbers with a decimal point, of
-three digits and more, or in percent. Rounding is allowed: 2.1 cites 2.08.
+A paragraph such as "they printed [gains from 2.08 to 2.29](research/notes/demo.md)" is
+hand-written, so a new run on that page leaves it stale. Its figures are numbers with a decimal
+point, numbers of at least three digits, and percentages. Rounding is allowed: 2.1 cites 2.08.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ PLACE = re.compile(r"^<!-- \w+: .*?^<!-- end of figures -->$", re.MULTILINE | re
 
 
 def prose(root: Path) -> list[Path]:
-    """Give the pages that users read."""
+    """Return the pages that users read."""
     return [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
 
 
 def uncited(page: Path) -> list[str]:
-    """Name the figures whose page of notes does not have them, each with that page."""
+    """Return the figures that are missing on their page of notes, each with that page."""
     wrong = []
     for paragraph in paragraphs(page.read_text(encoding="utf-8")):
         notes = [page.parent / link["path"] for link in LINK.finditer(paragraph)]
@@ -42,18 +42,18 @@ def uncited(page: Path) -> list[str]:
 
 
 def paragraphs(text: str) -> list[str]:
-    """Give paragraphs and items of lists without code and generated tables."""
+    """Return paragraphs and list items without code and generated tables."""
     words = CODE.sub("", PLACE.sub("", text))
     return re.split(r"\n\s*\n|\n(?=\s*[-|] )", words)
 
 
 def numbers(text: str) -> set[str]:
-    """Give all numbers of a page, without marks for thousands."""
+    """Return all numbers of a page, without thousands separators."""
     return {re.sub("[ ,]", "", found) for found in NUMBER.findall(text)}
 
 
 def figures(text: str) -> list[str]:
-    """Give the numbers of a paragraph that a run must have printed."""
+    """Return the numbers of a paragraph that a run must have printed."""
     found = []
     for place in NUMBER.finditer(text):
         number = re.sub("[ ,]", "", place[0])
@@ -64,6 +64,6 @@ def figures(text: str) -> list[str]:
 
 
 def cites(figure: str, number: str) -> bool:
-    """Say whether the figure is the number, perhaps rounded."""
+    """Return whether the figure is the number, possibly rounded."""
     places = len(figure.partition(".")[2])
     return figure == number or f"{float(number):.{places}f}" == figure

@@ -1,8 +1,8 @@
-"""What real servers gained and what they did not, short enough for the first page.
+"""The gains and losses of real servers, short enough for the first page.
 
 A bench measures several sizes or numbers of connections of one load. The first page has the best
-and the worst of them, so a choice by hand cannot leave out the servers that gain nothing. The rows
-are what a user gets: `auto` of the servers with hops, `batch` of those with asynchronous calls.
+and the worst of them, so a manual selection cannot omit servers without a gain. The rows are the
+defaults for users: `auto` for servers with hops, `batch` for those with asynchronous calls.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ HEADING = ("server", "load", "measured at", "ratio", "95 % interval", "gain")
 
 
 def gains(runs: list[Run]) -> list[str]:
-    """A line for the best and the worst measurement of each server and load."""
+    """Return a line for the best and the worst measurement of each server and load."""
     measured: dict[tuple[str, str], list[Measured]] = {}
     for run in runs:
         for one in measurements(run.figures):
@@ -31,7 +31,7 @@ def gains(runs: list[Run]) -> list[str]:
 
 
 def aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    """The rows as lines, without a column that only its heading fills."""
+    """Return the rows as lines, without columns that are empty below the heading."""
     columns = [column for column in zip(*rows, strict=True) if any(column[1:])]
     widths = [max(map(len, column)) for column in columns]
     lines = zip(*columns, strict=True)
@@ -45,7 +45,7 @@ class Measured:
     """One ratio of a changed server's throughput to the original's."""
 
     def __init__(self, server: str, load: str, size: str, row: dict[str, Any]) -> None:
-        """Take ratio and interval from a row of a bench."""
+        """Read ratio and interval from a row of a bench."""
         self.server = server
         self.load = load
         self.size = size
@@ -53,19 +53,19 @@ class Measured:
         self.least, self.most = row["interval"]
 
     def row(self) -> tuple[str, ...]:
-        """The columns of HEADING."""
+        """Return the columns of HEADING."""
         interval = f"{self.least:.2f}-{self.most:.2f}"
         return (self.server, self.load, self.size, f"{self.ratio:.2f}", interval, self.gain())
 
     def gain(self) -> str:
-        """Whether the whole interval lies on one side of 1."""
+        """Return whether the whole interval is above or below 1."""
         if self.least > 1:
             return "yes"
         return "loss" if self.most < 1 else "none"
 
 
 def measurements(figures: object) -> list[Measured]:
-    """What a run of `make bench-servers` or `make bench-syscalls` measured."""
+    """Return the measurements of a run of `make bench-servers` or `make bench-syscalls`."""
     if not isinstance(figures, dict):
         return []
     found = []
@@ -80,6 +80,6 @@ def measurements(figures: object) -> list[Measured]:
 
 
 def clients(row: dict[str, Any]) -> str:
-    """The number of connections, with its unit."""
+    """Return the number of connections, with its unit."""
     number = row["connections"]
     return f"{number} client" if number == 1 else f"{number} clients"

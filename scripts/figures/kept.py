@@ -1,7 +1,7 @@
-"""What one run of a bench printed, kept as JSON.
+"""The output of one run of a bench, kept as JSON.
 
 A bench prints tables for people, and one JSON object as its last line. Both are kept, with the
-command and the line that tells of the machine, so that a figure in a page can be traced to a run.
+command and the line about the machine, so that a figure in a page can be traced to a run.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 
 FOLDER = Path("research/notes/figures")
 
-# A table's lines have columns, and the space between columns is wider than one between words.
+# Lines of a table have columns, with more space between them than between words.
 COLUMNS = re.compile(r"\S {2,}\S")
 LEAST_LINES = 2
 MACHINE = re.compile(r"^\d+ CPUs? ", re.ASCII)
 
 
 class WrongFiguresError(Exception):
-    """What was given is no bench's output, or a page does not fit the figures kept."""
+    """The input is no output of a bench, or a page does not fit the kept figures."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Run:
 
 
 def run_from(output: str, command: str) -> Run:
-    """Take what a bench printed apart: the tables' lines and the last line's object."""
+    """Split the output of a bench into the lines of its tables and the object of the last line."""
     lines = [line.rstrip() for line in output.splitlines()]
     while lines and not lines[-1]:
         lines.pop()
@@ -48,7 +48,7 @@ def run_from(output: str, command: str) -> Run:
 
 
 def table_of(lines: list[str]) -> list[str]:
-    """The paragraphs that are tables, a blank line between two of them."""
+    """Return the paragraphs that are tables, with a blank line between them."""
     table: list[str] = []
     for paragraph in paragraphs(lines):
         rows = [line for line in paragraph if COLUMNS.search(line)]
@@ -61,7 +61,7 @@ def table_of(lines: list[str]) -> list[str]:
 
 
 def paragraphs(lines: list[str]) -> list[list[str]]:
-    """What blank lines divide."""
+    """Split lines at blank lines."""
     found: list[list[str]] = [[]]
     for line in lines:
         if line:
@@ -72,7 +72,7 @@ def paragraphs(lines: list[str]) -> list[list[str]]:
 
 
 def keep(run: Run, name: str, folder: Path) -> Path:
-    """Write a run under its name, beside and then into place."""
+    """Write a run under its name, atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.json"
     beside = path.with_suffix(".part")
@@ -82,7 +82,7 @@ def keep(run: Run, name: str, folder: Path) -> Path:
 
 
 def read(name: str, folder: Path) -> Run:
-    """The run of this name."""
+    """Return the run of this name."""
     path = folder / f"{name}.json"
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))

@@ -31,7 +31,7 @@ MARK = re.compile(r"^<!-- (figures|gains|bars):", re.MULTILINE)
 
 
 def filled(page: str, run: Callable[[str], Run]) -> str:
-    """The page with the tables as the runs have them."""
+    """Return the page with the tables of the runs."""
 
     def fill(place: re.Match[str]) -> str:
         shape, names = place["shape"], place["names"]
@@ -46,12 +46,12 @@ def filled(page: str, run: Callable[[str], Run]) -> str:
 
 
 def tables(runs: list[Run]) -> list[str]:
-    """The tables as they were printed."""
+    """Return the tables as they were printed."""
     return joined([run.table for run in runs])
 
 
 def joined(tables: list[list[str]]) -> list[str]:
-    """Several tables below each other, a heading that they share only once."""
+    """Return several tables below each other, with a shared heading only once."""
     lines: list[str] = []
     for table in tables:
         if lines and table and table[0] == lines[0]:
@@ -64,7 +64,7 @@ def joined(tables: list[list[str]]) -> list[str]:
 
 
 def pages(root: Path) -> list[Path]:
-    """The pages in which figures stand."""
+    """Return the pages with figures."""
     folders = [root / "docs", root / "research"]
     found = [root / "README.md", *sorted(page for of in folders for page in of.rglob("*.md"))]
     return [page for page in found if MARK.search(page.read_text(encoding="utf-8"))]

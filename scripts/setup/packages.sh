@@ -1,16 +1,16 @@
 # shellcheck shell=sh
-# Debian packages: which are missing, and installing them without starting or stopping any daemon.
+# Debian packages: finds missing ones, and installs them without starting or stopping any daemon.
 
 POLICY=/usr/sbin/policy-rc.d
 POLICY_MARK="written by the set-up of corehop, removed when it ends"
 
-# Prints the number of Debian's release that this is, and nothing on another distribution.
+# Prints the number of this Debian release, and nothing on another distribution.
 debian_release() {
     # shellcheck source=/dev/null
     (. /etc/os-release && [ "${ID-}" = debian ] && echo "${VERSION_ID-}") 2>/dev/null || true
 }
 
-# The package of the release's postgres.
+# Prints the package of the release's postgres.
 postgres_package() {
     case $(debian_release) in
         12) echo postgresql-15 ;;
@@ -19,7 +19,7 @@ postgres_package() {
     esac
 }
 
-# The package of libtcmalloc_minimal.so.4: Debian 13 renamed what has 64 bits of time.
+# Prints the package of libtcmalloc_minimal.so.4, which Debian 13 renamed for 64-bit time.
 tcmalloc_package() {
     case $(debian_release) in
         12) echo libtcmalloc-minimal4 ;;
@@ -115,7 +115,7 @@ missing_for_bench() {
     return 0
 }
 
-# What building QEMU needs.
+# The requirements of a QEMU build.
 missing_for_qemu() {
     lacks cc && echo gcc
     lacks /usr/include/stdio.h && echo libc6-dev
@@ -132,7 +132,7 @@ missing_for_qemu() {
     return 0
 }
 
-# What the upstream tests of servers need, beside what all tests need.
+# Additional requirements of the upstream tests of servers.
 missing_for_upstream() {
     lacks tclsh && echo tcl
     { lacks perl || ! perl -MTest::More -MIO::Socket::UNIX -e 1 2>/dev/null; } && echo perl
@@ -154,18 +154,18 @@ missing_programs_with_tests() {
     return 0
 }
 
-# MariaDB 11.8 has them in another folder than 10.11, under other names.
+# MariaDB 11.8 has these tables in another folder than 10.11, under other names.
 lacks_system_tables() {
     lacks /usr/share/mysql/mysql_system_tables.sql &&
         lacks /usr/share/mariadb/mariadb_system_tables.sql
 }
 
-# The server's programs are in no folder of PATH.
+# The folder of the server's programs is not in PATH.
 lacks_postgres() {
     ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1
 }
 
-# True when the file, or the command on PATH, is absent.
+# True if the file, or the command in PATH, is missing.
 lacks() {
     case $1 in
         /*) ! [ -e "$1" ] ;;
@@ -177,7 +177,7 @@ has_venv() {
     find_python >/dev/null
 }
 
-# True when the Python that will make .venv could not build an extension module.
+# True if the Python for .venv cannot build an extension module.
 lacks_python_headers() {
     python=$(find_python) || return 0
     ! "$python" -c 'import os, sys, sysconfig
@@ -206,7 +206,7 @@ install_packages() {
     failure_code=6
 }
 
-# Sets `root` to what must stand before a command that needs root.
+# Sets `root` to the prefix of commands that need root.
 become_root() {
     root=
     [ "$(id -u)" -ne 0 ] || return 0
@@ -224,7 +224,7 @@ apt_get() {
         -o Acquire::Retries=3 --no-install-recommends "$@" >&2
 }
 
-# invoke-rc.d asks this policy before it starts or stops anything (101: not allowed). An
+# invoke-rc.d consults this policy before it starts or stops anything (101: not allowed). An
 # administrator's own policy stays as it is.
 hold_daemons() {
     if [ -e "$POLICY" ] && ! grep -q "$POLICY_MARK" "$POLICY"; then
@@ -243,8 +243,8 @@ release_daemons() {
     trap - EXIT INT TERM HUP
 }
 
-# The daemons of packages that were not there before neither run now (an administrator's policy may
-# have let them start) nor after the next boot: tests start what they need themselves.
+# Stops and disables the daemons of newly installed packages (an administrator's policy may have let
+# them start): tests start what they need themselves.
 keep_daemons_off() {
     for package in "$@"; do
         case $package in

@@ -1,10 +1,10 @@
 # shellcheck shell=sh
-# What some tests need and most do without: a machine to record, QEMU 10, postgres, spin, and
-# programs with their own tests.
+# Requirements of some tests only: a machine to record, QEMU 10, postgres, spin, and programs with
+# their own tests.
 #
-# Where one of these cannot be installed, the set-up goes on: the tests that need it are skipped,
-# and counted as skipped. What is fetched or built stays in ${XDG_CACHE_HOME:-~/.cache}/corehop, so
-# each machine does it once.
+# If one of these cannot be installed, the set-up continues, and the tests that need it are counted
+# as skipped. Fetched and built files stay in ${XDG_CACHE_HOME:-~/.cache}/corehop, so each machine
+# does this once.
 
 install_parts() {
     parts=${XDG_CACHE_HOME:-$HOME/.cache}/corehop
@@ -13,7 +13,7 @@ install_parts() {
     [ -x "$parts/qemu/qemu-x86_64" ] || scripts/qemu.sh >/dev/null || go_on_without "QEMU 10"
 }
 
-# Debian 12's qemu-user takes plugins; 13's takes none, and one that does is built.
+# Debian 12's qemu-user has plugins. 13's has none, so one with plugins is built.
 require_qemu_with_plugins() {
     parts=${XDG_CACHE_HOME:-$HOME/.cache}/corehop
     for qemu in "${COREHOP_QEMU:-qemu-x86_64}" "$parts/qemu/qemu-x86_64"; do

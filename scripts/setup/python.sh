@@ -1,8 +1,8 @@
 # shellcheck shell=sh
-# The virtual environment of the Python programs, .venv: pinned, checked by hash, made anew when
-# pins change. The symbolizer is in it, and for tests what these need, and the fleet.
+# The virtual environment of the Python programs, .venv: pinned, checked by hash, and recreated when
+# pins change. It contains the symbolizer, and for tests also their requirements and the fleet.
 
-# Prints the first Python that is new enough and can make virtual environments.
+# Prints the first Python that is new enough and can create virtual environments.
 find_python() {
     for python in python3 /usr/bin/python3 python3.13 python3.12 python3.11; do
         if "$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' \
@@ -18,7 +18,7 @@ make_virtual_environment() {
     python=$(find_python) ||
         fail "no Python 3.11 or newer with venv" "install python3 and python3-venv"
     stamp=.venv/installed
-    # What the tests need includes what the demo needs.
+    # The requirements of the tests include those of the demo.
     all="symbolizer/requirements-test.txt research/fleet/requirements.txt"
     # shellcheck disable=SC2086 # lists of files and folders, here and below
     wanted=$(environment_of $all research/fleet/pyproject.toml)
@@ -32,7 +32,7 @@ make_virtual_environment() {
         [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && return 0
     fi
 
-    # What is emptied below must not be another checkout's.
+    # The folder that is emptied below must not belong to another checkout.
     [ ! -L .venv ] || fail ".venv is a symbolic link" "remove the link: each checkout has its own"
     say "making .venv for the Python programs: $programs"
     rm -f "$stamp"
@@ -46,7 +46,7 @@ make_virtual_environment() {
     echo "$wanted" >"$stamp"
 }
 
-# Prints what .venv depends on: pins, package definition, place and interpreter.
+# Prints the dependencies of .venv: pins, package definition, path, and interpreter.
 environment_of() {
     {
         cat "$@" symbolizer/pyproject.toml
@@ -55,14 +55,14 @@ environment_of() {
     } | sha256sum | cut -d ' ' -f 1
 }
 
-# Prints each of the names after the option: named -r A B is `-r A -r B`.
+# Prints each name after the option: `named -r A B` prints `-r A -r B`.
 named() {
     option=$1
     shift
     printf -- "$option %s " "$@"
 }
 
-# pycachesim's C passes Python's objects for its own, which GCC takes for an error from 14 on.
+# pycachesim's C code passes Python's objects as its own, which is an error in GCC from 14 on.
 pip() {
     CFLAGS="${CFLAGS:-} -Wno-error=incompatible-pointer-types" \
         .venv/bin/python -m pip --quiet --disable-pip-version-check --no-input "$@"

@@ -1,11 +1,11 @@
 # shellcheck shell=sh
-# How the set-up speaks: progress and failures on standard error, each failure with a remedy.
+# Messages of the set-up: progress and failures on standard error, each failure with a remedy.
 
 say() {
     echo "set-up: $*" >&2
 }
 
-# 6: something is missing. While packages are being installed: 7.
+# 6: something is missing. During the installation of packages: 7.
 failure_code=6
 
 # fail PROBLEM REMEDY

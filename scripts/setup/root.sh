@@ -1,10 +1,10 @@
 # shellcheck shell=sh
-# A fresh Debian of some release in a folder, $chroot, for as long as the script runs that asks for
-# it. A container would do as well, but asks for a daemon; debootstrap asks for root and for the
-# mirror that apt uses already. What runs there has processes and mounts of its own (in_root), which
-# end with it. Whoever asks has read packages.sh.
+# A fresh Debian of a given release in a folder, $chroot, until the calling script ends. A container
+# would also work, but needs a daemon; debootstrap needs root and the mirror that apt already uses.
+# Programs in the chroot have separate processes and mounts (in_root), which end with it. The caller
+# must have sourced packages.sh.
 
-# make_root RELEASE COMMAND: makes it; COMMAND is how to call the script as root.
+# make_root RELEASE COMMAND: creates it; COMMAND shows how to call the script as root.
 make_root() {
     [ "$(id -u)" -eq 0 ] || fail "a chroot needs root" "$2"
     install_packages root
@@ -22,17 +22,17 @@ make_root() {
     }
     rm -f "$chroot.log"
     cp /etc/resolv.conf "$chroot/etc/resolv.conf"
-    # Authorities that this machine's administrator trusts, for registries behind a proxy.
+    # Certificate authorities that this machine trusts, for registries behind a proxy.
     mkdir -p "$chroot/usr/local/share"
     [ ! -d /usr/local/share/ca-certificates ] ||
         cp -r /usr/local/share/ca-certificates "$chroot/usr/local/share"
-    # Nothing is started by being installed.
+    # Installed packages start no daemons.
     printf '#!/bin/sh\nexit 101\n' >"$chroot/usr/sbin/policy-rc.d"
     chmod 755 "$chroot/usr/sbin/policy-rc.d"
 }
 
-# in_root SCRIPT [FOLDER]: runs a script that lies there. FOLDER of here can be read there, by the
-# same name. Nobody outside sees that mount, so what removes the chroot cannot reach it.
+# in_root SCRIPT [FOLDER]: runs a script inside the chroot. FOLDER of this machine is readable there
+# under the same name. The mount is invisible outside, so removing the chroot cannot reach it.
 in_root() {
     [ -z "${2-}" ] || mkdir -p "$chroot$2"
     unshare --mount --pid --fork --kill-child sh -eu -c '

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Rust comes from rustup, which Debian packages from 13 on: the versions of Rust that Debian ships
-# are too old.
+# Rust is installed by rustup, which Debian packages from 13 on: Debian's own versions of Rust are
+# too old.
 
 require_rust() {
     PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin

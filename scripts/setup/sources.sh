@@ -1,18 +1,17 @@
 # shellcheck shell=sh
-# Debian's source packages: fetched by apt from the mirrors that this machine uses, verified by
-# Debian's keys, with lists and archives of their own in $work, so that this machine's are left
-# alone.
+# Debian's source packages: fetched by apt from this machine's mirrors and verified by Debian's
+# keys. Lists and archives are in $work, so those of this machine stay unchanged.
 
 DEBIAN_KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# Prints `URI suite component` of each part of Debian's archive that apt knows.
+# Prints `URI suite component` for each part of Debian's archive that apt knows.
 debian_archives() {
     apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
         grep -E '^[^ ]*/debian(-security)?(/[^ ]*)? '
 }
 
-# own_lists TYPES: makes $work, with lists of the archives that are named on standard input as
-# debian_archives prints them.
+# own_lists TYPES: creates $work, with lists of the archives on standard input, in the format of
+# debian_archives.
 own_lists() {
     [ -e "$DEBIAN_KEYS" ] ||
         fail "Debian's keys are not in $DEBIAN_KEYS" "apt-get install debian-archive-keyring"

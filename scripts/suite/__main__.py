@@ -26,7 +26,7 @@ FAILED, NOT_RUN = 1, 3
 
 
 def command_line() -> argparse.ArgumentParser:
-    """Give the commands and their options."""
+    """Return the commands and their options."""
     parser = argparse.ArgumentParser(prog="suite")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("build", help="the tests and what they run, checked by clippy")
@@ -63,7 +63,7 @@ def interrupt(_number: int, _frame: FrameType | None) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do what the command line says."""
+    """Run the command."""
     options = command_line().parse_args(arguments)
     # Also where a shell that started it in the background had it ignore a Ctrl-C.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

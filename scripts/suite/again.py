@@ -1,6 +1,6 @@
-"""The whole suite again and again, to find the tests that fail once in a while.
+"""Runs the whole suite repeatedly, to find flaky tests.
 
-Half of the runs are beside a load, unless told otherwise.
+By default, every second run is under load.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ class Run:
     counts: Counts
 
     def __str__(self) -> str:
-        """Give its row of the table."""
+        """Return its row of the table."""
         counts = self.counts
         numbers = f"{counts.passed:>6}  {len(counts.failed):>6}  {counts.skipped:>7}"
         return f"{self.number:>4}  {self.beside:<6}  {numbers}  {', '.join(counts.failed)}".rstrip()
 
 
 def beside(number: int, mode: str) -> str:
-    """Say what this run is beside: by halves, every second one has a load."""
+    """Return whether this run has a load; in mode `half`, every second run has one."""
     if mode == HALF:
         return BUSY if number % 2 == 0 else IDLE
     return mode
 
 
 def as_json(runs: list[Run]) -> str:
-    """Give the runs on one line, and how often each test failed."""
+    """Return the runs on one line of JSON, and how often each test failed."""
     rows = [
         {
             "run": run.number,
@@ -59,7 +59,7 @@ def as_json(runs: list[Run]) -> str:
 
 
 def again(processes: Processes, suite: Suite, times: int, mode: str) -> bool:
-    """Run the suite so often, and print a row for each run; say whether all passed."""
+    """Run the suite `times` times, and print a row for each run; return whether all passed."""
     print(HEAD, flush=True)
     runs = []
     for number in range(1, times + 1):

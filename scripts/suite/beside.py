@@ -1,6 +1,6 @@
-"""What runs beside nextest, one step after the other: doc tests, Python's tests, and checks.
+"""Programs that run parallel to nextest, in sequence: doc tests, Python's tests, and checks.
 
-Tests of servers wait a quarter of the time, which these use.
+Tests of servers wait a quarter of the time, which these programs use.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ FLEET = ROOT / "research/fleet"
 
 @dataclass(frozen=True)
 class Step:
-    """A program to run, and how its tests are counted; a check has none."""
+    """A program to run, and how to count its tests; a check has none."""
 
     name: str
     command: Sequence[str]
     folder: Path = ROOT
-    # Whether cargo runs, on what was built by clippy's compiler (linted.py).
+    # Whether it runs cargo on the files built by clippy's compiler (linted.py).
     builds: bool = False
     count: Callable[[Path, int], Counts] | None = None
 
     @property
     def log(self) -> Path:
-        """Say where goes what it prints."""
+        """Return the path of its log."""
         return KEPT / f"{self.name.replace(' ', '-')}.log"
 
 
 def of_log(log: Path, code: int) -> Counts:
-    """Count doc tests; a crate of which none could be built is one that failed."""
+    """Count doc tests; a crate whose doc tests cannot be built counts as failed."""
     counts = of_doc_tests(log.read_text(errors="replace"))
     if code != 0 and not counts.failed:
         counts.failed.append("doc tests")
@@ -46,7 +46,7 @@ def of_log(log: Path, code: int) -> Counts:
 
 
 def of_one(name: str) -> Callable[[Path, int], Counts]:
-    """Count a program that is one test."""
+    """Count a program as one test."""
     return lambda _, code: Counts(failed=[name]) if code else Counts(passed=1)
 
 
@@ -88,19 +88,19 @@ TESTS = [
 
 
 class Beside(threading.Thread):
-    """Runs these steps while something else runs."""
+    """Runs these steps during other work."""
 
     def __init__(self, processes: Processes, steps: Sequence[Step]) -> None:
-        """Run nothing yet."""
+        """Create it without starting anything."""
         super().__init__(name="beside")
         self.processes = processes
         self.steps = steps
         self.counted: list[Counts] = []
-        # Those that did not succeed.
+        # The steps that failed.
         self.wrong: list[Step] = []
 
     def run(self) -> None:
-        """Run the steps, and go on after one that fails."""
+        """Run the steps, and continue after a failure."""
         for step in self.steps:
             for report in KEPT.glob(f"{step.name.removeprefix('pytest of ')}.xml"):
                 report.unlink()
@@ -114,6 +114,6 @@ class Beside(threading.Thread):
                 self.counted.append(step.count(step.log, code))
 
     def counts(self) -> Counts:
-        """Wait for all steps, and add their tests up."""
+        """Wait for all steps, and sum up their tests."""
         self.join()
         return together(self.counted)

@@ -1,4 +1,4 @@
-"""How many tests passed, failed and were skipped, as each of the programs reports it."""
+"""The numbers of passed, failed, and skipped tests, from each program's report."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ DOC_TEST_FAILED = re.compile(r"^test (.*) \.\.\. FAILED$", re.M)
 
 @dataclass
 class Counts:
-    """Of some tests: how many passed and were skipped, and the names of those that failed."""
+    """The numbers of passed and skipped tests, and the names of failed ones."""
 
     passed: int = 0
     skipped: int = 0
     failed: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        """Give the line with which `make test` ends."""
+        """Return the last line of `make test`."""
         return f"{self.passed} passed, {len(self.failed)} failed, {self.skipped} skipped"
 
 
 def together(all_counts: Iterable[Counts]) -> Counts:
-    """Add them up."""
+    """Sum up the counts."""
     result = Counts()
     for counts in all_counts:
         result.passed += counts.passed
@@ -36,7 +36,7 @@ def together(all_counts: Iterable[Counts]) -> Counts:
 
 
 def of_junit(report: Path) -> Counts:
-    """Count what a report in JUnit's format says, as nextest and pytest write it."""
+    """Count the tests in a JUnit report of nextest or pytest."""
     counts = Counts()
     for case in ElementTree.parse(report).iter("testcase"):
         if case.find("failure") is not None or case.find("error") is not None:
@@ -49,7 +49,7 @@ def of_junit(report: Path) -> Counts:
 
 
 def of_doc_tests(printed: str) -> Counts:
-    """Count what `cargo test --doc` printed of all crates."""
+    """Count the doc tests in the output of `cargo test --doc` for all crates."""
     counts = Counts(failed=DOC_TEST_FAILED.findall(printed))
     for passed, _, ignored in DOC_TESTS.findall(printed):
         counts.passed += int(passed)

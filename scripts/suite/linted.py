@@ -1,9 +1,8 @@
-"""Building with clippy in the compiler's place.
+"""Builds with clippy's compiler.
 
-`cargo clippy` compiles everything once more, for nothing but what clippy says of it: a sixth of the
-whole suite's time. clippy's compiler builds as the usual one does, and it is given here as `cargo
-clippy` gives it, for the crates of the workspace alone. What is built so is kept beside what
-`cargo build` makes.
+`cargo clippy` compiles everything once more, only for clippy's messages: a sixth of the whole
+suite's time. clippy's compiler builds as the usual one does. It is set here as `cargo clippy` sets
+it, for the crates of the workspace only. Its output is kept apart from that of `cargo build`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ BUILD = ["cargo", "build", "--workspace", "--locked"]
 
 @cache
 def linted() -> dict[str, str]:
-    """Give the variables by which cargo builds so, and takes warnings for errors."""
+    """Return the variables that make cargo build this way, with warnings as errors."""
     asked = ["rustc", "--print", "sysroot"]
     sysroot = subprocess.run(asked, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
     return {
@@ -29,5 +28,5 @@ def linted() -> dict[str, str]:
 
 
 def build(processes: Processes) -> int:
-    """Build what the tests are and what they run; the exit code."""
+    """Build the tests and the programs that they run; return the exit code."""
     return processes.run([*BUILD, "--lib", "--tests"], more=linted())

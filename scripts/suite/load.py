@@ -1,6 +1,6 @@
-"""A machine that does other things: two programs that compute, and one that waits for the disk.
+"""A busy machine: two programs that compute, and one that waits for the disk.
 
-They end with the suite, however it ends: the kernel ends them where it is killed (prctl(2)).
+They end with the suite in any case: if the suite is killed, the kernel kills them (prctl(2)).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Self
 PR_SET_PDEATHSIG = 1
 COMPUTING = 2
 WRITTEN = bytes(1 << 20)
-# Then the file begins again.
+# After this number of writes, the file restarts.
 MOST_WRITES = 64
 
 
 def end_with(parent: int) -> None:
-    """End when the suite ends, by a Ctrl-C too, which is the suite's to answer."""
+    """End when the suite ends; ignore a Ctrl-C, which the suite handles."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -30,14 +30,14 @@ def end_with(parent: int) -> None:
 
 
 def compute(parent: int) -> None:
-    """Take a CPU for good."""
+    """Use a CPU permanently."""
     end_with(parent)
     while True:
         pass
 
 
 def write(parent: int) -> None:
-    """Write to a file that has no name, and wait each time until it is on the disk."""
+    """Write to an unnamed file, and wait each time until the data is on the disk."""
     end_with(parent)
     with tempfile.TemporaryFile(dir="target") as file:
         while True:
@@ -49,7 +49,7 @@ def write(parent: int) -> None:
 
 
 class Load:
-    """The three programs, for as long as this is entered."""
+    """The three programs, which run inside the context."""
 
     def __enter__(self) -> Self:
         """Start them. They end with the thread that starts them."""

@@ -1,7 +1,7 @@
-"""What some tests need and a machine may lack.
+"""Requirements of some tests that a machine may lack.
 
-A test that needs one of these is in a module of the need's name. Where such a test is run without
-what it needs, it fails with the remedy.
+A test with such a requirement is in a module of the requirement's name. Without it, the test fails
+with the remedy.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ PYTHON = Path("/usr/bin/python3").resolve()
 
 @dataclass(frozen=True)
 class Need:
-    """Something that tests need: the module of these tests, and what to do where it is missing."""
+    """A requirement: the module of the tests that need it, and the remedy if it is missing."""
 
     module: str
-    # Says what is missing; nothing, where all is there.
+    # Returns what is missing, or nothing if all is there.
     missing: Callable[[], str | None]
     remedy: str
 
 
 def kept() -> Path:
-    """Give the folder in which what is fetched and built once is kept."""
+    """Return the folder for files that are fetched and built once."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
     return Path(cache) / "corehop"
 
 
 def guest() -> str | None:
-    """Look for the parts of a machine to record. Not by corehop: what it does not find is a bug."""
+    """Check for the parts of a machine to record. Not by corehop, whose failure is a bug."""
     if not shutil.which(os.environ.get("COREHOP_QEMU_SYSTEM", "qemu-system-x86_64")):
         return "no qemu-system-x86_64"
     for variable, pattern in [
@@ -49,26 +49,26 @@ def guest() -> str | None:
 
 
 def described_caches() -> str | None:
-    """Look for the kernel's description of the private caches."""
+    """Check for the kernel's description of the private caches."""
     found = {path.read_text().strip() for path in CPUS.glob("cpu*/cache/index*/level")}
     return None if {"1", "2"} <= found else f"no L1 and L2 in {CPUS}"
 
 
 def qemu10() -> str | None:
-    """Look for what `make qemu` builds."""
+    """Check for the QEMU of `make qemu`."""
     qemu = kept() / "qemu/qemu-x86_64"
     return None if qemu.is_file() else f"no {qemu}"
 
 
 def postgres() -> str | None:
-    """Look for QEMU 10 and for a postgres to record under it."""
+    """Check for QEMU 10 and for a postgres to record under it."""
     if missing := qemu10():
         return missing
     return None if any(POSTGRES.glob("*/bin/pgbench")) else f"no postgres in {POSTGRES}"
 
 
 def programs_with_tests() -> str | None:
-    """Look for programs that come with their own tests, and for these."""
+    """Check for programs with their own tests, and for these tests."""
     if not shutil.which("stress-ng"):
         return "no stress-ng"
     tests = Path("/usr/lib") / PYTHON.name / "test/test_signal.py"
@@ -76,12 +76,12 @@ def programs_with_tests() -> str | None:
 
 
 def spin() -> str | None:
-    """Look for spin, which goes through the models of the runtime."""
+    """Check for spin, which checks the models of the runtime."""
     return None if shutil.which("spin") else "no spin"
 
 
 def gdb() -> str | None:
-    """Look for gdb, whose backtraces go through hooks."""
+    """Check for gdb, whose backtraces must pass through hooks."""
     return None if shutil.which("gdb") else "no gdb"
 
 
@@ -91,12 +91,12 @@ def two_cpus() -> str | None:
 
 
 def root() -> str | None:
-    """Look who runs the tests."""
+    """Check whether root runs the tests."""
     return None if os.geteuid() == 0 else "only root can become another user"
 
 
 def mounts() -> str | None:
-    """Try to make a mount namespace, which containers may forbid root as well."""
+    """Try to create a mount namespace, which containers may forbid even root."""
     command = ["unshare", "-m", "mount", "--make-rprivate", "/"]
     if not shutil.which(command[0]):
         return "no unshare"
@@ -105,7 +105,7 @@ def mounts() -> str | None:
 
 
 def devices() -> str | None:
-    """Try to make a device, which containers may forbid root as well."""
+    """Try to create a device, which containers may forbid even root."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             os.mknod(Path(folder) / "null", 0o020600, os.makedev(1, 3))

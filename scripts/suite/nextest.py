@@ -1,7 +1,7 @@
-"""The tests of Rust, by nextest, whose settings are in .config/nextest.toml.
+"""The Rust tests, run by nextest, whose settings are in .config/nextest.toml.
 
-What was built is looked up once. So no later step waits for the lock of the build folder, which
-the steps beside hold for minutes.
+Built programs are looked up once. No later step then waits for the lock of the build folder, which
+parallel steps hold for minutes.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from suite.needs import Need
 from suite.processes import KEPT, ROOT, Processes
 
 SETTINGS = ROOT / ".config/nextest.toml"
-# Benches are no tests: nextest would ask them for a list of theirs.
+# Benches are no tests: nextest would request a list of tests from them.
 TARGETS = ["--workspace", "--locked", "--lib", "--bins", "--test", "*"]
 NEXTEST = [str(Path(sys.executable).with_name("cargo-nextest")), "nextest"]
 PLUGIN = ROOT / "target/debug/libcorehop_qemu_plugin.so"
-# nextest's, where tests failed; they are in its report.
+# nextest's exit code for failed tests; its report lists them.
 TESTS_FAILED = 100
-# Tests draw random cases from this seed. So a commit passes or fails on every machine, and a change
-# is not blamed for a case that nobody tried before. `make test-long` tries new ones.
+# Tests generate random cases from this seed, so a commit has the same result on every machine, and
+# a change is not blamed for a new case. `make test-long` tries new ones.
 SEED = {"PROPTEST_RNG_SEED": os.environ.get("PROPTEST_RNG_SEED", "20220914")}
 
 
 class SuiteError(Exception):
-    """A program of the suite did not do what it is for."""
+    """A program of the suite failed to do its work."""
 
 
 def printed(command: list[str]) -> str:
-    """Give what a program prints; it must succeed."""
-    # What is looked up is what was built so.
+    """Return the output of a program, which must succeed."""
+    # Look up the programs that were built this way.
     environment = {**os.environ, **linted()}
     ran = subprocess.run(
         command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False, env=environment
@@ -50,30 +50,30 @@ def printed(command: list[str]) -> str:
 
 
 def settings() -> dict[str, dict[str, str]]:
-    """Read the profiles by name."""
+    """Return the profiles by name."""
     profiles: dict[str, dict[str, str]] = tomllib.loads(SETTINGS.read_text())["profile"]
     return profiles
 
 
 def of_need(need: Need) -> str:
-    """Give the expression for the tests that need it."""
+    """Return the expression for the tests with this requirement."""
     return f"test(/(^|::){need.module}::/)"
 
 
 def all_of(expressions: Iterable[str]) -> str:
-    """Give the expression for the tests that each of these is for."""
+    """Return the expression for the tests that match all of these."""
     return " & ".join(f"({expression})" for expression in expressions)
 
 
 @dataclass(frozen=True)
 class Built:
-    """The test programs that were built."""
+    """The built test programs."""
 
     arguments: list[str]
 
     @classmethod
     def found(cls) -> Built:
-        """Look them up."""
+        """Look up the programs."""
         KEPT.mkdir(parents=True, exist_ok=True)
         metadata, binaries = KEPT / "metadata.json", KEPT / "binaries.json"
         cargo = ["cargo", "metadata", "--format-version", "1", "--locked"]
@@ -83,7 +83,7 @@ class Built:
         return cls(["--cargo-metadata", str(metadata), "--binaries-metadata", str(binaries)])
 
     def tests(self, expression: str, which: str = "default") -> list[str]:
-        """List the tests that the expression is for: `default`, or the `only` ignored ones."""
+        """List the tests that match the expression: `default`, or the `only` ignored ones."""
         listed = ["list", *self.arguments, "--run-ignored", which, "-E", expression]
         suites = json.loads(printed([*NEXTEST, *listed, "--message-format", "json"]))
         return [
@@ -96,7 +96,7 @@ class Built:
     def run(
         self, processes: Processes, profile: str, expression: str, log: Path | None = None
     ) -> Counts:
-        """Run the tests that the expression is for, by this profile."""
+        """Run the tests that match the expression, with this profile."""
         report = ROOT / "target/nextest" / profile / "junit.xml"
         report.unlink(missing_ok=True)
         threads = 2 * len(os.sched_getaffinity(0))
@@ -110,5 +110,5 @@ class Built:
 
 
 def forget_earlier_runs() -> None:
-    """Remove what the tests of earlier runs made for each other (tests/made_once)."""
+    """Remove the shared files of tests of earlier runs (tests/made_once)."""
     shutil.rmtree(ROOT / "target/tmp/made", ignore_errors=True)

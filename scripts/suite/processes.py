@@ -1,4 +1,4 @@
-"""Programs that the suite starts, none of which outlives it."""
+"""Programs that the suite starts; none outlives it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ ROOT = Path(__file__).resolve().parents[2]
 # Logs and reports of the programs.
 KEPT = ROOT / "target/tests"
 
-# The exit code of what a Ctrl-C has ended.
+# The exit code of a program ended by Ctrl-C.
 INTERRUPTED = 130
 
 
 class Processes:
-    """Those that run, so that all are ended with the suite."""
+    """The running programs, so that all end with the suite."""
 
     def __init__(self) -> None:
-        """Nothing runs yet."""
+        """Start with no running programs."""
         self.lock = threading.Lock()
         self.running: list[subprocess.Popen[bytes]] = []
         self.is_ending = False
@@ -36,7 +36,7 @@ class Processes:
         folder: Path = ROOT,
         more: Mapping[str, str] | None = None,
     ) -> int:
-        """Run a program; what it prints goes to the log, or where the suite's own output goes."""
+        """Run a program; its output goes to the log, or to the suite's own output."""
         if log is None:
             return self.wait(command, None, folder, more)
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ class Processes:
         folder: Path,
         more: Mapping[str, str] | None,
     ) -> int:
-        """Start the program unless the suite ends, and give its exit code."""
+        """Start the program unless the suite is ending, and return its exit code."""
         with self.lock:
             if self.is_ending:
                 return INTERRUPTED
@@ -61,7 +61,7 @@ class Processes:
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=file and subprocess.STDOUT,
-                # A Ctrl-C reaches the suite alone, which passes it on once.
+                # A Ctrl-C reaches only the suite, which passes it on once.
                 process_group=0,
             )
             self.running.append(process)
@@ -71,7 +71,7 @@ class Processes:
         return code
 
     def end(self) -> None:
-        """Have all end, and start no more. They clean up after themselves when interrupted."""
+        """Interrupt all programs, which clean up after themselves, and start no more."""
         with self.lock:
             self.is_ending = True
             running = list(self.running)

@@ -1,4 +1,4 @@
-"""One run of the whole suite: most tests side by side, then those that need the CPUs alone."""
+"""One run of the whole suite: most tests in parallel, then those that need the CPUs alone."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from suite.needs import NEEDS, Need
 from suite.nextest import Built, all_of, forget_earlier_runs, of_need, settings
 from suite.processes import Processes
 
-# nextest's profiles: that of all tests, and that of tests beside which nothing may run.
+# nextest's profiles: for all tests, and for tests that must run alone.
 ALL, ALONE = "default", "alone"
 
 
 @dataclass(frozen=True)
 class Skipped:
-    """Tests that are left out, and what is missing for them."""
+    """Skipped tests, and what they lack."""
 
     need: Need
     missing: str
     tests: list[str]
 
     def __str__(self) -> str:
-        """Say why, and what to do about it."""
+        """Return the reason and the remedy."""
         module, remedy = self.need.module, self.need.remedy
         return f"skipped {len(self.tests)} of {module}: {self.missing}\n  remedy: {remedy}"
 
 
 class Suite:
-    """What was built, and what of it can run here."""
+    """The built tests, and which of them can run here."""
 
     def __init__(self, built: Built, needs: Sequence[Need] = NEEDS) -> None:
-        """Ask once what is there."""
+        """Check all requirements once."""
         self.built = built
         missing = [(need, what) for need in needs if (what := need.missing())]
         self.skipped = [Skipped(need, what, built.tests(of_need(need))) for need, what in missing]
@@ -48,7 +48,7 @@ class Suite:
         self.ignored = built.tests("all()", "only")
 
     def run_profile(self, processes: Processes, profile: str, log: Path | None) -> Counts:
-        """Run the tests of one profile. One that was not reported has failed."""
+        """Run the tests of one profile. A test without a report counts as failed."""
         expected = len(self.expected[profile])
         if not expected:
             return Counts()
@@ -62,7 +62,7 @@ class Suite:
     def run(
         self, processes: Processes, steps: Sequence[Step], log: Path | None = None
     ) -> tuple[Counts, list[Step]]:
-        """Run all tests, and these steps beside them; also the steps that did not succeed."""
+        """Run all tests, and these steps in parallel; also return the failed steps."""
         forget_earlier_runs()
         beside = Beside(processes, steps)
         beside.start()

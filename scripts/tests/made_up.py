@@ -1,4 +1,4 @@
-"""Results of corehop and of runs, made up for tests of what the demo makes of them."""
+"""Made-up results of corehop and of runs, for tests of the demo's evaluation."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ LOAD = {"committed": 45, "rolled_back": 1, "requests": 1000, "statements": 999}
 
 
 def run(hops: int, **tables: object) -> Run:
-    """Give what a run has left."""
+    """Return the result of a run."""
     statistics = {"backend": "count", "hops": hops, "failed_hops": 0, "functions": []}
     contents = {"load": LOAD, "tables": TABLES | tables, "statistics": statistics}
     return msgspec.convert(contents, Run)
 
 
 def counters(fetch: int, data: int) -> dict[str, Any]:
-    """Give the same misses on all levels."""
+    """Return the same misses at all levels."""
     level = {"accesses": 9000, "misses": fetch + data, "fetch_misses": fetch, "data_misses": data}
     return {"l1i": level, "l1d": level, "l2": level, "l3": level, "cycles": 90_000}
 
 
 def replayed(hops: int) -> Replayed:
-    """Give what a replay counts."""
+    """Return the counts of a replay."""
     return msgspec.convert({"hops": hops, "counters": counters(600, 400)}, Replayed)
 
 
 def function(**keys: object) -> dict[str, Any]:
-    """Give a planned function."""
+    """Return a planned function."""
     return {"symbol": "_ZN3foo3barEi", "mode": "enter", **keys}
 
 
 def optimized(**keys: object) -> Optimized:
-    """Give what `corehop optimize` found: a gain, unless `keys` has something else."""
+    """Return the result of `corehop optimize`: a gain, unless `keys` has something else."""
     tried = {
         "cores": 2,
         "functions": [function(core=0, symbol="zsetLength"), function(core=1)],
@@ -60,6 +60,6 @@ def optimized(**keys: object) -> Optimized:
 
 
 def tried(**keys: object) -> list[dict[str, Any]]:
-    """Give the one thing that was tried."""
+    """Return the single candidate that was tried."""
     contents = {"cores": None, "functions": None, "predicted": None, "system_calls": None}
     return [contents | keys]

@@ -32,7 +32,8 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
 TRACE = REPOSITORY / "traces/samples/mariadb-tpcc.trace"
 REQUESTS = "0-4"
 
-#: Sets and ways of L1I, L1D, L2 and L3: a server's, and ones so small that all levels miss often.
+#: Sets and ways of L1I, L1D, L2, and L3: a server's, and others so small that all levels miss
+#: often.
 SERVER = {"l1i": (64, 8), "l1d": (64, 12), "l2": (512, 8), "l3": (1000, 16)}
 SMALL = {"l1i": (8, 1), "l1d": (4, 3), "l2": (64, 2), "l3": (37, 7)}
 
@@ -64,7 +65,7 @@ def ours(tmp_path: Path, sizes: dict[str, tuple[int, int]], policy: str) -> Coun
 
 @pytest.fixture(scope="module")
 def records() -> list[tuple[str, int, int]]:
-    """Kind, address and size of every access, as `corehop export` writes them."""
+    """Return kind, address, and size of every access in the output of `corehop export`."""
     text = corehop("export", "--format", "lackey", TRACE, "--requests", REQUESTS, "-o", "-")
     found = []
     for line in text.splitlines():
@@ -75,7 +76,7 @@ def records() -> list[tuple[str, int, int]]:
 
 
 def caches(sizes: dict[str, tuple[int, int]], policy: str) -> dict[str, Any]:
-    """An L1I and an L1D above one L2 above one L3."""
+    """Return an L1I and an L1D in front of one L2 and one L3."""
     made: dict[str, Any] = {}
     for name in ("l3", "l2", "l1d", "l1i"):
         sets, ways = sizes[name]

@@ -1,4 +1,4 @@
-"""What the bench makes of figures, and how it feeds the simulators of others."""
+"""The bench's output of figures, and its input for other simulators."""
 
 from __future__ import annotations
 

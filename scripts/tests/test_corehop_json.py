@@ -1,4 +1,4 @@
-"""The types of corehop's JSON have what its schemas say, and take every kind of plan."""
+"""The types of corehop's JSON match its schemas, and accept every kind of plan."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SCHEMAS = Path(__file__).resolve().parents[2] / "configs/schemas"
 
 REPLAYED: list[str | int] = ["$defs", "replay", "properties"]
 
-# Where each type stands in the schemas: a file, and the way to its object.
+# The place of each type in the schemas: a file, and the path to its object.
 PLACES: dict[type[msgspec.Struct], tuple[str, list[str | int]]] = {
     plan.PlannedFunction: ("definitions", ["$defs", "planned_function"]),
     counters.Level: ("definitions", ["$defs", "level"]),
@@ -89,7 +89,7 @@ def described(kind: type[msgspec.Struct]) -> Any:
 
 
 def defined(name: str) -> Any:
-    """Give the object that references name: of all schemas, or of replays' own."""
+    """Return the definition of this name, shared by all schemas or by those of replays."""
     for file in ("definitions", "replay-system-calls"):
         found = schema(file)["$defs"].get(name)
         if found is not None:
@@ -98,7 +98,7 @@ def defined(name: str) -> Any:
 
 
 def alternatives(of: Any) -> list[Any]:
-    """Give what a value may be, each with one type, references followed."""
+    """Return the alternatives of a value, each with one type, with references resolved."""
     if "$ref" in of:
         return alternatives(defined(of["$ref"].rpartition("/")[2]))
     if "anyOf" in of or ("oneOf" in of and "type" not in of):
@@ -110,7 +110,7 @@ def alternatives(of: Any) -> list[Any]:
 
 
 def json_types(field: Any) -> set[str]:
-    """Give the names of JSON's types that a field takes."""
+    """Return the names of the JSON types that a field accepts."""
     origin = typing.get_origin(field)
     if origin in (typing.Union, types.UnionType):
         return set().union(*(json_types(one) for one in typing.get_args(field)))
@@ -122,7 +122,7 @@ def json_types(field: Any) -> set[str]:
 
 
 def items_of(field: Any) -> list[Any]:
-    """Give the types of the items of a field that takes an array."""
+    """Return the types of the items of an array field."""
     origin = typing.get_origin(field)
     if origin in (typing.Union, types.UnionType):
         return [item for one in typing.get_args(field) for item in items_of(one)]
@@ -150,7 +150,7 @@ def test_a_type_has_keys_of_its_schema_with_their_types_and_nulls(
             assert json_types(item) == {one["type"] for one in alternatives(of)}, field.name
 
 
-# Keys of a plan that say which function it is, and not what the thread does there.
+# Keys of a plan that identify the function, but not where the thread migrates.
 NOT_READ = {"module", "build_id", "offset"}
 
 
@@ -254,7 +254,7 @@ def test_what_may_lack_is_given_or_refused() -> None:
         corehop_json.given(msgspec.UNSET, "modes")
 
 
-# `best` is null where nothing was tried, and may name what did not gain.
+# `best` is null if nothing was tried, and may be a candidate without a gain.
 @pytest.mark.parametrize(
     ("gain", "best", "expected"), [(True, 0, 0), (False, 0, None), (False, None, None)]
 )

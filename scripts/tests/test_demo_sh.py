@@ -1,4 +1,4 @@
-"""What `make demo` does where set-up cannot install packages: the sample, or the failure."""
+"""`make demo` if the set-up cannot install packages: the sample, or the failure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def write(path: Path, text: str) -> None:
 
 
 def demo(folder: Path, *, set_up: int, build: int, search: int = 0) -> tuple[int, str]:
-    """Run the script beside a set-up, a build and a search that end with these codes."""
+    """Run the script with a set-up, a build, and a search that end with these codes."""
     write(folder / "scripts/setup.sh", f"exit {set_up}")
     shutil.copy(SCRIPT, folder / "scripts/demo.sh")
     write(folder / "bin/cargo", f"exit {build}")

@@ -1,4 +1,4 @@
-"""Tables in pages are those that benches printed."""
+"""Tables in pages equal those that benches printed."""
 
 from __future__ import annotations
 

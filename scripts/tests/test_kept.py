@@ -1,4 +1,4 @@
-"""A demo that fails late loses nothing that was measured, and shows no traceback."""
+"""A demo that fails late loses no measurement, and shows no traceback."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def layout(tmp_path: Path) -> Layout:
 
 
 class Made(Stages):
-    """Stages whose results are made up; the one that is named raises."""
+    """Stages with made-up results; the stage in `broken` raises."""
 
     def __init__(self, layout: Layout, broken: str, failure: BaseException) -> None:
         super().__init__(layout, Settings(), Keeper(layout.logs), Steps(layout.scratch / "done"))
@@ -101,7 +101,7 @@ def demonstrate(
     broken: str = "",
     failure: BaseException | None = None,
 ) -> int:
-    """Run the demo's order of events with made-up stages, and give its exit code."""
+    """Run the demo's sequence with made-up stages, and return its exit code."""
     made = Made(layout, broken, failure or KeyError("core"))
 
     def stages(_layout: Layout, _settings: Settings, _keeper: Keeper, steps: Steps) -> Stages:

@@ -16,12 +16,12 @@ from demo.layout import StepError
 from demo.processes import Keeper, Streams
 
 LOG = Streams("log")
-# What takes longer hangs.
+# A longer time means a hang.
 LONGEST_SECONDS = 300
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether the process runs; one that has ended but was not waited for does not."""
+    """Return whether the process runs, which a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""When a step is done again, and when not."""
+"""When a step is repeated, and when it is skipped."""
 
 from __future__ import annotations
 

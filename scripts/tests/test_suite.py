@@ -1,4 +1,4 @@
-"""The suite counts what each program reports, and says what it skips and why."""
+"""The suite counts the results of each program, and reports what it skips and why."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_doc_tests_that_cannot_be_built_have_failed(tmp_path: Path) -> None:
 
 
 class Listed:
-    """Test programs of five tests, one of which is marked to be ignored."""
+    """Test programs with five tests, one of them ignored."""
 
     TESTS = ("a", "b", "needs_x::c", "needs_x::d")
 
@@ -89,7 +89,7 @@ def test_tests_of_what_is_missing_are_left_out_counted_and_explained(
     listed = Listed(reported=2)
     suite = suite_of(listed, "no x")
     counts, wrong = suite.run(Processes(), [])
-    # Two of the need, and the ignored one.
+    # The two tests with the missing need, and the ignored one.
     assert (counts, wrong) == (Counts(passed=4, skipped=3), [])
     assert all("not test(/(^|::)needs_x::/)" in expression for _, expression in listed.run_with)
     assert [profile for profile, _ in listed.run_with] == ["default", "alone"]
@@ -128,7 +128,7 @@ def test_the_tests_that_run_alone_are_those_that_take_all_threads() -> None:
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep logs apart from those of the run that these tests are part of."""
+    """Keep logs separate from those of the enclosing run."""
     monkeypatch.setattr(beside, "KEPT", tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""What the demo concludes from what its runs have left."""
+"""The demo's conclusions from the results of its runs."""
 
 from __future__ import annotations
 

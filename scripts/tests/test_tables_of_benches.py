@@ -1,6 +1,6 @@
-"""Of what the benches print all tables are kept, and each number in them is in the JSON too.
+"""All tables of the benches are kept, and each of their numbers is also in the JSON.
 
-The texts are of short runs, some rows left out.
+The texts are from short runs, with some rows left out.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ FIGURES: dict[str, tuple[str, Any]] = {
 
 
 def numbers(figures: Any) -> list[float]:
-    """Give all numbers of an object."""
+    """Return all numbers of an object."""
     if isinstance(figures, dict):
         return [number for value in figures.values() for number in numbers(value)]
     if isinstance(figures, list):

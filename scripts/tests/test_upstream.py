@@ -1,4 +1,4 @@
-"""What the check of upstream tests reads from suites, and what it concludes."""
+"""How the check of upstream tests parses suites, and its conclusions."""
 
 from __future__ import annotations
 
@@ -310,7 +310,7 @@ WORKS_ON = "exec sleep 1000"
 ENDS_BY_ITSELF = "until [ -e go ]; do sleep 0.01; done; : >ended"
 
 
-# The second grace is longer than the limit of the test: a server that ends is not waited for.
+# The second grace exceeds the test's limit: the check does not wait for a server that has ended.
 @pytest.mark.parametrize(("work", "grace"), [(WORKS_ON, "0.3"), (ENDS_BY_ITSELF, "1000")])
 def test_a_server_that_left_its_group_is_ended_after_its_grace(
     tmp_path: Path, work: str, grace: str

@@ -1,4 +1,4 @@
-"""The check from the set-up's end to its exit code."""
+"""The check, from the end of the set-up to the exit code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXIT_USAGE = 2
 
 
 def main() -> int:
-    """Run the suites and give the exit code; whatever happens, no process is left."""
+    """Run the suites and return the exit code; no process remains in any case."""
     for name in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, interrupt)
     try:
@@ -34,7 +34,7 @@ def main() -> int:
 
 
 def run(wanted: Settings) -> int:
-    """Run what is wanted, and say what was found; of an interrupted check too."""
+    """Run the selected tests, and print the results, even of an interrupted check."""
     layout = Layout.here()
     os.chdir(layout.checkout)
     logs = layout.checkout / "scratch" / "upstream" / "logs"

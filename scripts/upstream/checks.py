@@ -15,10 +15,10 @@ from upstream.verdict import Judged, judge
 
 
 class Check:
-    """A suite and its server, as it is and patched."""
+    """A suite and its server, original and patched."""
 
     def __init__(self, name: str, checkout: Path, keeper: Keeper, settings: Settings) -> None:
-        """Work in the suite's folder, where scripts/upstream.sh has put its source."""
+        """Work in the suite's folder, into which scripts/upstream.sh has unpacked its source."""
         scratch = checkout / "scratch" / "upstream" / name
         self.settings = settings
         self.suite: Suite = SUITES[name](scratch / "source")
@@ -36,7 +36,7 @@ class Check:
         self.units = chosen(self.suite, self.known, settings.units)
 
     def run(self) -> None:
-        """Run all units, on every program in turn."""
+        """Run all units, each on every program."""
         for number, unit in enumerate(self.units, 1):
             print(f"upstream: {number}/{len(self.units)} {unit}", file=sys.stderr)
             fails = self.judge(unit, ORIGINAL, self.suite.program, 0, frozenset()).failed
@@ -50,7 +50,7 @@ class Check:
     def judge(
         self, unit: str, backend: str, server: Path, hooks: int, excused: frozenset[str]
     ) -> Judged:
-        """Run a unit on one program, as often as it takes, and put what is found into its row."""
+        """Run a unit on one program as often as necessary, and store the result in its row."""
         row = self.rows[backend]
         judged = judge(
             lambda: self.runner.run(unit, server, backend), self.settings.attempts, excused
@@ -65,7 +65,7 @@ class Check:
 
 
 def chosen(suite: Suite, known: list[str], wanted: tuple[str, ...]) -> list[str]:
-    """Give the units that are wanted of a suite, in its own order."""
+    """Return the selected units of a suite, in its own order."""
     if not wanted:
         return known
     names = {name for one in wanted for name in (suite.short if one == SHORT else (one,))}
@@ -73,7 +73,7 @@ def chosen(suite: Suite, known: list[str], wanted: tuple[str, ...]) -> list[str]
 
 
 def refuse_unknown(checks: list[Check], wanted: tuple[str, ...]) -> None:
-    """Fail where a unit is wanted that no suite has."""
+    """Fail if a selected unit is in no suite."""
     known = {unit for check in checks for unit in check.known} | {SHORT}
     if unknown := [unit for unit in wanted if unit not in known]:
         raise SettingError(f"UPSTREAM_UNITS: {', '.join(unknown)}: no suite has such a unit")

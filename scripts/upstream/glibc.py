@@ -1,9 +1,9 @@
-"""glibc's own tests of threads and signals, all linked into one program, on the libc installed.
+"""glibc's own tests of threads and signals, linked into one program, on the installed libc.
 
-They come with Debian's source of that libc. Nothing of libc is built: the tests call the installed
-one, and of their support library what compiles outside of glibc's tree is taken. A test that needs
-more, or another file beside it, is left out. Each test's main() gets a name of its own, and all
-else of a test is local to it, so that one program holds them all, and one plan hooks them all.
+They come with Debian's source of that libc. No part of libc is built: the tests call the installed
+one, and use those parts of their support library that compile outside of glibc's tree. A test that
+needs more, or an additional file, is left out. Each test's main() gets a unique name, and all other
+symbols of a test are local, so that one program contains all tests, and one plan hooks them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ LEFT_OUT = {
     "cputimer1": "times threads",
     "cputimer2": "times threads",
     "cputimer3": "times threads",
-    # Workers are threads, too, in /proc; and a signal of another process comes by way of the home.
+    # Workers are also threads in /proc, and signals of other processes arrive through the parked
+    # host thread.
     "pthread_cancel-exited": "waits until the process has one kernel thread",
     "mqueue5": "expects a signal of another process before what that process did next",
 }
@@ -53,7 +54,7 @@ BUILDING_SECONDS = 120
 
 
 class Glibc:
-    """A unit is one test program of glibc's."""
+    """A unit is one test program of glibc."""
 
     name = "glibc"
     short: tuple[str, ...] = ("cancel15", "cancel29", "cond4", "join1", "robust1", "signal3")
@@ -82,7 +83,7 @@ class Glibc:
         self.link(keeper, tests, support)
 
     def compile(self, keeper: Keeper, file: Path, to: Path, *more: str) -> bool:
-        """Compile one file, if it compiles."""
+        """Compile one file; return whether it compiles."""
         quoted = [self.source / name for name in (*FOLDERS, "sysdeps/unix/sysv/linux")]
         folders = [self.built / "include", self.source / "support"]
         command: Command = ["gcc", *FLAGS, *more, *(f"-I{path}" for path in folders)]
@@ -91,7 +92,7 @@ class Glibc:
         return to.exists()
 
     def support(self, keeper: Keeper) -> list[Path]:
-        """Build what there is of the support library, and of that what needs nothing else."""
+        """Build those parts of the support library whose needs are met."""
         folder = self.built / "support"
         folder.mkdir(exist_ok=True)
         files = sorted((self.source / "support").glob("*.c"))
@@ -107,7 +108,7 @@ class Glibc:
             built = whole
 
     def tests(self, keeper: Keeper, support: list[Path]) -> list[Path]:
-        """Build the tests, but those that need what is not there."""
+        """Build the tests, except those with missing needs."""
         folder = self.built / "tests.o"
         folder.mkdir(exist_ok=True)
         known = self.of_libraries(keeper) | self.symbols(keeper, "-g", support)
@@ -126,21 +127,22 @@ class Glibc:
         return sorted(tests)
 
     def symbols(self, keeper: Keeper, which: str, files: list[Path]) -> set[str]:
-        """Name the symbols of files: `-D` and `-g` what they define, `-u` what they need."""
+        """Return the symbols of files: with `-D` and `-g` their definitions, with `-u` their needs.
+        """
         asked: Command = ["nm", which, *([] if which == "-u" else ["--defined-only"]), *files]
         printed = keeper.run(asked, Streams("glibc-build"), seconds=BUILDING_SECONDS)
         names = [words[-1] for line in printed.splitlines() if len(words := line.split()) > 1]
-        # One @ is a version that nothing is linked with any more.
+        # A single @ marks a version that new programs do not link with.
         return {name.split("@")[0] for name in names if which != "-D" or "@@" in name}
 
     def of_libraries(self, keeper: Keeper) -> set[str]:
-        """Name what the installed libraries define, and the linker."""
+        """Return the symbols that the installed libraries and the linker define."""
         libraries = [INSTALLED / name for name in LIBRARIES]
         linked = self.symbols(keeper, "-g", [INSTALLED / "libc_nonshared.a"])
         return self.symbols(keeper, "-D", libraries) | linked | {"_GLOBAL_OFFSET_TABLE_"}
 
     def link(self, keeper: Keeper, tests: list[Path], support: list[Path]) -> None:
-        """Link all into one program, which runs the test that it is asked for."""
+        """Link everything into one program, which runs the test in its argument."""
         names = [test.stem for test in tests]
         lines = ["#include <string.h>"]
         lines += [f"int {entry(name)}(int, char **);" for name in names]
@@ -161,11 +163,11 @@ class Glibc:
             keeper.run(command, Streams("glibc-build"), seconds=BUILDING_SECONDS)
 
     def place(self, server: Path) -> None:
-        """Put this program where units are run."""
+        """Link this program to the path at which units are run."""
         place_link(self.built / "program", server)
 
     def units(self, keeper: Keeper) -> list[str]:
-        """Name the tests that the program has."""
+        """Return the names of the program's tests."""
         main = (self.built / "main.c").read_text()
         return re.findall(r'strcmp\(words\[1\], "(.*)"\)', main)
 
@@ -174,10 +176,10 @@ class Glibc:
         return [self.built / "program", unit]
 
     def read(self, printed: str) -> Outcome:
-        """Its exit code says it all."""
+        """Return an empty outcome: the exit code is the result."""
         return Outcome(1, frozenset())
 
 
 def entry(name: str) -> str:
-    """Name a test's main()."""
+    """Return the name of a test's main()."""
     return f"test_{re.sub('[^a-zA-Z0-9]', '_', name)}"

@@ -1,8 +1,8 @@
-"""memcached's tests: Perl programs that start a server, talk to it, and print TAP.
+"""memcached's tests: Perl programs that start a server, send it commands, and print TAP.
 
-They call a debug build of the server, of which one test needs more than Debian's program has (a
-clock that can be moved): that one fails on the original too. An option that only the debug build
-knows is taken out of the tests; it would let a server with fewer privileges do more.
+They call a debug build of the server. One test needs a feature that Debian's program lacks (a clock
+that can be set), so it also fails on the original. An option of the debug build only is removed
+from the tests; it would give more permissions to a server with fewer privileges.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Memcached:
         self.source = source
 
     def prepare(self, keeper: Keeper) -> None:
-        """Compile the tests' own stopwatch, and make the tests ask for what Debian's server has."""
+        """Compile the tests' own stopwatch, and limit the tests to features of Debian's server."""
         timed = self.source / "timedrun"
         compiler: Command = ["cc", "-O2", "-o", timed, timed.with_suffix(".c")]
         keeper.run(compiler, Streams("memcached-timedrun"), seconds=60)
@@ -39,12 +39,12 @@ class Memcached:
                 path.write_bytes(text.replace(ONLY_DEBUG.encode(), b""))
 
     def place(self, server: Path) -> None:
-        """Put this server where the tests look for one."""
+        """Link this server to the path that the tests use."""
         for name in ("memcached", "memcached-debug"):
             place_link(self.source / name, server)
 
     def units(self, keeper: Keeper) -> list[str]:
-        """Find the tests."""
+        """Return the tests."""
         return sorted(str(path.relative_to(self.source)) for path in self.source.glob("t/*.t"))
 
     def command(self, unit: str) -> Command:
@@ -52,5 +52,5 @@ class Memcached:
         return ["perl", unit]
 
     def read(self, printed: str) -> Outcome:
-        """It is TAP."""
+        """Parse the TAP output."""
         return read_tap(printed)

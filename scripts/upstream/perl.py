@@ -1,7 +1,7 @@
-"""Perl's own tests of processes, signals, threads and waiting, on Debian's interpreter.
+"""Perl's own tests of processes, signals, threads, and waiting, on Debian's interpreter.
 
-They come with the source, print TAP, and look for modules in one folder, ../lib: there stand links
-to those of Debian's packages, since nothing is built.
+They come with the source, print TAP, and search for modules in one folder, ../lib. Because nothing
+is built, this folder has links to the modules of Debian's packages.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Perl:
         self.source = source
 
     def prepare(self, keeper: Keeper) -> None:
-        """Give the tests the modules of Debian's packages."""
+        """Link the modules of Debian's packages for the tests."""
         lib = self.source / "lib"
         if (lib / "strict.pm").is_symlink():
             return
@@ -59,11 +59,11 @@ class Perl:
             keeper.run(linked, Streams("perl-modules"), seconds=60)
 
     def place(self, server: Path) -> None:
-        """Put this interpreter where the tests look for one."""
+        """Link this interpreter to the path that the tests use."""
         place_link(self.source / "t" / "perl", server)
 
     def units(self, keeper: Keeper) -> list[str]:
-        """Find the tests that are worth it."""
+        """Return the selected tests."""
         asked = [f"op/{name}.t" for name in UNITS] + [f"io/{name}.t" for name in INPUT_AND_OUTPUT]
         folder = self.source / "t"
         threads = sorted((folder / THREADS).glob("*.t"))
@@ -79,5 +79,5 @@ class Perl:
         return ["env", "-C", self.source / "t", "./perl", "-I../lib", unit]
 
     def read(self, printed: str) -> Outcome:
-        """It is TAP."""
+        """Parse the TAP output."""
         return read_tap(printed)

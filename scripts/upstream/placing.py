@@ -1,4 +1,4 @@
-"""Putting programs where a suite looks for them."""
+"""Links programs to the paths that a suite uses."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pathlib import Path
 
 
 def place_link(place: Path, program: Path) -> None:
-    """Make `place` lead to the program, whatever was there."""
+    """Link `place` to the program, and replace what was there."""
     place.unlink(missing_ok=True)
     place.symlink_to(program)

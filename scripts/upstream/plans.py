@@ -1,7 +1,7 @@
-"""Plans that hook as much as can be: of everything, and of everything but what is called most.
+"""Plans with as many hooks as possible: of all functions, and of all except the most called ones.
 
-Neighbours are on different cores. Of every four functions two go back when a call returns, where
-they allow it, so that both modes meet in one server.
+Adjacent functions are on different cores. Of every four functions, two migrate back when a call
+returns, if they allow it, so that both modes occur in one server.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Plan:
     hooks: tuple[Hook, ...]
 
     def without_the_busiest(self, calls: Mapping[int, int], most: int) -> Plan:
-        """Leave out as few as can be so that no more than so many calls are left."""
+        """Remove as few hooks as possible, so that at most this number of calls remains."""
         kept: list[Hook] = []
         for hook in sorted(self.hooks, key=lambda hook: (calls.get(hook.offset, 0), hook.offset)):
             most -= calls.get(hook.offset, 0)
@@ -52,7 +52,7 @@ class Plan:
         return Plan(self.program, self.build_id, tuple(kept))
 
     def text(self) -> str:
-        """Give it as a plan file has it."""
+        """Return the text of the plan file."""
         lines = ["version = 1", 'machine = "any"', 'trace = "none"', f"cores = {CORES}", "seed = 1"]
         for hook in self.hooks:
             lines += [
@@ -69,7 +69,7 @@ class Plan:
 
 
 class Patcher:
-    """Patches a program by the `corehop` command."""
+    """Patches a program with the `corehop` command."""
 
     def __init__(self, corehop: Path, keeper: Keeper) -> None:
         """Use this command."""
@@ -77,7 +77,7 @@ class Patcher:
         self.keeper = keeper
 
     def plan_of_all(self, program: Path) -> Plan:
-        """Hook every function that may be."""
+        """Hook every function that can be hooked."""
         printed = self.run(["patch", "--list-unsafe", program, "--json"])
         found = corehop_json.parse(printed, Unsafe, f"corehop patch --list-unsafe {program}")
         if found.refusal:
@@ -92,7 +92,7 @@ class Patcher:
         return Plan(program, found.build_id, hooks_of(safe, one_way))
 
     def patch(self, plan: Plan, output: Path) -> None:
-        """Write the program patched by the plan, and have it verified."""
+        """Write the program patched with the plan, and verify it."""
         place = output.with_suffix(".toml")
         place.write_text(plan.text())
         self.run(["patch", "--plan", place, "-o", output, "--force"])
@@ -105,7 +105,7 @@ class Patcher:
 
 
 def hooks_of(functions: Sequence[tuple[int, str]], one_way: set[int]) -> tuple[Hook, ...]:
-    """Give each function its core and its mode."""
+    """Return a hook with core and mode for each function."""
 
     def hook(index: int, offset: int, symbol: str) -> Hook:
         goes_back = index // CORES % 2 == 1 and offset not in one_way

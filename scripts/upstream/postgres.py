@@ -1,6 +1,6 @@
-"""PostgreSQL's own tests, on Debian's server: `pg_regress` and its kin for concurrent sessions.
+"""PostgreSQL's own tests, on Debian's server: `pg_regress` and its variant for concurrent sessions.
 
-Debian's packages have the programs that run the tests, the source has the tests. Each unit
+Debian's packages have the programs that run the tests, and the source has the tests. Each unit
 starts one server in one folder, and compares psql's answers with the expected ones. The server
 forks a process for each connection.
 """
@@ -52,7 +52,7 @@ class Postgres:
         self.program = self.package / "bin" / "postgres"
 
     def prepare(self, keeper: Keeper) -> None:
-        """Build the module of the tests, and put Debian's other programs beside the server."""
+        """Build the module of the tests, and link Debian's other programs next to the server."""
         programs, module = self.built / "bin", self.built / "regress.so"
         programs.mkdir(parents=True, exist_ok=True)
         for name in BESIDE:
@@ -71,15 +71,15 @@ class Postgres:
             keeper.run(inside, Streams("postgres-build"), seconds=BUILDING_SECONDS)
 
     def place(self, server: Path) -> None:
-        """Put this server beside the programs that start it."""
+        """Link this server next to the programs that start it."""
         place_link(self.built / "bin" / "postgres", server)
 
     def units(self, keeper: Keeper) -> list[str]:
-        """Name the folders."""
+        """Return the names of the folders."""
         return list(UNITS)
 
     def command(self, unit: str) -> Command:
-        """Run a folder's tests, as somebody else than root: PostgreSQL refuses to run as root."""
+        """Run a folder's tests as another user than root, which PostgreSQL refuses."""
         folder = self.source / UNITS[unit]
         output = self.built / unit
         shutil.rmtree(output, ignore_errors=True)
@@ -99,7 +99,7 @@ class Postgres:
         return [*unprivileged(), program, *given, "--no-locale", *tests(folder)]
 
     def read(self, printed: str) -> Outcome:
-        """Find one result a test."""
+        """Parse one result per test."""
         found = [(name, result == "ok") for name, result in RESULT.findall(printed)]
         found += [(name, result == "ok") for result, name in TAP_RESULT.findall(printed)]
         failed = {name for name, is_right in found if not is_right}
@@ -109,7 +109,7 @@ class Postgres:
 
 
 def newest(folder: Path) -> Path:
-    """Give the newest PostgreSQL of Debian's packages."""
+    """Return the newest PostgreSQL of Debian's packages."""
     found = [path for path in folder.glob("*") if (path / "bin" / "postgres").exists()]
     if not found:
         raise StepError(f"{folder}: no PostgreSQL is installed (apt-get install postgresql)")
@@ -117,7 +117,7 @@ def newest(folder: Path) -> Path:
 
 
 def tests(folder: Path) -> list[str]:
-    """Name the tests of a folder, by its schedule if it has one."""
+    """Return the tests of a folder, by its schedule if it has one."""
     schedules = [folder / name for name in ("parallel_schedule", "isolation_schedule")]
     if found := [path for path in schedules if path.exists()]:
         return [f"--schedule={path}" for path in found]
@@ -125,7 +125,7 @@ def tests(folder: Path) -> list[str]:
 
 
 def unprivileged() -> list[str]:
-    """Give what runs a command in a namespace in which root has another number."""
+    """Return the prefix that runs a command in a namespace in which root has another id."""
     if os.geteuid() != 0:
         return []
     return ["unshare", "--user", "--map-user=65534", "--map-group=65534"]

@@ -1,7 +1,7 @@
 """CPython's own tests, on Debian's interpreter: `python3 -m test` of its package of tests.
 
-The interpreter that runs the tests is the program under test, and so are all that the tests start
-with `sys.executable`: subprocesses, pools of processes, crashes on purpose.
+The interpreter that runs the tests is the program under test. So is every process that the tests
+start with `sys.executable`: subprocesses, process pools, and intentional crashes.
 """
 
 from __future__ import annotations
@@ -69,21 +69,21 @@ class Python:
     short: tuple[str, ...] = ("test_thread", "test_threadsignals", "test_fork1", "test_wait3")
 
     def __init__(self, source: Path) -> None:
-        """Work in a folder of its own."""
+        """Work in a separate folder."""
         self.source = source
         self.interpreter = source / "bin" / self.program.name
 
     def prepare(self, keeper: Keeper) -> None:
-        """Make room for the interpreter, and for what the tests write."""
+        """Create folders for the interpreter and the output of the tests."""
         for folder in (self.interpreter.parent, self.source / "temporary"):
             folder.mkdir(parents=True, exist_ok=True)
 
     def place(self, server: Path) -> None:
-        """Put this interpreter where the tests are started with it."""
+        """Link this interpreter to the path that starts the tests."""
         place_link(self.interpreter, server)
 
     def units(self, keeper: Keeper) -> list[str]:
-        """Give the modules that are worth it."""
+        """Return the selected modules."""
         return [f"test_{name}" for name in PROCESSES]
 
     def command(self, unit: str) -> Command:
@@ -92,7 +92,7 @@ class Python:
         return [self.interpreter, "-m", "test", "--verbose", *LEFT_OUT, *temporary, unit]
 
     def read(self, printed: str) -> Outcome:
-        """Count what ran, and name what failed; both stand below the tests' own output."""
+        """Count the tests, and return the failed ones; both are below the tests' own output."""
         failed = set(FAILURE.findall(printed))
         ran = sum(int(number) for number in RAN.findall(printed))
         bad = sum(

@@ -1,4 +1,4 @@
-"""Redis's tests: Tcl programs that start servers on 127.0.0.1 and talk to them."""
+"""Redis's tests: Tcl programs that start servers on 127.0.0.1 and send them commands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TESTS = Path("tests/test_helper.tcl")
 
 
 class Redis:
-    """`--durable` goes on after a test that failed, `--no-latency` leaves out stopwatches."""
+    """`--durable` continues after a failed test, `--no-latency` omits time measurements."""
 
     name = "redis"
     program = Path("/usr/bin/redis-server")
@@ -38,28 +38,28 @@ class Redis:
         self.source = source
 
     def prepare(self, keeper: Keeper) -> None:
-        """Put Debian's other programs beside the server."""
+        """Link Debian's other programs next to the server."""
         for name in BESIDE:
             place_link(self.source / "src" / name, self.program.with_name(name))
 
     def place(self, server: Path) -> None:
-        """Put this server where the tests look for one."""
+        """Link this server to the path that the tests use."""
         place_link(self.source / "src/redis-server", server)
 
     def units(self, keeper: Keeper) -> list[str]:
-        """Ask the suite."""
+        """Query the suite."""
         command: Command = ["tclsh", self.source / TESTS, "--list-tests"]
         inside: Command = ["env", "-C", self.source, *command]
         return keeper.run(inside, Streams("redis-units"), seconds=60).split()
 
     def command(self, unit: str) -> Command:
-        """Run one unit with one client: nothing else runs meanwhile."""
+        """Run one unit with one client; nothing else runs at the same time."""
         ports = ["--baseport", str(free_ports()), "--portcount", str(PORTS)]
         options = ["--clients", "1", "--durable", "--no-latency", "--single", unit]
         return ["tclsh", TESTS, *ports, *options]
 
     def read(self, printed: str) -> Outcome:
-        """Find `[ok]` and `[err]`; of a failure the first line names the test and its file."""
+        """Parse `[ok]` and `[err]`; the first line of a failure names the test and its file."""
         text = COLOURS.sub("", printed)
         found = RESULT.findall(text)
         failed = {TIMING.sub("", name) for kind, name in found if kind != "ok"}
@@ -69,9 +69,9 @@ class Redis:
 
 
 def free_ports() -> int:
-    """Give the first port of a range where no other run of the suite listens.
+    """Return the first port of a range in which no other run of the suite listens.
 
-    The suite looks for free ports itself, and ends where another is faster.
+    The suite itself searches for free ports, and ends if another run is faster.
     """
     for first in range(FIRST_PORT, FIRST_PORT + PORTS * RANGES, PORTS):
         with socket.socket() as probe, contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Running one unit on one program: within its time, and with nothing left over at its end."""
+"""Runs one unit on one program, within a time limit, and removes everything that it leaves."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ORIGINAL = "original"
 
 @dataclass
 class Runner:
-    """Runs units of one suite, and keeps the books of the time they take."""
+    """Runs units of one suite, and records their time."""
 
     suite: Suite
     scratch: Path
@@ -56,7 +56,7 @@ class Runner:
         return Outcome(outcome.passed, failed), hops
 
     def finish(self, unit: str, log: Path, variables: dict[str, str], seconds: float) -> int | None:
-        """Give the exit code; None if it had to be ended."""
+        """Return the exit code; None if the unit had to be killed."""
         command = ["env", "-C", self.suite.source, *self.suite.command(unit)]
         errors = Streams(str(log.relative_to(self.keeper.logs).with_suffix(".errors")))
         with log.open("wb") as output:
@@ -73,7 +73,7 @@ class Runner:
             return code
 
     def log(self, unit: str, backend: str) -> Path:
-        """Give an empty file for what the unit prints."""
+        """Return an empty file for the output of the unit."""
         path: Path = self.keeper.logs / self.suite.name / backend / unit.replace("/", "-")
         path.parent.mkdir(parents=True, exist_ok=True)
         remove(path.with_suffix(".errors"))
@@ -81,7 +81,7 @@ class Runner:
 
 
 def environment(backend: str, statistics: Path) -> dict[str, str]:
-    """Give the variables that tell a patched server how to hop; the original does not read them."""
+    """Return the variables that set how a patched server hops; the original does not read them."""
     variables = {}
     if backend != ORIGINAL:
         variables = {"COREHOP_BACKEND": mover(backend), "COREHOP_STATS": f"{statistics}/%p.json"}
@@ -91,19 +91,19 @@ def environment(backend: str, statistics: Path) -> dict[str, str]:
     if backend in POSTED:
         variables["COREHOP_SYSCALLS"] = POSTED[backend]
     if mover(backend) == "carrier":
-        # As many hops as the plan asks for, wherever others queue or run.
+        # All hops of the plan, even if other threads wait or run on the core.
         variables |= {"COREHOP_QUEUE": "0", "COREHOP_RUN_DELAY": "100"}
-    # The last: libc moves it, and redis writes its title over what stands before it.
+    # The last variable: libc moves it, and redis overwrites the variables before it with its title.
     return variables | {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}
 
 
 def mover(backend: str) -> str:
-    """Give what moves threads: where calls are posted, carriers."""
+    """Return the backend that migrates threads: `carrier` if calls are asynchronous."""
     return "carrier" if backend in POSTED else backend
 
 
 def read_statistics(folder: Path) -> Hops:
-    """Sum up what the processes of a run have left."""
+    """Sum up the statistics of the processes of a run."""
     total = Hops()
     for path in folder.glob("*.json"):
         found = corehop_json.read(path, Statistics)
@@ -117,14 +117,14 @@ def read_statistics(folder: Path) -> Hops:
 
 
 def strange(ended: int | None, outcome: Outcome, hops: Hops, backend: str) -> frozenset[str]:
-    """Name what is wrong with a run beside its tests."""
+    """Return what is wrong with a run, apart from its tests."""
     found = set()
     if ended is None:
         found.add(LATE)
     elif ended != 0 and not outcome.failed:
         found.add(UNFINISHED)
-    # One that filters its system calls has no hops from then on, and one that carriers refuse for
-    # a reason goes on with affinity.
+    # A server that filters its system calls has no hops from then on. A server that the backend
+    # `carrier` refuses for a reason continues with affinity.
     fine = {mover(backend), "off", *(["affinity"] if hops.refusals else [])}
     found |= {f"(a server hopped by {other})" for other in hops.backends - fine}
     return frozenset(found)

@@ -1,4 +1,4 @@
-"""What the user can choose, by environment variables: which tests, which ways to hop, how long."""
+"""The user's settings, by environment variables: which tests, which backends, and time limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PREFIX = "UPSTREAM_"
 
 
 class SettingError(Exception):
-    """A variable that cannot be followed; the message names it and what it may say."""
+    """An invalid variable; the message names it and its valid values."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Settings:
 
 
 def read(environment: Mapping[str, str]) -> Settings:
-    """Give what the variables say."""
+    """Return the settings in the variables."""
     known = {PREFIX + field.name.upper(): field.name for field in fields(Settings)}
     given = {name: text for name, text in environment.items() if name.startswith(PREFIX) and text}
     for name in given.keys() - known.keys():
@@ -65,7 +65,7 @@ def read(environment: Mapping[str, str]) -> Settings:
 
 
 def chosen(given: Mapping[str, str], name: str, known: tuple[str, ...]) -> tuple[str, ...]:
-    """Give the names that a variable lists, which are all known."""
+    """Return the names that a variable lists, which are all known."""
     listed = tuple(given.get(PREFIX + name, " ".join(known)).replace(",", " ").split())
     if unknown := [one for one in listed if one not in known]:
         said = f"{PREFIX}{name}: {', '.join(unknown)}: unknown; known are {', '.join(known)}"
@@ -74,7 +74,7 @@ def chosen(given: Mapping[str, str], name: str, known: tuple[str, ...]) -> tuple
 
 
 def number(name: str, text: str) -> int:
-    """Give a number that is not 0."""
+    """Return a number that is not 0."""
     if not (text.isascii() and text.isdigit() and int(text) > 0):
         raise SettingError(f"{name}: {text!r} is no whole number above 0")
     return int(text)

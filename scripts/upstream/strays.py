@@ -1,8 +1,8 @@
-"""Ending what a unit leaves behind, by process id.
+"""Ends the processes that a unit leaves behind, by process id.
 
-Tests start servers in the background, and some of these leave their process group. The kernel gives
-such orphans to the nearest ancestor that asks for them (prctl(2), PR_SET_CHILD_SUBREAPER), so that
-they can be told from everybody else's servers.
+Tests start servers in the background, and some of these leave their process group. The kernel
+assigns such orphans to the nearest ancestor that requests them (prctl(2), PR_SET_CHILD_SUBREAPER).
+They can then be distinguished from all other servers.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def adopt() -> None:
 
 
 def descendants() -> set[int]:
-    """Give the ids of all processes that this one has started, and that those have."""
+    """Return the ids of all descendants of this process."""
     children = defaultdict(list)
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                # The name before it may hold anything; the parent is the second field behind.
+                # The name before it may contain anything; the parent is the second field after it.
                 after_name = (entry / "stat").read_text(errors="replace").rpartition(")")[2]
                 children[int(after_name.split()[1])].append(int(entry.name))
     found: set[int] = set()
@@ -47,7 +47,7 @@ def descendants() -> set[int]:
 
 
 def end_strays(grace_seconds: float = 0) -> None:
-    """End all descendants that do not end by themselves so soon; none may be waited for later."""
+    """End all descendants that do not end within this time; no process may wait for them later."""
     end = time.monotonic() + grace_seconds
     while left := descendants():
         if time.monotonic() >= end:

@@ -1,8 +1,8 @@
 """stress-ng's stressors, which check their own results (`--verify`), on Debian's program.
 
-Each does much of one thing that the kernel offers: signals, threads, forks, mappings, waits. A
-stressor is bounded by what it does, not by time, so that hooks that cost time leave its work as it
-was; the time is only an upper bound.
+Each makes heavy use of one kernel feature: signals, threads, forks, mappings, waits. A stressor is
+bounded by its work, not by time, so that slower hooks do not reduce its work. The time is only an
+upper bound.
 """
 
 from __future__ import annotations
@@ -123,31 +123,31 @@ END = re.compile(r"\b(unsuccessful|successful) run completed in")
 
 
 class StressNg:
-    """A unit is one stressor, two of it at once."""
+    """A unit is one stressor, with two instances at once."""
 
     name = "stress-ng"
     program = Path("/usr/bin/stress-ng")
     short: tuple[str, ...] = ("signal", "sigq", "pthread", "futex", "fork", "sigsegv", "affinity")
 
     def __init__(self, source: Path) -> None:
-        """Work in a folder of its own."""
+        """Work in a separate folder."""
         self.source = source
         self.place_of_program = source / self.program.name
 
     def prepare(self, keeper: Keeper) -> None:
-        """Make the folder in which it writes."""
+        """Create the folder for its output."""
         self.source.mkdir(parents=True, exist_ok=True)
 
     def place(self, server: Path) -> None:
-        """Put this program where it is started."""
+        """Link this program to the path at which it is started."""
         place_link(self.place_of_program, server)
 
     def units(self, keeper: Keeper) -> list[str]:
-        """Give the stressors that are worth it."""
+        """Return the selected stressors."""
         return list(STRESSORS)
 
     def command(self, unit: str) -> Command:
-        """Run two of one stressor."""
+        """Run two instances of one stressor."""
         many = [f"--{unit}-ops", str(STRESSORS[unit])]
         small = [f"--{unit}-bytes", "16m"] if unit in BYTES else []
         bound = ["--timeout", str(SECONDS), "--temp-path", str(self.source)]
@@ -155,7 +155,7 @@ class StressNg:
         return ["sh", "-c", 'exec "$@" 2>&1', "sh", self.place_of_program, *options]
 
     def read(self, printed: str) -> Outcome:
-        """Count the stressors; a fault is what it says, without its numbers."""
+        """Count the stressors; a fault is its message without numbers."""
         failed = {NUMBER.sub("N", said) for said in FAULT.findall(printed)}
         ended = END.search(printed)
         if ended is None:

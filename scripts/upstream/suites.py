@@ -1,4 +1,4 @@
-"""What the check needs to know of a suite, and which suites there are."""
+"""The interface of a suite, and the list of suites."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from upstream.verdict import Outcome
 
 
 class Suite(Protocol):
-    """One file of this folder for each, which names its class in `SUITES` below."""
+    """One file of this folder implements each suite, with its class in `SUITES` below."""
 
     name: str
     source: Path
@@ -28,22 +28,22 @@ class Suite(Protocol):
     """Units that take seconds."""
 
     def __init__(self, source: Path) -> None:
-        """Work in the source package, as `dpkg-source` leaves it."""
+        """Work in the source package, as unpacked by `dpkg-source`."""
 
     def prepare(self, keeper: Keeper) -> None:
-        """Make what the tests need beside the server."""
+        """Create what the tests need in addition to the server."""
 
     def place(self, server: Path) -> None:
-        """Put this server where the tests look for one."""
+        """Link this server to the path that the tests use."""
 
     def units(self, keeper: Keeper) -> list[str]:
-        """Name all units, in the suite's own order."""
+        """Return the names of all units, in the suite's own order."""
 
     def command(self, unit: str) -> Command:
-        """Give the command that runs a unit, in the source package."""
+        """Return the command that runs a unit, in the source package."""
 
     def read(self, printed: str) -> Outcome:
-        """Find the tests in what it printed."""
+        """Parse the tests in the output."""
 
 
 SUITES: dict[str, type[Suite]] = {

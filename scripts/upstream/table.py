@@ -1,4 +1,4 @@
-"""The table at the end, what failed and where to look, and the line that counts."""
+"""The final table, the failures and their logs, and the line with the counts."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class Row:
 
     @property
     def failed(self) -> int:
-        """Units of which something failed that is not excused."""
+        """Units with a failure that is not excused."""
         return sum(bool(judged.failed) for judged in self.units.values())
 
     @property
     def passed(self) -> int:
-        """Units that ran to their end; one that ends early on the original too shows nothing."""
+        """Units that ran to their end; a unit that ends early on the original too shows nothing."""
         return sum(judged.is_passed for judged in self.units.values())
 
     @property
     def shows_nothing(self) -> bool:
-        """Whether it is the original and passes no unit: then no patched program is held to any."""
+        """Whether it is the original and passes no unit, so patched programs are not compared."""
         return self.backend == ORIGINAL and bool(self.units) and self.passed == 0
 
     @property
@@ -47,9 +47,9 @@ class Row:
 
     @property
     def idle(self) -> bool:
-        """Whether it should have hopped and did not, which proves nothing.
+        """Whether it did not hop although it should have, which proves nothing.
 
-        A server that decides for itself hops in its trials alone: of that one it is calls.
+        With `auto` a server hops only in its trials, so its calls count instead.
         """
         if self.backend == ORIGINAL or not self.units:
             return False
@@ -59,7 +59,7 @@ class Row:
         return self.hops == 0 or (self.backend in POSTED and posted == 0)
 
     def line(self) -> str:
-        """Give the row of the table."""
+        """Return the row of the table."""
         units = self.units.values()
         hooks = sorted({min(self.hooks), max(self.hooks)}) if self.hooks else [0]
         cells = (
@@ -75,7 +75,7 @@ class Row:
         return line(f"{self.suite}, {self.backend}", cells)
 
     def notes(self) -> list[str]:
-        """Name the tests that make the figures: what failed first, then the rest."""
+        """Return the tests behind the figures: failures first, then the rest."""
         kinds: list[tuple[str, Callable[[Judged], Iterable[str]]]] = [
             ("FAILED", lambda judged: judged.failed),
             ("failed there too", lambda judged: judged.failed_there_too),
@@ -110,18 +110,18 @@ class Row:
 
 
 def line(title: str, cells: Iterable[object]) -> str:
-    """Line up a row below the columns' names."""
+    """Return a row aligned below the column names."""
     pairs = zip(COLUMNS, cells, strict=True)
     return f"{title:<{TITLE}}" + "".join(f"{cell!s:>{width(name)}}" for name, cell in pairs)
 
 
 def width(name: str) -> int:
-    """Give room to the column's name, and to a figure in the millions."""
+    """Return the width for the column's name, and for a figure in the millions."""
     return max(len(name) + 2, 11)
 
 
 def page(rows: list[Row], settings: Settings) -> tuple[list[str], int]:
-    """Give the page, and how much failed on patched programs that passes on the original."""
+    """Return the page, and the failures on patched programs that pass on the original."""
     lines = [
         f"units of each suite's tests, run up to {settings.attempts} times; carrier and affinity"
         f" hook what makes {settings.calls} calls a unit",

@@ -1,4 +1,4 @@
-"""What programs print that test by the Test Anything Protocol: a plan, and a line a test."""
+"""Parses the Test Anything Protocol: a plan, and a line per test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TODO = re.compile(r"# *todo\b", re.IGNORECASE)
 
 
 def read_tap(printed: str) -> Outcome:
-    """Hold what was run against what was planned; 1..0 plans nothing and says why."""
+    """Compare the tests that ran with the plan; 1..0 plans nothing and states why."""
     results = RESULT.findall(printed)
     bad = [number + said for no, number, said in results if no and not TODO.search(said)]
     failed = set(bad)

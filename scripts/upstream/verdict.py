@@ -1,7 +1,7 @@
-"""What a unit's run shows, and what of that is held against the patched program.
+"""The result of a unit's run, and which failures count against the patched program.
 
-Upstream tests wait for so long and no longer, so a unit that fails is run again, alone: what fails
-in every run fails. A test that fails so on the original is no fault of the patch.
+Upstream tests have time limits, so a unit that fails is run again, alone: a test fails if it fails
+in every run. A test that also fails on the original is not the patch's fault.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CUT_SHORT = frozenset([UNFINISHED, LATE, NOT_RUN])
 
 @dataclass(frozen=True)
 class Outcome:
-    """One run of a unit: how many of its tests passed, and which failed."""
+    """One run of a unit: the number of passed tests, and the failed ones."""
 
     passed: int
     failed: frozenset[str] = frozenset()
@@ -25,7 +25,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Hops:
-    """What the runtime counted, over all processes of a run that ended by themselves."""
+    """The runtime's counts, over all processes of a run that ended on their own."""
 
     hops: int = 0
     failed: int = 0
@@ -40,7 +40,7 @@ class Hops:
     """Reasons for which carriers refused a process, and left it to affinity or without hops."""
 
     def __add__(self, other: Hops) -> Hops:
-        """Give the counts of both."""
+        """Return the sum of both counts."""
         calls = {
             offset: self.calls.get(offset, 0) + other.calls.get(offset, 0)
             for offset in self.calls.keys() | other.calls.keys()
@@ -54,7 +54,7 @@ class Hops:
 
 @dataclass(frozen=True)
 class Judged:
-    """All runs of a unit on one program, the last of which passed or all failed."""
+    """All runs of a unit on one program; the last one passed, or all failed."""
 
     outcomes: tuple[Outcome, ...]
     excused: frozenset[str] = frozenset()
@@ -70,9 +70,9 @@ class Judged:
 
     @property
     def failed(self) -> frozenset[str]:
-        """Tests that failed and not on the original: in every run, or else in the last.
+        """Tests that failed here but not on the original: in every run, or else in the last.
 
-        A unit in which each run fails elsewhere has had no run that shows it to be right.
+        A unit whose runs fail in different tests has no run that proves it correct.
         """
         if any(outcome.failed <= self.excused for outcome in self.outcomes):
             return frozenset()
@@ -81,17 +81,17 @@ class Judged:
 
     @property
     def failed_there_too(self) -> frozenset[str]:
-        """Tests that failed as they do on the original."""
+        """Tests that also fail on the original."""
         return self.outcomes[-1].failed & self.excused
 
     @property
     def is_cut_short(self) -> bool:
-        """Whether the last run ended early, so that it shows nothing of the tests that follow."""
+        """Whether the last run ended early, so that it shows nothing about the remaining tests."""
         return bool(self.outcomes[-1].failed & CUT_SHORT)
 
     @property
     def is_passed(self) -> bool:
-        """Whether every test was run, and what failed is excused."""
+        """Whether every test ran, and all failures are excused."""
         return not self.failed and not self.is_cut_short
 
     @property
@@ -104,7 +104,7 @@ class Judged:
 def judge(
     run: Callable[[], tuple[Outcome, Hops]], attempts: int, excused: frozenset[str] = frozenset()
 ) -> Judged:
-    """Run a unit until nothing fails but what is excused, at most so often."""
+    """Run a unit until all failures are excused, at most `attempts` times."""
     outcomes: list[Outcome] = []
     hops = Hops()
     while len(outcomes) < attempts:
