@@ -33,13 +33,14 @@ class Figures:
     workers: int
     tasks: int
     seconds: float
-    # Of the searches alone, as the program tells of each.
+    # Of the searches alone, as the program reports each.
     search_seconds: float
     result_bytes: int
 
     @property
     def beside_seconds(self) -> float:
-        """What a task costs its worker beside the search: starts, reading, idling at the end."""
+        """Return a task's cost for its worker besides the search: starts, reads, final idle time.
+        """
         return (self.seconds * self.workers - self.search_seconds) / self.tasks
 
 
@@ -62,7 +63,7 @@ def main() -> int:
 
 
 def prepare(folder: Path, corehop: Path, *, is_quick: bool) -> int:
-    """Write the sweep and its traces; gives the bytes of these."""
+    """Write the sweep and its traces; return the total size of the traces in bytes."""
     for sample in SAMPLES:
         path = folder / f"{sample}.trace"
         subprocess.run([corehop, "sample", sample, "--output", path], check=True)
@@ -76,7 +77,7 @@ def prepare(folder: Path, corehop: Path, *, is_quick: bool) -> int:
 
 
 def run(folder: Path, corehop: Path, workers: int) -> tuple[Figures, list[dict[str, Any]]]:
-    """Run the sweep from nothing."""
+    """Run the sweep without earlier results."""
     results = folder / f"by-{workers}"
     command = [str(corehop), "fleet", str(folder / "sweep.toml"), "--output", str(results)]
     began = time.perf_counter()
@@ -90,7 +91,7 @@ def run(folder: Path, corehop: Path, workers: int) -> tuple[Figures, list[dict[s
 
 
 def lines(runs: list[Figures], trace_bytes: int) -> list[str]:
-    """The table, and the JSON."""
+    """Return the table and the JSON."""
     heads = ("workers", "tasks", "seconds", "speed-up", "a search, s", "beside it, s", "result, B")
     text = [machine(), "", "".join(f"{head:>14}" for head in heads)]
     objects = []
@@ -114,7 +115,7 @@ def lines(runs: list[Figures], trace_bytes: int) -> list[str]:
 
 
 def machine() -> str:
-    """This machine, in a line."""
+    """Return a line about this machine."""
     cpus = len(os.sched_getaffinity(0))
     return f"{cpus} CPUs ({platform.machine()}), Python {platform.python_version()}"
 

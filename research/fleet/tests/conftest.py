@@ -44,16 +44,16 @@ class Workplace:
 
     @property
     def program(self) -> Path:
-        """The stand-in."""
+        """The path of the stand-in."""
         return self.folder / "corehop"
 
     @property
     def hold(self) -> Path:
-        """While this file is there, searches wait."""
+        """Searches wait while this file exists."""
         return self.folder / "hold"
 
     def searches(self) -> list[str]:
-        """What was asked of the stand-in."""
+        """Return the requests to the stand-in."""
         log = self.folder / "log"
         return log.read_text(encoding="utf-8").splitlines() if log.exists() else []
 
@@ -71,20 +71,20 @@ class Workplace:
         )
 
     def run(self, *options: str) -> tuple[int, str]:
-        """Run it; gives its exit code and what it said."""
+        """Run the command; return its exit code and its messages."""
         with self.start(*options) as process:
             said = process.communicate(timeout=LONGEST_SECONDS)[1]
         return process.returncode, said
 
     def rows(self, folder: str = "sweep.results") -> list[dict[str, Any]]:
-        """The table, but for what depends on who made it."""
+        """Return the table without the columns that depend on the workers."""
         rows = table.read(self.folder / folder / "results.parquet")
         for row in rows:
             row.pop("search_seconds")
         return rows
 
     def wait(self, until: Callable[[], object]) -> None:
-        """Wait until it is so."""
+        """Wait until the condition is true."""
         for _ in range(LONGEST_SECONDS * 20):
             if until():
                 return
@@ -94,7 +94,7 @@ class Workplace:
 
 @pytest.fixture
 def workplace(tmp_path: Path) -> Iterator[Workplace]:
-    """A folder with a sweep of six searches and two of too many cores."""
+    """A folder with a sweep of six searches, and two with too many cores."""
     place = Workplace(tmp_path)
     place.write("sweep.toml", SWEEP)
     place.write("one.trace", "one")
@@ -107,5 +107,5 @@ def workplace(tmp_path: Path) -> Iterator[Workplace]:
         "COREHOP_FLEET_CACHE": str(tmp_path / "cache"),
     }
     yield place
-    # Whatever still waits may end.
+    # Waiting searches may end.
     place.hold.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""A stand-in for the corehop program, which answers at once and writes down that it was asked.
+"""A stand-in for the corehop program, which answers immediately and logs its requests.
 
-STAND_IN_LOG gets a line for each search; while the file STAND_IN_HOLD is there, searches wait;
-STAND_IN_VERSION is the version that it tells. A trace that begins with `bad` is refused.
+STAND_IN_LOG gets a line for each search. While the file STAND_IN_HOLD exists, searches wait.
+STAND_IN_VERSION is the version that it reports. A trace that begins with `bad` is refused.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
 
 
 def found(content: bytes, given: dict[str, str]) -> dict[str, object]:
-    """A search's JSON, of figures that trace, machine, cores and objective decide."""
+    """Return a search's JSON, with figures from trace, machine, cores, and objective."""
     machine = given["--machine"]
     if machine.startswith("./"):
         machine = Path(machine).read_text(encoding="utf-8").split('"')[1]

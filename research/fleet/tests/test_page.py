@@ -1,4 +1,4 @@
-"""The page: what a cell says, and that names do nothing on it."""
+"""The page: the content of cells, and that names cannot control it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from corehop_fleet.table import COLUMNS
 
 
 def row(**given: Any) -> dict[str, Any]:
-    """A row of the table: a gain, unless something else is given."""
+    """Return a row of the table: a gain, unless something else is given."""
     usual = {
         "server": "redis",
         "trace": "redis.trace",

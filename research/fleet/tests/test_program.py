@@ -1,4 +1,4 @@
-"""The whole of it with the real program: a row is what `corehop partition` says."""
+"""The whole package with the real program: a row equals the output of `corehop partition`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from conftest import Workplace
 
-# `make test` has built it before.
+# `make test` builds it before.
 PROGRAM = Path(__file__).resolve().parents[3] / "target" / "debug" / "corehop"
 FLEET = Path(sys.executable).with_name("corehop-fleet")
 

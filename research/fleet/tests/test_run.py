@@ -1,4 +1,4 @@
-"""Runs of a sweep: workers that are killed, come late or are refused, and second runs."""
+"""Runs of a sweep: workers that are killed, join late, or are refused, and second runs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_only_what_depends_on_a_change_is_done_again(workplace: Workplace) -> No
     workplace.write("one.trace", "another one")
     code, said = workplace.run("--workers", "1")
     assert (code, len(workplace.searches())) == (0, SEARCHES + 3), said
-    # A file that a kill or a full disk has damaged counts as none.
+    # A file damaged by a kill or a full disk does not count.
     key = workplace.rows()[0]["key"]
     (workplace.folder / f"sweep.results/tasks/{key[:2]}/{key}.json").write_text("{")
     assert workplace.run("--workers", "1")[0] == 0
@@ -66,14 +66,14 @@ def test_a_trace_that_is_bad_is_told_in_the_table_and_stops_no_other(workplace: 
     assert "6 of 6 searches ended, 3 failed" in said
     page = (workplace.folder / "sweep.results" / "index.html").read_text(encoding="utf-8")
     assert page.count("not a trace remedy: record again") > 3
-    # Once it is mended, that alone is done.
+    # After the repair, only that task is repeated.
     workplace.write("one.trace", "one")
     assert workplace.run("--workers", "1")[0] == 0
     assert len(workplace.searches()) == SEARCHES + 3
 
 
 def has_ended(process: str | int) -> bool:
-    """Whether there is no such process any more."""
+    """Return whether the process no longer exists."""
     return not Path(f"/proc/{process}").exists()
 
 
@@ -93,7 +93,7 @@ def test_an_interrupted_run_keeps_what_is_done(workplace: Workplace) -> None:
     done = len(list(tasks.glob("*/*.json")))
     assert sum(row["status"] == "done" for row in workplace.rows()) == done
     assert done + sum(row["status"] == "missing" for row in workplace.rows()) == SEARCHES
-    # The programs of searches that were under way have ended.
+    # The programs of active searches have ended.
     for line in workplace.searches():
         workplace.wait(partial(has_ended, line.split()[0]))
     workplace.hold.unlink()
@@ -113,7 +113,7 @@ def test_a_worker_that_is_killed_loses_nothing(workplace: Workplace) -> None:
         workplace.wait(lambda: len(workplace.searches()) == before + 2)
         search, worker = map(int, workplace.searches()[-1].split()[:2])
         os.kill(worker, signal.SIGKILL)
-        # Its program goes with it.
+        # Its program ends with it.
         workplace.wait(partial(has_ended, search))
         workplace.hold.unlink()
         said = process.communicate()[1]
@@ -125,7 +125,7 @@ def test_a_worker_that_is_killed_loses_nothing(workplace: Workplace) -> None:
 
 @dataclass
 class Scheduler:
-    """A scheduler and its workers, which know nothing of this package."""
+    """A scheduler and its workers, without this package."""
 
     workplace: Workplace
     address: str
@@ -144,7 +144,7 @@ class Scheduler:
         return process
 
     def join(self, version: str = "corehop 1.2.3") -> subprocess.Popen[bytes]:
-        """Start a worker that has this version."""
+        """Start a worker with this version."""
         options = ["--no-nanny", "--no-dashboard", "--nthreads", "1"]
         options += ["--local-directory", str(self.workplace.folder)]
         return self.start("worker", self.address, *options, version=version)
@@ -152,7 +152,7 @@ class Scheduler:
 
 @contextmanager
 def scheduler(workplace: Workplace) -> Iterator[Scheduler]:
-    """A scheduler on a port that is free."""
+    """A scheduler on a free port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -208,7 +208,7 @@ def test_a_worker_that_comes_later_with_another_corehop_is_sent_away(workplace: 
 
 
 def answers(address: str) -> bool:
-    """Whether there is a worker."""
+    """Return whether there is a worker."""
     code = "import distributed, sys; client = distributed.Client(sys.argv[1], timeout=60)\n"
     code += "client.wait_for_workers(1, timeout=60)"
     return subprocess.run([sys.executable, "-c", code, address], check=False).returncode == 0

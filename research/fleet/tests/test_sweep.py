@@ -1,4 +1,4 @@
-"""What may stand in a sweep's file, and what is said of the rest."""
+"""The valid content of a sweep's file, and the messages for invalid content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traces in files and at URLs: found, fetched, kept, told apart when they change."""
+"""Traces in files and at URLs: found, fetched, cached, and checked for changes."""
 
 from __future__ import annotations
 

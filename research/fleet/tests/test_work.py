@@ -1,6 +1,7 @@
-"""Whatever `corehop partition --json` may print by its schema, a worker takes a row from it.
+"""A worker can read any output of `corehop partition --json` that the schema allows.
 
-Workers have Dask and corehop alone, so they only name keys and types; this holds these to it.
+Workers have only Dask and corehop, so their types only list keys and types; this file compares them
+with the schema.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def schema(name: str) -> Any:
 
 
 def example(of: Any, *, nulls: bool) -> Any:
-    """The least that a schema allows: only required keys, and null or not wherever it may be."""
+    """Return the minimum that a schema allows: required keys only, and null or not where possible.
+    """
     if "$ref" in of:
         name = of["$ref"].rpartition("/")[2]
         return example(schema("definitions")["$defs"][name], nulls=nulls)
@@ -66,7 +68,7 @@ def test_every_kind_of_plan_gives_a_row_with_the_columns_of_the_table(
     assert found["stopped"] is False
 
 
-# Where each type stands in the schemas: a file, and the way to its object.
+# The place of each type in the schemas: a file, and the path to its object.
 PLACES: dict[type, tuple[str, list[str]]] = {
     work.Found: ("partition", []),
     work.Draws: ("partition", ["properties", "draws_together"]),

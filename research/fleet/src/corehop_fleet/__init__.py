@@ -1,10 +1,10 @@
-"""Searches many traces for many machines, as tasks on Dask, and compares what comes of them.
+"""Searches many traces for many machines, as tasks on Dask, and compares the results.
 
-A task is one `corehop partition`: one trace, one machine, one number of cores, one objective. The
-tasks know nothing of each other, so workers may come, go and die: a task whose worker is lost is
-run by another. What a task found is a file named by all that it depends on, so a second run does
-only what is missing. One Parquet file and one page hold all of it in the end.
+A task is one `corehop partition`: one trace, one machine, one number of cores, one objective. Tasks
+are independent, so workers may join, leave, and fail: another worker runs a task whose worker is
+lost. The result of a task is a file named by all its inputs, so a second run only does what is
+missing. At the end, one Parquet file and one page contain all results.
 
 `work.py` is what workers run. It is sent to them with the tasks, so a worker needs Dask and the
-corehop program, and not this package.
+corehop program, but not this package.
 """

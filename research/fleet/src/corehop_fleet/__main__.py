@@ -1,13 +1,13 @@
-"""`python -m corehop_fleet` is the command, and so is a folder with this file and the package.
+"""`python -m corehop_fleet` runs the command, as does a folder with this file and the package.
 
-Pythons from 3.6 on can read this file; the others need what came with 3.11.
+Python 3.6 and newer can read this file; the other files need Python 3.11.
 """
 
 import sys
 
 OLDEST = (3, 11)
 
-# Processes that a local scheduler starts read this file too, under another name.
+# Processes of a local scheduler also read this file, under another name.
 if __name__ == "__main__":
     if sys.version_info < OLDEST:
         major, minor = sys.version_info[:2]

@@ -1,4 +1,4 @@
-"""`corehop-fleet SWEEP`: the command line, as `corehop-lab fleet` hands it on."""
+"""`corehop-fleet SWEEP`: the command line, which `corehop-lab fleet` passes on."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def positive(text: str) -> int:
-    """A number from 1 up."""
+    """Parse a number of at least 1."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("it must be 1 or more")
@@ -61,11 +61,11 @@ def positive(text: str) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; nothing that goes wrong shows a traceback."""
+    """Run the command; no failure shows a traceback."""
     options = parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, interrupt)
     try:
-        # Where a package is missing that all else needs, this says so in one line.
+        # If a package is missing that everything else needs, this reports it in one line.
         return int(importlib.import_module("corehop_fleet.sweeping").run(options))
     except FleetError as error:
         complain(str(error), error.remedy)
@@ -81,5 +81,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
-    """End as Ctrl-C does."""
+    """End as on Ctrl-C."""
     raise KeyboardInterrupt

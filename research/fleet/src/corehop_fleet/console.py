@@ -1,4 +1,4 @@
-"""The only place that prints: lines, in which nothing that a file says can act on a terminal."""
+"""The only module that prints: lines, in which no text of a file can control a terminal."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Self
 PROGRAM = "corehop-lab fleet"
 SECONDS_BETWEEN = 10.0
 
-# Controls, formats (which turn the direction of text), surrogates, separators of lines.
+# Controls, formats (which change the direction of text), surrogates, line separators.
 ACTING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 def inert(text: str) -> str:
-    """The text with escapes for what would act on a terminal or a page."""
+    """Return the text with escapes for characters that would control a terminal or a page."""
 
     def shown(character: str) -> str:
         if unicodedata.category(character) not in ACTING:
@@ -33,23 +33,23 @@ def say(line: str) -> None:
 
 
 def complain(problem: str, remedy: str) -> None:
-    """Print why nothing more is done."""
+    """Print why the run ends."""
     say(problem)
     print(f"  remedy: {inert(remedy)}", file=sys.stderr, flush=True)
 
 
 class Ticker:
-    """Says how far it is every ten seconds until it is left, however long a task takes."""
+    """Prints the progress every ten seconds until the context exits, however long a task takes."""
 
     def __init__(self, line: Callable[[], str], seconds: float = SECONDS_BETWEEN) -> None:
-        """Prepare to say what `line` gives."""
+        """Prepare to print the result of `line`."""
         self.line = line
         self.seconds = seconds
         self.is_over = threading.Event()
         self.thread = threading.Thread(target=self.tick, daemon=True)
 
     def tick(self) -> None:
-        """Say it until it is over."""
+        """Print it until the end."""
         while not self.is_over.wait(self.seconds):
             say(self.line())
 

@@ -1,4 +1,4 @@
-"""What ends a run: the place, the problem and what to do about it, each with its exit code."""
+"""Errors that end a run: the place, the problem, and the remedy, each with its exit code."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ EXIT_INTERRUPTED = 130
 
 
 class FleetError(Exception):
-    """Nothing can be done for any task."""
+    """No task can continue."""
 
     exit_code = EXIT_INPUT
 
     def __init__(self, place: str, problem: str, remedy: str) -> None:
-        """Say where, what and what to do."""
+        """Set the place, the problem, and the remedy."""
         super().__init__(f"{place}: {problem}")
         self.remedy = remedy
 
 
 class InputError(FleetError):
-    """The sweep's file, a trace or a machine is missing or not what it should be."""
+    """The sweep's file, a trace, or a machine is missing or invalid."""
 
 
 class OutputError(FleetError):

@@ -1,6 +1,6 @@
-"""The machines of a sweep: carried by the program, or described by a file, which goes along.
+"""The machines of a sweep: bundled with the program, or described by a file, which is sent along.
 
-`host` is refused: it would be another machine on every worker, and none could be told apart.
+`host` is refused: it would be another machine on every worker, and results would not show which.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ PAGE = "docs/reference/machines.md says what such a file holds"
 class Machine:
     """A machine to simulate."""
 
-    # As the sweep's file has it.
+    # The name in the sweep's file.
     named: str
-    # As the machine itself says.
+    # The name in the machine's description.
     name: str
     cores: int
-    # The text of its file; None where the program knows it by name.
+    # The text of its file; None if the program knows it by name.
     text: str | None
     sha256: str
 
 
 def machines_of(names: list[str], bundled: dict[str, str], sweep: Path) -> list[Machine]:
-    """The machines of these names; files are looked for beside the sweep's."""
+    """Return the machines of these names; relative files start at the sweep's folder."""
     found: dict[str, Machine] = {}
     for name in names:
         known = list(bundled) if name == BUNDLED else [name]
@@ -45,7 +45,7 @@ def machines_of(names: list[str], bundled: dict[str, str], sweep: Path) -> list[
 
 
 def machine_of(name: str, bundled: dict[str, str], sweep: Path) -> Machine:
-    """The machine of this name."""
+    """Return the machine of this name."""
     place = f"{sweep}: machines"
     if name == "host":
         remedy = "describe it in a file; docs/reference/machines.md says how"
@@ -65,7 +65,7 @@ def machine_of(name: str, bundled: dict[str, str], sweep: Path) -> Machine:
 
 
 def described(named: str, text: str, place: str, *, is_file: bool) -> Machine:
-    """The machine that a file describes; whatever else is in it, the program checks."""
+    """Return the machine that a file describes; the program checks its other content."""
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -1,8 +1,8 @@
 """The page that compares: which server gains on which machine, and all rows below.
 
-It has its style and script inside and asks no network. A cell of the comparison is the best that
-was found for a trace on a machine, over cores, objectives and ways to hop: fewest cycles, as the
-verdict of a search counts them. A gain that `corehop partition` would not write a plan for is none.
+It contains its style and script and makes no network requests. A cell of the comparison is the best
+result for a trace on a machine, over cores, objectives, and backends: fewest cycles, as counted by
+the verdict of a search. A gain for which `corehop partition` would not write a plan does not count.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from corehop_fleet.store import Store
 TEMPLATE = Path(__file__).with_name("page.html")
 BACKENDS = ("carrier", "affinity")
 
-# Below this change a cell has the fullest colour.
+# At this decrease or more, a cell has the strongest color.
 STRONGEST_PERCENT = 30.0
 
 Columns = dict[str, Any]
@@ -28,7 +28,7 @@ Columns = dict[str, Any]
 
 @dataclass(frozen=True)
 class Cell:
-    """The best for one trace on one machine."""
+    """The best result for one trace on one machine."""
 
     kind: str
     text: str
@@ -45,7 +45,7 @@ def write(rows: list[Columns], name: str, store: Store) -> Path:
 
 
 def rendered(rows: list[Columns], name: str) -> str:
-    """The page."""
+    """Return the page."""
     machines = sorted({row["machine"] for row in rows})
     lines = sorted({(row["server"], row["trace"], row["trace_url"]) for row in rows})
     cells: dict[tuple[str, str], list[Columns]] = {}
@@ -75,12 +75,12 @@ def rendered(rows: list[Columns], name: str) -> str:
 
 
 def number(rows: Iterable[Columns], status: str) -> int:
-    """How many rows there are of a status."""
+    """Return the number of rows with a status."""
     return sum(row["status"] == status for row in rows)
 
 
 def verdict(matrix: list[tuple[str, str, list[Cell]]]) -> str:
-    """The page's first sentence."""
+    """Return the page's first sentence."""
     kinds = [cell.kind for _, _, cells in matrix for cell in cells]
     judged = sum(kind in ("gain", "none") for kind in kinds)
     gains = kinds.count("gain")
@@ -90,7 +90,7 @@ def verdict(matrix: list[tuple[str, str, list[Cell]]]) -> str:
 
 
 def cell(rows: list[Columns]) -> Cell:
-    """The best of these rows."""
+    """Return the best of these rows."""
     done = [row for row in rows if row["status"] == "done"]
     if not done:
         for kind, text in [
@@ -114,13 +114,13 @@ def cell(rows: list[Columns]) -> Cell:
 
 
 def cycles(row: Columns) -> tuple[float, str]:
-    """The fewest cycles of a row, as a share of one core's, and the way to hop that has them."""
+    """Return the fewest cycles of a row, as a share of one core's, and their backend."""
     ratios = [(row[f"cycles_ratio_{backend}"], backend) for backend in BACKENDS]
     return min((pair for pair in ratios if pair[0] is not None), default=(1.0, ""))
 
 
 def change(ratio: float | None) -> str:
-    """A ratio as a change in percent."""
+    """Format a ratio as a change in percent."""
     if ratio is None:
         return ""
     return f"{(ratio - 1.0) * 100.0:+.1f} %".replace("-", "\N{MINUS SIGN}")

@@ -1,4 +1,4 @@
-"""The corehop program: its version, and the machines that it carries, which corehop-lab lists."""
+"""The corehop program: its version, and its bundled machines, which corehop-lab lists."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Program:
 
 
 def examined(name: str) -> Program:
-    """Ask the program of this name or path what it is."""
+    """Query the program of this name or path for its version and machines."""
     path = shutil.which(name)
     if path is None:
         raise MissingError(name, "there is no such program", BUILD_ONE)
@@ -37,7 +37,7 @@ def examined(name: str) -> Program:
 
 
 def said(path: str, *arguments: str) -> str:
-    """What it prints."""
+    """Return the output of the program."""
     try:
         ended = subprocess.run([path, *arguments], capture_output=True, text=True, check=False)
     except OSError as error:

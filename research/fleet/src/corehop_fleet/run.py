@@ -1,8 +1,8 @@
-"""One run of a sweep: what is missing goes to the workers, and what comes back is kept at once.
+"""One run of a sweep: sends missing tasks to the workers, and saves each result immediately.
 
-First every trace that is not known is hashed where the searches will be, then the searches go out,
-those of the largest traces first, so that no long one is left alone at the end. Nobody but this
-process writes the results, so the workers need no folder in common for them.
+First, every unknown trace is hashed where the searches will run. Then the searches are sent, those
+of the largest traces first, so that no long search runs alone at the end. Only this process writes
+the results, so the workers need no shared folder for them.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from corehop_fleet.store import Store, Task
 from corehop_fleet.sweep import Sweep, as_arguments
 from corehop_fleet.traces import Trace
 
-# What a task will say.
+# The future result of a task.
 Coming = Future[dict[str, Any]]
 
-# A task that was given to workers of another version so often is given up.
+# A task that this number of workers with another version have refused is given up.
 MOST_REFUSALS = 8
 
 
 @dataclass(frozen=True)
 class Where:
-    """What the command line says of the workers."""
+    """The command-line options about the workers."""
 
     scheduler: str | None
     workers: int
@@ -41,7 +41,7 @@ class Where:
 
 @dataclass
 class Row:
-    """What is known of one combination."""
+    """The known state of one combination."""
 
     trace: Trace
     task: Task
@@ -67,7 +67,7 @@ class Run:
     sizes: dict[str, int] = field(default_factory=dict)
 
     def go(self) -> None:
-        """Do what is missing."""
+        """Do the missing tasks."""
         hashes = {trace.url: self.known_hash(trace) for trace in self.traces}
         unknown = [trace for trace in self.traces if hashes[trace.url] is None]
         if not unknown and not (missing := self.look(hashes, {})):
@@ -81,13 +81,13 @@ class Run:
             self.search(client, missing)
 
     def known_hash(self, trace: Trace) -> str | None:
-        """The hash that an earlier run remembered."""
+        """Return the hash that an earlier run remembered."""
         return self.store.hash_of(trace.url, trace.version)
 
     def hash_traces(
         self, client: Client, traces: list[Trace], hashes: dict[str, str | None]
     ) -> dict[str, str]:
-        """Have the traces hashed; gives what is wrong with those that cannot be read."""
+        """Hash the traces on workers; return the errors of those that cannot be read."""
         by_url = {trace.url: trace for trace in traces}
         unread: dict[str, str] = {}
 
@@ -108,7 +108,7 @@ class Run:
         return unread
 
     def look(self, hashes: dict[str, str | None], unread: dict[str, str]) -> list[Row]:
-        """Make the rows of the table, and give those for which there is something to do."""
+        """Create the rows of the table, and return those with missing work."""
         self.rows = []
         for trace in self.traces:
             sha256 = hashes[trace.url]
@@ -122,7 +122,7 @@ class Run:
         return [row for row in self.rows if row.status == "missing"]
 
     def tell(self, missing: list[Row]) -> None:
-        """Say what there is to do."""
+        """Print the missing work."""
         counts = [f"{len(self.rows)} combinations"]
         for status, words in [("done", "done already"), ("impossible", "of too many cores")]:
             number = sum(row.status == status for row in self.rows)
@@ -130,7 +130,7 @@ class Run:
         say(f"{', '.join(counts)}, {len(missing)} to do")
 
     def judged(self, row: Row, unread: dict[str, str]) -> Row:
-        """Say what is known of a row before any work."""
+        """Set the known state of a row before any work."""
         machine = row.task.machine
         if not row.task.is_possible:
             row.status, row.error = "impossible", f"{machine.name} has {machine.cores} cores"
@@ -142,7 +142,7 @@ class Run:
         return row
 
     def search(self, client: Client, missing: list[Row]) -> None:
-        """Have the searches made."""
+        """Run the searches."""
         # Rows of equal content are one task.
         rows: dict[str, list[Row]] = {}
         for row in missing:
@@ -177,7 +177,7 @@ class Run:
             say(self.told())
 
     def as_sent(self, row: Row) -> dict[str, Any]:
-        """A task as workers get it."""
+        """Return a task in the form for workers."""
         task = row.task
         arguments = ["--cores", str(task.cores), "--objective", task.objective]
         arguments += ["--jobs", str(self.where.threads), *as_arguments(self.sweep.options)]
@@ -192,7 +192,7 @@ class Run:
         }
 
     def take(self, rows: list[Row], said: dict[str, Any]) -> None:
-        """Keep what came of a task."""
+        """Save the result of a task."""
         if said.get("outcome") == "done":
             self.done += 1
             result = self.store.keep(rows[0].key, {"found": said["found"], "plan": said["plan"]})
@@ -207,7 +207,7 @@ class Run:
             say(f"failed: {name}, {row.task.cores} cores, {row.task.objective}: {error}")
 
     def told(self) -> str:
-        """How far it is."""
+        """Return the progress."""
         failed = f", {self.failed} failed" if self.failed else ""
         return f"{self.done + self.failed} of {self.total} searches ended{failed}"
 
@@ -215,7 +215,7 @@ class Run:
 def collect(
     client: Client, futures: dict[Coming, str], take: Callable[[str, dict[str, Any]], Coming | None]
 ) -> None:
-    """Give each result to `take`, which may give another future for the same; empties `futures`."""
+    """Pass each result to `take`, which may return another future for it; empties `futures`."""
     results = distributed.as_completed(list(futures), raise_errors=False)
     try:
         for future in results:
@@ -231,7 +231,7 @@ def collect(
 
 
 def said_by(future: Coming) -> dict[str, Any]:
-    """What a task gave, or what became of it."""
+    """Return the result of a task, or its failure."""
     try:
         said: dict[str, Any] = future.result()
         return said
@@ -246,7 +246,7 @@ def said_by(future: Coming) -> dict[str, Any]:
 
 
 def dismiss(client: Client, said: dict[str, Any], program: Program) -> None:
-    """Have a worker that came with another corehop leave, so that it gets no more tasks."""
+    """Dismiss a worker with another corehop, so that it gets no more tasks."""
     address = said["worker"]
     if address not in client.scheduler_info(n_workers=-1)["workers"]:
         return
@@ -256,5 +256,5 @@ def dismiss(client: Client, said: dict[str, Any], program: Program) -> None:
 
 
 def succeeded(rows: Iterable[Row]) -> bool:
-    """Whether nothing is missing or has failed."""
+    """Return whether nothing is missing or has failed."""
     return all(row.status in ("done", "impossible") for row in rows)

@@ -1,12 +1,12 @@
-"""The folder of results: a file for each task that is done, named by all that it depends on.
+"""The folder of results: a file for each completed task, named by the hash of its inputs.
 
     tasks/3f/3f9c....json   what one search found
-    traces.json             hashes of traces, beside what their stores said of them
+    traces.json             hashes of traces, with the versions that their stores reported
     results.parquet         all of it as a table
     index.html              the page
 
-Each file is written beside its place and renamed, so that a killed run leaves no half of one, and
-what a file holds depends on nothing but its name. So two runs may share a folder.
+Each file is written under a temporary name and renamed, so that a killed run leaves no incomplete
+file. The content of a file depends only on its name, so two runs may share a folder.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from corehop_fleet.errors import OutputError
 from corehop_fleet.machines import Machine
 from corehop_fleet.sweep import Options
 
-# Changes when what a task's file holds does.
+# Changes with the format of a task's file.
 FORMAT = 1
 READABLE = 0o644
 REMEDY = "name another folder with --output, or make room there"
@@ -43,11 +43,11 @@ class Task:
 
     @property
     def is_possible(self) -> bool:
-        """Whether the machine has so many cores."""
+        """Return whether the machine has this number of cores."""
         return self.cores <= self.machine.cores
 
     def key(self, options: Options, version: str) -> str:
-        """The hash of all that the result depends on."""
+        """Return the hash of all inputs of the result."""
         about = {
             "format": FORMAT,
             "corehop": version,
@@ -64,7 +64,7 @@ class Store:
     """A folder of results."""
 
     def __init__(self, folder: Path) -> None:
-        """Make the folder."""
+        """Create the folder."""
         self.folder = folder
         try:
             (folder / "tasks").mkdir(parents=True, exist_ok=True)
@@ -76,22 +76,22 @@ class Store:
         self.hashes = self.read(folder / "traces.json") or {}
 
     def path(self, key: str) -> Path:
-        """Where a task's file is."""
+        """Return the path of a task's file."""
         return self.folder / "tasks" / key[:2] / f"{key}.json"
 
     def result(self, key: str) -> dict[str, Any] | None:
-        """What a task found; None where it is not done, or its file is damaged."""
+        """Return the result of a task; None if it is not done, or its file is damaged."""
         kept = self.read(self.path(key))
         return kept if kept is not None and kept.get("key") == key else None
 
     def keep(self, key: str, result: dict[str, Any]) -> dict[str, Any]:
-        """Keep what a task found."""
+        """Save the result of a task."""
         kept = {"key": key, **result}
         self.write(self.path(key), json.dumps(kept).encode())
         return kept
 
     def hash_of(self, url: str, version: str) -> str | None:
-        """The remembered hash of a trace, if that is still the trace."""
+        """Return the remembered hash of a trace, if the trace is unchanged."""
         remembered = self.hashes.get(url, {})
         is_same = bool(version) and remembered.get("version") == version
         return str(remembered["sha256"]) if is_same else None
@@ -102,7 +102,7 @@ class Store:
         self.write(self.folder / "traces.json", json.dumps(self.hashes, indent=1).encode())
 
     def write(self, path: Path, content: bytes) -> None:
-        """Write a file beside its place, and rename it."""
+        """Write a file atomically."""
 
         def fill(beside: Path) -> None:
             beside.write_bytes(content)
@@ -110,7 +110,7 @@ class Store:
         self.replace(path, fill)
 
     def replace(self, path: Path, fill: Callable[[Path], None]) -> None:
-        """Have `fill` write a file beside its place, and rename that."""
+        """Let `fill` write a temporary file, and rename it."""
         try:
             path.parent.mkdir(exist_ok=True)
             number, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
@@ -128,7 +128,7 @@ class Store:
 
     @staticmethod
     def read(path: Path) -> dict[str, Any] | None:
-        """What a file of JSON holds."""
+        """Return the content of a JSON file."""
         try:
             content = json.loads(path.read_bytes())
         except (OSError, ValueError):
@@ -137,7 +137,7 @@ class Store:
 
 
 def umask() -> int:
-    """What new files lack; to read it is to set it."""
+    """Return the mask of permissions for new files; reading it requires setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

@@ -1,4 +1,4 @@
-"""The sweep's file: which traces, machines, cores and objectives, and what to search with.
+"""The sweep's file: traces, machines, cores, objectives, and options of the search.
 
 machines = ["bundled", "machines/ours.toml"]
 cores = [2, 4]
@@ -29,8 +29,8 @@ KEYS = ("machines", "cores", "objectives", "traces", "options")
 PAGE = "research/fleet.md says what the file holds"
 FEWEST_CORES = 2
 
-# Options of `corehop partition` that a sweep may set, and what their values are. Those whose result
-# depends on the time it has, or on files that only one machine has, are not among them.
+# Options of `corehop partition` that a sweep may set, and the types of their values. Options are
+# excluded if their result depends on time, or on files of one machine only.
 OPTIONS: dict[str, type | tuple[str, ...]] = {
     "backend": ("carrier", "affinity"),
     "connections": int,
@@ -50,10 +50,10 @@ Options = dict[str, str | int | float | bool]
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep's file says."""
+    """The content of a sweep's file."""
 
     path: Path
-    # Server and where its trace is, which may be a pattern.
+    # The server and the path of its trace, which may be a pattern.
     traces: list[tuple[str, str]]
     machines: list[Machine]
     cores: list[int]
@@ -62,7 +62,7 @@ class Sweep:
 
 
 def read(path: Path, bundled: dict[str, str]) -> Sweep:
-    """Read a sweep's file; `bundled` are the machines that the program carries."""
+    """Read a sweep's file; `bundled` are the machines of the program."""
     try:
         text = path.read_bytes().decode("utf-8")
         content = tomllib.loads(text)
@@ -84,18 +84,18 @@ def read(path: Path, bundled: dict[str, str]) -> Sweep:
 
 
 class Reader:
-    """Takes the file's values apart and names the place of what is wrong."""
+    """Parses the file's values, and names the place of each error."""
 
     def __init__(self, path: Path) -> None:
         """Read for this file."""
         self.path = path
 
     def wrong(self, key: str, problem: str, remedy: str) -> InputError:
-        """Say what is wrong at a key."""
+        """Return the error at a key."""
         return InputError(f"{self.path}: {key}", problem, f"{remedy}; {PAGE}")
 
     def known(self, table: dict[str, Any], keys: Iterable[str], within: str) -> None:
-        """Refuse a key that means nothing."""
+        """Refuse an unknown key."""
         keys = list(keys)
         for key in table:
             if key in keys:
@@ -105,14 +105,14 @@ class Reader:
             raise self.wrong(f"{within}{key}", "there is no such key", remedy)
 
     def strings(self, key: str, value: object, example: str) -> list[str]:
-        """A list of texts with something in it, without repetitions."""
+        """Return a non-empty list of texts, without repetitions."""
         names = value if isinstance(value, list) else []
         if not names or not all(isinstance(name, str) and name for name in names):
             raise self.wrong(key, "is no list of names", f"write {example}")
         return list(dict.fromkeys(names))
 
     def traces(self, value: object) -> list[tuple[str, str]]:
-        """Servers and their traces."""
+        """Return servers and their traces."""
         example = 'write mariadb = "mariadb.trace" under [traces]'
         if not isinstance(value, dict) or not value:
             raise self.wrong("traces", "no server is named", example)
@@ -124,12 +124,12 @@ class Reader:
         return found
 
     def machines(self, value: object, bundled: dict[str, str]) -> list[Machine]:
-        """Machines by name or file."""
+        """Return machines by name or file."""
         names = self.strings("machines", value, 'machines = ["bundled"]')
         return machines_of(names, bundled, self.path)
 
     def cores(self, value: object) -> list[int]:
-        """Numbers of cores."""
+        """Return numbers of cores."""
         numbers = value if isinstance(value, list) else []
         if not numbers or not all(type(one) is int and one >= FEWEST_CORES for one in numbers):
             remedy = "write cores = [2, 4]"
@@ -137,7 +137,7 @@ class Reader:
         return list(dict.fromkeys(numbers))
 
     def objectives(self, value: object) -> list[str]:
-        """What to make small."""
+        """Return the objectives to minimize."""
         names = self.strings("objectives", value, 'objectives = ["l2"]')
         for name in names:
             if name not in OBJECTIVES:
@@ -146,7 +146,7 @@ class Reader:
         return names
 
     def options(self, value: object) -> Options:
-        """Options of the search, in the order of their names."""
+        """Return options of the search, ordered by name."""
         if not isinstance(value, dict):
             raise self.wrong("options", "is no table", "write requests = 20 under [options]")
         self.known(value, OPTIONS, "options.")
@@ -165,7 +165,7 @@ class Reader:
 
 
 def as_arguments(options: Options) -> list[str]:
-    """The options as `corehop partition` takes them."""
+    """Return the options as arguments of `corehop partition`."""
     arguments: list[str] = []
     for key, value in options.items():
         name = f"--{key.replace('_', '-')}"

@@ -1,4 +1,4 @@
-"""A sweep from its file to its page: the order of events, and what an interruption leaves."""
+"""A sweep from its file to its page: the sequence of steps, and the state after an interrupt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from corehop_fleet.store import Store
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do what the command line asks and give the exit code."""
+    """Run the sweep of the command line, and return the exit code."""
     corehop = program.examined(options.corehop)
     read = sweep.read(options.sweep, corehop.machines)
     found = [trace for named in read.traces for trace in traces.found(*named, options.sweep)]

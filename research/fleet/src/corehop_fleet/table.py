@@ -1,7 +1,7 @@
 """All rows as one Parquet file, which DuckDB writes and reads; pandas and others read it too.
 
-The rows are in the order of their names and numbers, and hold nothing but `search_seconds` that
-depends on who made them: two runs of a sweep give the same table.
+The rows are ordered by names and numbers. Only `search_seconds` depends on the workers, so two runs
+of a sweep produce the same table apart from it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from corehop_fleet.console import inert
 from corehop_fleet.run import Row
 from corehop_fleet.store import Store
 
-# The columns, in order; research/fleet.md says what each means.
+# The columns, in order; research/fleet.md describes each.
 COLUMNS = {
     "server": "VARCHAR",
     "trace": "VARCHAR",
@@ -76,7 +76,7 @@ def write(rows: Iterable[Row], options: str, version: str, store: Store) -> Path
 
 
 def as_columns(row: Row, options: str, version: str) -> dict[str, Any]:
-    """A row as the table has it; an empty file would have no types, so every column is there."""
+    """Return a table row with every column, because an empty file would have no types."""
     task = row.task
     about = {
         "server": task.server,
@@ -99,7 +99,7 @@ def as_columns(row: Row, options: str, version: str) -> dict[str, Any]:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The rows of a table."""
+    """Return the rows of a table."""
     with duckdb.connect() as database:
         answer = database.execute("SELECT * FROM read_parquet(?)", [str(path)])
         names = [column[0] for column in answer.description or []]

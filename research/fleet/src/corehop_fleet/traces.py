@@ -1,8 +1,8 @@
-"""The traces of a sweep: files and URLs that fsspec opens, and how to tell that one has changed.
+"""The traces of a sweep: files and URLs that fsspec opens, and the detection of changes.
 
-A task's key holds the hash of its trace's content. To hash a remote trace is to fetch it, so the
-hash is remembered beside what its store says of it: as long as that stays, so does the hash. A
-store that says nothing but a length is asked for the trace itself again.
+A task's key contains the hash of its trace's content. Hashing a remote trace requires fetching it,
+so the hash is remembered together with the version that its store reports. The hash is valid while
+the version stays the same. If a store reports only a length, the trace is fetched again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from corehop_fleet.errors import FleetError, InputError, MissingError
 
-# What file systems call the version of a file: local ones, S3, Google's, Azure's, HTTP, memory.
+# Names of a file's version in file systems: local ones, S3, Google's, Azure's, HTTP, memory.
 VERSIONS = (
     "mtime",
     "ino",
@@ -41,17 +41,17 @@ class Trace:
     server: str
     # A URL, or a local file's absolute path.
     url: str
-    # What its store says of this version of it; empty where it says too little.
+    # The version that its store reports; empty if that is not sufficient.
     version: str
 
     @property
     def name(self) -> str:
-        """The last part of where it is."""
+        """Return the last part of its path."""
         return Path(self.url).name
 
 
 def found(server: str, place: str, sweep: Path) -> list[Trace]:
-    """The traces at a place of the sweep's file, which may be a pattern."""
+    """Return the traces at a path in the sweep's file, which may be a pattern."""
     where = f"{sweep}: traces.{server}"
     try:
         system, path = fsspec.core.url_to_fs(at(place, sweep))
@@ -76,14 +76,14 @@ def found(server: str, place: str, sweep: Path) -> list[Trace]:
 
 
 def at(place: str, sweep: Path) -> str:
-    """A relative path is one from the sweep's folder."""
+    """Resolve a relative path from the sweep's folder."""
     if "://" in place or "::" in place:
         return place
     return str((sweep.parent / place).absolute())
 
 
 def trace_at(server: str, system: AbstractFileSystem, path: str) -> Trace:
-    """The trace at a path of a file system."""
+    """Return the trace at a path of a file system."""
     about = system.info(path)
     is_local = isinstance(system, LocalFileSystem)
     url = path if is_local else system.unstrip_protocol(path)

@@ -1,11 +1,11 @@
-"""What a worker runs: fetching a trace, and one `corehop partition`.
+"""The code of a worker: fetches a trace, and runs one `corehop partition`.
 
 This file is sent to workers with the tasks, and uses nothing of this package. Nothing here raises
-for a bad trace: a task that cannot be done says why, and only a lost worker is tried again.
+for a bad trace: a task that fails reports the reason, and only tasks of lost workers are repeated.
 
-The program runs in a process group of its own, where a Ctrl-C at the terminal does not reach it,
-and ends with its worker. A task that nobody waits for any more, because the run was interrupted or
-its computer is gone, ends its program within a second.
+The program runs in a separate process group, which a Ctrl-C at the terminal does not reach, and
+ends with its worker. If nobody waits for a task any more, because the run was interrupted or its
+computer is gone, the task ends its program within a second.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from fsspec.implementations.local import LocalFileSystem
 
 MEBIBYTE = 1 << 20
 SECONDS_BETWEEN_LOOKS = 0.5
-# A complaint that is longer is cut: it stands in a table.
+# Longer messages are cut, because they are in a table.
 LONGEST_ERROR = 500
 
 Said = dict[str, Any]
 
 
-# What is read of `corehop partition --json`. Workers have Dask and corehop alone, so these types
-# check nothing when it is read: tests hold them to configs/schemas/.
+# The keys of `corehop partition --json` that are read. Workers have only Dask and corehop, so these
+# types check nothing at run time: tests compare them with configs/schemas/.
 class Level(TypedDict):
     """One level of cache."""
 
@@ -42,13 +42,13 @@ class Level(TypedDict):
 
 
 class Counters(TypedDict):
-    """All levels, of all cores together."""
+    """All levels, summed over all cores."""
 
     l2: Level
 
 
 class Comparison(TypedDict):
-    """What some requests count on one core and with the split."""
+    """The counts of some requests on one core and with the split."""
 
     requests: int
     baseline: Counters
@@ -56,7 +56,7 @@ class Comparison(TypedDict):
 
 
 class Draws(TypedDict):
-    """What searches with several seeds found together."""
+    """The combined results of searches with several seeds."""
 
     mean: float
     least: float
@@ -90,7 +90,7 @@ class Found(TypedDict):
 
 
 class OwnGroup(distributed.WorkerPlugin):
-    """Keeps a Ctrl-C at the terminal from this machine's workers: the run ends them itself."""
+    """Protects this machine's workers from a Ctrl-C at the terminal: the run ends them itself."""
 
     def setup(self, worker: distributed.Worker) -> None:
         """Lead a process group."""
@@ -98,7 +98,7 @@ class OwnGroup(distributed.WorkerPlugin):
 
 
 def described(named: str) -> Said:
-    """Which Python this worker is, and which corehop it has."""
+    """Return this worker's versions of Python and corehop."""
     path = program(named)
     version = None
     if path is not None:
@@ -108,14 +108,14 @@ def described(named: str) -> Said:
 
 
 def program(named: str) -> str | None:
-    """The worker's own, or where the one who asks has it, or any in PATH."""
+    """Return the worker's own program, or the requester's path, or any in PATH."""
     candidates = [os.environ.get("COREHOP_PROGRAM"), named, "corehop"]
     found = (shutil.which(candidate) for candidate in candidates if candidate)
     return next((path for path in found if path is not None), None)
 
 
 def fingerprint(url: str) -> Said:
-    """The hash of a trace's content, and its length."""
+    """Return the hash of a trace's content, and its length."""
     try:
         path = local_copy(url, wanted=None)
         return {"sha256": hash_of(path), "size_bytes": path.stat().st_size}
@@ -124,7 +124,7 @@ def fingerprint(url: str) -> Said:
 
 
 def local_copy(url: str, wanted: str | None) -> Path:
-    """The trace as a file of this machine: itself, or a copy named by the hash of its content."""
+    """Return the trace as a local file: itself, or a copy named by the hash of its content."""
     system, path = fsspec.core.url_to_fs(url)
     if isinstance(system, LocalFileSystem):
         return Path(path)
@@ -145,7 +145,7 @@ def local_copy(url: str, wanted: str | None) -> Path:
 
 
 def cache_folder() -> Path:
-    """Where copies lie."""
+    """Return the folder of the copies."""
     named = os.environ.get("COREHOP_FLEET_CACHE")
     if named:
         return Path(named)
@@ -154,7 +154,7 @@ def cache_folder() -> Path:
 
 
 def hash_of(path: Path) -> str:
-    """The SHA-256 of a file."""
+    """Return the SHA-256 hash of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -175,7 +175,7 @@ def partition(task: Said) -> Said:
 
 
 def searched(task: Said, path: str, trace: Path, folder: Path) -> Said:
-    """Run the program in a folder where trace and machine have names that plans can keep."""
+    """Run the program in a folder in which trace and machine have names that plans can contain."""
     name = Path(task["url"]).name
     (folder / name).symlink_to(trace.absolute())
     machine = task["machine"]
@@ -202,8 +202,8 @@ def searched(task: Said, path: str, trace: Path, folder: Path) -> Said:
 
 
 def ended(command: list[str], folder: Path, out: IO[str], err: IO[str]) -> int | None:
-    """The exit code; None when it was ended because nobody waits for it."""
-    # Without setpriv, the program of a worker that is killed runs on to its end, unheard.
+    """Return the exit code; None if it was ended because nobody waits for it."""
+    # Without setpriv, the program of a killed worker runs to its end, and its result is lost.
     setpriv = shutil.which("setpriv")
     if setpriv is not None:
         command = [setpriv, "--pdeathsig", "KILL", *command]
@@ -219,7 +219,7 @@ def ended(command: list[str], folder: Path, out: IO[str], err: IO[str]) -> int |
 
 
 def is_wanted() -> bool:
-    """Whether anybody still waits for this task; the worker hears of it without being asked."""
+    """Return whether anybody still waits for this task; the scheduler notifies the worker."""
     try:
         worker = distributed.get_worker()
     except ValueError:
@@ -229,7 +229,7 @@ def is_wanted() -> bool:
 
 
 def own_folder() -> str | None:
-    """The worker's, which Dask removes also where the worker was killed."""
+    """Return the worker's folder, which Dask removes even after the worker was killed."""
     try:
         return str(distributed.get_worker().local_directory)
     except ValueError:
@@ -237,12 +237,12 @@ def own_folder() -> str | None:
 
 
 def own_address() -> str:
-    """As the scheduler knows this worker."""
+    """Return this worker's address at the scheduler."""
     return str(distributed.get_worker().address)
 
 
 def kept(found: Found) -> Said:
-    """What a table holds of a search's JSON."""
+    """Return the part of a search's JSON that a table contains."""
     judged = found["held_out"] or found["searched"]
     draws = found["draws_together"]
     return {
@@ -268,11 +268,11 @@ def kept(found: Found) -> Said:
 
 
 def failed(error: str, code: int | None = None) -> Said:
-    """A task that cannot be done."""
+    """Return the result of a task that cannot be done."""
     return {"outcome": "failed", "error": error, "exit_code": code}
 
 
 def in_words(error: Exception) -> str:
-    """What an exception says, with its kind where it says little."""
+    """Return an exception's message, with its type."""
     said = str(error)
     return f"{type(error).__name__}: {said}" if said else type(error).__name__

@@ -1,8 +1,8 @@
-"""Where the tasks run: processes of this machine, or whatever works for a scheduler.
+"""Where the tasks run: in processes of this machine, or on the workers of a scheduler.
 
-Workers of another Python cannot read what is sent to them, and those with another corehop would
-find something else. So all that are there at the start are looked at, and one that does not fit
-ends the run. One that comes later says so itself when it is given a task (`run.py`).
+Workers with another Python cannot read the tasks, and workers with another corehop would find other
+results. Therefore all workers are checked at the start, and a mismatch ends the run. A worker that
+joins later reports a mismatch with its first task (`run.py`).
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from corehop_fleet.program import Program
 
 SECONDS_TO_ANSWER = 20
 
-# Lost workers and the like are told of in this package's own words.
+# This package reports lost workers and similar events itself.
 LOGS = "distributed"
 
 
 @contextlib.contextmanager
 def connected(scheduler: str | None, workers: int, program: Program) -> Iterator[Client]:
-    """A client of the scheduler, or of one that lives as long as this."""
+    """Return a client of the scheduler, or of a temporary local one."""
     logging.getLogger(LOGS).setLevel(logging.CRITICAL)
-    # Then workers need not have this package.
+    # Then workers do not need this package.
     cloudpickle.register_pickle_by_value(work)
     with contextlib.ExitStack() as stack:
         if scheduler is None:
@@ -46,7 +46,7 @@ def connected(scheduler: str | None, workers: int, program: Program) -> Iterator
 
 
 def local(workers: int, stack: contextlib.ExitStack) -> Client:
-    """A client of workers on this machine, reachable from this machine alone."""
+    """Return a client of workers on this machine, reachable only from this machine."""
     scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="corehop-fleet-"))
     stack.enter_context(dask.config.set({"distributed.worker.daemon": False}))
     cluster = stack.enter_context(
@@ -58,7 +58,7 @@ def local(workers: int, stack: contextlib.ExitStack) -> Client:
             worker_dashboard_address="127.0.0.1:0",
             silence_logs=logging.CRITICAL,
             local_directory=scratch,
-            # What a search takes is not in the worker's own process.
+            # The memory of a search is not in the worker's own process.
             memory_limit=0,
         )
     )
@@ -68,7 +68,7 @@ def local(workers: int, stack: contextlib.ExitStack) -> Client:
 
 
 def remote(scheduler: str) -> Client:
-    """A client of a scheduler, by its address or the file that it wrote."""
+    """Return a client of a scheduler, by its address or the file that it wrote."""
     place = f"--on {scheduler}"
     is_file = Path(scheduler).is_file()
     where = {"scheduler_file": scheduler} if is_file else {"address": scheduler}
@@ -97,10 +97,10 @@ def check(client: Client, program: Program) -> None:
 
 
 def has(version: str | None) -> str:
-    """What a worker has, in words."""
+    """Describe the version of a worker."""
     return version or "no corehop in PATH"
 
 
 def minor(version: str) -> str:
-    """As 3.11 of 3.11.7."""
+    """Return the minor version, such as 3.11 for 3.11.7."""
     return ".".join(str(version).split(".")[:2])
