@@ -18,7 +18,7 @@ SUITE := PYTHONPATH=scripts .venv/bin/python -B -m suite
 	soak test-runtime test-transparent test-upstream test-msrv test-ubsan test-miri test-tsan coverage \
 	test-releases deny lint-c clean
 
-# The oldest Rust that builds all of it.
+# The oldest Rust that builds everything.
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 help:
@@ -84,7 +84,7 @@ test: build-tests
 test-again: build-tests
 	@$(SUITE) again --times $(or $(TIMES),10) --beside $(or $(BESIDE),half)
 
-# What is built first holds the plugin and the load, which some tests take from beside the command.
+# The first build contains the plugin and the load, which some tests use from the command's folder.
 build-tests:
 	@scripts/build-tests.sh
 
@@ -92,8 +92,8 @@ lint-python:
 	cd symbolizer && $(RUFF) check $(PYTHON) $(FLEET) && $(RUFF) format --check $(PYTHON) $(FLEET)
 	cd symbolizer && MYPYPATH=../scripts ../.venv/bin/mypy $(PYTHON) && ../.venv/bin/mypy $(FLEET)
 
-# Misspellings, and words that the documents do without (scripts/words.txt). One page has keys of JSON
-# that are spelled otherwise.
+# Misspellings, and words that the documents avoid (scripts/words.txt). One page has JSON keys with
+# other spellings.
 lint-words:
 	.venv/bin/codespell --dictionary - --dictionary scripts/words.txt \
 		--ignore-words-list "crate,fo,te,ot,fro,BESIDE" \
@@ -123,7 +123,7 @@ test-ubsan:
 	@scripts/setup.sh test
 	COREHOP_UBSAN=1 CARGO_TARGET_DIR=target/ubsan cargo test --locked -p corehop-patcher --no-fail-fast
 
-# Miri runs no C, so whatever compresses or opens a trace stays out; MIRI_SLOW takes minutes each.
+# Miri runs no C, so tests that compress or open a trace are excluded; MIRI_SLOW takes minutes each.
 MIRI_SLOW = addresses_in_too_many_regions there_is_room_until_a_count_is_full \
 	every_piece_is_found_again
 test-miri:
@@ -131,7 +131,7 @@ test-miri:
 		cargo +nightly miri test --locked -p corehop-traces -p corehop-simulator --lib \
 		-- --skip write:: --skip definition:: $(foreach test,$(MIRI_SLOW),--skip $(test))
 
-# The standard library is built anew: what it does between threads must be seen too.
+# The standard library is rebuilt, because its synchronization must be instrumented too.
 test-tsan:
 	RUSTFLAGS=-Zsanitizer=thread PROPTEST_CASES=8 CARGO_TARGET_DIR=target/tsan \
 		cargo +nightly test --locked -Zbuild-std --target x86_64-unknown-linux-gnu \
@@ -184,7 +184,7 @@ bench-accesstest:
 bench-messages:
 	@cargo bench --locked --bench messages -- --whole
 
-# What cannot be installed is left out of the table, which says so.
+# The table omits servers that cannot be installed, and reports this.
 bench-servers:
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
 	@cargo bench --locked --bench servers -- --whole
@@ -192,7 +192,7 @@ bench-servers:
 bench-verdicts: build
 	@cargo bench --locked --bench servers -- --verdicts
 
-# What cannot be installed is left out of the table, which says so.
+# The table omits servers that cannot be installed, and reports this.
 bench-optimize: build
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
 	@cargo bench --locked --bench servers -- --optimize
@@ -209,7 +209,7 @@ bench-syscalls:
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
 	@cargo bench --locked --bench syscalls -- --whole
 
-# What is not installed is left out of the tables, which say so.
+# The tables omit servers that are not installed, and report this.
 bench-connections: build
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
 	@cargo bench --locked --bench connections -- --whole
@@ -226,17 +226,17 @@ bench-utilisation:
 bench-core-model: build
 	@cargo bench --locked --bench core_model -- --whole
 
-# Counts alone, so it may run beside anything.
+# Only counts, so it may run in parallel with anything.
 bench-system: build
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
 	@PYTHONPATH=scripts .venv/bin/python -B -m bench.operating_system
 
-# Counts alone, too. What is not installed is left out of the table, which says so.
+# Also only counts. The table omits programs that are not installed, and reports this.
 bench-pollute: build
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
 	@cargo bench --locked -p corehop-lab --bench pollute -- --whole
 
-# In an environment of its own, .venv, which the tests need too.
+# In a separate environment, .venv, which the tests need too.
 bench-fleet: build
 	@scripts/setup.sh test
 	@.venv/bin/python -B research/fleet/bench/speed_up.py
@@ -252,8 +252,8 @@ deb:
 test-deb: deb
 	@scripts/test-deb.sh target/deb/*.deb
 
-# Of a checkout with changes, too.
-# Elsewhere than other builds: QEMU's plugin has the same name in all of them.
+# Also for a checkout with changes. In a separate target folder, because QEMU's plugin has the same
+# name in all builds.
 package:
 	CARGO_TARGET_DIR=target/packages cargo package --workspace --locked --allow-dirty \
 		--exclude corehop-tpcc --exclude corehop-second-oracle --exclude corehop-lab \
