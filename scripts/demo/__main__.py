@@ -1,5 +1,4 @@
-"""The demo's sequence of steps; each step is one function of `stages`, each ending one of `ending`.
-"""
+"""The demo's steps: each is a function of `stages`, and each ending one of `ending`."""
 
 from __future__ import annotations
 

@@ -127,8 +127,7 @@ class Glibc:
         return sorted(tests)
 
     def symbols(self, keeper: Keeper, which: str, files: list[Path]) -> set[str]:
-        """Return the symbols of files: with `-D` and `-g` their definitions, with `-u` their needs.
-        """
+        """Return symbols of files: with `-D` and `-g` their definitions, with `-u` their needs."""
         asked: Command = ["nm", which, *([] if which == "-u" else ["--defined-only"]), *files]
         printed = keeper.run(asked, Streams("glibc-build"), seconds=BUILDING_SECONDS)
         names = [words[-1] for line in printed.splitlines() if len(words := line.split()) > 1]

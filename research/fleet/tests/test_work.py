@@ -31,8 +31,7 @@ def schema(name: str) -> Any:
 
 
 def example(of: Any, *, nulls: bool) -> Any:
-    """Return the minimum that a schema allows: required keys only, and null or not where possible.
-    """
+    """Return the minimum that a schema allows: required keys only, with null where `nulls`."""
     if "$ref" in of:
         name = of["$ref"].rpartition("/")[2]
         return example(schema("definitions")["$defs"][name], nulls=nulls)
