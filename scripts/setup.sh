@@ -3,8 +3,8 @@
 # lacks. Prints nothing if nothing is missing.
 #
 # It looks for the file that a package provides, not for the package, so what the user built or
-# installed otherwise counts. Server packages start their daemons when installed: the set-up prevents
-# that during the installation, and leaves daemons alone that ran before.
+# installed otherwise counts. Server packages start their daemons when installed: the set-up
+# prevents that during the installation, and leaves daemons alone that ran before.
 #
 # For `test` it also fetches the parts of a machine to record, and builds QEMU 10 (setup/parts.sh).
 # `compile` is the part of `test` that compilers need: Rust and the packages.

@@ -7,10 +7,10 @@
 #
 # Variables: UPSTREAM_SUITES (redis memcached python stress-ng perl glibc postgres),
 # UPSTREAM_BACKENDS (count carrier posted batched auto affinity; the third and fourth make system
-# calls asynchronous, in addition to the hops of `carrier`), UPSTREAM_UNITS (all; `short` for some of
-# each suite, or names), UPSTREAM_CALLS (200000) of hooked functions per unit if hooks migrate
-# threads, UPSTREAM_ATTEMPTS (3), UPSTREAM_UNIT_SECONDS (600), UPSTREAM_SECONDS (7200) for a suite on
-# one program.
+# calls asynchronous, in addition to the hops of `carrier`), UPSTREAM_UNITS (all; `short` for some
+# of each suite, or names), UPSTREAM_CALLS (200000) of hooked functions per unit if hooks migrate
+# threads, UPSTREAM_ATTEMPTS (3), UPSTREAM_UNIT_SECONDS (600), UPSTREAM_SECONDS (7200) for a suite
+# on one program.
 #
 # exit code: 0 what passes on the original passes on the patched programs, 1 something does not,
 # 2 a variable is invalid, 6 something is missing, 7 it could not be fetched or a step failed,

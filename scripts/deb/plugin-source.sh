@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes the source of QEMU's plugin into a folder, as a Cargo workspace that builds without the rest
-# of the checkout. The command carries the plugin, and its license (GPL) asks for the source.
+# Writes the source of QEMU's plugin into a folder, as a Cargo workspace that builds without the
+# rest of the checkout. The command carries the plugin, and its license (GPL) asks for the source.
 #
 # usage: scripts/deb/plugin-source.sh FOLDER, which must not exist
 set -eu

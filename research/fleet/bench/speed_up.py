@@ -39,7 +39,7 @@ class Figures:
 
     @property
     def beside_seconds(self) -> float:
-        """Return a task's cost for its worker without the search: starts, reads, final idle time."""
+        """Return a task's cost for its worker without the search: starts, reads, idle time."""
         return (self.seconds * self.workers - self.search_seconds) / self.tasks
 
 
