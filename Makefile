@@ -1,9 +1,9 @@
-# corehop: `make demo` runs the whole pipeline on MariaDB, `make test` passes every test.
+# corehop: `make demo` runs the whole pipeline on MariaDB, `make test` runs all tests.
 
 SHELL := /bin/sh
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-# All Python programs are checked by the rules in symbolizer/pyproject.toml.
+# symbolizer/pyproject.toml has the lint rules for all Python programs.
 PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/upstream ../scripts/figures \
 	../scripts/corehop_json ../scripts/suite ../scripts/tests
 FLEET := ../research/fleet/src ../research/fleet/tests ../research/fleet/bench
@@ -18,58 +18,58 @@ SUITE := PYTHONPATH=scripts .venv/bin/python -B -m suite
 	soak test-runtime test-transparent test-upstream test-msrv test-ubsan test-miri test-tsan coverage \
 	test-releases deny lint-c clean
 
-# The oldest Rust that builds everything.
+# The oldest Rust that builds the whole workspace.
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 help:
-	@echo 'make demo   record MariaDB under TPC-C, find the split, patch mariadbd, run and compare it'
-	@echo 'make test   install what is missing, build, pass every test'
-	@echo 'make test-again  every test TIMES (10) times, BESIDE=load, idle or half of each, as a table'
-	@echo 'make test-long  a million random cases of the simulator (COREHOP_CASES), and new ones of traces'
-	@echo 'make test-benches  runs each bench for a moment'
-	@echo 'make test-msrv  builds it by the oldest Rust that Cargo.toml promises'
-	@echo 'make test-ubsan  the runtime ends where the C standard leaves undefined what it does'
-	@echo 'make test-miri  unit tests of traces/ and simulator/ under Miri, with a nightly Rust'
-	@echo 'make test-tsan  tests of crates/wire under ThreadSanitizer, with a nightly Rust'
-	@echo 'make coverage  runs the tests of Rust and prints which lines they reach, a file a row'
-	@echo 'make deny   licences, sources, duplicates and advisories of the crates that are used'
-	@echo 'make lint-c  the layout of the C (clang-format 14)'
+	@echo 'make demo   records MariaDB under TPC-C, finds a split, patches mariadbd, runs it and compares both'
+	@echo 'make test   installs missing packages, builds, and runs all tests; all must pass'
+	@echo 'make test-again  runs all tests TIMES (10) times under load, idle, or half of each (BESIDE=load|idle|half)'
+	@echo 'make test-long  tests the simulator with COREHOP_CASES (a million) random cases, and traces with new ones'
+	@echo 'make test-benches  runs each bench briefly'
+	@echo 'make test-msrv  checks the build with the oldest Rust that Cargo.toml promises'
+	@echo 'make test-ubsan  tests the runtime; it aborts on undefined behavior (UBSan)'
+	@echo 'make test-miri  runs unit tests of traces/ and simulator/ under Miri, with a nightly Rust'
+	@echo 'make test-tsan  runs the tests of crates/wire under ThreadSanitizer, with a nightly Rust'
+	@echo 'make coverage  runs the Rust tests and prints the covered lines per file'
+	@echo 'make deny   checks licenses, sources, duplicates and advisories of the dependencies'
+	@echo 'make lint-c  checks the formatting of the C code (clang-format 14)'
 	@echo 'make qemu   builds QEMU 10 from Debian'\''s source, for servers that crash under 7.2 (postgres)'
-	@echo 'make guest  fetches the kernel and the shell of the machine that record --system records'
-	@echo 'make test-qemu10  runs the tests that record under it, postgres too'
-	@echo 'make bench-replay  times replays, beside pycachesim and cachegrind, and prints a table'
+	@echo 'make guest  fetches the kernel and the shell of the virtual machine that record --system records'
+	@echo 'make test-qemu10  runs the tests that record under QEMU 10, including postgres'
+	@echo 'make bench-replay  times replays, compared with pycachesim and cachegrind, and prints a table'
 	@echo 'make bench-search  times searches of the bundled sample, and prints a table'
-	@echo 'make bench-core-model  redis walking a list and intersecting sets, timed and simulated'
-	@echo 'make bench-fleet  a sweep of the samples over all machines, by one worker process and by two'
-	@echo 'make bench-system  redis, nginx and mariadbd recorded with their kernel: its part, and what a split needs of it'
-	@echo 'make bench-record  what recording costs redis, mariadbd and sqlite3, and prints a table'
+	@echo 'make bench-core-model  times and simulates redis walking a list and intersecting sets'
+	@echo 'make bench-fleet  times a sweep of the samples over all machines, with one and two worker processes'
+	@echo 'make bench-system  records redis, nginx and mariadbd with their kernel: its share, and its effect on splits'
+	@echo 'make bench-record  measures the cost of recording redis, mariadbd and sqlite3, and prints a table'
 	@echo 'make bench-hop  times hops and hooks of a patched program, and prints a table'
-	@echo 'make bench-staged  times sessions in place and with a core for each phase, and draws it'
-	@echo 'make bench-accesstest  the same over working sets, as a thesis has it, simulated and timed'
-	@echo 'make bench-messages  a critical section under a lock, by messages and by hops, as a thesis'
-	@echo 'make bench-pollute  L2 misses of Debian programs with a pollute buffer, as a thesis has it'
-	@echo 'make bench-servers  times real servers as they are and with hops, and prints a table'
-	@echo 'make bench-utilisation  times threads that take locks, beside two models, and prints a table'
-	@echo 'make bench-verdicts  what auto says of redis with and without a gain, twenty times each'
-	@echo 'make bench-optimize  how soon corehop optimize answers on eight loads, and how often rightly'
-	@echo 'make bench-data-hops  times redis and mariadbd with 2, 4 and 8 sets or tables beyond an L2, at home by hops'
-	@echo 'make bench-delegation  times memcached with its allocator on another core'
-	@echo 'make bench-syscalls  system calls on another core and in batches: what one costs, and six servers'
-	@echo 'make bench-connections  throughput and misses over connections, simulated and real, and draws it'
-	@echo 'make bench-truth  predicted beside measured ratios: rank correlation and median error'
-	@echo 'make figures  fills the tables of README.md and docs from the figures kept in research/notes'
-	@echo 'make build  build the corehop command, the recorder and the load (target/release)'
-	@echo 'make deb    build the Debian package and its file of symbols (target/deb)'
-	@echo 'make test-deb  installs it into an empty Debian, and goes through the tutorial there; as root'
-	@echo 'make package  packs each crate as it is published, and builds what was packed'
+	@echo 'make bench-staged  times sessions in place and with one core per phase, and draws a chart'
+	@echo 'make bench-accesstest  the same over working sets, as in a thesis, simulated and timed'
+	@echo 'make bench-messages  times a critical section under a lock, by messages and by hops, as in a thesis'
+	@echo 'make bench-pollute  counts L2 misses of Debian programs with a pollute buffer, as in a thesis'
+	@echo 'make bench-servers  times real servers unmodified and with hops, and prints a table'
+	@echo 'make bench-utilisation  times threads that take locks, compared with two models, and prints a table'
+	@echo 'make bench-verdicts  runs auto on redis with and without a gain, twenty times each, and prints its verdicts'
+	@echo 'make bench-optimize  measures time and correctness of corehop optimize on eight loads'
+	@echo 'make bench-data-hops  times redis and mariadbd with 2, 4 and 8 sets or tables beyond an L2, each on one core'
+	@echo 'make bench-delegation  times memcached with its allocator on a separate core'
+	@echo 'make bench-syscalls  times system calls on another core and in batches: each call, and six servers'
+	@echo 'make bench-connections  draws throughput and misses by number of connections, simulated and real'
+	@echo 'make bench-truth  compares predicted with measured ratios: rank correlation and median error'
+	@echo 'make figures  fills the tables of README.md and docs from the figures in research/notes'
+	@echo 'make build  builds the corehop command, the recorder and the load (target/release)'
+	@echo 'make deb    builds the Debian package and its symbol file (target/deb)'
+	@echo 'make test-deb  installs the package into an empty Debian, and runs the tutorial there; as root'
+	@echo 'make package  packs each crate as published, and builds the packed crates'
 	@echo 'make release  package, crates, container file, SBOM, notes, and checksums (target/release-files)'
-	@echo 'make sample records the bundled sample traces anew'
+	@echo 'make sample  records the bundled sample traces again'
 	@echo 'make fuzz   runs each fuzz target for FUZZ_SECONDS (60)'
-	@echo 'make soak   real servers hop under load, SOAK_SECONDS (600) for each way to hop'
+	@echo 'make soak   runs real servers with hops under load, SOAK_SECONDS (600) per server and backend'
 	@echo 'make test-releases  runs demo, test and test-deb in fresh roots of Debian 12 and 13; as root'
-	@echo 'make test-runtime  the runtime'\''s tests with the libc and compiler of Debian 13, in a chroot; as root'
-	@echo 'make test-transparent  programs'\'' own tests, bare and patched (scripts/upstream.sh has the variables)'
-	@echo 'make clean  remove everything the others made here; installed packages stay'
+	@echo 'make test-runtime  runs the runtime'\''s tests with libc and compiler of Debian 13, in a chroot; as root'
+	@echo 'make test-transparent  runs programs'\'' own tests, unmodified and patched (variables: scripts/upstream.sh)'
+	@echo 'make clean  removes all build and test output here; installed packages stay'
 
 demo:
 	@scripts/demo.sh
@@ -84,7 +84,7 @@ test: build-tests
 test-again: build-tests
 	@$(SUITE) again --times $(or $(TIMES),10) --beside $(or $(BESIDE),half)
 
-# The first build contains the plugin and the load, which some tests use from the command's folder.
+# Also builds the plugin and the load: some tests use those next to the command.
 build-tests:
 	@scripts/build-tests.sh
 
@@ -92,8 +92,8 @@ lint-python:
 	cd symbolizer && $(RUFF) check $(PYTHON) $(FLEET) && $(RUFF) format --check $(PYTHON) $(FLEET)
 	cd symbolizer && MYPYPATH=../scripts ../.venv/bin/mypy $(PYTHON) && ../.venv/bin/mypy $(FLEET)
 
-# Misspellings, and words that the documents avoid (scripts/words.txt). One page has JSON keys with
-# other spellings.
+# Finds misspellings, and words that the documents avoid (scripts/words.txt). Skips a page with JSON
+# keys in another spelling.
 lint-words:
 	.venv/bin/codespell --dictionary - --dictionary scripts/words.txt \
 		--ignore-words-list "crate,fo,te,ot,fro,BESIDE" \
@@ -123,7 +123,8 @@ test-ubsan:
 	@scripts/setup.sh test
 	COREHOP_UBSAN=1 CARGO_TARGET_DIR=target/ubsan cargo test --locked -p corehop-patcher --no-fail-fast
 
-# Miri runs no C, so tests that compress or open a trace are excluded; MIRI_SLOW takes minutes each.
+# Miri cannot run C, so tests that compress or open a trace are skipped. Tests in MIRI_SLOW take
+# minutes each.
 MIRI_SLOW = addresses_in_too_many_regions there_is_room_until_a_count_is_full \
 	every_piece_is_found_again
 test-miri:
@@ -131,7 +132,7 @@ test-miri:
 		cargo +nightly miri test --locked -p corehop-traces -p corehop-simulator --lib \
 		-- --skip write:: --skip definition:: $(foreach test,$(MIRI_SLOW),--skip $(test))
 
-# The standard library is rebuilt, because its synchronization must be instrumented too.
+# Rebuilds the standard library, so that its synchronization is instrumented too.
 test-tsan:
 	RUSTFLAGS=-Zsanitizer=thread PROPTEST_CASES=8 CARGO_TARGET_DIR=target/tsan \
 		cargo +nightly test --locked -Zbuild-std --target x86_64-unknown-linux-gnu \
@@ -184,7 +185,7 @@ bench-accesstest:
 bench-messages:
 	@cargo bench --locked --bench messages -- --whole
 
-# The table omits servers that cannot be installed, and reports this.
+# The table skips servers that cannot be installed, with a note.
 bench-servers:
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
 	@cargo bench --locked --bench servers -- --whole
@@ -192,7 +193,7 @@ bench-servers:
 bench-verdicts: build
 	@cargo bench --locked --bench servers -- --verdicts
 
-# The table omits servers that cannot be installed, and reports this.
+# The table skips servers that cannot be installed, with a note.
 bench-optimize: build
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
 	@cargo bench --locked --bench servers -- --optimize
@@ -209,7 +210,7 @@ bench-syscalls:
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
 	@cargo bench --locked --bench syscalls -- --whole
 
-# The tables omit servers that are not installed, and report this.
+# The tables skip what is not installed, with a note.
 bench-connections: build
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
 	@cargo bench --locked --bench connections -- --whole
@@ -226,17 +227,17 @@ bench-utilisation:
 bench-core-model: build
 	@cargo bench --locked --bench core_model -- --whole
 
-# Only counts, so it may run in parallel with anything.
+# Only counts, so other load on the machine does not matter.
 bench-system: build
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
 	@PYTHONPATH=scripts .venv/bin/python -B -m bench.operating_system
 
-# Also only counts. The table omits programs that are not installed, and reports this.
+# Only counts. The table skips programs that are not installed, and lists them.
 bench-pollute: build
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
 	@cargo bench --locked -p corehop-lab --bench pollute -- --whole
 
-# In a separate environment, .venv, which the tests need too.
+# Uses the virtual environment .venv, which the tests need too.
 bench-fleet: build
 	@scripts/setup.sh test
 	@.venv/bin/python -B research/fleet/bench/speed_up.py
@@ -252,7 +253,7 @@ deb:
 test-deb: deb
 	@scripts/test-deb.sh target/deb/*.deb
 
-# Also for a checkout with changes. In a separate target folder, because QEMU's plugin has the same
+# Also packs uncommitted changes. Uses a separate target folder, because QEMU's plugin has the same
 # name in all builds.
 package:
 	CARGO_TARGET_DIR=target/packages cargo package --workspace --locked --allow-dirty \
