@@ -1,15 +1,16 @@
 /*
- * A thread's state goes from its home to a carrier, from carrier to carrier, and back home. Exactly
- * one kernel thread runs it at any time, with the registers that it left with.
+ * A thread's state moves from its parked host thread (its home) to a worker thread (a carrier),
+ * between workers, and back home. Exactly one kernel thread runs it at any time, with the registers
+ * that it had when it left the previous one.
  *
- * Each kernel thread has registers. A fiber's registers are a number that it changes as it runs,
- * and that the next kernel thread must find. A fiber that leaves saves its vector registers, then
- * the others with its stack pointer. Only then is it handed on, by code on the stack of its carrier
- * or of its home. `vectors` and `stack` are that memory. Registers are restored likewise, in two
- * steps.
+ * Each kernel thread has registers. The model represents a fiber's registers by a number. The fiber
+ * changes the number as it runs, and the next kernel thread must restore it. A fiber that leaves
+ * saves its vector registers, then the others with its stack pointer (`vectors` and `stack`). Only
+ * then is it handed over, by code on the stack of its worker or home. Registers are restored in two
+ * steps as well.
  *
- * Bounds: CORES cores (2) with a carrier each, FIBERS fibers (2), which hop anywhere and any number
- * of times. Run queues are assumed to be correct (run_queue.pml). Carriers do not change
+ * Bounds: CORES cores (2) with one worker each; FIBERS fibers (2) that hop to any core any number
+ * of times. Run queues are assumed to be correct (run_queue.pml). Workers do not change
  * (stalls.pml), and no fiber is called home (home.pml). Numbers are counted modulo 2.
  *
  * MUTATE_PUBLISH_BEFORE_SAVE: assertion violated (runner[fiber]==255)
@@ -23,7 +24,7 @@
 #define FIBERS 2
 #define CORES 2
 #define HOME CORES
-/* Kernel threads: carriers, by their cores, and then homes, by their fibers. */
+/* Kernel threads: first workers, numbered by core, then homes, numbered by fiber. */
 #define HOME_OF(fiber) (CORES + (fiber))
 #define NO_THREAD 255
 
@@ -38,11 +39,11 @@ bool arrived[FIBERS];
 /* Registers of kernel threads. */
 byte stack_of[CORES + FIBERS], vectors_of[CORES + FIBERS];
 
-/* Ghosts: who runs each fiber, and the number that its registers must have. */
+/* Ghosts: the kernel thread that runs each fiber, and the required number in its registers. */
 byte runner[FIBERS] = NO_THREAD;
 byte expected[FIBERS];
 
-/* The fiber's stack is loaded: from here on this thread runs it. */
+/* Loads the fiber's stack; from here on, this thread runs the fiber. */
 /* mirrors: runtime/system/switch.S switch_stack */
 inline load_stack(thread, fiber) {
     atomic {
@@ -62,7 +63,7 @@ inline restore(thread, fiber) {
     }
 }
 
-/* The program's own code, which changes registers. */
+/* The program's code, which changes registers. */
 inline program(thread, fiber) {
     atomic {
         assert(runner[fiber] == thread);
@@ -74,7 +75,7 @@ inline program(thread, fiber) {
     }
 }
 
-/* Saves the fiber's registers; then the thread is on a stack of the runtime's. */
+/* Saves the fiber's registers; the thread is then on a stack of the runtime. */
 /* mirrors: runtime/carrier/vectors.h leave */
 inline leave(thread, fiber) {
 #ifndef MUTATE_VECTORS_SAVED_LATE
@@ -138,7 +139,7 @@ end:
     od
 }
 
-/* A thread of the program, where the program started it. */
+/* A thread of the program, on the host thread where the program started it. */
 /* mirrors: runtime/carrier/home.c depart run_home await */
 proctype home(byte fiber) {
     byte self = HOME_OF(fiber), to;

@@ -1,17 +1,17 @@
 /*
- * A thread is called home, by a signal of the program or because all threads must come home. It
- * gets there from wherever it is, and neither the signal nor the signal's data is lost.
+ * A thread is called home, to its parked host thread, by a signal of the program or because all
+ * threads must return. It gets there from any state, and the signal and its data are not lost.
  *
- * POKE brings it home. At home POKE ends the wait. On a carrier its handler sends the fiber home
- * out of the program's code and its system calls. In the runtime's code, where the fiber is between
- * two kernel threads, the handler does nothing. So home repeats POKE until the fiber has come. The
- * model assumes the worst: a blocking call returns only for a signal, and a POKE that the program's
- * code has not taken before it enters the runtime is lost.
+ * The signal POKE brings it home. At home, POKE ends the wait. On a worker thread (a carrier), its
+ * handler sends the fiber home from the program's code and its system calls. In the runtime's code,
+ * where the fiber is between two kernel threads, the handler does nothing. So home repeats POKE
+ * until the fiber has arrived. The model assumes the worst case. A blocking call returns only for a
+ * signal. A POKE that the program's code has not received before it enters the runtime is lost.
  *
- * Bounds: one thread, one carrier, two signals that come once each, one caller that may close the
- * pool. The thread hops any number of times, and is in the runtime's code without a hop at most
- * once: a thread that POKE finds there each time never comes home. Home's timer may end its wait at
- * any time. Waits in a ring are in ring.pml.
+ * Bounds: one thread, one worker, two signals that arrive once each, one caller that may close the
+ * pool. The thread hops any number of times. It is in the runtime's code without a hop at most
+ * once: if every POKE arrived there, the thread would never return home. Home's timer may end its
+ * wait at any time. ring.pml models waits in a ring.
  *
  * MUTATE_POKE_ONCE: invalid end state
  * MUTATE_POKE_NOT_KEPT: invalid end state
@@ -33,17 +33,17 @@ bool is_queued;
 bool has_carrier; /* fiber->carrier is set */
 byte held, held_from;
 
-/* What the kernel has for each kernel thread. */
+/* The kernel's pending signals of each kernel thread. */
 bool pending[SIGNALS + 1], poke_at_home, poke_at_carrier;
 
 /* Ghosts. */
-bool in_program; /* the fiber runs on the carrier, in the program's code or a call of it */
+bool in_program; /* the fiber runs on the worker, in the program's code or in its system call */
 bool in_wait;    /* home is in rt_sigtimedwait */
 bool closed;
 byte delivered[SIGNALS + 1];
 byte detours = 1;
 
-/* The kernel keeps it for a thread that blocks it. */
+/* Home blocks POKE, so the kernel keeps it pending. */
 inline poke_home() {
 #ifdef MUTATE_POKE_NOT_KEPT
     atomic { poke_at_home = in_wait }
@@ -67,7 +67,7 @@ inline send_home() {
     poke_home()
 }
 
-/* A signal in the midst of the program: whether it goes home now. */
+/* POKE interrupts the program: the fiber goes home now if it is wanted there. */
 /* mirrors: runtime/carrier/home.c poked */
 inline poked() {
     poke_at_carrier = false;
@@ -77,14 +77,14 @@ inline poked() {
     fi
 }
 
-/* The fiber on the carrier, until it has left: for home, or to hop. */
+/* The fiber on the worker, until it leaves to go home or to hop. */
 inline runs_program() {
     in_program = true;
     do
     :: goes_home -> break
     :: !goes_home && poke_at_carrier -> poked()
     :: !goes_home && !poke_at_carrier -> skip /* it computes */
-    :: !goes_home -> /* a call that blocks, and is made again unless the fiber goes home */
+    :: !goes_home -> /* a call that blocks, and is repeated unless the fiber goes home */
 end_blocked:
        poke_at_carrier;
        poked()
@@ -126,7 +126,7 @@ end:
     od
 }
 
-/* With all signals blocked, waits for one that is wanted. */
+/* Waits for a wanted signal, with all signals blocked. */
 inline timed_wait(number) {
     in_wait = true;
 end_waits:
@@ -191,7 +191,7 @@ inline return_signal() {
     fi
 }
 
-/* Signals are blocked from here on, and there is none that the program has not had. */
+/* Signals are blocked from here on, and the program has received all earlier ones. */
 /* mirrors: runtime/carrier/home.c depart */
 inline depart() {
 #ifdef MUTATE_CLOSING_BEFORE_AWAY
@@ -235,13 +235,13 @@ end:
     od
 }
 
-/* Somebody sends a signal to the thread. */
+/* Another thread or process sends a signal to the thread. */
 proctype sends(byte number) {
     pending[number] = true;
     delivered[number] == 1
 }
 
-/* A thread that has come home continues there. */
+/* A thread that has returned home continues there. */
 proctype arrives() {
 end:
     do
@@ -255,7 +255,7 @@ inline call_home() {
     poke_home()
 }
 
-/* The caller may also do nothing: signals do not need it. */
+/* The caller may also do nothing: calls home by signals do not need it. */
 /* mirrors: runtime/carrier/pool.c close_pool */
 /* mirrors: runtime/carrier/fibers.c call_everyone_home */
 proctype closes() {
@@ -286,5 +286,5 @@ init {
     }
 }
 
-/* Whoever is called gets home, though it hops all the time. */
+/* A called thread gets home, even if it hops all the time. */
 ltl called_gets_home { [] (closing -> <> closed) }

@@ -1,18 +1,17 @@
 /*
- * Carriers begin and end. A team opens if the kernel has the threads for it. A pool that closes,
- * for instance for a change of user, leaves no carrier and no queued thread.
+ * Worker threads (carriers) begin and end. A team opens if the kernel has enough threads for it. A
+ * closing pool, for instance before a change of user, leaves no worker and no queued thread.
  *
- * Threads of the program leave home for core 0, hop to core 1 or not, and go home, any number of
- * times up to a bound. In parallel, another thread closes the pool and opens it again, and the
- * watchdog gives cores to spare carriers. The kernel may refuse each start of a carrier. A lost CPU
- * ends no carrier (cpu_offline.c): its threads go home at their next hook, so the model leaves it
- * out.
+ * Threads of the program leave home for core 0, may hop to core 1, and return home, up to a number
+ * of times. In parallel, another thread closes and reopens the pool, and the watchdog gives cores
+ * to spare workers. The kernel may refuse each start of a worker. The model omits offline CPUs:
+ * they end no worker (cpu_offline.c), and their threads go home at their next hook.
  *
- * Bounds: one team of two cores, THREADS threads (2) that leave home at most TRIPS times each (2),
- * CARRIERS carriers (3), one close. Run queues are assumed to be correct (run_queue.pml), and so is
+ * Bounds: one team of two cores, THREADS threads (2) that leave home at most TRIPS times each (1),
+ * CARRIERS workers (3), one close. Run queues are assumed to be correct (run_queue.pml), and so is
  * the way home of a running thread (home.pml). The watchdog finds a core held up whenever its
- * holder runs and a thread waits, and may act on that late. The end of an idle pool, by auto, is
- * left out.
+ * holder runs and a thread waits, and may act on that late. The model omits the end of an idle pool
+ * under `auto`.
  *
  * MUTATE_TEAM_OPENED_IN_PART: invalid end state
  * MUTATE_CARRIER_STARTED_LATE: assertion violated (is_alive[at]==0)
@@ -25,7 +24,7 @@
 #define THREADS 2
 #define TRIPS 1
 #define CORES 2
-#define CARRIERS 3 /* they are 1 to 3 */
+#define CARRIERS 3 /* numbered 1 to 3 */
 #define HOLDS(carrier) ((carrier) << 1)
 #define RUNNING 1
 
@@ -40,14 +39,14 @@ byte holder[CORES];
 bool is_open[CORES];
 byte spares[CORES], below[CARRIERS + 1];
 
-/* Carriers. */
+/* Workers. */
 bool is_alive[CARRIERS + 1], awake[CARRIERS + 1];
 byte core_of[CARRIERS + 1];
 
 /* Threads of the program. */
 bool is_away[THREADS], wanted_home[THREADS], arrived[THREADS];
 
-/* What becomes of a thread after it has run here: it goes home, or to the team's other core. */
+/* A thread that has run here goes home or to the team's other core. */
 /* mirrors: runtime/carrier/pool.c run stop */
 inline run_thread(self) {
     holder[core] = HOLDS(self) | RUNNING;
@@ -58,7 +57,7 @@ inline run_thread(self) {
     CAS(holder[core], HOLDS(self) | RUNNING, HOLDS(self))
 }
 
-/* A carrier whose kernel thread begins whenever it is started. */
+/* A worker; its kernel thread may begin any time after it is started. */
 /* mirrors: runtime/carrier/pool.c work next_fiber become_spare */
 proctype work(byte self) {
     byte thread, core;
@@ -92,7 +91,7 @@ end_holds:
     od
 }
 
-/* One that has ended is started again; 0 where the kernel has no more. */
+/* Starts a worker, perhaps one that has ended; 0 if the kernel has no more threads. */
 /* mirrors: runtime/carrier/pool.c start_carrier */
 inline start_carrier(number, core) {
     if
@@ -107,7 +106,7 @@ inline start_carrier(number, core) {
     fi
 }
 
-/* Those that it could start stay, for the next try. */
+/* Workers that it could start stay for the next try. */
 /* mirrors: runtime/carrier/pool.c open_team */
 inline open_team() {
     opened = true;
@@ -132,7 +131,7 @@ inline open_team() {
 #endif
 }
 
-/* With the lock held, in one step: others see the outcome alone. */
+/* With the lock held, in one step, because others see only the result. */
 /* mirrors: runtime/carrier/pool.c open_pool */
 inline open_pool() {
     atomic {
@@ -233,8 +232,8 @@ proctype closes() {
     closing = false
 }
 
-/* With the lock held, in one step: of what others see it reads `retire`, which only who has the
- * lock sets, and changes `holder`, once. */
+/* With the lock held, in one step. Of the shared variables, it only reads `retire`, which only the
+ * lock's owner sets, and changes `holder` once. */
 /* mirrors: runtime/carrier/pool.c relieve_core */
 inline relieve_core() {
     atomic {

@@ -1,16 +1,17 @@
 /*
- * The ring of a core: fibers put requests there, and the core's holder has them made and takes the
+ * The ring of a core: fibers put requests there, and the core's holder submits them and takes the
  * results. No result is lost, no result wakes a fiber for a wait that it has left, and no fiber
- * waits forever when the holder is held up.
+ * waits forever if the holder is held up.
  *
- * DATA puts a request that has its result as soon as it is made. WAITER waits for a file twice, and
- * its home may call it out of a wait. BLOCKER blocks in a call until both are done, on the carrier
- * that holds the core and thus the ring. A file becomes ready at some time.
+ * DATA puts a request whose result is available as soon as it is submitted. WAITER waits for a file
+ * twice, and its home may call it out of a wait. BLOCKER blocks in a call until both are done, on
+ * the worker thread (carrier) that holds the core and thus the ring. A file becomes ready at some
+ * time.
  *
  * Bounds: one core; a ring without a kernel thread, which has room and does not break; three
- * fibers, queued in four orders; two carriers, or one if the kernel has no more threads; one call
+ * fibers, queued in four orders; two workers, or one if the kernel has no more threads; one call
  * home. A batch is two requests. Three actions are one step each: a push, the check of everything
- * that needs the core's holder, and an entry of the kernel.
+ * that needs the core's holder, and an entry into the kernel.
  *
  * MUTATE_RING_NOT_PASSED: invalid end state
  * MUTATE_UNSUBMITTED_LEFT: invalid end state
@@ -33,7 +34,7 @@
 #else
 #define CALLS 1
 #endif
-#define CANCEL FIBERS /* in the ring: cancels the wait of that turn */
+#define CANCEL FIBERS /* request in the ring that cancels the wait of this turn */
 #define HOLDS(carrier) ((carrier) << 1)
 #define RUNNING 1
 #define CARRIERS 2
@@ -41,18 +42,18 @@
 chan queue = [FIBERS] of { byte };
 byte state = WATCHED; /* of the run queue while it is empty */
 byte holder = HOLDS(1);
-byte spare; /* a carrier that waits to hold the core, or 0 */
+byte spare; /* a worker that waits to hold the core, or 0 */
 bool is_scarce, awake[CARRIERS + 1];
 
-/* The ring: what was put, what has a result, and the counts of ring.c. */
+/* The ring: its requests, its results, and the counts of ring.c. */
 chan put = [TURNS + 2] of { byte, byte };
 chan results = [TURNS + 2] of { byte, byte };
 byte unsubmitted, under_way, waits, is_late;
 bool armed[TURNS];
 
-byte waiting, left_wait; /* WAITER's turn, and the one it left that is to be cancelled, or 0 */
+byte waiting, left_wait; /* WAITER's turn, and the turn that it left and must cancel; or 0 */
 bool wanted_home, arrived;
-bool blocked[STRANGER + 1], poked[STRANGER + 1]; /* signals of carriers */
+bool blocked[STRANGER + 1], poked[STRANGER + 1]; /* signals of workers */
 bool asleep;                                     /* the watchdog */
 
 /* Ghosts. */
@@ -71,7 +72,7 @@ byte current, has_asked, waited, done, calls_home = CALLS;
 /* mirrors: runtime/carrier/stalls.c is_awaited */
 #define is_awaited ((len(queue) != 0) || needs_holder(holder & RUNNING))
 
-/* Who is woken in the ring's sleep is woken by a signal. */
+/* A holder that sleeps in the ring is woken by a signal. */
 /* mirrors: runtime/run_queues/run_queue.c hand_over wake_holder */
 inline hand_over(which) {
     atomic {
@@ -117,7 +118,7 @@ inline take_results() {
     atomic { turn = 0; fiber = FIBERS }
 }
 
-/* The kernel makes what was put. */
+/* The kernel performs the requests that were put. */
 /* mirrors: runtime/run_queues/ring.c submit_requests */
 inline submit_requests(least) {
     if
@@ -140,7 +141,7 @@ inline submit_requests(least) {
     fi
 }
 
-/* The awaited event happens, perhaps also after the wait was left. */
+/* The awaited event happens; if `is_late`, perhaps after the wait was left. */
 proctype file() {
 end:
     do
@@ -169,7 +170,7 @@ inline post(which) {
 #ifdef MUTATE_POST_BY_ANYONE
     :: !is_holder -> put_request(which)
 #else
-    :: !is_holder -> hand_over(which) /* the call is made where the fiber is: ENOSYS */
+    :: !is_holder -> hand_over(which) /* the fiber makes the call synchronously: ENOSYS */
 #endif
     :: is_holder -> put_request(which)
     fi
@@ -216,7 +217,7 @@ inline take_waiting() {
     }
 }
 
-/* Signals come from here on in the wait alone. */
+/* From here on, signals arrive only in the wait. */
 /* mirrors: runtime/run_queues/ring.c sleep_in_ring */
 inline sleep_in_ring() {
 #ifndef MUTATE_POKE_BEFORE_SLEEP
@@ -289,7 +290,7 @@ end_is_spare:
     od
 }
 
-/* Away from home; who is sent home without having been called ends there. */
+/* The home of WAITER, while it is away. If it is sent home without a call, it ends there. */
 /* mirrors: runtime/run_queues/ring.c end_wait */
 /* mirrors: runtime/carrier/home.c await */
 proctype home() {
@@ -395,5 +396,5 @@ init {
     }
 }
 
-/* Whoever waits behind the others, or in the ring, comes to an end. */
+/* A thread that waits behind the others, or in the ring, ends. */
 ltl all_end { <> (done == FIBERS) }

@@ -1,10 +1,10 @@
 /*
  * The run queue of one core: any thread pushes fibers, and the core's holder takes them in order.
- * The holder sleeps on the word once its spinning time is over.
+ * The holder sleeps on the word when its spinning time is over.
  *
- * Each fiber is a process that hands itself over, as the carrier of another core does for it. It
- * waits until the holder has run it, and comes again, any number of times. Once all have stopped,
- * the pool retires. So a lost wake-up ends in a state in which no process can continue.
+ * Each fiber is a process that hands itself over, as the worker (carrier) of another core does for
+ * it. It waits until the holder has run it, and repeats this any number of times. When all have
+ * stopped, the pool retires. So a lost wake-up ends in a state in which no process can continue.
  *
  * Bounds: FIBERS fibers (3) on one core; the holder has at most one spurious wake-up. The futex
  * compares the whole word, while the kernel compares its lower half: a fiber is an address of a
@@ -29,7 +29,7 @@ bool retire;
 bool in_futex; /* the holder sleeps in the kernel */
 byte woken_for_nothing = 1;
 
-/* Ghosts: the order in which fibers came, who waits, and how many come no more. */
+/* Ghosts: the order in which fibers arrived, which ones wait, and how many have stopped. */
 chan order = [FIBERS] of { byte };
 bool waits[FIRST_FIBER + FIBERS];
 byte stopped;
@@ -144,7 +144,7 @@ inline take_next(fiber) {
     fi
 }
 
-/* The comparison is the kernel's, with the word's lock held that who wakes must take. */
+/* The kernel compares while it holds the word's lock, which a waker must take. */
 inline futex_wait() {
 #ifdef MUTATE_SLEEP_WITHOUT_COMPARING
     in_futex = true;
@@ -168,7 +168,7 @@ inline wait_for_work() {
     do
     :: run_queue > BUSY -> goto looked
     :: retire -> goto looked
-    :: run_queue <= BUSY && !retire -> break /* its patience is over */
+    :: run_queue <= BUSY && !retire -> break /* its spinning time is over */
     od;
 #ifdef MUTATE_PARK_BY_STORE
     run_queue = ASLEEP;
@@ -247,5 +247,5 @@ init {
     }
 }
 
-/* Who has come runs, whatever the others do. */
+/* A fiber that has arrived runs, whatever the others do. */
 ltl who_waits_runs { [] (waits[FIRST_FIBER] -> <> !waits[FIRST_FIBER]) }

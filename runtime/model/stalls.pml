@@ -1,19 +1,20 @@
 /*
- * A core changes hands: its holder's fiber blocks, others wait behind it, and the watchdog makes a
- * spare carrier the holder. If the kernel has no more threads, it sends the waiting fibers home.
+ * A core gets another holder: the holder's fiber blocks, others wait behind it, and the watchdog
+ * makes a spare worker (carrier) the holder. If the kernel has no more threads, the watchdog sends
+ * the waiting fibers home.
  *
- * BLOCKER's call returns only after the other fibers of this core have come any number of times,
- * like that of a thread that waits for their lock or message. So a forgotten fiber waits forever.
- * The watchdog sleeps while it sees no fiber wait, and a fiber that begins to wait has to wake it.
- * The processor delays a carrier's plain stores for a while, in order (x86-TSO); a locked
- * instruction or a fence waits for them. The model does so for the two that matter, those of
- * `ready` and `holder` before a fiber runs: others see them once `store_buffer` has taken a step.
+ * BLOCKER's call returns only after the other fibers of this core have arrived any number of times,
+ * like the call of a thread that waits for their lock or message. So a forgotten fiber waits
+ * forever. The watchdog sleeps while it sees no waiting fiber, and a fiber that begins to wait must
+ * wake it. The processor delays a worker's plain stores for a while, in order (x86-TSO); a locked
+ * instruction or a fence waits for them. The model delays the two relevant stores, of `ready` and
+ * `holder` before a fiber runs: others see them after a step of `store_buffer`.
  *
- * Bounds: one core; two carriers, the second of which must be started first, which the kernel may
- * refuse at each try; FIBERS fibers (2). A push and an exchange of the run queue are one step each
- * (run_queue.pml has separate ones), and so is everything under the pool's lock. The holder does
- * not sleep. At a second look a core is held up if its fiber blocks, and may be if another runs
- * there.
+ * Bounds: one core; two workers, the second not yet started, and the kernel may refuse each start;
+ * FIBERS fibers (2). A push and an exchange of the run queue are one step each (run_queue.pml has
+ * separate ones), and so is everything under the pool's lock. The holder does not sleep. At the
+ * second check, a core counts as held up if its fiber blocks, and may count as held up if another
+ * fiber runs there.
  *
  * MUTATE_NO_FENCE: invalid end state
  * MUTATE_BUSY_UNSEEN: invalid end state
@@ -28,25 +29,25 @@
 #define FIBERS 2
 #define BLOCKER 0
 
-/* core.holder: a carrier, and whether it runs a fiber. */
+/* core.holder: a worker, and whether it runs a fiber. */
 #define HOLDS(carrier) ((carrier) << 1)
 #define RUNNING 1
 #define CARRIERS 2
-#define STRANGER 3 /* who holds the core in send_queue_home */
+#define STRANGER 3 /* holds the core in send_queue_home */
 
 chan pushed = [FIBERS] of { byte }; /* the run queue */
-bool busy;                          /* what it holds while it is empty: BUSY, or WATCHED */
+bool busy;                          /* its value while it is empty: BUSY, or WATCHED */
 chan line = [FIBERS] of { byte };   /* core.ready, as its holder sees it */
-bool ready;                         /* whether the others see a fiber there */
-byte holder = HOLDS(1);             /* as the others see it */
-bool stored_ready, stored_holder;   /* what the holder's store buffer has */
+bool ready;                         /* whether others see a fiber there */
+byte holder = HOLDS(1);             /* as others see it */
+bool stored_ready, stored_holder;   /* the content of the holder's store buffer */
 
 byte spares, below[CARRIERS + 1];
 bool awake[CARRIERS + 1];
 bool is_started;
-bool asleep, in_futex; /* the watchdog's */
+bool asleep, in_futex; /* of the watchdog */
 
-/* Ghosts: what each fiber does, and which one each carrier has. */
+/* Ghosts: the state of each fiber, and the fiber of each worker. */
 mtype = { AWAY, WAITS, RUNS };
 mtype is[FIBERS] = AWAY;
 byte user[CARRIERS + 1] = FIBERS;
@@ -88,7 +89,7 @@ inline hand_over(fiber) {
     fi
 }
 
-/* A fiber that other cores' carriers hand over to this one. */
+/* A fiber that other cores' workers hand over to this core. */
 proctype comes(byte fiber) {
     bool was_busy;
     do
@@ -103,7 +104,7 @@ proctype comes(byte fiber) {
     ended++
 }
 
-/* Its first look at the run queue is left out: only the holder takes fibers from it. */
+/* Omits the first check of the run queue: only the holder takes fibers from it. */
 /* mirrors: runtime/run_queues/run_queue.c take_waiting take_pushed take_all */
 inline take_waiting(self) {
     atomic {
@@ -134,7 +135,7 @@ inline stop(self) {
 #endif
 }
 
-/* A fiber is handed over, or sent home, by a locked instruction. */
+/* Handing a fiber over, or sending it home, uses a locked instruction. */
 /* mirrors: runtime/carrier/pool.c run */
 inline run_fiber(self) {
     atomic { user[self] = fiber; is[fiber] = RUNS; stored_holder = true };
@@ -287,7 +288,7 @@ inline relieve_stalls() {
     fi
 }
 
-/* After enough looks without a waiting fiber, it marks itself asleep and looks once more. */
+/* After enough checks without a waiting fiber, it marks itself asleep and checks once more. */
 /* mirrors: runtime/decisions/watch.c keep_watch */
 proctype watchdog() {
     byte seen_holder, last_holder, spare, fiber = FIBERS;
@@ -329,5 +330,5 @@ init {
     }
 }
 
-/* BLOCKER waits for the others, so it may never return; but a fiber that waits behind it runs. */
+/* A fiber that waits behind BLOCKER runs. BLOCKER waits for the others, so it may never return. */
 ltl who_waits_runs { [] (is[1] == WAITS -> <> (is[1] != WAITS)) }
