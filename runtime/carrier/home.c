@@ -140,7 +140,7 @@ static int return_signal(struct fiber *fiber)
     const long at_once[2] = {0, 0};
     int held = fiber->held;
     fiber->held = 0;
-    /* A POKE that came too late would end a system call for nothing. */
+    /* A late POKE would interrupt a system call unnecessarily. */
     system_call(__NR_rt_sigtimedwait, (long)&poke, 0, (long)at_once, sizeof poke, 0, 0);
     while (held != 0 && system_call(__NR_rt_tgsigqueueinfo, pool.process, fiber->home, held,
                                     (long)&fiber->held_info, 0, 0) == -EAGAIN)

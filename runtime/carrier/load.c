@@ -49,13 +49,13 @@
 /* Fewer hops than this prove nothing yet. */
 #define FEW_HOPS 8
 
-/* What the watchdog saw of a core's holder when it last looked. */
+/* What the watchdog saw of a core's holder at its last look. */
 struct sight {
     int thread;
     uint64_t delay_ns;
 };
 
-/* A period in which a team does without something. */
+/* A period in which a team does not hop, or keeps its queues short. */
 struct rest {
     uint64_t until;  /* on the clock; 0 before the first */
     uint64_t length; /* of the last one */
@@ -73,7 +73,7 @@ static struct sight *sights;
 /* For each team: rests from hops, and from long queues. */
 static struct rest *pauses, *cuts;
 static struct hops *hops_seen;
-/* For each team; written by whoever declines. */
+/* For each team; written by the thread that declines. */
 static uint64_t *declined;
 /* The number of the current look. */
 static uint32_t look = 1;
@@ -164,8 +164,8 @@ void keep_queues_short(uint32_t team)
 bool is_declined(struct fiber *fiber, const struct core *to)
 {
     bool is_away = fiber->carrier != NULL;
-    /* If it alone is under way, as in a server of one thread, it need not look at the other core's
-     * lines. */
+    /* If no other thread is under way, as in a server of one thread, skips access to the other
+     * core's lines. */
     if (LIKELY(__atomic_load_n(&pool.away, __ATOMIC_RELAXED) <= is_away) || longest_queue == 0)
         return false;
     uint32_t team = self.team;
@@ -211,8 +211,7 @@ static bool read_delay(int thread, uint64_t *delay_ns)
     return true;
 }
 
-/* The percentage of the time since the last look for which the core's holder was kept from its CPU.
- */
+/* The percentage of time since the last look in which the core's holder did not get its CPU. */
 static uint64_t delay_percent(uint32_t number, uint64_t elapsed_ns)
 {
     uintptr_t holder = __atomic_load_n(&pool.cores[number].holder, __ATOMIC_ACQUIRE);
@@ -250,7 +249,7 @@ static bool mostly_declines(uint32_t team)
     return now.declined - last.declined > now.made - last.made + FEW_HOPS;
 }
 
-/* Whether any thread has come to a carrier, or would have, since the last look. */
+/* Whether any thread has hopped to a carrier, or declined a hop, since the last look. */
 static bool have_hopped(void)
 {
     uint64_t wanted = 0;

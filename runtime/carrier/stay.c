@@ -1,5 +1,5 @@
 /*
- * A thread that must make its next calls at home.
+ * Sends the calling thread home: once, or for good.
  */
 #include "home.h"
 

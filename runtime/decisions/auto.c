@@ -330,10 +330,9 @@ static void look(void)
 {
     struct reading spent = since(state.began);
     uint64_t in_a_look = spent.requests * cycles_of(LOOK_US) / spent.at + 1;
-    /* A load that has just come back makes the first look after a long time. Its count covers idle
-     * time and would make the load seem slow, so it is ignored. The watchdog stays for the next
-     * look, except if hops were found not to help: intermittent load would then keep it running all
-     * the time. */
+    /* When load returns, the first look comes after a long time. Its count covers idle time and
+     * would make the load seem slow, so it is ignored. The watchdog stays for the next look, except
+     * if hops were found not to help: intermittent load would then keep it running all the time. */
     state.is_late = !state.is_late && spent.at > 2 * between_looks();
     add(&state.began, spent);
     state.due = next_look();

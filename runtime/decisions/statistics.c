@@ -102,7 +102,7 @@ static uint64_t median_length(const uint64_t *lengths, uint64_t sampled)
     return 0;
 }
 
-/* Writes the ends of calls for a function at whose end threads go back. */
+/* Writes how a function's delegated calls ended. */
 static void write_ending(struct output_file *out, uint64_t calls, struct ending ending)
 {
     uint64_t others = ending.returned + ending.unwound + ending.continued + ending.stayed;

@@ -1,12 +1,12 @@
 /*
- * Calls at whose end a thread goes back to the core from which it came.
+ * Delegated calls: at their end, the thread returns to the core from which it came.
  *
  * Each thread keeps its open calls in the order of its stack: the address at which each return
  * address lies, and the core on which the thread was. The stack determines the rest. A return ends
  * the call whose return address it is about to use. If an entry finds an open call at the same
  * stack address with the same return address, a jump within that call led there. It continues that
  * call. Calls below the stack pointer were left by an exception or a longjmp past them. The thread
- * then goes back to the core from which the outermost of them came. The next hook detects that, or
+ * then returns to the core from which the outermost of them came. The next hook detects that, or
  * interposers.c if it sees the unwinding end. A replay uses the same rules to find where calls end
  * (traces/src/read/calls.rs).
  *

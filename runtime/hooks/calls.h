@@ -1,5 +1,5 @@
 /*
- * The functions at whose end threads go back (calls.c).
+ * Functions whose calls are delegated: at their end, threads return to their core (calls.c).
  */
 #ifndef COREHOP_CALLS_H
 #define COREHOP_CALLS_H
@@ -12,7 +12,7 @@ bool begin_call(uint32_t hook, uintptr_t at);
 void leave_below(uintptr_t place);
 struct ending ending_of(uint32_t hook);
 
-/* Removes the calls left below a stack address. Returns the core to go back to, or -1. */
+/* Removes the calls left below a stack address. Returns the core to return to, or -1. */
 static inline int32_t drop_below(uintptr_t at)
 {
     int32_t core = -1;

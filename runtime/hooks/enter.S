@@ -11,10 +11,10 @@
  * long path. There objects.c reads the argument from where its register was saved. It first checks
  * whether the thread is on that object's core.
  *
- * If a plan has functions at whose end threads go back, enter_call() replaces enter() and tracks
- * the thread's open calls. leave_call() runs before each return that can end one. At a return
- * nothing below the stack pointer is needed any more. Functions whose returns lie in files that are
- * not hooked are called from here, by call_through().
+ * If a plan has delegated calls (calls.c), enter_call() replaces enter() and tracks the thread's
+ * open calls. leave_call() runs before each return that can end one. At a return, nothing below
+ * the stack pointer is needed any more. Functions whose returns are in files without hooks are
+ * called from here, by call_through().
  *
  * The flags are saved without pushfq, since its popfq takes twenty cycles: with lahf and sahf in AH
  * this takes five, and AL holds the overflow flag.

@@ -9,7 +9,7 @@
 /* enter.S: the functions in a file's slots. They call the slow ones unless the thread is already
  * there. `at` is the address of the return address of the call that begins or ends. */
 void enter(void);
-void enter_call(void); /* instead of enter(), where some function goes back */
+void enter_call(void); /* replaces enter() if a plan has delegated calls */
 void enter_off(void);
 /* While hops rest under auto; the latter if `program.request` is set. */
 void enter_counting(void);

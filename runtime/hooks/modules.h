@@ -25,7 +25,7 @@ struct note {
     uint32_t plan;      /* checksum of the plan: equal in all files patched by it */
     uint32_t count;     /* entries of modules */
     uint32_t own;       /* this file's among them */
-    uint32_t calls;     /* functions of the plan at whose end threads go back */
+    uint32_t calls;     /* functions of the plan whose calls are delegated */
     uint32_t request;   /* the hook that counts requests, plus one; 0 if none does */
     uint32_t arguments; /* hooks of functions by an argument, or at single calls */
     uint32_t refusal;   /* distance of the reason why carriers refuse from names, plus one, or 0 */

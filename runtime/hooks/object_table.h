@@ -1,5 +1,5 @@
 /*
- * The table of objects and their cores (objects.c), as elsewhere.c looks into it.
+ * The table of objects and their cores (objects.c), which elsewhere.c reads.
  */
 #ifndef COREHOP_OBJECT_TABLE_H
 #define COREHOP_OBJECT_TABLE_H

@@ -3,10 +3,10 @@
  *
  * A handler ends by restoring the former signal mask of its kernel thread. So a thread must leave a
  * handler on the kernel thread on which it entered: hooks in handlers count, but move no thread. A
- * handler also does not begin or end calls of functions at whose end threads go back, since it may
- * have its own stack. sigaction and the older functions that set a handler install one of the
- * runtime's. It notes the handler and calls the program's. These functions report the program's own
- * former handler, and none if terminated.c has set one.
+ * handler also does not begin or end delegated calls (calls.c), since it may have its own stack.
+ * sigaction and the older functions that set a handler install one of the runtime's. It notes the
+ * handler and calls the program's. These functions report the program's own former handler, and
+ * none if terminated.c has set one.
  *
  * All handlers run at home. Only faults and broken pipes reach a thread on its carrier. Their
  * handler begins there, and first goes home with its frame. If it requests the alternate stack

@@ -1,10 +1,10 @@
 /*
- * The calls of libc before which a thread must be at home, with the rule of each: these act on the
- * kernel thread that makes them, or pass its signal mask or CPU on to a new program. Read by
- * interposers.S, which defines a function of each name, and by interposers.c, which knows the
- * rules. Calls that libc makes of itself are not caught.
+ * The calls of libc that a thread must make at home, each with its rule. They act on the calling
+ * kernel thread, or pass its signal mask or CPU on to a new program. interposers.S includes this
+ * file to define a function of each name, and interposers.c to apply the rules. Calls within libc
+ * are not intercepted.
  */
-/* Signals of the thread: its mask, its stack, what is pending. */
+/* Signals of the thread: its mask, its alternate stack, pending signals. */
 INTERPOSED(sigprocmask, HOME_FIRST)
 INTERPOSED(pthread_sigmask, HOME_FIRST)
 INTERPOSED(sigblock, HOME_FIRST)
@@ -21,14 +21,14 @@ INTERPOSED(sigtimedwait, HOME_FIRST)
 INTERPOSED(sighold, HOME_FIRST)
 INTERPOSED(sigrelse, HOME_FIRST)
 INTERPOSED(pause, HOME_FIRST)
-/* A sleep that is interrupted on a carrier cannot go on at home for what is left of it. */
+/* A sleep that is interrupted on a carrier cannot continue at home for the remaining time. */
 INTERPOSED(sleep, HOME_FIRST)
 INTERPOSED(usleep, HOME_FIRST)
 INTERPOSED(nanosleep, HOME_FIRST)
 INTERPOSED(__nanosleep, HOME_FIRST)
 INTERPOSED(clock_nanosleep, HOME_FIRST)
 INTERPOSED(thrd_sleep, HOME_FIRST)
-/* Who reads from it gets, of the signals that are sent to one thread, its own. */
+/* Of signals sent to a thread, a reader receives only those of the reading thread. */
 INTERPOSED(signalfd, HOME_FOR_GOOD)
 /* A signal that a thread sends to itself or to its process arrives before the call returns. */
 INTERPOSED(kill, HOME_FIRST)
@@ -44,7 +44,7 @@ INTERPOSED(abort, HOME_FIRST)
 INTERPOSED(getcontext, HOME_FIRST)
 INTERPOSED(setcontext, HOME_FIRST)
 INTERPOSED(swapcontext, HOME_FIRST)
-/* Scheduling; credentials.c has the calls that change what the kernel keeps of a thread. */
+/* Scheduling; credentials.c has the calls that change a thread's state in the kernel. */
 INTERPOSED(sched_setaffinity, PLACES_A_THREAD)
 INTERPOSED(sched_getaffinity, UNPINNED)
 INTERPOSED(pthread_setaffinity_np, PLACES_A_THREAD)
@@ -62,16 +62,15 @@ INTERPOSED(set_mempolicy, APART)
 INTERPOSED(get_mempolicy, HOME_FIRST)
 INTERPOSED(pthread_setname_np, HOME_IF_OWN)
 INTERPOSED(pthread_getname_np, HOME_IF_OWN)
-/* Tells the CPUs, too. */
-/* Rights of this thread alone. */
+/* Rights of only this thread. */
 INTERPOSED(setfsuid, HOME_FOR_GOOD)
 INTERPOSED(setfsgid, HOME_FOR_GOOD)
-/* What a program is started as, ports, and the bases of segments. */
+/* Execution domain, I/O ports, and segment bases. */
 INTERPOSED(personality, APART)
 INTERPOSED(ioperm, APART)
 INTERPOSED(iopl, APART)
 INTERPOSED(arch_prctl, HOME_FOR_GOOD)
-/* Who traces, and who is traced, are kernel threads. */
+/* Tracers and traced threads are kernel threads. */
 INTERPOSED(ptrace, HOME_FOR_GOOD)
 /* libselinux and libapparmor write the attributes of /proc/thread-self. */
 INTERPOSED(setcon, APART)
@@ -90,21 +89,21 @@ INTERPOSED(aa_change_profile, APART)
 INTERPOSED(aa_change_onexec, APART)
 INTERPOSED(aa_stack_profile, APART)
 INTERPOSED(aa_stack_onexec, APART)
-/* A ring of the program's own, which the kernel may tie to one thread; liburing's functions. */
+/* The program's own rings, which the kernel may tie to one thread; liburing's functions. */
 INTERPOSED(io_uring_setup, RING_BY_SECOND)
 INTERPOSED(io_uring_queue_init, RING_BY_FLAGS)
 INTERPOSED(io_uring_queue_init_params, RING_BY_THIRD)
 INTERPOSED(io_uring_queue_init_mem, RING_BY_THIRD)
 INTERPOSED(io_uring_enable_rings, APART)
 INTERPOSED(io_uring_register_ring_fd, APART)
-/* What is under way ends with the kernel thread that began it, and carriers may end. */
+/* Pending operations end with the kernel thread that began them, and carriers may end. */
 INTERPOSED(io_uring_enter, HOME_FIRST)
 INTERPOSED(io_uring_enter2, HOME_FIRST)
 INTERPOSED(io_uring_submit, HOME_FIRST)
 INTERPOSED(io_uring_submit_and_wait, HOME_FIRST)
 INTERPOSED(io_uring_submit_and_wait_timeout, HOME_FIRST)
 INTERPOSED(io_uring_submit_and_get_events, HOME_FIRST)
-/* Programs and threads that are started inherit the mask of signals and that of CPUs. */
+/* New programs and threads inherit the signal mask and the CPU mask. */
 INTERPOSED(timer_create, UNPINNED)
 INTERPOSED(thrd_create, UNPINNED)
 INTERPOSED(aio_read, UNPINNED)

@@ -9,7 +9,7 @@
  * A request that moves data is made as if its file did not block. So it has its result at once and
  * is never under way when a signal arrives. If the call would block, the thread waits in the ring
  * for the file to be ready and then tries again. It may leave this wait at any time, and the
- * carrier runs other threads meanwhile. libc's function handles cases in which a request differs
+ * carrier runs other threads during it. libc's function handles cases in which a request differs
  * from the call: a file that is no socket, or a broken pipe, which means a signal.
  *
  * Rejected: requests that block in the kernel or run on the kernel's own worker threads (open,

@@ -5,7 +5,7 @@
  * the kernel's code and data nor mode switches disturb the program's caches. On an unmodified
  * kernel, a carrier replaces their system call threads: the calling thread hops to the carrier of
  * the plan core behind the @, makes the call there, and hops back. Another thread of the core that
- * it left continues meanwhile (FlexSC-Threads). The thread itself makes the call, by libc's own
+ * it left runs in the meantime (FlexSC-Threads). The thread itself makes the call, by libc's own
  * function. So errno, signals, cancellation and credentials work as with hops
  * (docs/reference/carrier.md). With @yield no thread leaves: it lets the other threads of its core
  * run first, and then makes the call where it is. That shows what the move itself is worth. With

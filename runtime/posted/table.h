@@ -1,13 +1,13 @@
 /*
- * The calls of libc that may be posted, each with the symbols by which programs make it: the name
- * in COREHOP_SYSCALLS, then a symbol, and how it becomes a request of a ring (batch.c). Read
- * several times by post.c, each time with another meaning.
+ * The calls of libc that may be posted, with one line per symbol of each: the name in
+ * COREHOP_SYSCALLS, the symbol, and how it becomes a request of a ring (batch.c). post.c includes
+ * this file several times, each time with another definition of POSTED.
  *
- * All of these take at most seven arguments, none in vector registers, and act on what threads of a
- * process share: files, sockets, names. Two that only wait are there for rings alone, since on
- * another core their thread would keep that from others. None means the kernel thread that makes it
- * (interposed.h); and neither fcntl nor ioctl is here, of which some do. Calls that libc makes of
- * itself are not caught.
+ * All of these take at most seven arguments, none in vector registers, and act on resources that
+ * the threads of a process share: files, sockets, names. Two calls that only wait can be posted
+ * only in rings, since on another core they would block that core for other threads. No call acts
+ * on the calling kernel thread (interposed.h). Some requests of fcntl and ioctl do, so both are
+ * excluded. Calls within libc are not intercepted.
  */
 POSTED(read, read, READS)
 POSTED(read, __read_chk, READS_CHECKED)

@@ -13,7 +13,7 @@
  *
  * If others want the CPU of a spinning carrier, the kernel suspends the carrier for milliseconds,
  * but one that sleeps runs as soon as it is woken. So a carrier whose clock has jumped between two
- * looks goes to sleep at once. Its core starts over with the shortest wait, which then at most
+ * readings goes to sleep at once. Its core starts over with the shortest wait, which then at most
  * doubles from gap to gap. COREHOP_SPIN_US=N makes every core wait for N microseconds, whatever its
  * gaps. Rejected: to offer the CPU by sched_yield, which gives it away for as long; and to check
  * whether a thread is in the middle of a request. A thread that blocks in the kernel looks like one
@@ -25,7 +25,7 @@
 
 #define SHORTEST_US 50
 #define LONGEST_US 20000
-/* Consecutive looks at the clock are a microsecond or two apart. */
+/* Consecutive readings of the clock are a microsecond or two apart. */
 #define AWAY_US 100
 /* Each shorter gap reduces the excess of the wait by 1/FORGETTING. */
 #define FORGETTING 64

@@ -8,8 +8,8 @@
 
 /* spin_policy.c */
 void prepare_spin_policy(void);
-/* Whether the kernel ran something else on the CPU, given the time between two looks at the clock.
- */
+/* Whether the kernel ran something else on the CPU, given the time between two readings of the
+ * clock. */
 bool was_away(uint64_t between);
 /* How long a core's holder waits awake, in cycles. */
 uint64_t longest_wait(const struct core *core);

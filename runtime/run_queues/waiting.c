@@ -6,7 +6,7 @@
 #include "ring.h"
 #include "run_queue.h"
 
-/* Looks at the run queue for each look at the clock. */
+/* Number of polls of the run queue per reading of the clock. */
 #define LOOKS 32
 
 /* A wait that began at that time has ended; the holder was awake for `awake` of it. */
@@ -25,7 +25,7 @@ void wait_for_work(struct core *core)
         for (int looks = 0; looks < LOOKS; looks++) {
             if (has_fibers(core) || __atomic_load_n(&pool.retire, __ATOMIC_RELAXED) ||
                 UNLIKELY(core->ring != NULL && has_results(core))) {
-                /* A wait that has just begun does not justify a look at the clock. */
+                /* A wait that has just begun does not justify a reading of the clock. */
                 if (UNLIKELY(waited != 0))
                     count_wait(core, began, waited);
                 return;

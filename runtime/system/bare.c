@@ -1,8 +1,8 @@
 /*
  * Kernel threads made by a bare clone instead of pthread_create.
  *
- * libc neither counts nor signals them. For its malloc, a program with one thread still has one.
- * They can be created wherever a hook runs.
+ * libc does not count or signal them, so its malloc still treats a program with one thread as
+ * single-threaded. They can be created wherever a hook runs.
  */
 #define _GNU_SOURCE
 #include "bare.h"

@@ -14,7 +14,7 @@
  * that a reader has gone, is blocked in this thread and discarded. Rejected: statistics into an
  * open descriptor of the server, which may have become a connection or a table by then.
  *
- * It makes system calls by instruction and uses neither allocation nor thread-local storage, since
+ * It makes system calls by instruction and uses no allocation and no thread-local storage, since
  * the watchdog writes as well.
  */
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
 /*
- * A text on its way to a file, a device or a pipe, through a buffer (output_file.c).
+ * Buffered output of text to a file, a device or a pipe (output_file.c).
  */
 #ifndef COREHOP_OUTPUT_FILE_H
 #define COREHOP_OUTPUT_FILE_H

@@ -10,8 +10,8 @@
 
 struct hook {
     uint64_t offset;  /* of the function in the ELF file */
-    uint16_t core;    /* plan core; from NO_CORE on where no thread ever is, if it has none */
-    uint8_t mode;     /* STAYS, GOES_BACK or IS_COUNTED; or as objects.h has it */
+    uint16_t core;    /* plan core; NO_CORE or more if it has none (objects.h) */
+    uint8_t mode;     /* STAYS, GOES_BACK, IS_COUNTED, or a value of objects.h */
     uint8_t argument; /* which argument or call determines the core (objects.h); or 0 */
     uint32_t name;    /* distance of its symbol from note.names */
 };
@@ -42,7 +42,7 @@ struct program {
     const struct backend *backend; /* changes while the program runs, if control.c says so */
     uintptr_t minus_count;         /* 0 - &count_backend, */
     uintptr_t minus_request;       /* and 0 - the hook that counts requests, for enter_resting() */
-    bool goes_back;                /* some function sends threads back at its end */
+    bool goes_back;                /* calls of some function are delegated */
     bool by_argument;              /* some function hops by an argument or at single calls */
     uint32_t request;              /* as the note has it */
     uint32_t teams;                /* once CPUs are chosen */

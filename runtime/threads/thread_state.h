@@ -14,17 +14,17 @@ struct tally {
     uint64_t hops;
 };
 
-/* How one thread's calls of a function that goes back ended; the rest are open. */
+/* How one thread's delegated calls of a function ended; the others are open. */
 struct ending {
     uint64_t returned;
     uint64_t unwound;   /* ended by an exception, a jump out of them, or the thread's end */
-    uint64_t continued; /* entered by a jump within a call that was open: they end with that */
+    uint64_t continued; /* entered by a jump within an open call, with which they end */
     uint64_t stayed;    /* in a signal handler or too deep: the thread did not move */
     uint64_t hops;      /* back */
     uint64_t unused[3]; /* enter.S needs a power of two */
 };
 
-/* An open call of such a function, in the order of the stack. */
+/* An open delegated call, in the order of the stack. */
 struct call {
     uintptr_t at; /* the address of its return address */
     uintptr_t returns_to;
@@ -45,7 +45,7 @@ struct thread_counters {
     uint64_t failed_hops;
     uint64_t declined_hops; /* the plan requested them, and load.c declined */
     uint64_t lengths[LENGTHS];
-    struct ending *endings; /* one for each hook, behind the tallies; NULL if none goes back */
+    struct ending *endings; /* one for each hook, behind the tallies; NULL without such calls */
     uint64_t *objects;      /* COUNTERS for each, behind those; NULL without such functions */
     struct tally tallies[];
 };
