@@ -26,7 +26,7 @@ pub enum Error {
         /// What is wrong, where, and what to do.
         problem: String,
     },
-    /// The file is what it claims to be, but patching it as asked would not be safe.
+    /// The file is valid, but patching it as requested would not be safe.
     #[error("{path}: {reason}")]
     Refused {
         /// The file.
@@ -40,9 +40,9 @@ pub enum Error {
     /// Functions of the plan cannot be hooked.
     #[error("{path}: cannot hook {}", together(.functions))]
     Unhookable {
-        /// The file that holds them.
+        /// The file with these functions.
         path: PathBuf,
-        /// Each of them, in the plan's order; at least one.
+        /// At least one function, in the plan's order.
         functions: Vec<Unhookable>,
     },
 }

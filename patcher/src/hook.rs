@@ -13,7 +13,7 @@ pub struct Hook {
     /// Where it moves the thread.
     #[serde(flatten)]
     pub to: Destination,
-    /// Whether the thread goes back when the call returns.
+    /// Whether the thread returns to its previous core when the call returns.
     pub mode: Mode,
 }
 

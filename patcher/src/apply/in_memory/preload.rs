@@ -114,7 +114,7 @@ fn has_capabilities(program: &Path) -> bool {
 fn load(runtime: &OwnedFd) -> std::io::Result<()> {
     let file = File::open(format!("/proc/self/fd/{}", runtime.as_raw_fd()))?;
     let (size, rights) = (4096, ProtFlags::READ | ProtFlags::EXEC);
-    // SAFETY: a place of its own, which nobody refers to, and given back at once.
+    // SAFETY: a new mapping without references to it, which is unmapped at once.
     unsafe {
         let place = mmap(null_mut(), size, rights, MapFlags::PRIVATE, &file, 0)?;
         munmap(place, size)?;
