@@ -1,7 +1,7 @@
 //! The implementations from which a resolver chooses.
 //!
 //! The symbol of an indirect function (`STT_GNU_IFUNC`) is the entry of a resolver. Only the loader
-//! calls it, and then calls of the name go to the implementation that it returned. A resolver holds
+//! calls it, and then calls of the name reach the implementation that it returned. A resolver has
 //! the addresses of the implementations in its instructions, or loads them from words that the
 //! loader fills in. Its result depends on the processor, so all candidates are returned.
 

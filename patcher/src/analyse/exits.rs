@@ -1,8 +1,8 @@
-//! Every way out of a function: the return instructions by which a call of it can end.
+//! The exits of a function: the return instructions by which its calls can end.
 //!
 //! A call ends when its return address is popped. The popping function may be the called one, a
 //! cold fragment of it, or a function that it tail-calls. So all of these are read, from first byte
-//! to last. A jump that leads anywhere else means that not every way out is known. Exceptions and
+//! to last. If a jump leads anywhere else, not every exit is known. Exceptions and
 //! `longjmp` use no return; the runtime detects those by the stack that they leave. Rejected: to
 //! put another return address on the stack, which breaks debuggers, profilers and exceptions.
 

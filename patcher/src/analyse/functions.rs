@@ -70,7 +70,7 @@ impl Layout {
         Some(self.fragments[fragment.ok()?].1)
     }
 
-    /// The start of the function or fragment that holds `address`.
+    /// The start of the function or fragment that contains `address`.
     pub fn part_at(&self, address: u64) -> Option<u64> {
         let next = self.starts.partition_point(|&start| start <= address);
         let start = *self.starts.get(next.checked_sub(1)?)?;

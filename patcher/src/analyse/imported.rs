@@ -1,14 +1,14 @@
-//! Imported functions for whose calls a thread may be taken to another core and brought back.
+//! Imported functions whose calls may be delegated to another core.
 //!
 //! The code of such a call lies in another file, mostly in libc, which is never hooked. So its
-//! returns cannot be hooked either. Instead, the stub of the procedure linkage table, which belongs
-//! to the caller, passes the call to the runtime. The runtime calls the function from a frame of
-//! its own (runtime/hooks/enter.S), which unwinders know. Three kinds of functions would break:
-//! arguments on the stack would lie one frame too high, a second return of one call would find the
-//! frame gone, and a function that looks up its caller would find the runtime. No file records
-//! which functions do such things. So this list contains functions of libc that are known not to,
-//! by their prototypes in POSIX.1-2017 and the GNU C Library's manual: at most six arguments, all
-//! in registers, and one return. Functions with `...` are included if they take at most six.
+//! returns cannot be hooked either. Instead, the stub in the caller's procedure linkage table
+//! passes the call to the runtime. The runtime calls the function from its own frame
+//! (runtime/hooks/enter.S), which unwinders can unwind. Three kinds of functions would break:
+//! arguments on the stack would be one frame too high, a second return of one call would not find
+//! the frame, and a function that looks up its caller would find the runtime. No file records which
+//! functions these are. So this list contains functions of libc that are known to be safe, by their
+//! prototypes in POSIX.1-2017 and the GNU C Library's manual: at most six arguments, all in
+//! registers, and one return. Functions with `...` are included if they take at most six.
 
 /// Memory.
 const MEMORY: &str = "\
@@ -102,7 +102,7 @@ pub(super) fn can_be_called_through(imported: &str) -> bool {
     known.iter().any(|names| is_among(imported, names))
 }
 
-/// Whether a call of it does not end by exactly one return.
+/// Whether a call of the function may end in another way than by exactly one return.
 pub(super) fn ends_otherwise(imported: &str) -> bool {
     is_among(imported, OTHER_WAYS)
 }

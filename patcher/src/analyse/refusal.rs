@@ -30,7 +30,7 @@ pub enum Refusal {
     /// The runtime needs it.
     #[error("a part of libc or its loader: the runtime uses it and cannot hook it")]
     NeededByTheRuntime,
-    /// Its own runtime tracks threads by their calls of libc, and must be the first library.
+    /// A sanitizer's runtime tracks threads by their calls of libc, and must be the first library.
     #[error(
         "built with a sanitizer (-fsanitize): its runtime must be loaded first, and reports \
              migrating threads as errors; build it without"

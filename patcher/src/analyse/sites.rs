@@ -3,7 +3,6 @@
 //! A return may lie among the instructions that an entry's hook displaces, and several functions
 //! may end in one return. So hooks and sites differ. The writer of a patched file and the verifier
 //! need the same answer.
-//! writer, and whoever checks what it wrote.
 
 use super::Analysis;
 use super::analysis::leads_back;
@@ -14,7 +13,7 @@ use crate::hook::goes_on;
 use corehop_plan::Mode;
 use std::collections::BTreeMap;
 
-/// A place to be changed into a jump.
+/// Code to replace by a jump.
 pub(crate) struct Site {
     pub displaced: Displaced,
     /// The index of the hook whose function is entered here; the first of several.
@@ -23,7 +22,7 @@ pub(crate) struct Site {
     pub ends_calls: bool,
     /// Whether the entry is that of a stub, through which the file calls an imported function.
     pub is_stub: bool,
-    /// For a stub from whose calls threads go back: the slot through which it jumps.
+    /// For a stub whose calls are delegated: the slot through which it jumps.
     pub through: Option<u64>,
 }
 

@@ -77,8 +77,9 @@ fn by_argument(hook: &Hook) -> bool {
 
 /// Finds the plan's files, among `binaries` or at the plan's paths, and checks every function.
 ///
-/// # Errors [`Error::Read`] and [`Error::Input`] for a file, [`Error::Refused`] for whatever
-/// differs from the plan or is not safe.
+/// # Errors
+/// [`Error::Read`] and [`Error::Input`] for a file, [`Error::Refused`] for a file that differs from
+/// the plan or cannot be patched safely.
 pub(super) fn choose(binaries: &[PathBuf], plan: &Plan) -> Result<Chosen, Error> {
     let mut given = Vec::new();
     for path in binaries {

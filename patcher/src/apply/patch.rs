@@ -34,14 +34,15 @@ pub struct Patched {
     pub cores: u32,
     /// The hooks, in order of the plan, with those of one function next to each other.
     pub hooks: Vec<Hook>,
-    /// Number of returns hooked in addition, so that threads go back when calls end.
+    /// Number of additionally hooked returns, at which threads return to their previous core.
     pub returns: usize,
 }
 
 /// Writes a copy of `binary` to `output`, with hooks of the functions of a plan without other
 /// files.
 ///
-/// # Errors [`Error::Refused`] with the reason if that would not be safe or does not fit the plan;
+/// # Errors
+/// [`Error::Refused`] with the reason if that would not be safe or does not fit the plan;
 /// [`Error::Output`] for an existing output without `force`, and if no file can be written there;
 /// [`Error::Read`] and [`Error::Input`] for the files themselves. After any error there is no
 /// output.

@@ -25,7 +25,7 @@ pub struct Verification {
     pub hooks: usize,
     /// Cores of its plan.
     pub cores: u32,
-    /// Broken promises, one sentence each; none in a sound file.
+    /// Violated promises, one sentence each; empty for a correct file.
     pub findings: Vec<String>,
 }
 

@@ -21,8 +21,8 @@ pub(super) struct Wanted {
 impl Wanted {
     /// One of the runtime's libraries; nothing to do if the same one is there.
     ///
-    /// # Errors Those of [`Output::file_at`]: without `force` it does not replace another file of
-    /// that name.
+    /// # Errors
+    /// Those of [`Output::file_at`]: without `force` it does not replace another file of that name.
     pub fn library(path: &Path, library: &[u8], force: bool) -> Result<Option<Wanted>, Error> {
         let is_file = path.symlink_metadata().is_ok_and(|there| there.is_file());
         if is_file && std::fs::read(path).is_ok_and(|there| there == library) {

@@ -15,7 +15,7 @@ pub(crate) const PF_X: u32 = 1;
 pub(crate) const PF_W: u32 = 2;
 pub(crate) const PF_R: u32 = 4;
 
-// What a section holds.
+// Types of sections.
 pub(crate) const SHT_SYMTAB: u32 = 2;
 pub(crate) const SHT_NOBITS: u32 = 8;
 pub(crate) const SHT_DYNSYM: u32 = 11;

@@ -59,8 +59,8 @@ fn by_table(image: &Image) -> Option<(u64, &[u8])> {
     }
 }
 
-/// The table by which unwinders search, as far as it can be read: where functions begin, and the
-/// address of each one's entry.
+/// The search table of unwinders, as far as it can be read: the start of each function, and the
+/// address of its frame description.
 pub(crate) fn search_table(image: &Image) -> Option<Vec<(u64, u64)>> {
     let (header, bases) = header(image)?;
     let mut found = Vec::new();

@@ -1,8 +1,7 @@
 //! An ELF file as patching sees it: segments, sections, dynamic entries, bytes by virtual address.
 //!
 //! It is parsed here and not by a library's file object. Stripped, sectionless and damaged files
-//! must all yield what they still contain: every access is checked and yields `None` beyond the
-//! end.
+//! must be readable as far as possible: every access is checked, and returns `None` beyond the end.
 
 use super::abi::{
     DF_1_PIE, DT_FLAGS_1, DT_NULL, DT_SONAME, DT_STRTAB, DYN_SIZE, EHDR_SIZE, EM_X86_64, ET_DYN,
@@ -108,7 +107,7 @@ impl Image {
         slice(&self.bytes, section.offset, section.size)
     }
 
-    /// The loaded segment whose file part holds `address`.
+    /// The loaded segment whose file part contains `address`.
     pub fn segment_at(&self, address: u64) -> Option<&Segment> {
         self.segments.iter().find(|s| {
             s.kind == PT_LOAD
@@ -135,8 +134,8 @@ impl Image {
         Some(segment.offset + (address - segment.address))
     }
 
-    /// Whether it is made to be loaded into a program: it has a name as a library, or has neither a
-    /// loader nor the mark of a program.
+    /// Whether it is to be loaded into a program: it has a library name, or it has no loader and no
+    /// flag of a program.
     pub fn is_library(&self) -> bool {
         let is_program = self.dynamic_value(DT_FLAGS_1).unwrap_or(0) & DF_1_PIE != 0;
         let asks_for_loader = self.segment(PT_INTERP).is_some();

@@ -36,9 +36,9 @@ pub(crate) struct Manifest {
 pub(crate) struct Whole {
     /// Cores of the plan.
     pub cores: u32,
-    /// Its functions at whose end threads go back.
+    /// Number of its functions whose calls are delegated.
     pub calls: u32,
-    /// Its functions that hop by an argument, or at single calls of a request.
+    /// Number of its functions that hop by an argument, or at single calls of a request.
     pub arguments: u32,
     /// Number of the hook that counts requests, plus one; 0 without one.
     pub request: u32,

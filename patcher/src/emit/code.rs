@@ -33,7 +33,8 @@ impl Code {
     /// The code of `hooks`, numbered from `first`, for `address`; `slot` is the runtime's three
     /// pointers.
     ///
-    /// # Errors The reason why one of them cannot be hooked.
+    /// # Errors
+    /// The reason why one of them cannot be hooked.
     pub fn new(
         analysis: &Analysis,
         hooks: &[Hook],

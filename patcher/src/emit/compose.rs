@@ -84,9 +84,10 @@ struct Composer<'a> {
     new_segments: Vec<Segment>,
 }
 
-/// Installs `hooks`, each of which the analysis has found safe: this file's part of the whole plan.
+/// Installs `hooks`, this file's part of the plan. The analysis has found each of them safe.
 ///
-/// # Errors The reason why the file has no room for the change.
+/// # Errors
+/// The reason why the file has no room for the change.
 pub(crate) fn compose(
     analysis: &Analysis,
     hooks: &[Hook],

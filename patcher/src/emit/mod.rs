@@ -1,7 +1,7 @@
 //! Turns hooks into bytes: trampolines, the tables that the runtime and unwinders read, and the
 //! file that contains them.
 //!
-//! It neither reads from disk nor writes to it. The hooks were already found to be safe.
+//! It does not access the disk. The hooks were already found to be safe.
 
 mod code;
 mod compose;
