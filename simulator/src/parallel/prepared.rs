@@ -186,9 +186,10 @@ impl Prepared {
     /// # Errors
     /// [`Error::TooManyCores`] if the split needs more cores than the machine has.
     ///
-    /// # Panics If the machine's caches are not among those it was prepared for (an L3 may be
-    /// missing). If the split moves threads at other functions. If the split delegates calls and it
-    /// was not prepared with them.
+    /// # Panics
+    /// If the machine's caches are not among those it was prepared for (an L3 may be missing). If
+    /// the split moves threads at other functions. If the split delegates calls and it was not
+    /// prepared with them.
     pub fn replay(&self, machine: &Machine, split: &Split) -> Result<Replay, Error> {
         self.replay_rounds(machine, split, 1)
     }
