@@ -1,8 +1,9 @@
 //! `corehop profile`: which functions, source lines, and data cost how many misses, and why.
 //!
-//! The figures come from the crate `corehop-profile`. This file is its command line, and `text`
-//! prints them as tables.
+//! The figures come from the crate `corehop-profile`. This file is its command line, `text` prints
+//! them as tables, and `sharing` those of lines that threads share.
 
+mod sharing;
 mod text;
 
 use crate::addressing::AddressingOptions;
@@ -16,7 +17,9 @@ use crate::requests::CountedRequests;
 use clap::{Args, ValueEnum};
 use corehop_partitioner::attribution::mark;
 use corehop_partitioner::progress::Progress;
-use corehop_profile::{By, Level, Order, profile, shown};
+use corehop_profile::{
+    By, Level, Order, Profile, profile, profile_with_sharing, recorded_cores, shown,
+};
 use corehop_simulator::{Error, Machine, Split};
 use corehop_traces::{Index, Trace};
 use serde_json::Value;
@@ -26,12 +29,14 @@ use text::Table;
 /// Show which functions, source lines, and data cause the cache misses of a recorded server
 ///
 /// It replays the trace and lists the places that miss most, with the cause of each miss and
-/// estimated cycles. It needs no plan. docs/guide/profile.md describes the columns.
+/// estimated cycles, or the lines of memory that threads share. It needs no plan.
+/// docs/guide/profile.md describes the columns.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop profile bank.trace
          corehop profile bank.trace --by line,object --request-scaled --warm-up 30
-         corehop profile bank.trace --by object --cores 4 --level l3")]
+         corehop profile bank.trace --by object --cores 4 --level l3
+         corehop profile bank.trace --by sharing --warm-up 30")]
 pub struct Arguments {
     /// Trace of the server; default: the bundled sample (MariaDB under TPC-C)
     trace: Option<PathBuf>,
@@ -45,6 +50,8 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = ListedLevel::L2)]
     level: ListedLevel,
     /// Maximum number of rows of each table
+    ///
+    /// With --by sharing also of the table of each line.
     #[arg(long, alias = "top", value_name = "ROWS", default_value_t = 20)]
     limit: usize,
     /// Print means per request instead of totals
@@ -61,14 +68,23 @@ pub struct Arguments {
     )]
     machine: String,
     /// Number of cores that the threads are assigned to, in order
+    ///
+    /// Default: 1, or with --by sharing as with --threads spread.
     #[arg(
         long,
         value_name = "CORES",
-        default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..),
         help_heading = "Simulation"
     )]
-    cores: u32,
+    cores: Option<u32>,
+    /// How threads are assigned to cores, instead of --cores
+    #[arg(
+        long,
+        value_enum,
+        conflicts_with = "cores",
+        help_heading = "Simulation"
+    )]
+    threads: Option<Threads>,
     #[command(flatten)]
     counted: CountedRequests,
     #[command(flatten)]
@@ -87,6 +103,17 @@ enum ListedBy {
     Line,
     /// Objects in memory: variables, stacks, heap, mappings, code
     Object,
+    /// Lines of memory that several threads access and at least one stores to
+    Sharing,
+}
+
+/// How threads get cores.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Threads {
+    /// A core for each thread, in order; threads share cores if there are more of them
+    Spread,
+    /// The CPU that the thread was mostly on, where the trace says so
+    Recorded,
 }
 
 /// What rows are sorted by.
@@ -120,7 +147,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Sorted::Misses => Order::Misses(level),
         Sorted::Cycles => Order::Cycles,
     };
-    let views: Vec<By> = arguments.by.iter().map(|by| by.view()).collect();
     machines::tell_host([arguments.machine.as_str()]);
     let machine = Machine::named_or_path(&arguments.machine)?;
     if machine.l3.is_none() && level == Level::L3 {
@@ -130,18 +156,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let trace = arguments.trace.as_deref();
     let (trace, name) = arguments.addressing.open_or_bundled(trace)?;
     arguments.check(&trace, &name)?;
-    let split = Split::thread_per_core(arguments.cores);
-    let bar = Bar::new();
-    let progress = |executions| bar.advance(executions);
-    let options = arguments.counted.options(&trace, &progress);
-    bar.begin("code blocks profiled", Some(options.executions(&trace)));
-    let profile = profile(&trace, (&machine, &split), &options, &views);
-    bar.end();
-    let profile = profile.map_err(|error| match error {
-        Error::TooManyCores { .. } => Failure::new(Exit::Usage, format!("--cores: {error}"))
-            .remedy("name fewer --cores, or another --machine"),
-        _ => about(Some(Path::new(&name)), error),
-    })?;
+    let profile = arguments.profile((&trace, &name), &machine)?;
     let named = (name.as_str(), arguments.counted.warm_up);
     if arguments.json {
         let shown = shown(&profile, named, &machine, (order, arguments.limit));
@@ -164,16 +179,72 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 impl ListedBy {
-    fn view(self) -> By {
+    fn view(self) -> Option<By> {
         match self {
-            ListedBy::Function => By::Function,
-            ListedBy::Line => By::Line,
-            ListedBy::Object => By::Object,
+            ListedBy::Function => Some(By::Function),
+            ListedBy::Line => Some(By::Line),
+            ListedBy::Object => Some(By::Object),
+            ListedBy::Sharing => None,
         }
     }
 }
 
 impl Arguments {
+    /// Replays the trace with this name.
+    fn profile(
+        &self,
+        (trace, name): (&Trace, &str),
+        machine: &Machine,
+    ) -> Result<Profile, Failure> {
+        let views: Vec<By> = self.by.iter().filter_map(|by| by.view()).collect();
+        let split = self.split((trace, name), machine)?;
+        let bar = Bar::new();
+        let progress = |executions| bar.advance(executions);
+        let options = self.counted.options(trace, &progress);
+        bar.begin("code blocks profiled", Some(options.executions(trace)));
+        let on = (machine, &split);
+        let profile = match self.by.contains(&ListedBy::Sharing) {
+            true => profile_with_sharing(trace, on, &options, &views),
+            false => profile(trace, on, &options, &views),
+        };
+        bar.end();
+        profile.map_err(|error| match (&error, self.threads) {
+            (Error::TooManyCores { .. }, Some(Threads::Recorded)) => {
+                Failure::new(Exit::Usage, format!("--threads recorded: {error}"))
+                    .remedy("name --threads spread, or another --machine")
+            }
+            (Error::TooManyCores { .. }, _) => {
+                Failure::new(Exit::Usage, format!("--cores: {error}"))
+                    .remedy("name fewer --cores, or another --machine")
+            }
+            _ => about(Some(Path::new(name)), error),
+        })
+    }
+
+    /// The cores of the trace's threads.
+    fn split(&self, (trace, name): (&Trace, &str), machine: &Machine) -> Result<Split, Failure> {
+        let shares = self.by.contains(&ListedBy::Sharing);
+        let default = if shares { Some(Threads::Spread) } else { None };
+        match (self.cores, self.threads.or(default)) {
+            (Some(cores), _) => Ok(Split::thread_per_core(cores)),
+            (None, None) => Ok(Split::thread_per_core(1)),
+            (None, Some(Threads::Spread)) => {
+                let threads = u32::try_from(trace.threads().len()).unwrap_or(u32::MAX);
+                Ok(Split::thread_per_core(threads.min(machine.cores)))
+            }
+            (None, Some(Threads::Recorded)) => {
+                let cores = recorded_cores(trace);
+                let cores = cores.map_err(|error| about(Some(Path::new(name)), error))?;
+                cores.map(Split::threads_on).ok_or_else(|| {
+                    let message =
+                        format!("{name}: the trace does not say on which CPUs threads ran");
+                    Failure::new(Exit::Input, message)
+                        .remedy("name --threads spread or --cores, or record a whole system")
+                })
+            }
+        }
+    }
+
     /// Whether the trace has what was requested.
     fn check(&self, trace: &Trace, name: &str) -> Result<(), Failure> {
         if trace.execution_count() == 0 {
@@ -186,8 +257,13 @@ impl Arguments {
             return Err(Failure::new(Exit::Input, message)
                 .remedy("leave --request-scaled out, or record with --request-at"));
         }
-        if self.by.contains(&ListedBy::Object) && trace.index() == Index::Physical {
-            let message = "--by object needs virtual addresses, which name objects";
+        let needs_names = |by: &&ListedBy| matches!(by, ListedBy::Object | ListedBy::Sharing);
+        if let Some(by) = self.by.iter().find(needs_names)
+            && trace.index() == Index::Physical
+        {
+            let by = by.to_possible_value();
+            let by = by.as_ref().map_or("", |by| by.get_name());
+            let message = format!("--by {by} needs virtual addresses, which name objects");
             return Err(Failure::new(Exit::Usage, message)
                 .remedy("leave --index out, or list by function or line"));
         }

@@ -3,6 +3,7 @@
 use crate::conforming;
 use crate::definitions;
 use corehop_traces::{EndReason, Kind, WriterOptions};
+use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
@@ -131,6 +132,54 @@ fn json_has_every_view_and_its_sums() {
 }
 
 #[test]
+fn lines_that_threads_share_are_listed_with_who_does_what_where() {
+    insta::assert_snapshot!(told(&folder(4), &["--by", "sharing"]));
+}
+
+#[test]
+fn sharing_needs_no_other_view_and_adds_up_with_what_is_not_shared() {
+    let folder = folder(4);
+    let words = ["--json", "--by", "sharing"];
+    let value = conforming::read(&["profile"], told(&folder, &words));
+    assert_eq!(value["views"].as_array().map(Vec::len), Some(0));
+    // The machine has two cores, and the trace two threads.
+    assert_eq!(value["cores"], 2);
+    let sharing = &value["sharing"];
+    let sum = |key: &str| {
+        let [shared, rest] = ["shared", "not_shared"].map(|of| sharing[of][key].as_u64());
+        shared.unwrap() + rest.unwrap()
+    };
+    let counters = &value["counters"];
+    assert_eq!(Some(sum("transfers")), counters["transfers"].as_u64());
+    assert_eq!(Some(sum("hit_modified")), counters["hit_modified"].as_u64());
+    let coherence = counters["l2"]["coherence_misses"].as_u64();
+    assert_eq!(Some(sum("coherence_misses")), coherence);
+    // Both threads store to the same word in turn.
+    assert_eq!(sharing["lines"], 1);
+    let row = &sharing["rows"][0];
+    assert_eq!(
+        (&row["address"], &row["process"]),
+        (&"0x9000".into(), &Value::Null)
+    );
+    assert_eq!(row["verdict"], "true-sharing");
+    assert_eq!(row["cost"]["true_sharing"], 3);
+    assert_eq!(
+        (&row["storing_threads"], &row["loading_threads"]),
+        (&2.into(), &0.into())
+    );
+
+    let one = ["--json", "--by", "sharing,function", "--cores", "1"];
+    let one = conforming::read(&["profile"], told(&folder, &one));
+    assert_eq!(one["views"][0]["by"], "function");
+    // Threads share the line as before, but it does not move.
+    assert_eq!(one["sharing"]["rows"][0]["cost"]["true_sharing"], 3);
+    assert_eq!(one["sharing"]["shared"]["invalidated_lines"], 0);
+    let without = conforming::read(&["profile"], told(&folder, &["--json"]));
+    assert_eq!(without.get("sharing"), None);
+    assert_eq!(without["cores"], 1);
+}
+
+#[test]
 fn what_cannot_be_profiled_is_refused_with_a_remedy() {
     let empty = folder(0);
     let (code, told) = refused(&empty, &[]);
@@ -153,6 +202,11 @@ fn what_cannot_be_profiled_is_refused_with_a_remedy() {
         (3, true),
         "{told}"
     );
+    let (code, told) = refused(&folder, &["--threads", "recorded"]);
+    let which = "bank.trace: the trace does not say on which CPUs threads ran";
+    assert_eq!((code, told.contains(which)), (3, true), "{told}");
+    let (code, _) = refused(&folder, &["--threads", "spread", "--cores", "2"]);
+    assert_eq!(code, 2);
     let (code, told) = refused(&folder, &["--warm-up", "2"]);
     assert_eq!((code, told.contains("bank.trace")), (3, true), "{told}");
     let (code, _) = refused(&folder, &["--cores", "0"]);

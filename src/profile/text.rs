@@ -54,6 +54,12 @@ impl Table<'_> {
             }
             self.view(&mut text, view);
         }
+        if let Some(sharing) = &self.profile.sharing {
+            if !self.profile.views.is_empty() {
+                line!(text);
+            }
+            self.sharing(&mut text, sharing);
+        }
         text
     }
 
@@ -62,6 +68,25 @@ impl Table<'_> {
             Level::L1 => "L1",
             Level::L2 => "L2",
             Level::L3 => "L3",
+        }
+    }
+
+    /// What figures are of, in words.
+    pub fn scale(&self) -> &'static str {
+        match self.is_per_request {
+            true => "a request",
+            false => "in all",
+        }
+    }
+
+    /// A sum, or its mean of a request.
+    pub fn figure(&self, figure: u64) -> String {
+        match self.is_per_request {
+            true => {
+                let requests = self.profile.replay.requests.max(1);
+                format!("{:.1}", figure as f64 / requests as f64)
+            }
+            false => grouped(figure),
         }
     }
 
@@ -77,11 +102,7 @@ impl Table<'_> {
             By::Line => "source line",
             By::Object => "object in memory",
         };
-        let scale = match self.is_per_request {
-            true => "a request",
-            false => "in all",
-        };
-        let level = self.level_name();
+        let (scale, level) = (self.scale(), self.level_name());
         line!(text, "by {what}, {scale}; causes of {level} misses");
         let causes = self.causes().map(|(name, _)| format!("{name:>11}"));
         line!(
@@ -107,13 +128,7 @@ impl Table<'_> {
     }
 
     fn row(&self, text: &mut Lines, cost: &Cost, name: &str) {
-        let figure = |figure: u64| match self.is_per_request {
-            true => {
-                let requests = self.profile.replay.requests.max(1);
-                format!("{:.1}", figure as f64 / requests as f64)
-            }
-            false => grouped(figure),
-        };
+        let figure = |figure: u64| self.figure(figure);
         let causes = cost.causes(self.level);
         let causes = self.causes().map(|(_, of)| figure(of(&causes)));
         let causes = causes.map(|figure| format!("{figure:>11}"));
@@ -160,7 +175,7 @@ impl Table<'_> {
 }
 
 /// What a row is called.
-fn title(by: By, place: &Place) -> String {
+pub fn title(by: By, place: &Place) -> String {
     let short = |path: &str| {
         let parts: Vec<&str> = path.rsplitn(PARTS + 1, '/').take(PARTS).collect();
         parts.into_iter().rev().collect::<Vec<_>>().join("/")

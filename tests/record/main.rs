@@ -34,6 +34,7 @@ mod qemu10;
 mod recording;
 mod redis;
 mod refusals;
+mod sharing;
 mod system_calls;
 mod translation;
 mod uncarried;

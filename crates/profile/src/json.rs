@@ -3,6 +3,7 @@
 use crate::Profile;
 use crate::code::CodeFrame;
 use crate::cost::{Causes, Cost, Level};
+use crate::sharing::{ObjectOnLine, SharedLine, Sharing, SharingCost, Use, Verdict};
 use crate::view::{By, Order, PlaceKind, View};
 use corehop_simulator::{Counters, Machine};
 use corehop_traces::Kind;
@@ -85,6 +86,99 @@ pub struct Shown<'p> {
     counters: Counters,
     total: CostShown,
     views: Vec<ViewShown<'p>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sharing: Option<SharingShown<'p>>,
+}
+
+/// Lines that threads share, the first of them in detail.
+#[derive(Serialize)]
+struct SharingShown<'p> {
+    lines: usize,
+    shared: SharingCost,
+    not_shared: SharingCost,
+    rows: Vec<SharedLineShown<'p>>,
+}
+
+#[derive(Serialize)]
+struct SharedLineShown<'p> {
+    address: String,
+    process: Option<u32>,
+    verdict: Verdict,
+    objects: Vec<ObjectShown<'p>>,
+    loading_threads: usize,
+    storing_threads: usize,
+    cost: SharingCost,
+    places: usize,
+    uses: Vec<UseShown<'p>>,
+}
+
+#[derive(Serialize)]
+struct ObjectShown<'p> {
+    kind: PlaceKind,
+    name: &'p str,
+    module: Option<&'p str>,
+    is_named: bool,
+    line_offset: u8,
+    offset: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct UseShown<'p> {
+    offset: u8,
+    size_bytes: u8,
+    thread: u32,
+    function: &'p str,
+    code: &'p str,
+    module: Option<&'p str>,
+    frames: &'p [CodeFrame],
+    cost: SharingCost,
+}
+
+impl<'p> SharingShown<'p> {
+    /// Of at most `limit` lines, and of each at most as many uses.
+    fn of(sharing: &'p Sharing, limit: usize) -> SharingShown<'p> {
+        let rows = sharing.lines.iter().take(limit);
+        SharingShown {
+            lines: sharing.lines.len(),
+            shared: sharing.shared,
+            not_shared: sharing.not_shared,
+            rows: rows.map(|line| SharedLineShown::of(line, limit)).collect(),
+        }
+    }
+}
+
+impl<'p> SharedLineShown<'p> {
+    fn of(line: &'p SharedLine, limit: usize) -> SharedLineShown<'p> {
+        let object = |of: &'p ObjectOnLine| ObjectShown {
+            kind: of.place.kind,
+            name: &of.place.name,
+            module: of.place.module.as_deref(),
+            is_named: of.place.is_named,
+            line_offset: of.line_offset,
+            offset: of.offset,
+        };
+        let used = |of: &'p Use| UseShown {
+            offset: of.offset,
+            size_bytes: of.size_bytes,
+            thread: of.thread,
+            function: &of.function,
+            code: &of.code.name,
+            module: of.code.module.as_deref(),
+            frames: &of.code.frames,
+            cost: of.cost,
+        };
+        SharedLineShown {
+            address: format!("{:#x}", line.address),
+            process: line.process,
+            verdict: line.verdict(),
+            objects: line.objects.iter().map(object).collect(),
+            loading_threads: line.loading_threads,
+            storing_threads: line.storing_threads,
+            cost: line.cost,
+            places: line.uses.len(),
+            uses: line.top_uses(limit).into_iter().map(used).collect(),
+        }
+    }
 }
 
 /// A profile of the trace with this name as one object: of each view, the first `limit` rows in
@@ -123,5 +217,9 @@ pub fn shown<'p>(
         counters: profile.replay.counters,
         total: CostShown::of(&profile.total, machine),
         views: profile.views.iter().map(view).collect(),
+        sharing: profile
+            .sharing
+            .as_ref()
+            .map(|sharing| SharingShown::of(sharing, limit)),
     }
 }

@@ -8,11 +8,14 @@
 //! `pieces` of memory. `view` makes rows of both, and `json` prints them. It is a crate apart
 //! because it needs the symbolizer, and nothing of a search or a plan.
 //!
+//! `sharing` is a second analysis of the same replay: the lines that several threads access.
+//!
 //! Every view has each access and each miss once, so the rows of each add up to the replay's
 //! counters.
 
 #![forbid(unsafe_code)]
 
+mod both;
 mod code;
 mod collector;
 mod cost;
@@ -20,20 +23,27 @@ mod fully_associative;
 mod json;
 mod objects;
 mod pieces;
+mod recorded;
+mod sharing;
 mod view;
 
 pub use code::CodeFrame;
 pub use cost::{Causes, Cost, Level};
 pub use json::{Shown, ViewShown, shown};
+pub use recorded::recorded_cores;
+pub use sharing::{ObjectOnLine, SharedLine, Sharing, SharingCost, Use, Verdict};
 pub use view::{By, Order, Place, PlaceKind, Row, View};
 
+use both::Both;
 use code::Lines;
-use collector::Collector;
+use collector::{Collector, Counted};
 use corehop_simulator::detail::{Attribution, analyze};
 use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Split};
 use corehop_symbolizer::SourceLines;
 use corehop_traces::Trace;
+use objects::Names;
 use pieces::Images;
+use sharing::{Naming, SharingCollector};
 use std::path::Path;
 
 /// What a replay counted, and by what.
@@ -44,6 +54,8 @@ pub struct Profile {
     pub total: Cost,
     /// The views that were requested, in that order.
     pub views: Vec<View>,
+    /// The lines that threads share, if they were requested.
+    pub sharing: Option<Sharing>,
 }
 
 /// Replays `trace` on `machine`, with threads on the cores of `split`, and attributes what it
@@ -57,29 +69,103 @@ pub fn profile(
     options: &ReplayOptions<'_>,
     views: &[By],
 ) -> Result<Profile, Error> {
-    let attribution = Attribution::of(trace);
-    let builds = trace.modules().iter();
-    let builds = builds.map(|module| (Path::new(&module.path), module.build_id.as_str()));
-    let mut sources = match views.iter().any(|&by| by != By::Function) {
-        true => SourceLines::of_builds(builds),
-        false => SourceLines::default(),
-    };
-    let images = match views.contains(&By::Object) {
-        true => Images::of(trace, &mut sources),
-        false => Images::default(),
-    };
+    let needs_sources = views.iter().any(|&by| by != By::Function);
+    let known = Known::of(trace, needs_sources, views.contains(&By::Object));
+    let Known {
+        attribution,
+        sources,
+        images,
+    } = known;
     let mut collector = Collector::new(trace, (machine, split.cores()), &attribution, &images);
     let replay = analyze(trace, machine, split, options, &mut collector)?;
     let counted = collector.finish();
     let mut lines = Lines::new(trace, sources);
-    let view = |&by: &By| match by {
-        By::Function => view::by_function(trace, &attribution, &counted),
-        By::Line => view::by_line(trace, &attribution, &counted, &mut lines),
-        By::Object => view::by_object(trace, &images, &counted),
+    Ok(Profile {
+        replay,
+        total: counted.total(),
+        views: rows(trace, (&attribution, &images, &mut lines), &counted, views),
+        sharing: None,
+    })
+}
+
+/// The same, with the lines that threads share.
+///
+/// # Errors
+/// Those of [`corehop_simulator::replay()`].
+pub fn profile_with_sharing(
+    trace: &Trace,
+    (machine, split): (&Machine, &Split),
+    options: &ReplayOptions<'_>,
+    views: &[By],
+) -> Result<Profile, Error> {
+    let Known {
+        attribution,
+        sources,
+        images,
+    } = Known::of(trace, true, true);
+    let collector = Collector::new(trace, (machine, split.cores()), &attribution, &images);
+    let mut tools = Both(collector, SharingCollector::new(&attribution));
+    let replay = analyze(trace, machine, split, options, &mut tools)?;
+    let Both(collector, sharing) = tools;
+    let counted = collector.finish();
+    let mut lines = Lines::new(trace, sources);
+    let views = rows(trace, (&attribution, &images, &mut lines), &counted, views);
+    let naming = Naming {
+        trace,
+        attribution: &attribution,
+        lines: &mut lines,
+        images: &images,
+        names: &Names::of(trace, &images, &counted.pieces),
     };
     Ok(Profile {
         replay,
         total: counted.total(),
-        views: views.iter().map(view).collect(),
+        views,
+        sharing: Some(Sharing::of(sharing, naming)),
     })
+}
+
+/// What is known of a program before it is replayed.
+struct Known {
+    attribution: Attribution,
+    sources: SourceLines,
+    images: Images,
+}
+
+impl Known {
+    fn of(trace: &Trace, needs_sources: bool, needs_images: bool) -> Known {
+        let builds = trace.modules().iter();
+        let builds = builds.map(|module| (Path::new(&module.path), module.build_id.as_str()));
+        let mut sources = match needs_sources {
+            true => SourceLines::of_builds(builds),
+            false => SourceLines::default(),
+        };
+        let images = match needs_images {
+            true => Images::of(trace, &mut sources),
+            false => Images::default(),
+        };
+        Known {
+            attribution: Attribution::of(trace),
+            sources,
+            images,
+        }
+    }
+}
+
+/// The rows of these views.
+fn rows(
+    trace: &Trace,
+    (attribution, images, lines): (&Attribution, &Images, &mut Lines<'_>),
+    counted: &Counted,
+    views: &[By],
+) -> Vec<View> {
+    let view = |&by: &By| match by {
+        By::Function => view::by_function(trace, attribution, counted),
+        By::Line => view::by_line(trace, attribution, counted, lines),
+        By::Object => {
+            let names = Names::of(trace, images, &counted.pieces);
+            view::by_object(trace, &names, counted)
+        }
+    };
+    views.iter().map(view).collect()
 }

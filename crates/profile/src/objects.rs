@@ -4,7 +4,7 @@
 //! It is named after the replay. A stack is where a thread pushed return addresses, and the heap
 //! begins behind the program's variables.
 
-use crate::collector::{Counted, DataPiece};
+use crate::collector::DataPiece;
 use crate::cost::Cost;
 use crate::pieces::{Images, Piece};
 use corehop_traces::{Owner, PAGE_SHIFT, ThreadId, Trace};
@@ -39,35 +39,55 @@ pub(crate) enum DataName {
     Anonymous(u64, u64),
 }
 
-/// Pieces by what they are called, with what each cost.
-pub(crate) fn named(trace: &Trace, images: &Images, counted: &Counted) -> BTreeMap<DataName, Cost> {
-    let regions = Regions::of(trace, images, &counted.pieces);
-    let mut named = BTreeMap::<DataName, Cost>::new();
-    for (of, cost) in &counted.pieces {
-        if *cost == Cost::default() {
-            continue;
+/// What each piece is called, once the replay has shown where stacks and regions are.
+pub(crate) struct Names<'a> {
+    trace: &'a Trace,
+    images: &'a Images,
+    regions: Regions,
+}
+
+impl<'a> Names<'a> {
+    /// The names of these pieces, of which some are pages.
+    pub fn of(trace: &'a Trace, images: &'a Images, pieces: &[(DataPiece, Cost)]) -> Names<'a> {
+        Names {
+            trace,
+            images,
+            regions: Regions::of(trace, images, pieces),
         }
-        let name = match of.piece {
+    }
+
+    /// The name of one of them.
+    pub fn name(&self, piece: Piece) -> DataName {
+        match piece {
             Piece::Symbol(image, symbol) => {
-                let (module, name) = images.symbol(image, symbol);
+                let (module, name) = self.images.symbol(image, symbol);
                 let name = name.to_owned();
                 DataName::Global { module, name }
             }
             Piece::Section(image, section) => {
-                let (module, name) = images.section(image, section);
+                let (module, name) = self.images.section(image, section);
                 let name = name.to_owned();
                 DataName::Section { module, name }
             }
             Piece::Image(image) => DataName::Section {
-                module: images.module(image),
+                module: self.images.module(image),
                 name: "between sections".into(),
             },
             Piece::Kernel => DataName::Kernel,
-            Piece::Page(page) => regions.name(trace, page),
-        };
-        *named.entry(name).or_default() += *cost;
+            Piece::Page(page) => self.regions.name(self.trace, page),
+        }
     }
-    named
+
+    /// Pieces by what they are called, with what each cost.
+    pub fn named(&self, pieces: &[(DataPiece, Cost)]) -> BTreeMap<DataName, Cost> {
+        let mut named = BTreeMap::<DataName, Cost>::new();
+        for (of, cost) in pieces {
+            if *cost != Cost::default() {
+                *named.entry(self.name(of.piece)).or_default() += *cost;
+            }
+        }
+        named
+    }
 }
 
 /// Where the heap begins, and where it ends if the trace has a call that extended it.

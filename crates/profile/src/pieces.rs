@@ -151,6 +151,27 @@ impl Images {
         symbol.or_else(section).unwrap_or(Piece::Image(image))
     }
 
+    /// The piece at an address as a trace gives it, which has the number of its memory.
+    pub fn piece_at(&self, trace: &Trace, located: u64) -> Piece {
+        if located >> 63 == 1 {
+            return Piece::Kernel;
+        }
+        let (_, address) = trace.owner(located);
+        match self.image(address) {
+            Some(_) => self.piece(address),
+            None => Piece::Page(located >> PAGE_SHIFT),
+        }
+    }
+
+    /// Where a variable or a section begins; `None` of other pieces.
+    pub fn start(&self, piece: Piece) -> Option<u64> {
+        match piece {
+            Piece::Symbol(image, symbol) => Some(self.all[image].symbols[symbol].start),
+            Piece::Section(image, section) => Some(self.all[image].sections[section].start),
+            Piece::Image(_) | Piece::Page(_) | Piece::Kernel => None,
+        }
+    }
+
     /// The pieces that a line belongs to, by its number.
     pub fn of_line(&self, trace: &Trace, line: u64) -> LinePiece {
         let first = line << LINE_SHIFT;

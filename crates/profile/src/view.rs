@@ -1,10 +1,9 @@
 //! Views: the same costs by function, by source line, and by object in memory.
 
-use crate::code::{CodeFrame, Lines};
+use crate::code::{CodeFrame, CodeName, Lines};
 use crate::collector::Counted;
 use crate::cost::{Cost, Level};
-use crate::objects::{self, DataName};
-use crate::pieces::Images;
+use crate::objects::{DataName, Names};
 use corehop_simulator::Machine;
 use corehop_simulator::detail::{Attribution, CodeOwner};
 use corehop_traces::{Function, Kind, Trace};
@@ -137,7 +136,7 @@ fn has_made_up_name(function: &Function) -> bool {
 }
 
 /// What the code of an owner is called.
-fn owner_place(trace: &Trace, owner: CodeOwner) -> Place {
+pub(crate) fn owner_place(trace: &Trace, owner: CodeOwner) -> Place {
     let module = match owner {
         CodeOwner::Function(of) => Some(trace.functions()[of.index()].module),
         CodeOwner::Module(module) => Some(module),
@@ -191,74 +190,88 @@ pub(crate) fn by_line(
     }
     let mut costs = BTreeMap::new();
     for (code, cost) in named {
-        let has_line = !code.frames.is_empty();
-        let innermost = code.frames.iter().find_map(|frame| {
-            let (file, line) = (frame.file.as_ref()?, frame.line?);
-            Some(format!("{file}:{line}"))
-        });
-        let module = code.module.map(|module| &trace.modules()[module].path);
-        let place = Place {
-            kind: match has_line {
-                true => PlaceKind::Line,
-                false => PlaceKind::Instruction,
-            },
-            name: innermost.unwrap_or(code.place),
-            module: module.cloned(),
-            frames: code.frames,
-            is_named: has_line,
-        };
-        add(&mut costs, place, cost);
+        add(&mut costs, code_place(trace, code), cost);
     }
     View::of(By::Line, costs)
 }
 
+/// What the code with this name is called in a row.
+pub(crate) fn code_place(trace: &Trace, code: CodeName) -> Place {
+    let has_line = !code.frames.is_empty();
+    let innermost = code.frames.iter().find_map(|frame| {
+        let (file, line) = (frame.file.as_ref()?, frame.line?);
+        Some(format!("{file}:{line}"))
+    });
+    let module = code.module.map(|module| &trace.modules()[module].path);
+    Place {
+        kind: match has_line {
+            true => PlaceKind::Line,
+            false => PlaceKind::Instruction,
+        },
+        name: innermost.unwrap_or(code.place),
+        module: module.cloned(),
+        frames: code.frames,
+        is_named: has_line,
+    }
+}
+
 /// By the object that each access is to: for fetches, the code of a module.
-pub(crate) fn by_object(trace: &Trace, images: &Images, counted: &Counted) -> View {
-    let modules = trace.modules();
-    let place = |kind, name: String, module: Option<usize>| Place {
-        kind,
-        name,
-        module: module.map(|module| modules[module].path.clone()),
-        frames: Vec::new(),
-        is_named: !matches!(kind, PlaceKind::Section | PlaceKind::Anonymous),
-    };
+pub(crate) fn by_object(trace: &Trace, names: &Names<'_>, counted: &Counted) -> View {
     let mut costs = BTreeMap::new();
     let fetches = counted
         .sites
         .iter()
         .filter(|(site, _)| site.kind == Kind::Fetch);
     for (site, cost) in fetches {
-        let holds = modules.iter().position(|module| module.holds(site.pc));
-        let fetched = match holds {
-            Some(_) => place(PlaceKind::Fetched, "code".into(), holds),
-            None => Place {
-                is_named: false,
-                ..place(PlaceKind::Fetched, "code outside all modules".into(), None)
-            },
+        let mut modules = trace.modules().iter();
+        let holds = modules.position(|module| module.holds(site.pc));
+        let name = match holds {
+            Some(_) => "code",
+            None => "code outside all modules",
+        };
+        let fetched = Place {
+            is_named: holds.is_some(),
+            ..memory_place(trace, PlaceKind::Fetched, name.into(), holds)
         };
         add(&mut costs, fetched, *cost);
     }
-    for (name, cost) in objects::named(trace, images, counted) {
-        let place = match name {
-            DataName::Global { module, name } => place(PlaceKind::Global, name, Some(module)),
-            DataName::Section { module, name } => place(PlaceKind::Section, name, Some(module)),
-            DataName::Stack(thread) => {
-                let of = &trace.threads()[thread.index()];
-                let name = format!("stack of thread {}", of.os_thread_id);
-                place(PlaceKind::Stack, name, None)
-            }
-            DataName::Heap => place(PlaceKind::Heap, "heap".into(), None),
-            DataName::Mapping(object) => {
-                let name = trace.shared_objects()[object as usize].clone();
-                place(PlaceKind::Mapping, name, None)
-            }
-            DataName::Kernel => place(PlaceKind::Kernel, "kernel memory".into(), None),
-            DataName::Anonymous(start, end) => {
-                let name = format!("anonymous {start:#x}-{end:#x}");
-                place(PlaceKind::Anonymous, name, None)
-            }
-        };
-        add(&mut costs, place, cost);
+    for (name, cost) in names.named(&counted.pieces) {
+        add(&mut costs, object_place(trace, name), cost);
     }
     View::of(By::Object, costs)
+}
+
+/// A place in memory, of this module or of none.
+fn memory_place(trace: &Trace, kind: PlaceKind, name: String, module: Option<usize>) -> Place {
+    Place {
+        kind,
+        name,
+        module: module.map(|module| trace.modules()[module].path.clone()),
+        frames: Vec::new(),
+        is_named: !matches!(kind, PlaceKind::Section | PlaceKind::Anonymous),
+    }
+}
+
+/// What the memory with this name is called in a row.
+pub(crate) fn object_place(trace: &Trace, name: DataName) -> Place {
+    let place = |kind, name, module| memory_place(trace, kind, name, module);
+    match name {
+        DataName::Global { module, name } => place(PlaceKind::Global, name, Some(module)),
+        DataName::Section { module, name } => place(PlaceKind::Section, name, Some(module)),
+        DataName::Stack(thread) => {
+            let of = &trace.threads()[thread.index()];
+            let name = format!("stack of thread {}", of.os_thread_id);
+            place(PlaceKind::Stack, name, None)
+        }
+        DataName::Heap => place(PlaceKind::Heap, "heap".into(), None),
+        DataName::Mapping(object) => {
+            let name = trace.shared_objects()[object as usize].clone();
+            place(PlaceKind::Mapping, name, None)
+        }
+        DataName::Kernel => place(PlaceKind::Kernel, "kernel memory".into(), None),
+        DataName::Anonymous(start, end) => {
+            let name = format!("anonymous {start:#x}-{end:#x}");
+            place(PlaceKind::Anonymous, name, None)
+        }
+    }
 }

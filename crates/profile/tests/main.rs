@@ -2,8 +2,11 @@
 
 mod generated;
 mod naive;
+mod naive_sharing;
 #[path = "../../../simulator/tests/random/mod.rs"]
 mod random;
+mod sharing_equals_a_naive_attribution;
 mod source_lines_have_cachegrinds_counts;
+mod threads_have_the_cores_that_a_trace_tells;
 mod valgrind;
 mod views_equal_a_naive_attribution;

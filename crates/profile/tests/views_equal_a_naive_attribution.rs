@@ -72,6 +72,7 @@ fn every_view_adds_up_and_equals_a_naive_one() {
                 replay: own,
                 total,
                 views,
+                sharing: _,
             } = profile(&trace, on, &options, &VIEWS).unwrap();
             prop_assert_eq!(&own, &replay(&trace, &machine, &split, &options).unwrap());
             prop_assert_eq!(total.counters(&machine), own.counters);
@@ -95,7 +96,7 @@ fn what_has_no_symbol_counts_as_unnamed() {
         thread: 0,
         begins_request: false,
         block,
-        data: vec![(0, 0x1000_0000, false)],
+        data: vec![(0, 0x1000_0000, false, 8)],
     };
     let steps: Vec<_> = (0..crate::generated::BLOCKS).map(step).collect();
     let folder = tempfile::tempdir().unwrap();

@@ -103,6 +103,21 @@ impl Split {
         }
     }
 
+    /// Assigns each thread to a core of the caller's choice, by thread. Threads beyond the list start
+    /// on core 0, and no thread migrates.
+    pub fn threads_on(starts: Vec<CoreId>) -> Self {
+        let last = starts.iter().map(|core| core.0).max().unwrap_or(0);
+        Split {
+            targets: Vec::new(),
+            delegated: Vec::new(),
+            cores: last + 1,
+            starts,
+            start_cores: 1,
+            objects: None,
+            kth_calls: None,
+        }
+    }
+
     /// Returns the same split, with threads returning to their previous core when a call of these
     /// of its functions ends; when calls of other functions end, they stay.
     #[must_use]
@@ -331,6 +346,14 @@ fn unknown(planned: &PlannedFunction, modules: &[Module]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_thread_can_have_a_core_of_the_callers_choice() {
+        let split = Split::threads_on([2, 0, 5].map(CoreId).to_vec());
+        let cores = [0, 1, 2, 3].map(|thread| split.start_core(ThreadId(thread)));
+        assert_eq!((cores, split.cores()), ([2, 0, 5, 0].map(CoreId), 6));
+        assert_eq!(Split::threads_on(Vec::new()).cores(), 1);
+    }
 
     #[test]
     fn named_threads_take_cores_in_turn_and_others_stay_on_the_first() {

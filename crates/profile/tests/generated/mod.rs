@@ -1,4 +1,4 @@
-//! Random programs of a few functions on two threads, recorded as traces of a file that is nowhere.
+//! Random programs of a few functions on a few threads, recorded as traces of a file that is nowhere.
 
 use corehop_traces::{
     CodeBlock, EndReason, Function, FunctionId, Header, Kind, Module, ThreadId, Trace, Writer,
@@ -14,9 +14,12 @@ pub struct Step {
     pub thread: u32,
     pub begins_request: bool,
     pub block: u32,
-    /// Which of the block's instructions access which addresses, and whether they store.
-    pub data: Vec<(u16, u64, bool)>,
+    /// Which of the block's instructions access which addresses, whether they store, and how many
+    /// bytes.
+    pub data: Vec<(u16, u64, bool, u16)>,
 }
+
+pub const THREADS: u32 = 4;
 
 pub const FILE: &str = "/nowhere/server";
 pub const CODE: u64 = 0x40_0000;
@@ -27,6 +30,8 @@ pub const FUNCTIONS: u32 = 3;
 pub const BLOCKS: u32 = 2 * FUNCTIONS + 3;
 /// The last instruction of each block. Before an entry, it is a call if it stores.
 pub const LAST: u16 = 2;
+/// Bytes of a return address.
+const WORD: u16 = 8;
 pub const KERNEL: u64 = 0xffff_8880_0000_0000;
 /// Areas far from each other, of three pages each: what one is called depends on no other.
 pub const AREAS: [u64; 3] = [0x1000_0000, 0x2000_0000, KERNEL];
@@ -54,16 +59,30 @@ pub fn entered_by(block: u32) -> Option<u32> {
 pub fn steps() -> impl Strategy<Value = Vec<Step>> {
     let area = (0..AREAS.len(), 0u64..0x2000).prop_map(|(area, place)| AREAS[area] + place);
     let near = (0..AREAS.len(), 0u64..12).prop_map(|(area, line)| AREAS[area] + line * 64);
-    let stack = || (0..STACKS.len(), 0u64..30).prop_map(|(of, line)| STACKS[of] + line * 64);
-    let address = prop_oneof![2 => area, 4 => near, 1 => stack()];
-    let other = (0..LAST, address, any::<bool>());
-    let last = prop::option::weighted(0.4, (stack(), any::<bool>()));
+    let stack = (0..STACKS.len(), 0u64..30).prop_map(|(of, line)| STACKS[of] + line * 64);
+    programs(prop_oneof![2 => area, 4 => near, 1 => stack])
+}
+
+/// Programs whose threads use a few lines, in parts.
+pub fn steps_of_few_lines() -> impl Strategy<Value = Vec<Step>> {
+    let word = (0..AREAS.len(), 0u64..24).prop_map(|(area, word)| AREAS[area] + word * 8);
+    let byte = (0..AREAS.len(), 0u64..200).prop_map(|(area, byte)| AREAS[area] + byte);
+    programs(prop_oneof![3 => word, 1 => byte])
+}
+
+/// Programs that access such addresses.
+fn programs(address: impl Strategy<Value = u64>) -> impl Strategy<Value = Vec<Step>> {
+    let stack = (0..STACKS.len(), 0u64..30).prop_map(|(of, line)| STACKS[of] + line * 64);
+    let size = prop_oneof![2 => Just(8u16), 1 => 1u16..=16, 1 => 60u16..140];
+    let other = (0..LAST, address, any::<bool>(), size);
+    let last = (stack, any::<bool>()).prop_map(|(address, store)| (LAST, address, store, WORD));
+    let last = prop::option::weighted(0.4, last);
     let data = (vec(other, 0..4), last).prop_map(|(mut data, last)| {
-        data.extend(last.map(|(address, store)| (LAST, address, store)));
+        data.extend(last);
         data.sort_by_key(|&(instruction, ..)| instruction);
         data
     });
-    let step = (0u32..2, prop::bool::weighted(0.2), 0..BLOCKS, data);
+    let step = (0..THREADS, prop::bool::weighted(0.2), 0..BLOCKS, data);
     let step = step.prop_map(|(thread, begins_request, block, data)| Step {
         thread,
         begins_request,
@@ -107,7 +126,7 @@ pub fn record(path: &Path, steps: &[Step]) -> Result<Trace, corehop_traces::Erro
         let code = CodeBlock::new(address_of(block), [4, 4, 4]);
         writer.code_block(&code, entered_by(block).map(FunctionId))?;
     }
-    for thread in 0..2 {
+    for thread in 0..THREADS {
         writer.thread(1, 100 + thread)?;
     }
     for (stamp, step) in (1..).zip(steps) {
@@ -117,9 +136,9 @@ pub fn record(path: &Path, steps: &[Step]) -> Result<Trace, corehop_traces::Erro
             writer.request(thread)?;
         }
         writer.execution(thread, step.block)?;
-        for &(instruction, address, store) in &step.data {
+        for &(instruction, address, store, size_bytes) in &step.data {
             let kind = if store { Kind::Store } else { Kind::Load };
-            writer.data(thread, instruction, kind, 8, address)?;
+            writer.data(thread, instruction, kind, size_bytes, address)?;
         }
     }
     writer.finish(EndReason::Interrupted)?;

@@ -149,7 +149,7 @@ fn add(costs: &mut BTreeMap<String, Cost>, name: String, cost: &Cost) {
 }
 
 /// The function or module that holds an address, and the distance from its start.
-fn code_name(block: u32, start: u64, pc: u64) -> (String, String) {
+pub fn code_name(block: u32, start: u64, pc: u64) -> (String, String) {
     for function in 0..FUNCTIONS {
         let first = CODE + u64::from(function) * FUNCTION_BYTES;
         let holds = first <= start && start < first + FUNCTION_BYTES;
@@ -170,7 +170,7 @@ fn code_name(block: u32, start: u64, pc: u64) -> (String, String) {
 }
 
 /// Pages of data; for each call, that of its return address once more, with the thread.
-fn pages(trace: &Trace) -> Vec<(u64, Option<u32>)> {
+pub fn pages(trace: &Trace) -> Vec<(u64, Option<u32>)> {
     let mut pages = Vec::new();
     let mut pushed = HashMap::new();
     let mut executions = trace.executions();
@@ -197,7 +197,7 @@ fn pages(trace: &Trace) -> Vec<(u64, Option<u32>)> {
 }
 
 /// What the memory of a line is called.
-fn object_name(pages: &[(u64, Option<u32>)], access: &Access, line: u64) -> String {
+pub fn object_name(pages: &[(u64, Option<u32>)], access: &Access, line: u64) -> String {
     if access.kind == Kind::Fetch {
         return match (CODE..CODE + 0x1000).contains(&access.pc) {
             true => "code".into(),
