@@ -3,7 +3,8 @@
 //!
 //! Which lines several threads share is known at the end of the trace, so all of them are counted
 //! in detail. A second pass over shared lines alone would use less memory, and replay everything
-//! twice.
+//! twice. Instructions mostly come back to the bytes that they accessed lately, so a small table
+//! answers before the hash map of all.
 
 use super::SharingCost;
 use super::takes::Sharers;
@@ -31,6 +32,30 @@ pub(super) struct Key {
     pub is_store: bool,
 }
 
+impl Key {
+    /// That of no access, none of which has no bytes.
+    const NONE: Key = Key {
+        line: LineId(0),
+        thread: 0,
+        pc: 0,
+        owner: 0,
+        offset: 0,
+        size_bytes: 0,
+        is_store: false,
+    };
+
+    /// Its place among the recent ones.
+    fn place(&self) -> usize {
+        let line = u64::from(self.line.0) << 6 | u64::from(self.offset);
+        let all = line.wrapping_add(self.pc << 32) ^ u64::from(self.thread) << 20;
+        let product = all.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (product >> 32) as usize & (RECENT - 1)
+    }
+}
+
+/// Keys whose numbers are found without hashing: a power of two.
+const RECENT: usize = 1 << 14;
+
 /// The events are of a fetch.
 const FETCH: u32 = u32::MAX;
 
@@ -38,6 +63,7 @@ const FETCH: u32 = u32::MAX;
 pub(crate) struct SharingCollector<'a> {
     attribution: &'a Attribution,
     number_of: HashMap<Key, u32>,
+    recent: Box<[(Key, u32)]>,
     /// By number.
     pub(super) counted: Vec<(Key, SharingCost)>,
     /// What fetches cost.
@@ -61,6 +87,7 @@ impl<'a> SharingCollector<'a> {
         SharingCollector {
             attribution,
             number_of: HashMap::new(),
+            recent: vec![(Key::NONE, 0); RECENT].into(),
             counted: Vec::new(),
             fetches: SharingCost::default(),
             lines: Vec::new(),
@@ -87,10 +114,15 @@ impl<'a> SharingCollector<'a> {
             is_store: kind == Kind::Store,
         };
         let counted = &mut self.counted;
-        self.number = *self.number_of.entry(key).or_insert_with(|| {
-            counted.push((key, SharingCost::default()));
-            counted.len() as u32 - 1
-        });
+        let recent = &mut self.recent[key.place()];
+        if recent.0 != key {
+            let number = *self.number_of.entry(key).or_insert_with(|| {
+                counted.push((key, SharingCost::default()));
+                counted.len() as u32 - 1
+            });
+            *recent = (key, number);
+        }
+        self.number = recent.1;
         if line.index() >= self.lines.len() {
             self.lines.resize_with(line.index() + 1, Default::default);
         }
@@ -170,6 +202,7 @@ impl AnalysisTool for SharingCollector<'_> {
 
     fn start_counting(&mut self) {
         self.number_of.clear();
+        self.recent.fill((Key::NONE, 0));
         self.counted.clear();
         self.fetches = SharingCost::default();
         self.lines.clear();
