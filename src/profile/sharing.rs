@@ -95,7 +95,7 @@ impl Table<'_> {
         let lines = counted(lines as u64, "line is", "lines are");
         let part = match share(sharing.shared.moves(), moves, 1) {
             part if part.is_empty() => "no line moves between cores".into(),
-            part => format!("{part} of the moves between cores are theirs"),
+            part => format!("{part} of the moves between cores are of these lines"),
         };
         line!(
             text,

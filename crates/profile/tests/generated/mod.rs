@@ -1,4 +1,4 @@
-//! Random programs of a few functions on a few threads, recorded as traces of a file that is nowhere.
+//! Random programs of a few functions and threads, recorded as traces of a file that is nowhere.
 
 use corehop_traces::{
     CodeBlock, EndReason, Function, FunctionId, Header, Kind, Module, ThreadId, Trace, Writer,
