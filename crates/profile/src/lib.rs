@@ -5,8 +5,9 @@
 //! nothing of it. `collector` receives the events and counts them by instruction and by piece of
 //! memory; `fully_associative` tells misses for want of ways from those for want of room. What
 //! these places are called is looked up afterwards: `code` names instructions, `objects` the
-//! `pieces` of memory. `view` makes rows of both, and `json` prints them. It is a crate apart
-//! because it needs the symbolizer, and nothing of a search or a plan.
+//! `pieces` of memory. `view` makes rows of both, `json` prints them, and `formats` writes
+//! them for other profilers. It is a crate apart because it needs the symbolizer, and nothing of a
+//! search or a plan.
 //!
 //! `sharing` is a second analysis of the same replay: the lines that several threads access.
 //!
@@ -19,6 +20,7 @@ mod both;
 mod code;
 mod collector;
 mod cost;
+mod formats;
 mod fully_associative;
 mod json;
 mod objects;
@@ -29,6 +31,7 @@ mod view;
 
 pub use code::CodeFrame;
 pub use cost::{Causes, Cost, Level};
+pub use formats::{Export, Format};
 pub use json::{Shown, ViewShown, shown};
 pub use recorded::recorded_cores;
 pub use sharing::{ObjectOnLine, SharedLine, Sharing, SharingCost, Use, Verdict};

@@ -1,5 +1,7 @@
 //! All tests of the crate, as one program, which is built sooner than one for each file.
 
+mod decoded;
+mod formats_hold_every_cost;
 mod generated;
 mod naive;
 mod naive_sharing;
