@@ -1,8 +1,10 @@
 //! `corehop profile`: which functions, source lines, and data cost how many misses, and why.
 //!
 //! The figures come from the crate `corehop-profile`. This file is its command line, `text` prints
-//! them as tables, and `sharing` those of lines that threads share.
+//! them as tables, `sharing` those of lines that threads share, and `format` writes files for other
+//! profilers.
 
+mod format;
 mod sharing;
 mod text;
 
@@ -18,10 +20,11 @@ use clap::{Args, ValueEnum};
 use corehop_partitioner::attribution::mark;
 use corehop_partitioner::progress::Progress;
 use corehop_profile::{
-    By, Level, Order, Profile, profile, profile_with_sharing, recorded_cores, shown,
+    By, Export, Level, Order, Profile, profile, profile_with_sharing, recorded_cores, shown,
 };
 use corehop_simulator::{Error, Machine, Split};
 use corehop_traces::{Index, Trace};
+use format::FormatArguments;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use text::Table;
@@ -36,7 +39,8 @@ use text::Table;
 Example: corehop profile bank.trace
          corehop profile bank.trace --by line,object --request-scaled --warm-up 30
          corehop profile bank.trace --by object --cores 4 --level l3
-         corehop profile bank.trace --by sharing --warm-up 30")]
+         corehop profile bank.trace --by sharing --warm-up 30
+         corehop profile bank.trace --format callgrind -o callgrind.out.bank")]
 pub struct Arguments {
     /// Trace of the server; default: the bundled sample (MariaDB under TPC-C)
     trace: Option<PathBuf>,
@@ -92,6 +96,8 @@ pub struct Arguments {
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    formatted: FormatArguments,
 }
 
 /// What a table lists.
@@ -147,6 +153,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Sorted::Misses => Order::Misses(level),
         Sorted::Cycles => Order::Cycles,
     };
+    let formatted = arguments.formatted.output()?;
     machines::tell_host([arguments.machine.as_str()]);
     let machine = Machine::named_or_path(&arguments.machine)?;
     if machine.l3.is_none() && level == Level::L3 {
@@ -156,7 +163,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let trace = arguments.trace.as_deref();
     let (trace, name) = arguments.addressing.open_or_bundled(trace)?;
     arguments.check(&trace, &name)?;
-    let profile = arguments.profile((&trace, &name), &machine)?;
+    let profile = arguments.profile((&trace, &name), &machine, formatted.is_some())?;
+    if let (Some(output), [view]) = (formatted, &profile.views[..]) {
+        let cores = profile.replay.per_core.len();
+        return output.write(&Export {
+            view,
+            trace: &trace,
+            title: &format::title((&name, &trace), (&machine, cores)),
+            machine: &machine,
+            order,
+        });
+    }
     let named = (name.as_str(), arguments.counted.warm_up);
     if arguments.json {
         let shown = shown(&profile, named, &machine, (order, arguments.limit));
@@ -190,13 +207,17 @@ impl ListedBy {
 }
 
 impl Arguments {
-    /// Replays the trace with this name.
+    /// Replays the trace with this name; files for other profilers have source lines only.
     fn profile(
         &self,
         (trace, name): (&Trace, &str),
         machine: &Machine,
+        is_for_a_file: bool,
     ) -> Result<Profile, Failure> {
-        let views: Vec<By> = self.by.iter().filter_map(|by| by.view()).collect();
+        let views = match is_for_a_file {
+            true => vec![By::Line],
+            false => self.by.iter().filter_map(|by| by.view()).collect(),
+        };
         let split = self.split((trace, name), machine)?;
         let bar = Bar::new();
         let progress = |executions| bar.advance(executions);

@@ -273,6 +273,20 @@ fn what_is_written_for_people_is_as_inert() {
 }
 
 #[test]
+fn what_other_profilers_show_is_as_inert() {
+    let folder = folder();
+    for format in ["callgrind", "speedscope", "firefox"] {
+        let profile = ["profile", "bank.trace", "--machine", "tiny.toml"];
+        let [file, _] = said(&folder, 0, &[&profile[..], &["--format", format]].concat());
+        // A backslash is two in JSON.
+        assert!(
+            file.replace(r"\\", r"\").contains(SHOWN),
+            "{format}: {file}"
+        );
+    }
+}
+
+#[test]
 fn a_plan_that_does_not_fit_is_refused() {
     let folder = folder();
     let write = |name: &str, plan: &Plan| {

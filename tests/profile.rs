@@ -212,3 +212,153 @@ fn what_cannot_be_profiled_is_refused_with_a_remedy() {
     let (code, _) = refused(&folder, &["--cores", "0"]);
     assert_eq!(code, 2);
 }
+
+#[test]
+fn other_profilers_formats_have_the_totals_of_the_json() {
+    let folder = folder(4);
+    let arguments = ["--cores", "2", "--warm-up", "1"];
+    let json = told(
+        &folder,
+        &[&arguments[..], &["--json", "--by", "line"]].concat(),
+    );
+    let value = conforming::read(&["profile"], json);
+    let total = &value["total"];
+    let misses = |level: &str| total[level]["misses"].as_u64().unwrap();
+    let expected = [
+        ("L2Misses", misses("l2")),
+        ("L3Misses", misses("l3")),
+        ("L1DMisses", misses("l1d")),
+        ("L1IMisses", misses("l1i")),
+        ("Cycles", total["cycles"].as_u64().unwrap()),
+        ("Fetches", total["fetches"].as_u64().unwrap()),
+        ("Loads", total["loads"].as_u64().unwrap()),
+        ("Stores", total["stores"].as_u64().unwrap()),
+    ];
+    // After a request, the L3 has all lines.
+    let is_zero = expected.map(|(_, value)| value == 0);
+    assert!(
+        is_zero == [false, true, false, false, false, false, false, false],
+        "{expected:?}"
+    );
+
+    let write = |format| [&arguments[..], &["--format", format, "-o", format]].concat();
+    assert_eq!(told(&folder, &write("callgrind")), "");
+    let text = std::fs::read_to_string(folder.path().join("callgrind")).unwrap();
+    let (head, costs) = text.split_once("\n\n").unwrap();
+    let (_, events) = head.split_once("events: ").unwrap();
+    assert!(
+        expected
+            .iter()
+            .map(|(event, _)| *event)
+            .eq(events.split(' '))
+    );
+    let costs = costs
+        .lines()
+        .filter(|line| line.starts_with(|first: char| first.is_numeric()));
+    let mut sums = [0; 8];
+    for line in costs {
+        let values = line
+            .split(' ')
+            .skip(1)
+            .map(|value| value.parse::<u64>().unwrap());
+        sums.iter_mut()
+            .zip(values)
+            .for_each(|(sum, value)| *sum += value);
+    }
+    assert_eq!(sums, expected.map(|(_, value)| value));
+
+    // On standard output it is the same file.
+    let callgrind = [&arguments[..], &["--format", "callgrind"]].concat();
+    assert_eq!(told(&folder, &callgrind), text);
+
+    assert_eq!(told(&folder, &write("speedscope")), "");
+    let file = std::fs::read(folder.path().join("speedscope")).unwrap();
+    let file: serde_json::Value = serde_json::from_slice(&file).unwrap();
+    let profiles = file["profiles"].as_array().unwrap();
+    let ends = profiles
+        .iter()
+        .map(|profile| profile["endValue"].as_u64().unwrap());
+    // Speedscope has nothing to draw of a figure that is 0.
+    assert!(ends.eq(sums.into_iter().filter(|sum| *sum > 0)));
+
+    assert_eq!(told(&folder, &write("firefox")), "");
+    let file = std::fs::read(folder.path().join("firefox")).unwrap();
+    let file: serde_json::Value = serde_json::from_slice(&file).unwrap();
+    let sum = |thread: &serde_json::Value| {
+        let weights = thread["samples"]["weight"].as_array().unwrap().iter();
+        weights.map(|weight| weight.as_u64().unwrap()).sum::<u64>()
+    };
+    assert!(file["threads"].as_array().unwrap().iter().map(sum).eq(sums));
+
+    // The magic number of gzip.
+    assert_eq!(told(&folder, &write("pprof")), "");
+    let file = std::fs::read(folder.path().join("pprof")).unwrap();
+    assert_eq!(file[..2], [0x1f, 0x8b]);
+}
+
+#[test]
+fn a_format_replaces_no_file_and_no_option_is_ignored() {
+    let folder = folder(2);
+    let speedscope = ["--format", "speedscope", "-o", "there"];
+    std::fs::write(folder.path().join("there"), "precious").unwrap();
+    let (code, told) = refused(&folder, &speedscope);
+    assert_eq!(
+        (code, told.contains("there exists already")),
+        (4, true),
+        "{told}"
+    );
+    let there = || std::fs::read_to_string(folder.path().join("there")).unwrap();
+    assert_eq!(there(), "precious");
+    assert_eq!(
+        refused(&folder, &[&speedscope[..], &["--json"]].concat()).0,
+        2
+    );
+    assert_eq!(
+        refused(&folder, &[&speedscope[..], &["--by", "object"]].concat()).0,
+        2
+    );
+    assert_eq!(
+        refused(&folder, &[&speedscope[..], &["--limit", "3"]].concat()).0,
+        2
+    );
+    assert_eq!(
+        refused(&folder, &[&speedscope[..], &["--request-scaled"]].concat()).0,
+        2
+    );
+    assert_eq!(refused(&folder, &["-o", "other"]).0, 2);
+    let (code, _) = refused(
+        &folder,
+        &["--format", "speedscope", "--cores", "3", "-o", "other"],
+    );
+    assert_eq!(code, 2);
+    assert!(!folder.path().join("other").exists());
+    self::told(&folder, &[&speedscope[..], &["--force"]].concat());
+    assert!(there().starts_with('{'));
+}
+
+/// `script` of util-linux gives a command a terminal.
+#[test]
+fn what_is_binary_is_not_written_to_a_terminal() {
+    let folder = folder(2);
+    let on_terminal = |format: &str| {
+        let corehop = env!("CARGO_BIN_EXE_corehop");
+        let command =
+            format!("'{corehop}' profile bank.trace --machine tiny.toml --format {format}");
+        let mut script = Command::new("script");
+        script
+            .args(["-qec", &command, "/dev/null"])
+            .current_dir(folder.path());
+        let output = script.stdin(std::process::Stdio::null()).output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+        )
+    };
+    let (code, told) = on_terminal("pprof");
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("standard output is a terminal"), "{told}");
+    assert!(told.contains("remedy: name a file with -o"), "{told}");
+    let (code, told) = on_terminal("callgrind");
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("# callgrind format"), "{told}");
+}

@@ -50,7 +50,7 @@ impl<'t> Lines<'t> {
 
     /// What the instruction of a site is called.
     pub fn name(&mut self, site: &Site, attribution: &Attribution) -> CodeName {
-        let (module, mut frames) = match self.known.get(&site.pc) {
+        let (module, frames) = match self.known.get(&site.pc) {
             Some(known) => known.clone(),
             None => {
                 let found = self.look_up(site.pc);
@@ -60,17 +60,10 @@ impl<'t> Lines<'t> {
         };
         // Of a function whose line is not known, its name is no more than its symbol.
         let has_line = frames.iter().any(|frame| frame.line.is_some());
-        let owner = attribution.owner(site.owner as usize);
         let place = match has_line {
             true => String::new(),
-            false => self.place(site.pc, owner),
+            false => self.place(site.pc, attribution.owner(site.owner as usize)),
         };
-        // Assemblers describe lines and no functions, but the symbol is known.
-        if let (Some(outermost), CodeOwner::Function(_)) = (frames.last_mut(), owner) {
-            outermost
-                .function
-                .get_or_insert_with(|| owner.name(self.trace));
-        }
         CodeName {
             module,
             frames: if has_line { frames } else { Vec::new() },

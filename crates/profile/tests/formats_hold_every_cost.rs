@@ -64,7 +64,7 @@ fn of_random_traces_each_function_has_what_a_naive_attribution_has() {
             let export = Export {
                 view: &profile.views[0],
                 trace: &trace,
-                name: "server.trace",
+                title: "server.trace",
                 machine: &machine,
                 order: ORDER,
             };
@@ -136,7 +136,7 @@ fn of_a_program_with_dwarf_every_format_has_lines_and_inlined_functions() {
     let export = Export {
         view: &profile.views[0],
         trace: &trace,
-        name: "shop.trace",
+        title: "shop.trace",
         machine: &machine,
         order: ORDER,
     };
@@ -206,7 +206,7 @@ fn the_figure_that_rows_are_sorted_by_comes_first() {
         let export = Export {
             view: &profile.views[0],
             trace: &trace,
-            name: "server.trace",
+            title: "server.trace",
             machine,
             order,
         };

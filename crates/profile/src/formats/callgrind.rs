@@ -5,9 +5,9 @@
 //! file, and the line is the innermost one. Names are `(number) name` throughout, since a name such
 //! as `(anonymous namespace)::f` begins like a number. No line has totals, so readers add them up.
 
-use super::Export;
 use super::numbered::Numbered;
 use super::stacks::Stack;
+use super::{CREATOR, Export};
 use crate::cost::Cost;
 use std::collections::BTreeMap;
 use std::io::{Result, Write};
@@ -27,12 +27,7 @@ pub(super) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<()> {
     let stacks = export.stacks();
     let events: Vec<&str> = figures.iter().map(|figure| figure.event).collect();
     writeln!(out, "# callgrind format\nversion: 1")?;
-    writeln!(
-        out,
-        "creator: {}\ncmd: {}",
-        export.creator(),
-        export.title()
-    )?;
+    writeln!(out, "creator: {CREATOR}\ncmd: {}", export.title())?;
     writeln!(out, "positions: line\nevents: {}", events.join(" "))?;
     let (mut files, mut modules) = (Numbered::default(), Numbered::default());
     let mut names = Numbered::default();

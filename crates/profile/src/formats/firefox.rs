@@ -5,9 +5,9 @@
 //! stack is one sample with the figure as its weight. Samples need times: they get their numbers.
 //! The crate `fxprof-processed-profile` writes neither files nor lines.
 
-use super::Export;
 use super::numbered::Numbered;
-use super::stacks::Stack;
+use super::stacks::{Stack, file_name};
+use super::{CREATOR, Export};
 use corehop_plan::inert;
 use serde_json::{Value, json};
 use std::io::{Result, Write};
@@ -89,7 +89,7 @@ fn meta(export: &Export<'_>, threads: usize) -> Value {
         "version": 32,
         "preprocessedProfileVersion": VERSION,
         "product": export.title(),
-        "importedFrom": export.creator(),
+        "importedFrom": CREATOR,
         "interval": 1,
         "startTime": 0,
         "processType": 0,
@@ -109,11 +109,11 @@ fn meta(export: &Export<'_>, threads: usize) -> Value {
 /// The modules that stacks are in.
 fn libs(export: &Export<'_>, tables: &Tables<'_>) -> Vec<Value> {
     let libs = tables.modules.all().iter().map(|path| {
-        let name = path.rsplit('/').next().unwrap_or(path);
+        let name = file_name(path);
         let mut modules = export.trace.modules().iter();
         let module = modules.find(|module| inert(&module.path) == **path);
         json!({
-            "arch": export.trace.header().architecture,
+            "arch": inert(&export.trace.header().architecture),
             "name": name,
             "path": path,
             "debugName": name,
@@ -173,7 +173,8 @@ impl<'s> Tables<'s> {
         let mut numbers = |names: &[&'s str]| -> Vec<usize> {
             names.iter().map(|name| self.strings.of(name)).collect()
         };
-        let (files, modules) = (numbers(self.files.all()), numbers(self.modules.all()));
+        let files = numbers(self.files.all());
+        let modules = numbers(&column(self.modules.all(), |path| file_name(path)));
         let stacks = self.stacks.all();
         json!({
             "sources": {

@@ -18,8 +18,12 @@ use corehop_simulator::Machine;
 use corehop_traces::Trace;
 use figures::{Figure, figures};
 use stacks::{Stack, stacks};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{Result, Write};
+
+/// What a reader says that the file was made by.
+const CREATOR: &str = concat!("corehop ", env!("CARGO_PKG_VERSION"));
 
 /// A format of another profiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +52,8 @@ pub struct Export<'p> {
     pub view: &'p View,
     /// The trace that was profiled.
     pub trace: &'p Trace,
-    /// What to call it.
-    pub name: &'p str,
+    /// What a reader shows above it: what was profiled, and how.
+    pub title: &'p str,
     /// The machine that it was replayed on.
     pub machine: &'p Machine,
     /// Whose figure comes first.
@@ -78,12 +82,7 @@ impl Export<'_> {
         stacks(self.view)
     }
 
-    /// What a reader shows above the profile.
-    fn title(&self) -> String {
-        inert(&format!("{}, machine {}", self.name, self.machine.name)).into_owned()
-    }
-
-    fn creator(&self) -> String {
-        format!("corehop {}", env!("CARGO_PKG_VERSION"))
+    fn title(&self) -> Cow<'_, str> {
+        inert(self.title)
     }
 }

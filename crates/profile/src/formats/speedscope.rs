@@ -4,9 +4,9 @@
 //! of speedscope is one box, so a function and its lines are boxes of their own, one below the
 //! other: module, function, functions that were inlined there, line.
 
-use super::Export;
 use super::numbered::Numbered;
-use super::stacks::Stack;
+use super::stacks::{Stack, file_name};
+use super::{CREATOR, Export};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::io::{Result, Write};
@@ -17,28 +17,31 @@ pub(super) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<()> {
     let mut frames = Numbered::default();
     let samples = stacks.keys().map(|stack| numbers(stack, &mut frames));
     let samples: Vec<_> = samples.collect();
-    let profiles = export.figures().into_iter().map(|figure| {
+    let profiles = export.figures().into_iter().filter_map(|figure| {
         let weights = stacks.values().map(|cost| figure.of(cost, export.machine));
         let counted = samples
             .iter()
             .zip(weights)
             .filter(|(_, weight)| *weight > 0);
         let (samples, weights): (Vec<_>, Vec<_>) = counted.unzip();
-        json!({
-            "type": "sampled",
-            "name": figure.title,
-            "unit": "none",
-            "startValue": 0,
-            "endValue": weights.iter().sum::<u64>(),
-            "samples": samples,
-            "weights": weights,
+        // Boxes of no width cannot be drawn.
+        (!samples.is_empty()).then(|| {
+            json!({
+                "type": "sampled",
+                "name": figure.title,
+                "unit": "none",
+                "startValue": 0,
+                "endValue": weights.iter().sum::<u64>(),
+                "samples": samples,
+                "weights": weights,
+            })
         })
     });
     let profiles: Vec<Value> = profiles.collect();
     let file = json!({
         "$schema": "https://www.speedscope.app/file-format-schema.json",
         "name": export.title(),
-        "exporter": export.creator(),
+        "exporter": CREATOR,
         "activeProfileIndex": 0,
         "shared": {"frames": frames.all().iter().map(frame).collect::<Vec<_>>()},
         "profiles": profiles,
@@ -59,8 +62,7 @@ fn numbers<'s>(stack: &'s Stack, frames: &mut Numbered<Frame<'s>>) -> Vec<usize>
         numbers.push(frames.of(function));
     }
     if let Some((file, line)) = stack.position() {
-        let name = file.rsplit('/').next().unwrap_or(file);
-        let name = format!("{name}:{line}");
+        let name = format!("{}:{line}", file_name(file));
         numbers.push(frames.of((name.into(), Some(file), Some(line))));
     }
     numbers

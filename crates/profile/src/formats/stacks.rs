@@ -59,8 +59,7 @@ impl Stack {
 
     /// The module's file name.
     pub fn module_name(&self) -> &str {
-        let path = self.module.as_deref().unwrap_or(OUTSIDE);
-        path.rsplit('/').next().unwrap_or(path)
+        self.module.as_deref().map_or(OUTSIDE, file_name)
     }
 
     /// The innermost place that is known.
@@ -89,6 +88,11 @@ impl Frame {
             line: None,
         }
     }
+}
+
+/// The last part of a path.
+pub(super) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// A name that is never empty.

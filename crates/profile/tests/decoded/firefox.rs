@@ -45,7 +45,7 @@ pub fn read(file: &Value) -> Vec<Entry> {
                     let library = &file["libs"][library.as_u64().unwrap() as usize];
                     module = file_name(library["path"].as_str().unwrap());
                     let named = text(cell(&shared["resourceTable"], "name", resource));
-                    assert_eq!(file_name(&named), module);
+                    assert_eq!(named, module);
                 }
                 stack = cell(stacks, "prefix", stack);
             }

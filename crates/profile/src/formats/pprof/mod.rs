@@ -7,8 +7,9 @@ mod message;
 
 use super::Export;
 use super::numbered::Numbered;
-use super::stacks::Stack;
+use super::stacks::{Stack, file_name};
 use corehop_plan::inert;
+use corehop_traces::Module;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use message::{Function, Line, Location, Mapping, Profile, Sample, ValueType};
@@ -65,10 +66,14 @@ fn message(export: &Export<'_>) -> Profile {
     }
 }
 
-/// The modules of the trace. Their names are known already, so pprof is not to look for any.
+/// The modules of the trace, the program first. The names of their code are known, so pprof is not
+/// to look for any.
 fn mappings(export: &Export<'_>, tables: &mut Tables) -> Vec<Mapping> {
-    let modules = (1..).zip(export.trace.modules());
-    let mapping = modules.map(|(id, module)| Mapping {
+    let command = export.trace.header().command.first();
+    let program = command.map(|program| file_name(program));
+    let mut modules: Vec<&Module> = export.trace.modules().iter().collect();
+    modules.sort_by_key(|module| Some(file_name(&module.path)) != program);
+    let mapping = (1..).zip(modules).map(|(id, module)| Mapping {
         id,
         filename: tables.string(&inert(&module.path)),
         build_id: tables.string(&inert(&module.build_id)),
