@@ -85,7 +85,7 @@ impl FormattedOutput {
     /// Writes the file.
     pub fn write(&self, export: &Export<'_>) -> Result<(), Failure> {
         let mut contents = Vec::new();
-        let written = export.write(self.format, &mut contents);
+        let written = self.format.write(export, &mut contents);
         written.map_err(|error| unwritable(self.output.path(), &error))?;
         Ok(self.output.write(&contents, PUBLIC)?)
     }

@@ -193,7 +193,7 @@ fn the_figure_that_rows_are_sorted_by_comes_first() {
         thread: 0,
         begins_request: false,
         block: 0,
-        data: vec![(0, 0x1000_0000, false)],
+        data: vec![(0, 0x1000_0000, false, 8)],
     };
     let folder = tempfile::tempdir().unwrap();
     let trace = record(&folder.path().join("server.trace"), &[step]).unwrap();

@@ -5,9 +5,9 @@
 //! file, and the line is the innermost one. Names are `(number) name` throughout, since a name such
 //! as `(anonymous namespace)::f` begins like a number. No line has totals, so readers add them up.
 
+use super::export::{CREATOR, Export};
 use super::numbered::Numbered;
 use super::stacks::Stack;
-use super::{CREATOR, Export};
 use crate::cost::Cost;
 use std::collections::BTreeMap;
 use std::io::{Result, Write};

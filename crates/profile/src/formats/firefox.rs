@@ -1,13 +1,13 @@
 //! The Firefox Profiler, <https://profiler.firefox.com>: JSON with a thread for each figure.
 //!
-//! The format is version 60 of its processed profiles (`src/types/profile.ts` and
-//! `docs-developer/CHANGELOG-formats.md` there), which newer versions of the site upgrade. Each
-//! stack is one sample with the figure as its weight. Samples need times: they get their numbers.
-//! The crate `fxprof-processed-profile` writes neither files nor lines.
+//! The format is version 60 of its processed profiles, which newer versions of the site upgrade
+//! (`profile.ts` and `CHANGELOG-formats.md` of its repository). Each stack is one sample with the
+//! figure as its weight. Samples need times: they get their numbers. The crate
+//! `fxprof-processed-profile` 0.8 writes neither files nor lines.
 
+use super::export::{CREATOR, Export};
 use super::numbered::Numbered;
 use super::stacks::{Stack, file_name};
-use super::{CREATOR, Export};
 use corehop_plan::inert;
 use serde_json::{Value, json};
 use std::io::{Result, Write};

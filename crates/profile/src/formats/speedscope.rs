@@ -4,9 +4,9 @@
 //! of speedscope is one box, so a function and its lines are boxes of their own, one below the
 //! other: module, function, functions that were inlined there, line.
 
+use super::export::{CREATOR, Export};
 use super::numbered::Numbered;
 use super::stacks::{Stack, file_name};
-use super::{CREATOR, Export};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::io::{Result, Write};

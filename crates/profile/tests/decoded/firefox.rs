@@ -1,4 +1,4 @@
-//! Reads processed profiles of the Firefox Profiler, version 60, as `src/types/profile.ts` and
+//! Reads processed profiles of the Firefox Profiler, version 60, as `profile.ts` and
 //! `CHANGELOG-formats.md` of its repository define them.
 
 use super::{Entry, file_name, plain};

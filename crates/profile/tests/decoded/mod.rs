@@ -35,7 +35,7 @@ pub fn file_name(path: &str) -> String {
 /// The bytes of a file in this format.
 pub fn written(export: &Export<'_>, format: Format) -> Vec<u8> {
     let mut bytes = Vec::new();
-    export.write(format, &mut bytes).unwrap();
+    format.write(export, &mut bytes).unwrap();
     bytes
 }
 

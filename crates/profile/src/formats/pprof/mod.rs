@@ -5,7 +5,7 @@
 
 mod message;
 
-use super::Export;
+use super::export::Export;
 use super::numbered::Numbered;
 use super::stacks::{Stack, file_name};
 use corehop_plan::inert;
