@@ -60,7 +60,7 @@ pub struct FormattedOutput {
 }
 
 impl FormatArguments {
-    /// Where the file goes, before any work; `None` without `--format`.
+    /// Opens the output before any work; `None` without `--format`.
     pub fn output(&self) -> Result<Option<FormattedOutput>, Failure> {
         let Some(format) = self.format else {
             return Ok(None);
@@ -91,7 +91,7 @@ impl FormattedOutput {
     }
 }
 
-/// What was profiled, and how.
+/// Returns a title: the trace, the options, and the machine.
 pub fn title((name, trace): (&str, &Trace), (machine, cores): (&Machine, usize)) -> String {
     let cores = counted(cores as u64, "core", "cores");
     format!(

@@ -10,7 +10,7 @@ use corehop_support::format::number::{counted, grouped, share};
 const OBJECTS: usize = 3;
 
 impl Table<'_> {
-    /// All of them.
+    /// Prints the table of lines, then one table of each line.
     pub fn sharing(&self, text: &mut Lines, sharing: &Sharing) {
         let scale = self.scale();
         line!(text, "by line that threads share, {scale}");
@@ -53,7 +53,7 @@ impl Table<'_> {
         }
     }
 
-    /// A row that is no line.
+    /// Prints a row that is not a line.
     fn sum(&self, text: &mut Lines, cost: (&SharingCost, u64), name: &str) {
         self.shared(
             text,
@@ -85,7 +85,7 @@ impl Table<'_> {
         line!(text, "{share:>7}{before}{threads}{takes}  {name}");
     }
 
-    /// How many more lines there are, and what part they are of all that moves.
+    /// Prints the number of further lines, and the share of all moves.
     fn end(&self, text: &mut Lines, sharing: &Sharing, moves: u64) {
         let lines = sharing.lines.len();
         if let Some(more) = lines.checked_sub(self.limit).filter(|&more| more > 0) {
@@ -103,7 +103,7 @@ impl Table<'_> {
         );
     }
 
-    /// What each thread does where on a line.
+    /// Prints the uses of a line by thread and place.
     fn uses(&self, text: &mut Lines, row: &SharedLine) {
         line!(
             text,
@@ -168,12 +168,12 @@ fn verdict(row: &SharedLine) -> &'static str {
     }
 }
 
-/// The address, and what lies there.
+/// Returns the address and its objects.
 fn name(row: &SharedLine) -> String {
     format!("{:#x} {}", row.address, objects(row))
 }
 
-/// The first objects of a line.
+/// Returns the first objects of a line.
 fn objects(row: &SharedLine) -> String {
     let named = row.objects.iter().take(OBJECTS).map(object);
     let mut named: Vec<String> = named.collect();

@@ -9,14 +9,14 @@ use corehop_support::format::name::shortened;
 use corehop_support::format::number::{counted, grouped, share};
 use corehop_traces::Trace;
 
-/// What the tables show.
+/// The contents of the tables.
 pub struct Table<'a> {
     pub profile: &'a Profile,
     pub trace: &'a Trace,
-    /// What to call the trace, and how many requests warm up.
+    /// The trace's name, and the number of requests to warm up.
     pub named: (&'a str, usize),
     pub machine: &'a Machine,
-    /// Whose causes are shown.
+    /// The level whose causes are shown.
     pub level: Level,
     pub order: Order,
     pub limit: usize,
@@ -35,7 +35,7 @@ const CAUSES: [Cause; 5] = [
     ("inclusion", |causes| causes.inclusion),
 ];
 
-/// Parts of a file's path that are shown: its name, and the folder that tells it from others.
+/// Parts of a file's path that are shown: its name and its folder.
 const PARTS: usize = 2;
 
 impl Table<'_> {
@@ -71,7 +71,7 @@ impl Table<'_> {
         }
     }
 
-    /// What figures are of, in words.
+    /// Returns the scale of the figures as text.
     pub fn scale(&self) -> &'static str {
         match self.is_per_request {
             true => "a request",
@@ -79,7 +79,7 @@ impl Table<'_> {
         }
     }
 
-    /// A sum, or its mean of a request.
+    /// Returns a sum, or its mean per request.
     pub fn figure(&self, figure: u64) -> String {
         match self.is_per_request {
             true => {
@@ -90,7 +90,7 @@ impl Table<'_> {
         }
     }
 
-    /// Causes that any access missed for.
+    /// Returns the causes with at least one miss.
     fn causes(&self) -> impl Iterator<Item = &'static Cause> {
         let all = self.profile.total.causes(self.level);
         CAUSES.iter().filter(move |(_, of)| of(&all) > 0)
@@ -142,7 +142,7 @@ impl Table<'_> {
         );
     }
 
-    /// The figure that rows are sorted by.
+    /// Returns the figure that rows are sorted by.
     fn sorted_by(&self, cost: &Cost) -> u64 {
         match self.order {
             Order::Misses(level) => cost.misses(level),
@@ -150,7 +150,7 @@ impl Table<'_> {
         }
     }
 
-    /// What share has no name, and why.
+    /// Returns the share without a name, and the reason.
     fn unnamed(&self, view: &View) -> String {
         let of_what = match self.order {
             Order::Misses(_) => format!("{} misses", self.level_name()),
@@ -174,7 +174,7 @@ impl Table<'_> {
     }
 }
 
-/// What a row is called.
+/// Returns the title of a row.
 pub fn title(by: By, place: &Place) -> String {
     let short = |path: &str| {
         let parts: Vec<&str> = path.rsplitn(PARTS + 1, '/').take(PARTS).collect();

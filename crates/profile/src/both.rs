@@ -4,7 +4,7 @@ use corehop_simulator::detail::AnalysisTool;
 use corehop_simulator::{CacheLevel, Cause, CoreId, LineId, Observer, Translated};
 use corehop_traces::{Access, Execution, Kind};
 
-/// Passes everything on, to the first before the second.
+/// Passes each event to the first, then to the second.
 pub(crate) struct Both<A, B>(pub A, pub B);
 
 impl<A: Observer, B: Observer> Observer for Both<A, B> {

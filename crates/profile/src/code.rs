@@ -11,30 +11,30 @@ use std::path::Path;
 /// A function and the line in it: where the instruction is, or the call that was inlined.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct CodeFrame {
-    /// The function, as people read its name; `None` where the line alone is known.
+    /// The demangled name of the function; `None` if only the line is known.
     pub function: Option<String>,
-    /// The source file, as the compiler was given it; `None` where it is not known.
+    /// The source file as it was given to the compiler; `None` if it is not known.
     pub file: Option<String>,
     /// The line, from 1.
     pub line: Option<u32>,
 }
 
-/// What an instruction is called.
+/// The name of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CodeName {
     /// Index of the module that holds it.
     pub module: Option<usize>,
-    /// Innermost first; empty where there is no DWARF.
+    /// Innermost first; empty without DWARF.
     pub frames: Vec<CodeFrame>,
-    /// The function or module, and the distance from its start; empty where there is DWARF.
+    /// The function or module, and the distance from its start; empty with DWARF.
     pub place: String,
 }
 
-/// Looks instructions up, each once.
+/// Looks up instructions, each once.
 pub(crate) struct Lines<'t> {
     trace: &'t Trace,
     sources: SourceLines,
-    /// By guest address: the module and what DWARF says.
+    /// By guest address: the module, and the frames from DWARF.
     known: HashMap<u64, (Option<usize>, Vec<CodeFrame>)>,
 }
 
@@ -48,7 +48,7 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// What the instruction of a site is called.
+    /// Returns the name of a site's instruction.
     pub fn name(&mut self, site: &Site, attribution: &Attribution) -> CodeName {
         let (module, frames) = match self.known.get(&site.pc) {
             Some(known) => known.clone(),
@@ -58,7 +58,7 @@ impl<'t> Lines<'t> {
                 found
             }
         };
-        // Of a function whose line is not known, its name is no more than its symbol.
+        // Without a line, the function's name is only its symbol.
         let has_line = frames.iter().any(|frame| frame.line.is_some());
         let place = match has_line {
             true => String::new(),
@@ -89,7 +89,7 @@ impl<'t> Lines<'t> {
         (Some(number), frames.collect())
     }
 
-    /// `function+0x1c`, or the same of a module.
+    /// Returns `function+0x1c`, or `module+0x1c`.
     fn place(&self, pc: u64, owner: CodeOwner) -> String {
         let modules = self.trace.modules();
         match owner {

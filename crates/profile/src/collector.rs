@@ -1,13 +1,12 @@
-//! What receives the events of a replay, and counts them by instruction and by piece of memory.
+//! Receives the events of a replay, and counts them by instruction and by piece of memory.
 //!
-//! It runs at every access, so it looks nothing up twice. An access of a code block is mostly by
-//! the instruction that made the one at the same place in an earlier execution, and a line mostly
-//! belongs to one piece of memory. Fetches are counted by instruction alone; to which module's code
-//! they belong follows from that.
+//! It runs at every access, so it caches lookups. An access of a code block is usually by the same
+//! instruction as the access at the same place of an earlier execution, and a line usually belongs
+//! to one piece of memory. Fetches are counted by instruction only; the module follows from it.
 //!
-//! A trace has no stack pointers. But a call pushes its return address: where a function is
-//! entered, and the last instruction before stored a word and was not merely the one in front, that
-//! word is on the thread's stack.
+//! A trace has no stack pointers, but a call pushes its return address. If a function is entered
+//! after an instruction that stored a word, and this instruction is not the one directly in front
+//! of the function, the word is on the thread's stack.
 
 use crate::cost::{Cost, Level, Missed};
 use crate::fully_associative::Beside;
@@ -21,17 +20,17 @@ use std::collections::HashMap;
 /// Bytes of a return address.
 const WORD: u16 = 8;
 
-/// What makes accesses: an instruction that fetches itself, loads, or stores.
+/// The source of accesses: an instruction that is fetched, loads, or stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
     /// Guest address; for fetches, of the first byte fetched.
     pub pc: u64,
     pub kind: Kind,
-    /// Whose code it is, as [`Attribution`] numbers owners.
+    /// Owner of the code, numbered as in [`Attribution`].
     pub owner: u32,
 }
 
-/// A part of memory, and who has used it as a stack.
+/// A part of memory, and the thread that uses it as a stack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DataPiece {
     pub piece: Piece,
@@ -39,16 +38,16 @@ pub(crate) struct DataPiece {
     pub stack_of: Option<ThreadId>,
 }
 
-/// What was counted.
+/// The counts of a profile.
 pub(crate) struct Counted {
     /// By instruction.
     pub sites: Vec<(Site, Cost)>,
-    /// By piece of memory, loads and stores alone.
+    /// By piece of memory, loads and stores only.
     pub pieces: Vec<(DataPiece, Cost)>,
 }
 
 impl Counted {
-    /// All of it.
+    /// Returns the sum of all costs.
     pub fn total(&self) -> Cost {
         let mut total = Cost::default();
         self.sites.iter().for_each(|(_, cost)| total += *cost);
@@ -56,12 +55,12 @@ impl Counted {
     }
 }
 
-/// The line was not met yet.
+/// The line was not accessed yet.
 const NOT_MET: u32 = u32::MAX;
 /// The line belongs to several pieces.
 const SEVERAL: u32 = u32::MAX - 1;
 
-/// Who made an access at one place of a code block.
+/// The instruction that made the access at one place of a code block.
 #[derive(Clone, Copy)]
 struct Maker {
     pc: u64,
@@ -69,7 +68,7 @@ struct Maker {
     kind: Kind,
 }
 
-/// The tool.
+/// The analysis tool.
 pub(crate) struct Collector<'a> {
     trace: &'a Trace,
     attribution: &'a Attribution,
@@ -105,7 +104,7 @@ pub(crate) struct Collector<'a> {
     place: usize,
     /// The site of the execution's first access.
     first_site: u32,
-    /// Of the access at hand: who makes it, its address, and its next line.
+    /// Of the current access: its instruction, its address, and its next line.
     site: u32,
     kind: Kind,
     size_bytes: u16,
@@ -118,7 +117,7 @@ pub(crate) struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    /// For so many cores of a machine.
+    /// Creates the tool for this number of cores of a machine.
     pub fn new(
         trace: &'a Trace,
         (machine, cores): (&Machine, u32),
@@ -158,7 +157,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// What was counted; places where nothing was are left out.
+    /// Returns the counts, without places that have none.
     pub fn finish(self) -> Counted {
         let sites = self.sites.into_iter().enumerate().map(|(index, site)| {
             let mut cost = Cost::default();
@@ -181,12 +180,12 @@ impl<'a> Collector<'a> {
         let is_used = |cost: &Cost| *cost != Cost::default();
         Counted {
             sites: sites.filter(|(_, cost)| is_used(cost)).collect(),
-            // One that is not counted may still show where a stack is.
+            // A piece that is not counted may still show where a stack is.
             pieces: pieces.collect(),
         }
     }
 
-    /// Who makes the access at hand, which is at this place for the first time.
+    /// Finds the instruction of the current access, at this place for the first time.
     fn maker(&mut self, access: &Access) -> Maker {
         let site = Site {
             pc: access.pc,
@@ -218,7 +217,7 @@ impl<'a> Collector<'a> {
         maker
     }
 
-    /// The piece that the access at hand is of, in this line.
+    /// Returns the piece that the current access belongs to, in this line.
     #[inline]
     fn find_piece(&mut self, line: LineId) -> u32 {
         let number = self.next_line;
@@ -233,7 +232,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// The first byte of the access in this line.
+    /// Returns the first byte of the access in this line.
     fn virtual_address(&self, line: u64) -> u64 {
         self.trace.owner(self.address.max(line << LINE_SHIFT)).1
     }
@@ -272,7 +271,7 @@ impl<'a> Collector<'a> {
         number
     }
 
-    /// What missed events of the access at hand are added to.
+    /// Adds to the misses of the current access.
     #[inline]
     fn count(&mut self, add: impl Fn(&mut Missed)) {
         add(&mut self.site_missed[self.site as usize]);
@@ -282,7 +281,7 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// Where the last instruction of a block is.
+/// Returns the address of the last instruction of a block.
 fn last_instruction(block: &CodeBlock) -> u64 {
     let last = block.instructions.last();
     let offset = last.map_or(0, |instruction| u64::from(instruction.offset));
@@ -325,7 +324,7 @@ impl Observer for Collector<'_> {
         let level = Level::from(level);
         let would_hit = self.would_hit[level as usize];
         self.count(|missed| missed.by_level[level as usize].count(cause, would_hit));
-        // What a level misses, the next one is asked for.
+        // A miss of one level is an access of the next.
         match level {
             Level::L1 => self.would_hit[1] = self.beside.access_l2(core.index(), line),
             Level::L2 => self.would_hit[2] = self.beside.access_l3(line),

@@ -1,4 +1,4 @@
-//! What a part of the program cost: accesses, misses by level and cause, and cycles.
+//! The cost of a part of the program: accesses, misses by level and cause, and cycles.
 //!
 //! The causes are the replay's, except that a line which was replaced is a *conflict* if a fully
 //! associative cache of the same size would still hold it.
@@ -9,7 +9,7 @@ use corehop_simulator::{
 use corehop_traces::Kind;
 use std::ops::{Add, AddAssign};
 
-/// A level of cache. Of both L1s the kind of an access says which.
+/// A level of cache. The kind of an access selects one of the two L1s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// The L1I for fetches, the L1D for loads and stores.
@@ -40,14 +40,14 @@ pub struct Causes {
     pub capacity: u64,
     /// It had replaced the line, which that cache would still hold.
     pub conflict: u64,
-    /// A store of another core had removed it; in an exclusive L3 also: it had gone up.
+    /// A store of another core had removed it; in an exclusive L3 also: it had moved to an L2.
     pub coherence: u64,
-    /// An inclusive outer level had lost it, and taken it from this one as well.
+    /// An inclusive outer level had lost it, and removed it from this cache.
     pub inclusion: u64,
 }
 
 impl Causes {
-    /// All misses, whatever the cause.
+    /// Returns the sum over all causes.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.cold + self.capacity + self.conflict + self.coherence + self.inclusion
@@ -66,7 +66,7 @@ impl Causes {
         *count += 1;
     }
 
-    /// As the replay tells them, which knows no conflicts.
+    /// Returns the causes in the replay's form, which has no conflicts.
     fn as_replayed(self) -> MissCauses {
         MissCauses {
             cold: self.cold,
@@ -96,7 +96,7 @@ impl Add for Causes {
     }
 }
 
-/// What accesses of one kind missed.
+/// Misses of accesses of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Missed {
     /// By level.
@@ -117,7 +117,7 @@ impl AddAssign for Missed {
     }
 }
 
-/// What some part of the program cost.
+/// The cost of a part of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Lines accessed, by kind.
@@ -139,19 +139,19 @@ impl Cost {
         self.hops += hops;
     }
 
-    /// Lines accessed.
+    /// Returns the number of lines accessed.
     #[must_use]
     pub fn accesses(&self) -> u64 {
         self.accesses.iter().sum()
     }
 
-    /// Lines accessed by accesses of one kind.
+    /// Returns the number of lines accessed by accesses of one kind.
     #[must_use]
     pub fn accesses_of(&self, kind: Kind) -> u64 {
         self.accesses[kind as usize]
     }
 
-    /// Why a level missed: fetches, loads, and stores together.
+    /// Returns the causes of a level's misses: of fetches, loads, and stores together.
     #[must_use]
     pub fn causes(&self, level: Level) -> Causes {
         let of_kinds = self.missed.iter();
@@ -159,13 +159,13 @@ impl Cost {
         of_kinds.fold(Causes::default(), Add::add)
     }
 
-    /// Why the L1I missed, for fetches.
+    /// Returns the causes of the L1I's misses, for fetches.
     #[must_use]
     pub fn fetch_causes(&self) -> Causes {
         self.missed[Kind::Fetch as usize].by_level[Level::L1 as usize]
     }
 
-    /// Why the L1D missed, for loads and stores.
+    /// Returns the causes of the L1D's misses, for loads and stores.
     #[must_use]
     pub fn data_causes(&self) -> Causes {
         let [_, load, store] = self
@@ -174,13 +174,13 @@ impl Cost {
         load + store
     }
 
-    /// Lines not found at a level.
+    /// Returns the number of lines not found at a level.
     #[must_use]
     pub fn misses(&self, level: Level) -> u64 {
         self.causes(level).total()
     }
 
-    /// The same as a replay on `machine` counts it, in which conflicts are misses for capacity.
+    /// Returns the counters of a replay on `machine`, which counts conflicts as capacity misses.
     #[must_use]
     pub fn counters(&self, machine: &Machine) -> Counters {
         let level = |accesses: [u64; 3], level: Level, of: [bool; 3]| {
@@ -217,7 +217,7 @@ impl Cost {
         counters
     }
 
-    /// Estimated cycles: the latency of whatever served each access, and hops.
+    /// Estimates cycles: the latency of the level that served each access, and hops.
     #[must_use]
     pub fn cycles(&self, machine: &Machine) -> u64 {
         self.counters(machine).cycles

@@ -1,15 +1,15 @@
-//! Fully associative LRU caches beside the simulated ones.
+//! Fully associative LRU caches that run along with the simulated caches.
 //!
 //! Hill and Smith call a miss a *conflict* if a fully associative LRU cache of the same size would
-//! have hit ("Evaluating associativity in CPU caches", 1989). Such a cache stands beside each
-//! simulated one and receives exactly its accesses. It loses no lines to other cores' stores,
-//! because such misses have a cause already. Lines are in a list by their last access: every access
-//! takes constant time.
+//! have hit ("Evaluating associativity in CPU caches", 1989). Each simulated cache has such a
+//! counterpart, which receives exactly its accesses. It loses no lines to stores of other cores,
+//! because these misses already have a cause. Lines are in a list ordered by last access, so every
+//! access takes constant time.
 
 use corehop_simulator::{Level, LineId, Machine};
 use corehop_traces::Kind;
 
-/// No line, or no place.
+/// Stands for no line or no place.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ pub(crate) struct FullyAssociative {
 }
 
 impl FullyAssociative {
-    /// Empty, with room for so many lines, at least one.
+    /// Creates an empty cache with room for this many lines, at least one.
     pub fn new(lines: u64) -> FullyAssociative {
         FullyAssociative {
             place: Vec::new(),
@@ -41,7 +41,7 @@ impl FullyAssociative {
         }
     }
 
-    /// Accesses a line; gives whether it was there.
+    /// Accesses a line, and returns whether the cache held it.
     #[inline]
     pub fn access(&mut self, line: LineId) -> bool {
         if let Some(newest) = self.entries.get(self.newest as usize)
@@ -79,7 +79,7 @@ impl FullyAssociative {
         was_there
     }
 
-    /// An entry that is in no list: a new one, or that of the oldest line.
+    /// Returns an entry that is not in the list: a new one, or that of the oldest line.
     fn room(&mut self) -> u32 {
         if self.entries.len() < self.capacity {
             self.entries.push(Entry {
@@ -108,7 +108,7 @@ impl FullyAssociative {
     }
 }
 
-/// One level: its instances, each beside one of the machine's.
+/// One level: one instance for each of the machine's.
 struct Instances {
     all: Vec<FullyAssociative>,
     /// By core.
@@ -132,7 +132,7 @@ impl Instances {
     }
 }
 
-/// Those beside all caches of a machine.
+/// The counterparts of all caches of a machine.
 pub(crate) struct Beside {
     l1i: Instances,
     l1d: Instances,
@@ -141,7 +141,7 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// Empty caches for so many cores.
+    /// Creates empty caches for this number of cores.
     pub fn new(machine: &Machine, cores: u32) -> Beside {
         let l3 = machine.l3.as_ref();
         Beside {
@@ -152,7 +152,7 @@ impl Beside {
         }
     }
 
-    /// An access to an L1.
+    /// Accesses an L1, and returns whether it held the line.
     #[inline]
     pub fn access_l1(&mut self, core: usize, kind: Kind, line: LineId) -> bool {
         match kind {
@@ -161,12 +161,12 @@ impl Beside {
         }
     }
 
-    /// An access to an L2.
+    /// Accesses an L2, and returns whether it held the line.
     pub fn access_l2(&mut self, core: usize, line: LineId) -> bool {
         self.l2.access(core, line)
     }
 
-    /// An access to the L3.
+    /// Accesses the L3, and returns whether it held the line.
     pub fn access_l3(&mut self, line: LineId) -> bool {
         self.l3.as_mut().is_some_and(|l3| l3.access(line))
     }

@@ -26,7 +26,7 @@ impl LevelShown {
     }
 }
 
-/// What something cost.
+/// The cost of a place.
 #[derive(Serialize)]
 struct CostShown {
     accesses: u64,
@@ -135,7 +135,7 @@ struct UseShown<'p> {
 }
 
 impl<'p> SharingShown<'p> {
-    /// Of at most `limit` lines, and of each at most as many uses.
+    /// Shows at most `limit` lines, and at most as many uses of each.
     fn of(sharing: &'p Sharing, limit: usize) -> SharingShown<'p> {
         let rows = sharing.lines.iter().take(limit);
         SharingShown {
@@ -181,8 +181,8 @@ impl<'p> SharedLineShown<'p> {
     }
 }
 
-/// A profile of the trace with this name as one object: of each view, the first `limit` rows in
-/// this order. Counts are totals over the counted requests.
+/// Returns a profile of the trace with this name as one object: of each view, the first `limit`
+/// rows in this order. Counts are totals over the counted requests.
 #[must_use]
 pub fn shown<'p>(
     profile: &'p Profile,

@@ -1,13 +1,12 @@
 //! The cache profile of a recorded server: which functions, source lines, and data cost how many
 //! misses, and why.
 //!
-//! A profile is an analysis of one replay ([`corehop_simulator::detail::analyze`]), which knows
-//! nothing of it. `collector` receives the events and counts them by instruction and by piece of
-//! memory; `fully_associative` tells misses for want of ways from those for want of room. What
-//! these places are called is looked up afterwards: `code` names instructions, `objects` the
-//! `pieces` of memory. `view` makes rows of both, `json` prints them, and `formats` writes
-//! them for other profilers. It is a crate apart because it needs the symbolizer, and nothing of a
-//! search or a plan.
+//! A profile is an analysis tool of one replay ([`corehop_simulator::detail::analyze`]).
+//! `collector` receives the events and counts them by instruction and by piece of memory;
+//! `fully_associative` separates conflict misses from capacity misses. Names are looked up after
+//! the replay: `code` names instructions, `objects` names the `pieces` of memory. `view` makes rows
+//! of both, `json` prints them, and `formats` writes them for other profilers. This is a separate
+//! crate because it needs the symbolizer, but no search and no plan.
 //!
 //! `sharing` is a second analysis of the same replay: the lines that several threads access.
 //!
@@ -49,11 +48,11 @@ use pieces::Images;
 use sharing::{Naming, SharingCollector};
 use std::path::Path;
 
-/// What a replay counted, and by what.
+/// The counts of a replay, in total and by place.
 pub struct Profile {
     /// The totals.
     pub replay: Replay,
-    /// The same with the causes that a profile tells.
+    /// The totals, with the causes of misses.
     pub total: Cost,
     /// The views that were requested, in that order.
     pub views: Vec<View>,
@@ -91,7 +90,7 @@ pub fn profile(
     })
 }
 
-/// The same, with the lines that threads share.
+/// Replays `trace` like [`profile`], and also lists the lines that threads share.
 ///
 /// # Errors
 /// Those of [`corehop_simulator::replay()`].
@@ -128,7 +127,7 @@ pub fn profile_with_sharing(
     })
 }
 
-/// What is known of a program before it is replayed.
+/// Properties of a program that are known before the replay.
 struct Known {
     attribution: Attribution,
     sources: SourceLines,
@@ -155,7 +154,7 @@ impl Known {
     }
 }
 
-/// The rows of these views.
+/// Returns the rows of these views.
 fn rows(
     trace: &Trace,
     (attribution, images, lines): (&Attribution, &Images, &mut Lines<'_>),

@@ -1,8 +1,7 @@
-//! What memory is called: variables, stacks, the heap, mappings, and regions of which nothing is
-//! known.
+//! Names of memory: variables, stacks, the heap, mappings, and anonymous regions.
 //!
-//! It is named after the replay. A stack is where a thread pushed return addresses, and the heap
-//! begins behind the program's variables.
+//! Names are assigned after the replay. A stack is where a thread pushed return addresses, and the
+//! heap begins behind the program's variables.
 
 use crate::collector::DataPiece;
 use crate::cost::Cost;
@@ -14,32 +13,32 @@ use std::path::Path;
 /// The Linux number of `brk`.
 const BRK: i32 = 12;
 
-/// Pages without an access that may lie within one stack: 256 KiB.
+/// Maximum gap of unaccessed pages within one stack: 256 KiB.
 const STACK_GAP: u64 = 64;
 
-/// Pages without an access that may lie within one region of memory: 1 MiB.
+/// Maximum gap of unaccessed pages within one region of memory: 1 MiB.
 const REGION_GAP: u64 = 256;
 
-/// What a piece is called, for people and for programs.
+/// The name of a piece.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum DataName {
     /// A variable of a module.
     Global { module: usize, name: String },
-    /// What no symbol covers of a module's section.
+    /// The part of a module's section that no symbol covers.
     Section { module: usize, name: String },
     /// A thread's stack.
     Stack(ThreadId),
     /// The region that `brk` extends.
     Heap,
-    /// What processes share, by its number.
+    /// Memory that processes share, by its number.
     Mapping(u32),
     /// The kernel's memory.
     Kernel,
-    /// Memory of which nothing is known: the pages from the one to the other, exclusive.
+    /// Anonymous memory: the pages from the first to the second, exclusive.
     Anonymous(u64, u64),
 }
 
-/// What each piece is called, once the replay has shown where stacks and regions are.
+/// Names of all pieces, after the replay has shown where stacks and regions are.
 pub(crate) struct Names<'a> {
     trace: &'a Trace,
     images: &'a Images,
@@ -47,7 +46,7 @@ pub(crate) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// The names of these pieces, of which some are pages.
+    /// Names these pieces, some of which are pages.
     pub fn of(trace: &'a Trace, images: &'a Images, pieces: &[(DataPiece, Cost)]) -> Names<'a> {
         Names {
             trace,
@@ -56,7 +55,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The name of one of them.
+    /// Returns the name of one of them.
     pub fn name(&self, piece: Piece) -> DataName {
         match piece {
             Piece::Symbol(image, symbol) => {
@@ -78,7 +77,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Pieces by what they are called, with what each cost.
+    /// Returns the costs of the pieces by name.
     pub fn named(&self, pieces: &[(DataPiece, Cost)]) -> BTreeMap<DataName, Cost> {
         let mut named = BTreeMap::<DataName, Cost>::new();
         for (of, cost) in pieces {
@@ -90,7 +89,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Where the heap begins, and where it ends if the trace has a call that extended it.
+/// Start of the heap, and its end if the trace has a call that extended it.
 fn heap(trace: &Trace, images: &Images) -> Option<(u64, Option<u64>)> {
     let threads = (0..trace.threads().len()).map(ThreadId::from_index);
     let calls = threads.flat_map(|thread| trace.system_calls(thread));
@@ -112,7 +111,7 @@ fn heap(trace: &Trace, images: &Images) -> Option<(u64, Option<u64>)> {
     Some((start, end))
 }
 
-/// What the pages outside all images are.
+/// Names of the pages outside all images.
 struct Regions {
     /// By first page, the end and the name.
     all: BTreeMap<u64, (u64, DataName)>,
@@ -164,7 +163,7 @@ impl Regions {
         regions
     }
 
-    /// Adds a page to the region of this kind that ends not far below it, or a new region.
+    /// Adds a page to the region of this kind that ends shortly below it, or adds a new region.
     fn extend(&mut self, page: u64, kind: &DataName, gap: u64) {
         let below = self.all.range_mut(..=page).next_back();
         if let Some((_, (end, name))) = below

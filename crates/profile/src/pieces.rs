@@ -1,7 +1,7 @@
-//! What lies where in memory: variables and sections of binaries, and pages of everything else.
+//! The layout of memory: variables and sections of binaries, and pages of everything else.
 //!
-//! A trace knows where the code of a binary lies. The binary itself, if it is here and still the
-//! build that was recorded, says where its variables are. Whatever lies outside all binaries is
+//! A trace has the addresses of each binary's code. The binary itself, if it is at its path and
+//! still the recorded build, has the addresses of its variables. Memory outside all binaries is
 //! counted by page.
 
 use corehop_symbolizer::{DataLayout, DataSymbol, Section, SourceLines};
@@ -13,11 +13,11 @@ use std::path::Path;
 /// A part of memory whose accesses are counted separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Piece {
-    /// A variable: of which image, and which of its symbols.
+    /// A variable: the image, and its symbol.
     Symbol(usize, usize),
-    /// What no symbol covers of a section.
+    /// The part of a section that no symbol covers.
     Section(usize, usize),
-    /// What lies between sections.
+    /// Memory between sections.
     Image(usize),
     /// A page outside all images, by its number with that of its memory.
     Page(u64),
@@ -25,11 +25,11 @@ pub(crate) enum Piece {
     Kernel,
 }
 
-/// Which pieces a line belongs to.
+/// The pieces that a line belongs to.
 pub(crate) enum LinePiece {
-    /// To this one alone.
+    /// One piece.
     Whole(Piece),
-    /// To several; each address tells which.
+    /// Several; the address selects one.
     Several,
 }
 
@@ -57,7 +57,7 @@ fn nested(ranges: impl Iterator<Item = (u64, u64)>) -> Vec<Range> {
     all
 }
 
-/// The innermost range that holds the address.
+/// Returns the innermost range that holds the address.
 fn innermost(ranges: &[Range], address: u64) -> Option<usize> {
     let after = ranges.partition_point(|range| range.start <= address);
     let mut nearest = after.checked_sub(1);
@@ -89,7 +89,7 @@ pub(crate) struct Images {
 }
 
 impl Images {
-    /// Those whose files are here, and the builds that were recorded.
+    /// Finds the binaries whose files are at their paths and are the recorded builds.
     pub fn of(trace: &Trace, sources: &mut SourceLines) -> Images {
         let mut read = HashMap::new();
         let mut images = Images::default();
@@ -138,7 +138,7 @@ impl Images {
         (address < self.all[image].end).then_some(image)
     }
 
-    /// The piece at a virtual address in an image; a page's for one elsewhere.
+    /// Returns the piece at a virtual address: of an image, or else of a page.
     pub fn piece(&self, address: u64) -> Piece {
         let Some(image) = self.image(address) else {
             return Piece::Page(address >> PAGE_SHIFT);
@@ -151,7 +151,7 @@ impl Images {
         symbol.or_else(section).unwrap_or(Piece::Image(image))
     }
 
-    /// The piece at an address as a trace gives it, which has the number of its memory.
+    /// Returns the piece at an address of a trace, which includes the number of its memory.
     pub fn piece_at(&self, trace: &Trace, located: u64) -> Piece {
         if located >> 63 == 1 {
             return Piece::Kernel;
@@ -163,7 +163,7 @@ impl Images {
         }
     }
 
-    /// Where a variable or a section begins; `None` of other pieces.
+    /// Returns the start of a variable or a section; `None` for other pieces.
     pub fn start(&self, piece: Piece) -> Option<u64> {
         match piece {
             Piece::Symbol(image, symbol) => Some(self.all[image].symbols[symbol].start),
@@ -172,7 +172,7 @@ impl Images {
         }
     }
 
-    /// The pieces that a line belongs to, by its number.
+    /// Returns the pieces that a line belongs to, by its number.
     pub fn of_line(&self, trace: &Trace, line: u64) -> LinePiece {
         let first = line << LINE_SHIFT;
         if first >> 63 == 1 {
@@ -190,24 +190,24 @@ impl Images {
         }
     }
 
-    /// The module of an image's variable, and the variable's name.
+    /// Returns the module of an image's variable, and the variable's name.
     pub fn symbol(&self, image: usize, symbol: usize) -> (usize, &str) {
         let image = &self.all[image];
         (image.module, &image.layout.symbols[symbol].name)
     }
 
-    /// The same of a section.
+    /// Returns the module of an image's section, and the section's name.
     pub fn section(&self, image: usize, section: usize) -> (usize, &str) {
         let image = &self.all[image];
         (image.module, &image.layout.sections[section].name)
     }
 
-    /// The module of an image.
+    /// Returns the module of an image.
     pub fn module(&self, image: usize) -> usize {
         self.all[image].module
     }
 
-    /// The module and the end of each image, by ascending address.
+    /// Returns the module and the end of each image, by ascending address.
     pub fn ends(&self) -> impl DoubleEndedIterator<Item = (usize, u64)> {
         self.all.iter().map(|image| (image.module, image.end))
     }

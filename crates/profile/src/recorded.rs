@@ -1,4 +1,4 @@
-//! Cores for the threads of a trace that tells on which CPUs they ran.
+//! Cores for the threads of a trace that records their CPUs.
 //!
 //! A replay's threads stay where they are, so each gets the CPU on which it executed most code
 //! blocks. CPUs are renumbered: a server that was pinned to CPUs 4 and 9 needs two cores.
@@ -8,8 +8,8 @@ use corehop_traces::Trace;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// By thread, its core; those of which no CPU is known are on the first core. `None` if the trace
-/// tells no CPUs.
+/// Returns the core of each thread. Threads without a recorded CPU are on the first core. `None` if
+/// the trace has no CPUs.
 ///
 /// # Errors
 /// [`Error::Trace`] for a trace that cannot be read.

@@ -37,7 +37,7 @@ pub enum PlaceKind {
     Code,
     /// A variable.
     Global,
-    /// What no symbol covers of a section.
+    /// The part of a section that no symbol covers.
     Section,
     /// A thread's stack.
     Stack,
@@ -49,16 +49,16 @@ pub enum PlaceKind {
     Kernel,
     /// The code of a module: what fetches access.
     Fetched,
-    /// Memory of which nothing is known.
+    /// Anonymous memory.
     Anonymous,
 }
 
-/// What a row is about.
+/// The subject of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// Its kind.
     pub kind: PlaceKind,
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Path of the file that holds it; `None` where none is known.
     pub module: Option<String>,
@@ -68,7 +68,7 @@ pub struct Place {
     pub is_named: bool,
 }
 
-/// A place, and what it cost.
+/// A place and its cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The place.
@@ -89,9 +89,9 @@ pub enum Order {
 /// All rows of one view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
-    /// What the rows are.
+    /// The kind of rows.
     pub by: By,
-    /// In no order that means something.
+    /// The rows, in no particular order.
     pub rows: Vec<Row>,
 }
 
@@ -104,7 +104,7 @@ impl View {
         }
     }
 
-    /// What places without a name cost.
+    /// Returns the cost of places without a name.
     #[must_use]
     pub fn unnamed(&self) -> Cost {
         let unnamed = self.rows.iter().filter(|row| !row.place.is_named);
@@ -114,7 +114,7 @@ impl View {
         })
     }
 
-    /// The rows, those first that cost most; equal ones by name.
+    /// Returns the rows by descending cost; equal ones by name.
     #[must_use]
     pub fn sorted(&self, order: Order, machine: &Machine) -> Vec<&Row> {
         let mut rows: Vec<(u64, &Row)> = self
@@ -130,12 +130,12 @@ impl View {
     }
 }
 
-/// Whether a function of a file without symbols got its name from its address.
+/// Returns whether the name of a function was made from its address, for lack of a symbol.
 fn has_made_up_name(function: &Function) -> bool {
     function.symbol == format!("fn_{:x}", function.offset)
 }
 
-/// What the code of an owner is called.
+/// Returns the name of an owner's code.
 pub(crate) fn owner_place(trace: &Trace, owner: CodeOwner) -> Place {
     let module = match owner {
         CodeOwner::Function(of) => Some(trace.functions()[of.index()].module),
@@ -163,7 +163,7 @@ fn add(costs: &mut BTreeMap<Place, Cost>, place: Place, cost: Cost) {
     *costs.entry(place).or_default() += cost;
 }
 
-/// By the function that each instruction is of.
+/// Makes rows by function.
 pub(crate) fn by_function(trace: &Trace, attribution: &Attribution, counted: &Counted) -> View {
     let mut of_owners = BTreeMap::<u32, Cost>::new();
     for (site, cost) in &counted.sites {
@@ -177,7 +177,7 @@ pub(crate) fn by_function(trace: &Trace, attribution: &Attribution, counted: &Co
     View::of(By::Function, costs)
 }
 
-/// By the source line that each instruction is of.
+/// Makes rows by source line.
 pub(crate) fn by_line(
     trace: &Trace,
     attribution: &Attribution,
@@ -195,7 +195,7 @@ pub(crate) fn by_line(
     View::of(By::Line, costs)
 }
 
-/// What the code with this name is called in a row.
+/// Returns the place of the code with this name.
 pub(crate) fn code_place(trace: &Trace, code: CodeName) -> Place {
     let has_line = !code.frames.is_empty();
     let innermost = code.frames.iter().find_map(|frame| {
@@ -215,7 +215,7 @@ pub(crate) fn code_place(trace: &Trace, code: CodeName) -> Place {
     }
 }
 
-/// By the object that each access is to: for fetches, the code of a module.
+/// Makes rows by accessed object; for fetches, the code of a module.
 pub(crate) fn by_object(trace: &Trace, names: &Names<'_>, counted: &Counted) -> View {
     let mut costs = BTreeMap::new();
     let fetches = counted
@@ -241,7 +241,7 @@ pub(crate) fn by_object(trace: &Trace, names: &Names<'_>, counted: &Counted) -> 
     View::of(By::Object, costs)
 }
 
-/// A place in memory, of this module or of none.
+/// Returns a place in memory, of this module or of none.
 fn memory_place(trace: &Trace, kind: PlaceKind, name: String, module: Option<usize>) -> Place {
     Place {
         kind,
@@ -252,7 +252,7 @@ fn memory_place(trace: &Trace, kind: PlaceKind, name: String, module: Option<usi
     }
 }
 
-/// What the memory with this name is called in a row.
+/// Returns the place of the memory with this name.
 pub(crate) fn object_place(trace: &Trace, name: DataName) -> Place {
     let place = |kind, name, module| memory_place(trace, kind, name, module);
     match name {

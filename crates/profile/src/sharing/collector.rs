@@ -1,10 +1,9 @@
-//! What receives the loads and stores of a replay, and counts them by line, thread, and
-//! instruction.
+//! Receives the loads and stores of a replay, and counts them by line, thread, and instruction.
 //!
-//! Which lines several threads share is known at the end of the trace, so all of them are counted
-//! in detail. A second pass over shared lines alone would use less memory, and replay everything
-//! twice. Instructions mostly come back to the bytes that they accessed lately, so a small table
-//! answers before the hash map of all.
+//! The lines that threads share are known only at the end of the trace, so all lines are counted in
+//! detail. A second pass over the shared lines would use less memory, but replay everything twice.
+//! Instructions usually access bytes that they accessed recently, so a small table comes before the
+//! hash map.
 
 use super::SharingCost;
 use super::takes::Sharers;
@@ -17,13 +16,13 @@ use std::collections::HashMap;
 /// The last byte of a line, from 0.
 const LAST_BYTE: u64 = (1 << LINE_SHIFT) - 1;
 
-/// What accesses are counted together: one instruction of one thread, at one place of a line.
+/// Accesses that are counted together: one instruction of one thread, at one place of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub line: LineId,
     pub thread: u32,
     pub pc: u64,
-    /// Whose code it is, as [`Attribution`] numbers owners.
+    /// Owner of the code, numbered as in [`Attribution`].
     pub owner: u32,
     /// The first byte in the line.
     pub offset: u8,
@@ -33,7 +32,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// That of no access, none of which has no bytes.
+    /// The key of no access: every access has at least one byte.
     const NONE: Key = Key {
         line: LineId(0),
         thread: 0,
@@ -44,7 +43,7 @@ impl Key {
         is_store: false,
     };
 
-    /// Its place among the recent ones.
+    /// Returns its place in the table of recent keys.
     fn place(&self) -> usize {
         let line = u64::from(self.line.0) << 6 | u64::from(self.offset);
         let all = line.wrapping_add(self.pc << 32) ^ u64::from(self.thread) << 20;
@@ -59,21 +58,21 @@ const RECENT: usize = 1 << 14;
 /// The events are of a fetch.
 const FETCH: u32 = u32::MAX;
 
-/// The tool.
+/// The analysis tool.
 pub(crate) struct SharingCollector<'a> {
     attribution: &'a Attribution,
     number_of: HashMap<Key, u32>,
     recent: Box<[(Key, u32)]>,
     /// By number.
     pub(super) counted: Vec<(Key, SharingCost)>,
-    /// What fetches cost.
+    /// The cost of fetches.
     pub(super) fetches: SharingCost,
-    /// By line: who accesses it, and its number (an address divided by 64).
+    /// By line: the threads that access it, and its number (an address divided by 64).
     pub(super) lines: Vec<(Sharers, u64)>,
 
     thread: u32,
     owner: u32,
-    /// Of the access at hand: its instruction, its bytes, and its next line.
+    /// Of the current access: its instruction, its bytes, and its next line.
     pc: u64,
     first: u64,
     last: u64,
@@ -82,7 +81,7 @@ pub(crate) struct SharingCollector<'a> {
 }
 
 impl<'a> SharingCollector<'a> {
-    /// For the code that is attributed so.
+    /// Creates the tool for code with this attribution.
     pub fn new(attribution: &'a Attribution) -> SharingCollector<'a> {
         SharingCollector {
             attribution,
@@ -143,7 +142,7 @@ impl<'a> SharingCollector<'a> {
         }
     }
 
-    /// What events of the access at hand are added to.
+    /// Returns the cost that events of the current access are added to.
     #[inline]
     fn cost(&mut self) -> &mut SharingCost {
         match self.counted.get_mut(self.number as usize) {

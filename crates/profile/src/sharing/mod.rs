@@ -1,10 +1,10 @@
 //! Lines of memory that several threads access and at least one stores to, as `perf c2c` lists
 //! them.
 //!
-//! Such a line moves between cores. A list of them says what it cost, and whether the threads need
-//! each other's bytes (*true sharing*) or only happen to lie on one line (*false sharing*), which
-//! padding ends. `collector` counts by line, thread, and instruction; `takes` tells true from
-//! false; `rows` makes rows of both once the replay is over.
+//! Such a line moves between cores. The list has the cost of each, and whether the threads use each
+//! other's bytes (*true sharing*) or only bytes that happen to be on one line (*false sharing*),
+//! which padding removes. `collector` counts by line, thread, and instruction; `takes` separates
+//! true from false sharing; `rows` makes rows of both after the replay.
 //!
 //! Loads and stores make rows. Fetches are counted with the lines that are not shared, so that
 //! rows and the rest add up to the replay's counters.
@@ -20,7 +20,7 @@ pub use rows::{ObjectOnLine, SharedLine, Sharing, Use, Verdict};
 use serde::Serialize;
 use std::ops::AddAssign;
 
-/// What accesses to some part of memory cost between cores.
+/// The cost of accesses to some part of memory between cores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SharingCost {
     /// Lines accessed by loads.

@@ -1,4 +1,4 @@
-//! When a thread takes a line from another thread, and whether both use the same bytes.
+//! Detects when a thread takes a line from another thread, and whether both use the same bytes.
 //!
 //! A thread *takes* a line with an access that makes caches exchange it: it loads or stores after
 //! another thread stored since its last access, or it stores after another thread loaded since it
@@ -9,9 +9,9 @@
 //! stored or stores one that others accessed, since its last take that was true sharing. It is
 //! *false sharing* otherwise: on a line for itself, the thread would not have needed it. The idea
 //! is that of Dubois et al., "The detection and elimination of useless misses in multiprocessors"
-//! (ISCA 1993). To compare the bytes of a line once and for all would be simpler. But whoever
-//! prepares memory for other threads, or adds their results up, accesses all of it, and would make
-//! every line one of true sharing.
+//! (ISCA 1993). To compare the accessed bytes of a line once, at the end, would be simpler. But a
+//! thread that prepares memory for others, or adds up their results, accesses all of it and would
+//! make every line one of true sharing.
 
 /// A thread that accesses a line. Bytes are a bit each.
 #[derive(Debug)]
@@ -19,18 +19,18 @@ pub(super) struct Sharer {
     pub thread: u32,
     pub loaded: u64,
     pub stored: u64,
-    /// What others did since this thread's last take that was true sharing.
+    /// Accesses of others since this thread's last take that was true sharing.
     others_loaded: u64,
     others_stored: u64,
     /// Whether its next access takes the line.
     lost: bool,
-    /// Whether its next store does.
+    /// Whether its next store takes the line.
     shares: bool,
-    /// Who took the line last, if that is not known to be true sharing.
+    /// Its last take, unless that is known to be true sharing.
     take: Option<u32>,
 }
 
-/// What an access means for sharing.
+/// The effect of an access on sharing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Taken {
     /// Whether it takes the line.
@@ -44,17 +44,17 @@ pub(super) struct Taken {
 pub(super) struct Sharers(Vec<Sharer>);
 
 impl Sharers {
-    /// All of them, in the order of their first accesses.
+    /// Iterates over the threads, in the order of their first accesses.
     pub fn iter(&self) -> std::slice::Iter<'_, Sharer> {
         self.0.iter()
     }
 
-    /// Whether several threads access the line, and one of them stores.
+    /// Returns whether several threads access the line and one of them stores.
     pub fn share(&self) -> bool {
         self.0.len() > 1 && self.0.iter().any(|of| of.stored != 0)
     }
 
-    /// Counts a load or a store of these bytes; `number` is what to call it.
+    /// Counts a load or a store of these bytes; `number` identifies it.
     pub fn access(&mut self, thread: u32, is_store: bool, bytes: u64, number: u32) -> Taken {
         let place = self.0.iter().position(|of| of.thread == thread);
         let place = place.unwrap_or_else(|| self.join(thread));
@@ -97,7 +97,7 @@ impl Sharers {
         taken
     }
 
-    /// A thread comes to the line for the first time.
+    /// Adds a thread that accesses the line for the first time.
     fn join(&mut self, thread: u32) -> usize {
         let (mut loaded, mut stored) = (0, 0);
         for other in &self.0 {
