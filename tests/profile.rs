@@ -2,7 +2,7 @@
 
 use crate::conforming;
 use crate::definitions;
-use corehop_traces::{EndReason, Kind, WriterOptions};
+use corehop_traces::{EndReason, Kind, OnCpu, WriterOptions};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -19,16 +19,25 @@ fn folder(requests: u32) -> TempDir {
     let flat = machine.lines().filter(|line| !line.starts_with("l3"));
     let flat: Vec<&str> = flat.collect();
     std::fs::write(folder.path().join("flat.toml"), flat.join("\n")).unwrap();
-    record(&folder.path().join("bank.trace"), requests).unwrap();
+    record(&folder.path().join("bank.trace"), requests, None).unwrap();
     folder
 }
 
-fn record(path: &Path, requests: u32) -> Result<(), corehop_traces::Error> {
+/// Writes such a trace, of threads that run on these CPUs.
+fn record(path: &Path, requests: u32, cpus: Option<[u16; 2]>) -> Result<(), corehop_traces::Error> {
     let (mut writer, module) = definitions::begin(path, &WriterOptions::default(), "parse", CODE)?;
     for function in [("parse", 0), ("commit", 0x40)] {
         definitions::function(&mut writer, (module, CODE), function, None)?;
     }
     let threads = [writer.thread(1, 1)?, writer.thread(1, 2)?];
+    for (os_thread_id, cpu) in (1..).zip(cpus.into_iter().flatten()) {
+        writer.cpus(&[OnCpu {
+            process_id: 1,
+            os_thread_id,
+            since: 0,
+            cpu,
+        }])?;
+    }
     for (&thread, stamp) in threads.iter().cycle().zip(1..=requests) {
         writer.stamp(thread, stamp.into())?;
         writer.request(thread)?;
@@ -177,6 +186,20 @@ fn sharing_needs_no_other_view_and_adds_up_with_what_is_not_shared() {
     let without = conforming::read(&["profile"], told(&folder, &["--json"]));
     assert_eq!(without.get("sharing"), None);
     assert_eq!(without["cores"], 1);
+}
+
+#[test]
+fn threads_have_the_cores_where_they_were_recorded() {
+    let words = ["--json", "--by", "sharing", "--threads", "recorded"];
+    for (cpus, cores, invalidated) in [([5, 9], 2, 3), ([9, 9], 1, 0)] {
+        let folder = folder(0);
+        let path = folder.path().join("bank.trace");
+        std::fs::remove_file(&path).unwrap();
+        record(&path, 4, Some(cpus)).unwrap();
+        let value = conforming::read(&["profile"], told(&folder, &words));
+        assert_eq!(value["cores"], cores);
+        assert_eq!(value["counters"]["invalidated_lines"], invalidated);
+    }
 }
 
 #[test]
