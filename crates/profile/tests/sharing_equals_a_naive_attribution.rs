@@ -187,7 +187,7 @@ fn reading_what_others_counted_once_leaves_the_rest_false() {
 
 #[test]
 fn a_lock_makes_its_line_true_sharing_whatever_is_accessed_before_it() {
-    // Each thread uses a word of its own first, then the lock.
+    // Each thread first uses a word that only it uses, then the lock.
     let one = |thread| [(thread, STORE, 1 + u64::from(thread)), (thread, STORE, 0)];
     let rounds = [one(0), one(1)].concat().repeat(10);
     assert_eq!(judged(&rounds), Some(("true", 19, 0)));

@@ -7,7 +7,7 @@
 //!
 //! A take is *true sharing* if, before the thread takes the line again, it loads a byte that others
 //! stored or stores one that others accessed, since its last take that was true sharing. It is
-//! *false sharing* otherwise: on a line for itself, the thread would not have needed it. The idea
+//! *false sharing* otherwise: on a separate line, the thread would not have needed it. The idea
 //! is that of Dubois et al., "The detection and elimination of useless misses in multiprocessors"
 //! (ISCA 1993). To compare the accessed bytes of a line once, at the end, would be simpler. But a
 //! thread that prepares memory for others, or adds up their results, accesses all of it and would
