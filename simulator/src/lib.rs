@@ -42,7 +42,26 @@
 //!     "tiny.toml".as_ref(),
 //! )?;
 //!
-//! Functions 0 and 1, entered alternately, each read two lines that only they use.
+//! // Functions 0 and 1, entered alternately, each read two lines that only they use.
+//! let load = |line: u64| Access { address: line * 64, pc: 0, size_bytes: 8, kind: Kind::Load };
+//! let referenced = [[load(0), load(1)], [load(2), load(3)]];
+//! let misses = |split: Split| {
+//!     let mut replayer = Replayer::new(&machine, &split)?;
+//!     for call in 0..10 {
+//!         let function = FunctionId(call % 2);
+//!         replayer.execute(&Execution {
+//!             thread: ThreadId(0),
+//!             stamp: 0,
+//!             request: None,
+//!             number: call.into(),
+//!             code_block: function.0,
+//!             entry: Some(function),
+//!             accesses: &referenced[function.index()],
+//!         });
+//!     }
+//!     let replay = replayer.finish();
+//!     Ok::<_, corehop_simulator::Error>((replay.counters.l2.misses(), replay.hops))
+//! };
 //!
 //! assert_eq!(misses(Split::default())?, (20, 0));
 //! let own_cores = [(FunctionId(0), CoreId(0)), (FunctionId(1), CoreId(1))];
