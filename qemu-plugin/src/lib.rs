@@ -87,7 +87,7 @@ unsafe fn register(id: qemu_plugin_id_t) {
 /// Entry point. `memory=PATH` is the memory shared by the recorder. `elision=off` records every
 /// access; `elision=pieces` means that this QEMU moves 16 and 32 bytes in pieces of 8.
 /// `system=PATH` is the description of the guest, for a whole machine. The remaining arguments are
-/// inherited from the previous program ([`Inherited`]).
+/// inherited from the previous program (`Inherited`).
 ///
 /// # Safety
 /// QEMU calls this once, with valid arguments.

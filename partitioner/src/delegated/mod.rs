@@ -6,7 +6,7 @@
 //!
 //! The bounds of the search for splits do not hold here, because an occurrence on a core is no
 //! interval between calls. But there are far fewer sets of a few calls than splits, so each set
-//! tried is replayed in full, shared L3 included ([`search`] describes which are tried). Replays
+//! tried is replayed in full, shared L3 included (`search` describes which are tried). Replays
 //! follow the runtime's rules for recursion and for calls within calls. A function may be called
 //! several times in a request.
 

@@ -103,8 +103,8 @@ impl Split {
         }
     }
 
-    /// Assigns each thread to a core of the caller's choice, by thread. Threads beyond the list start
-    /// on core 0, and no thread migrates.
+    /// Assigns each thread to a core of the caller's choice, by thread. Threads beyond the list
+    /// start on core 0, and no thread migrates.
     pub fn threads_on(starts: Vec<CoreId>) -> Self {
         let last = starts.iter().map(|core| core.0).max().unwrap_or(0);
         Split {

@@ -3,7 +3,7 @@
 //!
 //! Hops can only help if requests need more than one core's L2. Two checks show that beforehand.
 //!
-//! First, the kernel sets a bit for each page that is accessed ([`pages`]). The pages that a
+//! First, the kernel sets a bit for each page that is accessed (`pages`). The pages that a
 //! process accesses in 10 ms, 30 ms and so on are an upper bound of its requests' need. A page may
 //! be accessed for only one of its 64 lines. If all of that fits an L2, no gain is possible;
 //! otherwise a recording is needed.
