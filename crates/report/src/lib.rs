@@ -1,9 +1,9 @@
 //! Creates a report on a plan: a self-contained page that opens from disk, and files for other
 //! tools.
 //!
-//! [`write()`] replays the trace and writes the files in [`Outputs`]: the page as HTML, its pictures
-//! as SVG, their numbers as CSV, call stacks for flame graphs and a timeline for Perfetto. The
-//! figures are those of [`corehop_partitioner::attribution`]. One more pass over the requests
+//! [`write()`] replays the trace and writes the files in [`Outputs`]: the page as HTML, its
+//! pictures as SVG, their numbers as CSV, call stacks for flame graphs and a timeline for Perfetto.
+//! The figures are those of [`corehop_partitioner::attribution`]. One more pass over the requests
 //! records when each line was accessed. All sums are computed here, so a page stays small for any
 //! length of trace. The page contains its style, script and data, and needs no network. Every
 //! drawing also has a table.
