@@ -73,13 +73,9 @@ impl Split {
     pub fn thread_per_core(cores: u32) -> Self {
         let cores = cores.max(1);
         Split {
-            targets: Vec::new(),
-            delegated: Vec::new(),
             cores,
-            starts: Vec::new(),
             start_cores: cores,
-            objects: None,
-            kth_calls: None,
+            ..Split::default()
         }
     }
 
@@ -93,13 +89,9 @@ impl Split {
             starts[thread.index()] = core;
         }
         Split {
-            targets: Vec::new(),
-            delegated: Vec::new(),
             cores,
             starts,
-            start_cores: 1,
-            objects: None,
-            kth_calls: None,
+            ..Split::default()
         }
     }
 
@@ -108,13 +100,9 @@ impl Split {
     pub fn threads_on(starts: Vec<CoreId>) -> Self {
         let last = starts.iter().map(|core| core.0).max().unwrap_or(0);
         Split {
-            targets: Vec::new(),
-            delegated: Vec::new(),
             cores: last + 1,
             starts,
-            start_cores: 1,
-            objects: None,
-            kth_calls: None,
+            ..Split::default()
         }
     }
 
