@@ -46,6 +46,7 @@ use corehop_traces::Trace;
 use objects::Names;
 use pieces::Images;
 use sharing::{Naming, SharingCollector};
+use std::cell::LazyCell;
 use std::path::Path;
 
 /// The counts of a replay, in total and by place.
@@ -73,21 +74,12 @@ pub fn profile(
 ) -> Result<Profile, Error> {
     let needs_sources = views.iter().any(|&by| by != By::Function);
     let known = Known::of(trace, needs_sources, views.contains(&By::Object));
-    let Known {
-        attribution,
-        sources,
-        images,
-    } = known;
-    let mut collector = Collector::new(trace, (machine, split.cores()), &attribution, &images);
+    let attribution = Attribution::of(trace);
+    let on = (machine, split.cores());
+    let mut collector = Collector::new(trace, on, &attribution, &known.images);
     let replay = analyze(trace, machine, split, options, &mut collector)?;
-    let counted = collector.finish();
-    let mut lines = Lines::new(trace, sources);
-    Ok(Profile {
-        replay,
-        total: counted.total(),
-        views: rows(trace, (&attribution, &images, &mut lines), &counted, views),
-        sharing: None,
-    })
+    let counted = (collector.finish(), None);
+    Ok(known.profile(trace, &attribution, (replay, counted), views))
 }
 
 /// Replays `trace` like [`profile`], and also lists the lines that threads share.
@@ -100,36 +92,19 @@ pub fn profile_with_sharing(
     options: &ReplayOptions<'_>,
     views: &[By],
 ) -> Result<Profile, Error> {
-    let Known {
-        attribution,
-        sources,
-        images,
-    } = Known::of(trace, true, true);
-    let collector = Collector::new(trace, (machine, split.cores()), &attribution, &images);
+    let known = Known::of(trace, true, true);
+    let attribution = Attribution::of(trace);
+    let on = (machine, split.cores());
+    let collector = Collector::new(trace, on, &attribution, &known.images);
     let mut tools = Both(collector, SharingCollector::new(&attribution));
     let replay = analyze(trace, machine, split, options, &mut tools)?;
     let Both(collector, sharing) = tools;
-    let counted = collector.finish();
-    let mut lines = Lines::new(trace, sources);
-    let views = rows(trace, (&attribution, &images, &mut lines), &counted, views);
-    let naming = Naming {
-        trace,
-        attribution: &attribution,
-        lines: &mut lines,
-        images: &images,
-        names: &Names::of(trace, &images, &counted.pieces),
-    };
-    Ok(Profile {
-        replay,
-        total: counted.total(),
-        views,
-        sharing: Some(Sharing::of(sharing, naming)),
-    })
+    let counted = (collector.finish(), Some(sharing));
+    Ok(known.profile(trace, &attribution, (replay, counted), views))
 }
 
 /// Properties of a program that are known before the replay.
 struct Known {
-    attribution: Attribution,
     sources: SourceLines,
     images: Images,
 }
@@ -146,28 +121,41 @@ impl Known {
             true => Images::of(trace, &mut sources),
             false => Images::default(),
         };
-        Known {
-            attribution: Attribution::of(trace),
-            sources,
-            images,
+        Known { sources, images }
+    }
+
+    /// Names what a replay counted, in these views.
+    fn profile(
+        self,
+        trace: &Trace,
+        attribution: &Attribution,
+        (replay, (counted, sharing)): (Replay, (Counted, Option<SharingCollector<'_>>)),
+        views: &[By],
+    ) -> Profile {
+        let images = &self.images;
+        let mut lines = Lines::new(trace, self.sources);
+        let names = LazyCell::new(|| Names::of(trace, images, &counted.pieces));
+        let view = |&by: &By| match by {
+            By::Function => view::by_function(trace, attribution, &counted),
+            By::Line => view::by_line(trace, attribution, &counted, &mut lines),
+            By::Object => view::by_object(trace, &names, &counted),
+        };
+        let views = views.iter().map(view).collect();
+        let sharing = sharing.map(|sharing| {
+            let naming = Naming {
+                trace,
+                attribution,
+                lines: &mut lines,
+                images,
+                names: &names,
+            };
+            Sharing::of(sharing, naming)
+        });
+        Profile {
+            replay,
+            total: counted.total(),
+            views,
+            sharing,
         }
     }
-}
-
-/// Returns the rows of these views.
-fn rows(
-    trace: &Trace,
-    (attribution, images, lines): (&Attribution, &Images, &mut Lines<'_>),
-    counted: &Counted,
-    views: &[By],
-) -> Vec<View> {
-    let view = |&by: &By| match by {
-        By::Function => view::by_function(trace, attribution, counted),
-        By::Line => view::by_line(trace, attribution, counted, lines),
-        By::Object => {
-            let names = Names::of(trace, images, &counted.pieces);
-            view::by_object(trace, &names, counted)
-        }
-    };
-    views.iter().map(view).collect()
 }

@@ -156,10 +156,9 @@ impl Images {
         if located >> 63 == 1 {
             return Piece::Kernel;
         }
-        let (_, address) = trace.owner(located);
-        match self.image(address) {
-            Some(_) => self.piece(address),
-            None => Piece::Page(located >> PAGE_SHIFT),
+        match self.piece(trace.owner(located).1) {
+            Piece::Page(_) => Piece::Page(located >> PAGE_SHIFT),
+            piece => piece,
         }
     }
 
@@ -175,15 +174,10 @@ impl Images {
     /// Returns the pieces that a line belongs to, by its number.
     pub fn of_line(&self, trace: &Trace, line: u64) -> LinePiece {
         let first = line << LINE_SHIFT;
-        if first >> 63 == 1 {
-            return LinePiece::Whole(Piece::Kernel);
-        }
-        let (_, address) = trace.owner(first);
-        if self.image(address).is_none() {
-            return LinePiece::Whole(Piece::Page(first >> PAGE_SHIFT));
-        }
-        let piece = self.piece(address);
-        let is_whole = (1..1 << LINE_SHIFT).all(|byte| self.piece(address + byte) == piece);
+        let piece = self.piece_at(trace, first);
+        let address = trace.owner(first).1;
+        let is_whole = matches!(piece, Piece::Kernel | Piece::Page(_))
+            || (1..1 << LINE_SHIFT).all(|byte| self.piece(address + byte) == piece);
         match is_whole {
             true => LinePiece::Whole(piece),
             false => LinePiece::Several,
