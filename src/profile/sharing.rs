@@ -88,10 +88,7 @@ impl Table<'_> {
     /// Prints the number of further lines, and the share of all moves.
     fn end(&self, text: &mut Lines, sharing: &Sharing, moves: u64) {
         let lines = sharing.lines.len();
-        if let Some(more) = lines.checked_sub(self.limit).filter(|&more| more > 0) {
-            let more = counted(more as u64, "more line", "more lines");
-            line!(text, "{more}; --limit shows them");
-        }
+        self.left_out(text, "", lines, ("more line", "more lines"));
         let lines = counted(lines as u64, "line is", "lines are");
         let part = match share(sharing.shared.moves(), moves, 1) {
             part if part.is_empty() => "no line moves between cores".into(),
@@ -126,15 +123,7 @@ impl Table<'_> {
         for of in row.top_uses(self.limit) {
             self.used(text, of);
         }
-        if let Some(more) = row
-            .uses
-            .len()
-            .checked_sub(self.limit)
-            .filter(|&more| more > 0)
-        {
-            let more = counted(more as u64, "more row", "more rows");
-            line!(text, "  {more}; --limit shows them");
-        }
+        self.left_out(text, "  ", row.uses.len(), ("more row", "more rows"));
     }
 
     fn used(&self, text: &mut Lines, of: &Use) {

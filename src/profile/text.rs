@@ -120,11 +120,16 @@ impl Table<'_> {
         for row in rows.iter().take(self.limit) {
             self.row(text, &row.cost, &title(view.by, &row.place));
         }
-        if let Some(more) = rows.len().checked_sub(self.limit).filter(|&more| more > 0) {
-            let more = counted(more as u64, "more row", "more rows");
-            line!(text, "{more}; --limit shows them");
-        }
+        self.left_out(text, "", rows.len(), ("more row", "more rows"));
         line!(text, "{}", self.unnamed(view));
+    }
+
+    /// Prints how many of a table's rows `--limit` leaves out, if any.
+    pub fn left_out(&self, text: &mut Lines, indent: &str, rows: usize, (one, many): (&str, &str)) {
+        if rows > self.limit {
+            let more = counted((rows - self.limit) as u64, one, many);
+            line!(text, "{indent}{more}; --limit shows them");
+        }
     }
 
     fn row(&self, text: &mut Lines, cost: &Cost, name: &str) {
