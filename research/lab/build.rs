@@ -1,4 +1,4 @@
-//! Compiles the runtime with the experiments' files in place of its own.
+//! Compiles the runtime, with some files replaced by those of the experiments.
 
 #[path = "../../runtime/compile.rs"]
 mod compile;

@@ -28,7 +28,7 @@ struct Case {
     map: Linear,
 }
 
-/// Maps a page to the page whose number is a linear function of its own.
+/// Maps page number `n` to the page number that a linear function of `n` gives.
 #[derive(Clone, Copy, Debug)]
 struct Linear(u64, u64);
 

@@ -195,7 +195,7 @@ impl<'a> Trials<'a> {
         })
     }
 
-    /// Measures a program that ends by itself and is its own load.
+    /// Measures a program without a separate load, from its start to its exit.
     fn by_itself(
         &self,
         program: &mut Started<'_>,

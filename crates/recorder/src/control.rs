@@ -1,7 +1,7 @@
 //! The control socket, next to the trace, for `corehop control` from another terminal.
 //!
 //! Each connection carries one request line and one response line of JSON. The recorder polls for
-//! requests between rounds of its own work and never waits long for one: a silent client must not
+//! requests between rounds of recording and waits only briefly, so that a silent client cannot
 //! block a server. Rejected: a signal or a file, which cannot carry a response.
 
 use crate::reading::Reading;

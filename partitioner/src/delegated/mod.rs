@@ -57,9 +57,9 @@ pub struct Added {
     pub alone: Evaluated,
 }
 
-/// Returns functions whose calls can be delegated, by mean position in a request. Each is a group
-/// of its own, because calls that begin together may end apart. Calls of `one_way` are excluded: no
-/// thread can return at their end.
+/// Returns functions whose calls can be delegated, by mean position in a request. Each forms a
+/// separate group, because calls that begin together may end at different times. Calls of `one_way`
+/// are excluded: no thread can return at their end.
 ///
 /// # Errors
 /// Fails if the trace cannot be read.

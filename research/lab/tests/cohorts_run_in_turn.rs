@@ -170,7 +170,7 @@ fn the_bound_is_met() {
     let taken = lines[11..22]
         .iter()
         .map(|line| line.split(' ').next().unwrap());
-    // Six overtake the fiber that came as number 3; the others of its own hook do not.
+    // Six fibers overtake fiber 3; the other fibers of its hook do not.
     let expected = ["0", "4", "7", "1", "5", "8", "2", "6", "9", "3", "10"];
     assert_eq!(taken.collect::<Vec<_>>(), expected);
     assert_eq!(lines[22], "11 4 6");

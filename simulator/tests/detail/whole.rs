@@ -63,7 +63,7 @@ fn detail(
     (whole, detailed, detail)
 }
 
-/// Requests of two phases, f1 and f2, each loading this many lines of its own.
+/// Requests of two phases, f1 and f2, each loading this many lines that only it uses.
 fn phases(requests: u32, lines: u64) -> Vec<Step> {
     let step = |phase: u32| Step {
         thread: 0,

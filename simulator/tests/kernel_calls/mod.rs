@@ -14,7 +14,7 @@ pub type Step = (usize, Vec<u64>, Vec<i32>);
 /// Address of the code block.
 pub const CODE: u64 = 0x40_0000;
 
-/// The calls that programs make, each with the number of lines of its own code and data.
+/// The calls that programs make, each with its number of lines of code and of data.
 pub const CALLS: [(i32, &str, [u64; 2]); 5] = [
     (0, "read", [3, 40]),
     (4, "stat", [5, 7]),

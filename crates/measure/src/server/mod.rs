@@ -25,7 +25,7 @@ use regex::Regex;
 /// How a server is put under load.
 #[derive(Clone, Debug)]
 pub struct UnderLoad {
-    /// The load, as a shell command. Without it, the server is its own load and must end by itself.
+    /// Shell command of the load. Without it, the run of the server is the load, and it must exit.
     pub load: Option<String>,
     /// Shell command that fills each started server with data; runs once, when the server is ready.
     pub prepare: Option<String>,

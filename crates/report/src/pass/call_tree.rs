@@ -22,7 +22,7 @@ pub struct Node {
     pub owner: u32,
     /// Calls that began while counting was on; 0 for code without an observed call.
     pub calls: u64,
-    /// Accesses of its own code, excluding callees, as for the misses.
+    /// Accesses of the function's code, without its callees; misses are counted the same way.
     pub references: u64,
     pub missed_on_one_core: u64,
 }
