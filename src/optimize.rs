@@ -10,11 +10,12 @@
 //!
 //! Reading order: `recording` and `search` are the first two stages, `system_calls` is the
 //! alternative to plans, and the crate `corehop-measure` is the third stage. `candidate` is passed
-//! between stages, `folder` contains their output files, `outcome` is the result, and `summary`
-//! prints it.
+//! between stages, `folder` contains their output files, `outcome` is the result, `causes` is the
+//! next best answer without a gain, and `summary` prints all.
 
 mod arguments;
 mod candidate;
+mod causes;
 mod folder;
 mod json;
 mod outcome;
@@ -34,6 +35,7 @@ use crate::measuring::{Shown, untold};
 use crate::open;
 use crate::progress::Bar;
 use candidate::{Candidates, Contested};
+use causes::Causes;
 use corehop_measure::Setup;
 use corehop_measure::rounds::{Contest, Limits, Question};
 use corehop_measure::server::{Backend, UnderLoad};
@@ -76,7 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         true => None,
         false => Some(measure(arguments, &under, &candidates, (entrants, &left))?),
     };
-    let outcome = Outcome {
+    let mut outcome = Outcome {
         arguments,
         folder: &folder,
         trace: &trace_path,
@@ -84,7 +86,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         candidates: &candidates,
         carriers,
         contested,
+        causes: None,
     };
+    if outcome.gain().is_none() {
+        let causes = || Causes::of(&trace_path, &here.machine);
+        outcome.causes = Some(interrupt::at_once(&left, causes)??);
+    }
     summary::keep(&outcome)?;
     interrupt::at_once(&summary::left(&outcome), || {
         write_report(&outcome, &trace_path)

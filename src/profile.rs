@@ -29,6 +29,8 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use text::Table;
 
+pub use text::title;
+
 /// Show which functions, source lines, and data cause the cache misses of a recorded server
 ///
 /// It replays the trace and lists the places that miss most, with the cause of each miss and

@@ -58,6 +58,14 @@ fn trace() -> PathBuf {
             assert_eq!(figures[key], Value::Null, "{key}");
         }
         assert_eq!(figures["carriers"], serde_json::json!([]));
+        let causes = &figures["causes"];
+        assert_eq!(causes["requests"], 6, "the first half warms up");
+        let reasons = causes["causes"].as_array().unwrap().iter();
+        let misses: Vec<_> = reasons
+            .map(|of| of["l2_misses"].as_u64().unwrap())
+            .collect();
+        assert!(misses.is_sorted_by(|one, next| one >= next), "{causes}");
+        assert!(misses.iter().sum::<u64>() <= causes["l2_misses"].as_u64().unwrap());
         let tried = figures["tried"].as_array().unwrap();
         assert!(!tried.is_empty() && tried[0]["raced"].is_null());
         assert!(
@@ -189,7 +197,32 @@ fn a_plan_that_pays_is_kept_with_its_report_and_the_command_that_uses_it() {
     let expected = "no speedup found: the best of 1 plan measured 0.510 (";
     assert!(said(&slower).contains(expected), "{}", said(&slower));
     assert!(!left.join("plan.toml").exists());
-    assert!(slower.stdout.is_empty());
+    are_profiled(&String::from_utf8(slower.stdout).unwrap(), folder.path());
+}
+
+/// Checks that these causes of misses are those that `corehop profile` counts.
+fn are_profiled(causes: &str, folder: &Path) {
+    assert!(
+        causes.starts_with("L2 misses on one core of host: "),
+        "{causes}"
+    );
+    let last = causes.lines().last().unwrap();
+    let all = last.strip_prefix("To see all: corehop ").unwrap();
+    let profiled = Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .args(all.split(' '))
+        .args(["--warm-up", "6", "--request-scaled"])
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert_eq!(profiled.status.code(), Some(0), "{}", said(&profiled));
+    let table = String::from_utf8(profiled.stdout).unwrap();
+    let per_request = causes.split(' ').nth(7).unwrap();
+    let total = table.lines().find(|line| line.ends_with("total")).unwrap();
+    assert_eq!(
+        total.split_whitespace().nth(4),
+        Some(per_request),
+        "{total}"
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The outcome as JSON.
 
 use super::candidate::{Candidate, Contested};
+use super::causes::Causes;
 use super::outcome::Outcome;
 use crate::carriers;
 use corehop_measure::rounds::CONFIDENCE;
@@ -32,6 +33,7 @@ pub fn render(outcome: &Outcome<'_>) -> Value {
         "interval": comparison.map(|of| [of.low, of.high]),
         "confidence": CONFIDENCE,
         "why_not": outcome.why_not(),
+        "causes": outcome.causes.as_ref().map(Causes::json),
         "plan": plan.map(|()| outcome.folder.plan()),
         "report": plan.map(|()| outcome.folder.report()),
         "system_calls": calls,

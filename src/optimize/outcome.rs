@@ -6,6 +6,7 @@
 
 use super::arguments::Arguments;
 use super::candidate::{Candidate, Candidates, Contested};
+use super::causes::Causes;
 use super::folder::Folder;
 use super::search::Here;
 use super::start;
@@ -27,6 +28,8 @@ pub struct Outcome<'a> {
     pub carriers: Vec<Known>,
     /// `None` if no candidate was worth measuring.
     pub contested: Option<Contested>,
+    /// What misses most; `None` with a gain.
+    pub causes: Option<Causes>,
 }
 
 impl Outcome<'_> {

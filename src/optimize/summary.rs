@@ -50,6 +50,9 @@ pub fn tell(outcome: &Outcome<'_>) -> Result<(), Failure> {
     let Some(why) = outcome.why_not() else {
         return Ok(());
     };
+    if let (Some(causes), false) = (&outcome.causes, outcome.arguments.json) {
+        causes.tell(outcome.trace, &outcome.here.machine.name)?;
+    }
     let untried = match &outcome.candidates.untried {
         Some(why) => format!("; asynchronous system calls were not tried: {why}"),
         None => String::new(),
@@ -61,16 +64,26 @@ pub fn tell(outcome: &Outcome<'_>) -> Result<(), Failure> {
     let trace = outcome.trace.display();
     let message = format!("no speedup found: {why}{untried}");
     let failure = Failure::new(Exit::Findings, message);
-    let advice = match outcome.answer() {
+    let advice = advice(outcome);
+    Err(failure.remedy(format!("{advice}; the trace is {trace}{kept}")))
+}
+
+/// Returns what to do without a gain.
+fn advice(outcome: &Outcome<'_>) -> &'static str {
+    let smallest = outcome.arguments.smallest_gain;
+    let causes = outcome.causes.as_ref();
+    match outcome.answer() {
         Answer::Open => {
             "results vary too much between rounds: rerun with --trace on an idle machine, or raise \
              --max-rounds"
         }
-        Answer::Gain | Answer::NoGain => {
-            "keep the original server; `corehop profile` shows which code and data miss"
+        _ if causes.is_some_and(|causes| causes.are_below(smallest)) => {
+            "keep the original server: it hardly waits for caches beyond its L2"
         }
-    };
-    Err(failure.remedy(format!("{advice}; the trace is {trace}{kept}")))
+        Answer::Gain | Answer::NoGain => {
+            "keep the original server, and try what removes its misses"
+        }
+    }
 }
 
 /// Prints a gain.

@@ -23,18 +23,6 @@ pub struct Table<'a> {
     pub is_per_request: bool,
 }
 
-/// A cause: its heading, and what it counts.
-type Cause = (&'static str, fn(&Causes) -> u64);
-
-/// All of them.
-const CAUSES: [Cause; 5] = [
-    ("cold", |causes| causes.cold),
-    ("capacity", |causes| causes.capacity),
-    ("conflict", |causes| causes.conflict),
-    ("coherence", |causes| causes.coherence),
-    ("inclusion", |causes| causes.inclusion),
-];
-
 /// Parts of a file's path that are shown: its name and its folder.
 const PARTS: usize = 2;
 
@@ -90,10 +78,11 @@ impl Table<'_> {
         }
     }
 
-    /// Returns the causes with at least one miss.
-    fn causes(&self) -> impl Iterator<Item = &'static Cause> {
-        let all = self.profile.total.causes(self.level);
-        CAUSES.iter().filter(move |(_, of)| of(&all) > 0)
+    /// Returns the names and figures of these causes, of each that has at least one miss in all.
+    fn causes(&self, of: Causes) -> impl Iterator<Item = (&'static str, u64)> {
+        let all = self.profile.total.causes(self.level).named();
+        let causes = of.named().into_iter().zip(all);
+        causes.filter_map(|(cause, (_, all))| (all > 0).then_some(cause))
     }
 
     fn view(&self, text: &mut Lines, view: &View) {
@@ -104,7 +93,8 @@ impl Table<'_> {
         };
         let (scale, level) = (self.scale(), self.level_name());
         line!(text, "by {what}, {scale}; causes of {level} misses");
-        let causes = self.causes().map(|(name, _)| format!("{name:>11}"));
+        let causes = self.causes(Causes::default());
+        let causes = causes.map(|(name, _)| format!("{name:>11}"));
         line!(
             text,
             "{:>7}{:>14}{:>11}{:>11}{:>11}{}  {what}",
@@ -134,9 +124,8 @@ impl Table<'_> {
 
     fn row(&self, text: &mut Lines, cost: &Cost, name: &str) {
         let figure = |figure: u64| self.figure(figure);
-        let causes = cost.causes(self.level);
-        let causes = self.causes().map(|(_, of)| figure(of(&causes)));
-        let causes = causes.map(|figure| format!("{figure:>11}"));
+        let causes = self.causes(cost.causes(self.level));
+        let causes = causes.map(|(_, misses)| format!("{:>11}", figure(misses)));
         let [l1, l2, l3] = [Level::L1, Level::L2, Level::L3].map(|of| figure(cost.misses(of)));
         line!(
             text,

@@ -53,6 +53,18 @@ impl Causes {
         self.cold + self.capacity + self.conflict + self.coherence + self.inclusion
     }
 
+    /// Returns the misses of each cause with its name.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, u64); 5] {
+        [
+            ("cold", self.cold),
+            ("capacity", self.capacity),
+            ("conflict", self.conflict),
+            ("coherence", self.coherence),
+            ("inclusion", self.inclusion),
+        ]
+    }
+
     /// Counts a miss; `would_hit` says whether the fully associative cache holds the line.
     #[inline]
     pub(crate) fn count(&mut self, cause: Cause, would_hit: bool) {
@@ -221,6 +233,20 @@ impl Cost {
     #[must_use]
     pub fn cycles(&self, machine: &Machine) -> u64 {
         self.counters(machine).cycles
+    }
+
+    /// Estimates the cycles that L2 misses add: those that would go if each was an L2 hit.
+    #[must_use]
+    pub fn cycles_of_l2_misses(&self, machine: &Machine) -> u64 {
+        let counters = self.counters(machine);
+        let all_hit = [
+            (counters.l1i.hits(), machine.l1i.latency_cycles),
+            (counters.l1d.hits(), machine.l1d.latency_cycles),
+            (counters.l2.accesses(), machine.l2.latency_cycles),
+            (self.hops, machine.hop_cost_cycles),
+        ];
+        let all_hit = all_hit.map(|(count, cycles)| count * u64::from(cycles));
+        counters.cycles.saturating_sub(all_hit.iter().sum())
     }
 }
 
