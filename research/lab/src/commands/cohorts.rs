@@ -64,7 +64,7 @@ struct Simulate {
 
 /// Give a patched program the runtime that runs cohorts if COREHOP_COHORT is set
 ///
-/// It replaces the runtime that `corehop patch` wrote beside the program, for all programs there.
+/// It replaces the runtime that `corehop patch` wrote next to the program, for all programs there.
 /// `corehop patch --force` brings that back.
 #[derive(Args)]
 #[command(after_help = "\
