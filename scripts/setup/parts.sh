@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Requirements of some tests only: a machine to record, QEMU 10, postgres, spin, and programs with
-# their own tests.
+# Requirements of some tests only: a machine to record, QEMU 10, vale, postgres, spin, and programs
+# with their own tests.
 #
 # If one of these cannot be installed, the set-up continues, and the tests that need it are counted
 # as skipped. Fetched and built files stay in ${XDG_CACHE_HOME:-~/.cache}/corehop, so each machine
@@ -11,6 +11,7 @@ install_parts() {
     (install_packages parts) || go_on_without "these packages"
     has_guest || scripts/guest.sh || go_on_without "a machine to record"
     [ -x "$parts/qemu/qemu-x86_64" ] || scripts/qemu.sh >/dev/null || go_on_without "QEMU 10"
+    scripts/vale.sh >/dev/null || go_on_without "vale"
 }
 
 # Debian 12's qemu-user has plugins. 13's has none, so one with plugins is built.
