@@ -5,12 +5,12 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 # symbolizer/pyproject.toml has the lint rules for all Python programs.
 PYTHON := src tests ../scripts/demo ../scripts/bench ../scripts/upstream ../scripts/figures \
-	../scripts/corehop_json ../scripts/suite ../scripts/tests
+	../scripts/corehop_json ../scripts/prose ../scripts/suite ../scripts/tests
 FLEET := ../research/fleet/src ../research/fleet/tests ../research/fleet/bench
 RUFF := ../.venv/bin/ruff --config pyproject.toml
 SUITE := PYTHONPATH=scripts .venv/bin/python -B -m suite
 
-.PHONY: help demo figures test test-again build-tests lint-python lint-words test-python test-benches test-long qemu guest test-qemu10 \
+.PHONY: help demo figures test test-again build-tests lint-python lint-words lint-prose test-python test-benches test-long qemu guest test-qemu10 \
 	bench-hop bench-record bench-staged bench-accesstest bench-messages bench-servers \
 	bench-utilisation bench-verdicts bench-optimize bench-connections \
 	bench-delegation bench-truth bench-replay bench-data-hops bench-search bench-core-model \
@@ -98,6 +98,12 @@ lint-words:
 	.venv/bin/codespell --dictionary - --dictionary scripts/words.txt \
 		--ignore-words-list "crate,fo,te,ot,fro,BESIDE" \
 		--skip research/pollute.md README.md CONTRIBUTING.md SECURITY.md docs research/*.md
+
+# Checks the wording of documents, help and messages by vale (scripts/vale); `make test` does too.
+lint-prose:
+	@scripts/vale.sh >/dev/null
+	cargo build --locked -p corehop -p corehop-lab -p corehop-tpcc
+	cd symbolizer && PYTHONPATH=../scripts ../.venv/bin/python -B -m pytest -q ../scripts/tests/test_prose.py
 
 test-python: lint-python
 	cd symbolizer && PYTHONPATH=../scripts ../.venv/bin/python -B -m pytest -q tests ../scripts/tests

@@ -1,0 +1,1 @@
+"""Checks the wording of documents, help, and messages by vale (scripts/vale)."""
