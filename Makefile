@@ -92,10 +92,9 @@ lint-python:
 	cd symbolizer && $(RUFF) check $(PYTHON) $(FLEET) && $(RUFF) format --check $(PYTHON) $(FLEET)
 	cd symbolizer && MYPYPATH=../scripts ../.venv/bin/mypy $(PYTHON) && ../.venv/bin/mypy $(FLEET)
 
-# Finds misspellings, and words that the documents avoid (scripts/words.txt). Skips a page with JSON
-# keys in another spelling.
+# Finds misspellings. Skips a page with JSON keys in another spelling.
 lint-words:
-	.venv/bin/codespell --dictionary - --dictionary scripts/words.txt \
+	.venv/bin/codespell \
 		--ignore-words-list "crate,fo,te,ot,fro,BESIDE" \
 		--skip research/pollute.md README.md CONTRIBUTING.md SECURITY.md docs research/*.md
 

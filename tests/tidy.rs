@@ -5,9 +5,7 @@ mod sources;
 
 use regex::Regex;
 use sources::sources;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
 const LONGEST_LINE: usize = 100;
 const CODE: &[&str] = &[
@@ -75,59 +73,8 @@ fn no_file_is_called_after_nothing_in_particular() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// Returns the words that documents avoid, from codespell's list. Here the list applies to the
-/// texts that programs print.
-fn unwanted() -> BTreeSet<String> {
-    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/words.txt");
-    let list = std::fs::read_to_string(list).expect("a list of words");
-    let word = |line: &str| line.split_once("->").map(|(word, _)| word.to_owned());
-    list.lines().filter_map(word).collect()
-}
-
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a pattern")
-}
-
-static LITERAL: LazyLock<Regex> = LazyLock::new(|| pattern(r#""(?:[^"\\]|\\(?s:.))*""#));
-static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\{[^}]*\}"));
-static CONTINUED: LazyLock<Regex> = LazyLock::new(|| pattern(r"\\\n\s*"));
-
-/// Returns the unwanted words in the texts of a source file, without placeholders and comments.
-fn unwanted_in(text: &str, unwanted: &BTreeSet<String>) -> Vec<String> {
-    let code: Vec<&str> = text
-        .lines()
-        .take_while(|line| !line.contains("#[cfg(test)]"))
-        .filter(|line| !line.trim_start().starts_with("//"))
-        .collect();
-    let code = code.join("\n");
-    // A single word is a name, such as a key of JSON or a kind of picture.
-    let texts = LITERAL
-        .find_iter(&code)
-        .map(|found| CONTINUED.replace_all(found.as_str(), "").into_owned())
-        .filter(|text| text.contains(' '));
-    let texts = texts.flat_map(|text| {
-        let plain = PLACEHOLDER.replace_all(&text, " ");
-        let words = plain.split(|c: char| !c.is_alphabetic() && c != '_' && c != '-');
-        words.map(str::to_lowercase).collect::<Vec<_>>()
-    });
-    texts.filter(|word| unwanted.contains(word)).collect()
-}
-
-#[test]
-fn texts_that_programs_print_have_no_word_that_documents_do_without() {
-    let unwanted = unwanted();
-    let is_of_a_program = |path: &PathBuf| {
-        let mut folders = path.iter();
-        path.iter().any(|folder| folder == "src") && folders.all(|folder| folder != "tests")
-    };
-    let files = sources(&[".rs"]).into_iter().filter(is_of_a_program);
-    let found = violations_of(files, |text| {
-        let words = unwanted_in(text, &unwanted);
-        (!words.is_empty()).then(|| format!("{words:?}"))
-    });
-    assert!(found.is_empty(), "{found:#?}");
-    let planted = "f(\"{told} of \\\"it\\\", \\\n  Beside {}\"); // told\nlet told = 1;";
-    assert_eq!(unwanted_in(planted, &unwanted), ["beside"]);
 }
 
 /// Returns the test code of a file: all of it, or the part after the first `#[cfg(test)]`.

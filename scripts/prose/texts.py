@@ -15,12 +15,14 @@ from suite.processes import ROOT
 
 # Notes are the raw log of experiments.
 PAGES = ["*.md", "docs/**/*.md", "research/*.md"]
+MESSAGES = "messages"
 PROGRAMS = ["corehop", "corehop-lab", "corehop-tpcc"]
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 CONTINUED = re.compile(r"\\\n\s*")
 PLACEHOLDER = re.compile(r"\{[^}]*\}")
 # Lines of lists are indented less than descriptions.
 LISTED = 8
+EXAMPLES = re.compile(r"^Example:.*?(?:\n\n|\Z)", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^  ([a-z][a-z-]*)(?: |$)", re.MULTILINE)
 
 
@@ -40,9 +42,13 @@ def help_of(command: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def paragraphs(text: str) -> str:
-    """Return a help text without indentation, each indented first line a paragraph of its own."""
+    """Return a help text without indentation, each indented first line a paragraph of its own.
+
+    Lines of examples stay, empty: they are commands.
+    """
     result: list[str] = []
     before = 0
+    text = EXAMPLES.sub(lambda found: "\n" * found[0].count("\n"), text)
     for line in text.replace("<", " ").split("\n"):
         indentation = len(line) - len(line.lstrip())
         if indentation != before or 0 < indentation < LISTED:
@@ -76,6 +82,17 @@ def as_text(source: str) -> str:
     return "\n".join(lines)
 
 
+def of_source(finding: str) -> str:
+    """Return a finding at its place in the source; one in help keeps the name of its command."""
+    path, line, _, rest = finding.split(":", 3)
+    name = Path(path)
+    if ROOT in name.parents:
+        return f"{name.relative_to(ROOT)}:{line}:{rest}"
+    if name.parent.name == MESSAGES:
+        return f"{name.stem.replace('+', '/')}:{int(line) // 2}:{rest}"
+    return f"{name.stem} --help:{rest}"
+
+
 def sources() -> list[Path]:
     """Return the Rust sources of the programs."""
     found = [path for path in ROOT.glob("**/src/**/*.rs") if "target" not in path.parts]
@@ -93,7 +110,7 @@ def write(folder: Path) -> list[Path]:
             written.append(path)
     for source in sources():
         name = str(source.relative_to(ROOT)).replace("/", "+")
-        path = folder / "messages" / f"{name}.md"
+        path = folder / MESSAGES / f"{name}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(as_text(source.read_text()))
         written.append(path)

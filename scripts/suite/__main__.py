@@ -51,6 +51,8 @@ def once(processes: Processes, suite: Suite) -> bool:
             print(f"failed: {step.name}, a check, which does not count as a test")
     for skipped in suite.skipped:
         print(skipped)
+    for reason in counts.reasons:
+        print(f"skipped {reason}")
     for name in suite.ignored:
         print(f"skipped {name}: it is marked to be ignored")
     print(counts)

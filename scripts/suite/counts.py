@@ -14,11 +14,12 @@ DOC_TEST_FAILED = re.compile(r"^test (.*) \.\.\. FAILED$", re.M)
 
 @dataclass
 class Counts:
-    """The numbers of passed and skipped tests, and the names of failed ones."""
+    """The numbers of passed and skipped tests, the names of failed ones, and reasons of skips."""
 
     passed: int = 0
     skipped: int = 0
     failed: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         """Return the last line of `make test`."""
@@ -32,6 +33,7 @@ def together(all_counts: Iterable[Counts]) -> Counts:
         result.passed += counts.passed
         result.skipped += counts.skipped
         result.failed += counts.failed
+        result.reasons += counts.reasons
     return result
 
 
@@ -41,8 +43,10 @@ def of_junit(report: Path) -> Counts:
     for case in ElementTree.parse(report).iter("testcase"):
         if case.find("failure") is not None or case.find("error") is not None:
             counts.failed.append(f"{case.get('classname')} {case.get('name')}")
-        elif case.find("skipped") is not None:
+        elif (skipped := case.find("skipped")) is not None:
             counts.skipped += 1
+            if reason := skipped.get("message"):
+                counts.reasons.append(f"{case.get('name')}: {reason}")
         else:
             counts.passed += 1
     return counts

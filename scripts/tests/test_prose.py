@@ -17,7 +17,9 @@ PLANTED = {
     "Archaic": "The core is idle whereas the other works.",
     "Article": "The core has a empty queue.",
     "Filler": "The core is of course idle.",
+    "Future": "It will wait for the lock.",
     "Inversion": "Nor does the core wait.",
+    "Person": "Then we wait for the lock.",
     "Repeated": "The core waits for the the lock.",
     "Sentence": "The core waits" + " for a lock and" * 20 + " ends.",
     "Spelling": "The core has a neighbour.",
@@ -60,5 +62,15 @@ def test_a_planted_error_is_found_where_it_is(tmp_path: Path) -> None:
 
 
 def test_documents_help_and_messages_have_no_error(tmp_path: Path) -> None:
-    found = vale.findings(texts.write(tmp_path))
-    assert not found, "\n".join(line.replace(f"{ROOT}/", "") for line in found)
+    found = [texts.of_source(line) for line in vale.findings(texts.write(tmp_path))]
+    assert not found, "\n".join(found)
+
+
+def test_a_finding_names_the_line_of_the_source(tmp_path: Path) -> None:
+    message = tmp_path / texts.MESSAGES / "src+line.rs.md"
+    for path, place in [
+        (ROOT / "docs/README.md", "docs/README.md:8:"),
+        (message, "src/line.rs:4:"),
+        (tmp_path / "corehop-run.md", "corehop-run --help:"),
+    ]:
+        assert texts.of_source(f"{path}:8:1:corehop.Told:why") == f"{place}corehop.Told:why"

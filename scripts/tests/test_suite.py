@@ -25,7 +25,7 @@ REPORT = """\
     <testcase name="replay::fails" classname="corehop::commands">
       <failure type="test failure"/>
     </testcase>
-    <testcase name="other" classname="python"><skipped/></testcase>
+    <testcase name="other" classname="python"><skipped message="no vale"/></testcase>
   </testsuite>
 </testsuites>
 """
@@ -43,10 +43,12 @@ def test_reports_of_all_programs_are_added_up(tmp_path: Path) -> None:
     report = tmp_path / "junit.xml"
     report.write_text(REPORT)
     of_tests = of_junit(report)
-    assert of_tests == Counts(1, 1, ["corehop::commands replay::fails"])
+    assert of_tests == Counts(1, 1, ["corehop::commands replay::fails"], ["other: no vale"])
     of_docs = of_doc_tests(DOC_TESTS)
     assert of_docs == Counts(4, 2, ["traces/src/lib.rs - read (line 40)"])
-    assert str(together([of_tests, of_docs])) == "5 passed, 2 failed, 3 skipped"
+    both = together([of_tests, of_docs])
+    assert str(both) == "5 passed, 2 failed, 3 skipped"
+    assert both.reasons == ["other: no vale"]
 
 
 def test_doc_tests_that_cannot_be_built_have_failed(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ const BY_ARGUMENT: &str = "\
 
 const AT_A_CALL: &str = "\
 # A function that has `call` moves the thread at that call of it in a request alone, counted from 1
-# when the request begins. Of one function several calls may be listed, each in an entry of its own.
+# when the request begins. Of one function several calls may be listed, each in a separate entry.
 
 ";
 

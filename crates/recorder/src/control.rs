@@ -76,7 +76,7 @@ impl Error {
 
 /// The socket could not be created.
 #[derive(Debug, thiserror::Error)]
-#[error("`corehop control` will not work: {path}: {source}")]
+#[error("`corehop control` cannot work: {path}: {source}")]
 pub struct NoSocket {
     path: PathBuf,
     source: std::io::Error,

@@ -54,7 +54,7 @@ pub enum Warning<'a> {
     #[error(transparent)]
     NoControlSocket(NoSocket),
     /// The functions of a module could not be read.
-    #[error("{0}; its functions will be missing in the trace")]
+    #[error("{0}; the trace lacks its functions")]
     NoFunctions(corehop_symbolizer::Error),
     /// The server maps more shared objects than a trace can number.
     #[error(

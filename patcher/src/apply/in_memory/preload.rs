@@ -53,7 +53,7 @@ impl InMemory {
         let runtime = file("corehop-runtime", corehop_runtime::LIBRARY).map_err(failed)?;
         // The loader ignores a library that it cannot preload, and the program would have no hooks.
         if has_capabilities(program) {
-            let reason = "it has capabilities of its own, so the loader would preload nothing: \
+            let reason = "it has file capabilities, so the loader would preload nothing: \
                           patch a copy";
             return Err(Error::refused(program, reason));
         }

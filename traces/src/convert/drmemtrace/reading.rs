@@ -107,7 +107,7 @@ impl Reading<'_> {
         let mut warnings = Vec::new();
         if self.lacks_data {
             warnings.push(
-                "the trace has instructions only: it tells of no loads and stores, so a replay \
+                "the trace has instructions only: it has no loads and stores, so a replay \
                  counts none of the misses of data"
                     .into(),
             );

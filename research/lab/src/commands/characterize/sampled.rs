@@ -64,7 +64,7 @@ pub fn table(text: &mut Lines, told: &Summary<'_>, sampled: &Draws) {
     line!(text);
     line!(
         text,
-        "share of all data lines, exact, and as one in {} accesses tells it: mean of {} draws, \
+        "share of all data lines, exact, and as one in {} accesses shows it: mean of {} draws, \
          95 % confidence",
         grouped(sampled.every),
         sampled.draws.len()
