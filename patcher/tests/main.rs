@@ -15,6 +15,8 @@ mod interposed;
 mod kth_calls;
 mod layers;
 mod libraries;
+#[path = "../../tests/made_once/mod.rs"]
+mod made_once;
 mod models;
 mod modules;
 mod needs_gdb;

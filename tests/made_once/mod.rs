@@ -2,7 +2,7 @@
 //!
 //! nextest runs each test in a separate process, so shared input is in a folder of the run. The
 //! first process that needs the input creates it while others wait for a lock. `cargo test` has one
-//! process, and a temporary folder.
+//! process for each program, and a folder for each process.
 
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
@@ -10,17 +10,18 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tempfile::TempDir;
 
-/// Returns the folder that nextest's processes share in this run. `make test` removes it.
+/// Returns the folder that nextest's processes share in this run, or the folder of this process.
+/// `make test` removes those of earlier runs.
 fn folder_of_run() -> PathBuf {
     static OWN: OnceLock<TempDir> = OnceLock::new();
+    let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("made");
+    let own = || {
+        std::fs::create_dir_all(&made).unwrap();
+        tempfile::tempdir_in(&made).unwrap()
+    };
     match std::env::var("NEXTEST_RUN_ID") {
-        Ok(run) => Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join("made")
-            .join(run),
-        Err(_) => OWN
-            .get_or_init(|| tempfile::tempdir().unwrap())
-            .path()
-            .into(),
+        Ok(run) => made.join(run),
+        Err(_) => OWN.get_or_init(own).path().into(),
     }
 }
 

@@ -11,10 +11,12 @@ mod written;
 pub use orders::order;
 pub use statistics::Statistics;
 
+use crate::made_once::made_once;
 use corehop_patcher::{Analysis, Function, Patched, patch};
 use corehop_plan::{Destination, Mode, Plan, PlannedFunction, Request};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -28,19 +30,33 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Checks are counted instead of time, so that a suspended machine fails no test.
 const MOST_LOOKS: u32 = 60_000;
 
-/// Compiles fixtures (by file name) into `folder` and returns the program's path.
+/// Compiles fixtures (by file name) into `folder` and returns the program's path. Tests that need
+/// the same program get copies of one.
 pub fn build(folder: &Path, name: &str, flags: &[&str], sources: &[&str]) -> PathBuf {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let mut hasher = DefaultHasher::new();
+    (name, flags, sources).hash(&mut hasher);
+    let made = made_once(&format!("{name}-{:016x}", hasher.finish()), |made| {
+        compile(&made.join(name), flags, sources);
+    });
     let output = folder.join(name);
+    std::fs::copy(made.join(name), &output).unwrap();
+    output
+}
+
+fn compile(output: &Path, flags: &[&str], sources: &[&str]) {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let status = Command::new("c++")
         .args(["-O2", "-pthread", "-Wl,--build-id=sha1"])
         .args(flags)
         .arg("-o")
-        .arg(&output)
+        .arg(output)
         .args(sources.iter().map(|source| fixtures.join(source)))
         .status();
-    assert!(status.unwrap().success(), "{name} does not compile");
-    output
+    assert!(
+        status.unwrap().success(),
+        "{} does not compile",
+        output.display()
+    );
 }
 
 /// Compiles a fixture that includes files of the runtime to test them alone.
