@@ -66,9 +66,18 @@ fn json(more: &[&str]) -> Value {
     read(&["partition"], &output.stdout)
 }
 
+/// Returns the result of the search without more options, which several tests look at.
+fn found() -> Value {
+    let folder = made_once("partition_found", |folder| {
+        std::fs::write(folder.join("found.json"), json(&[]).to_string()).unwrap();
+    });
+    let text = std::fs::read_to_string(folder.join("found.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
 #[test]
 fn a_plan_counts_requests_where_the_recording_did() {
-    let found = json(&[]);
+    let found = found();
     let request = &found["request"];
     assert!(
         request["symbol"]
