@@ -67,7 +67,7 @@ fn json(more: &[&str]) -> Value {
 }
 
 /// Returns the result of the search without more options, which several tests look at.
-fn found() -> Value {
+fn searched() -> Value {
     let folder = made_once("partition_found", |folder| {
         std::fs::write(folder.join("found.json"), json(&[]).to_string()).unwrap();
     });
@@ -77,7 +77,7 @@ fn found() -> Value {
 
 #[test]
 fn a_plan_counts_requests_where_the_recording_did() {
-    let found = found();
+    let found = searched();
     let request = &found["request"];
     assert!(
         request["symbol"]

@@ -1,12 +1,12 @@
 //! The output and files of a search, and its refusals.
 
-use crate::partition::{SAMPLE, SHORT, beginning, found, json, partition, refused};
+use crate::partition::{SAMPLE, SHORT, beginning, json, partition, refused, searched};
 use serde_json::Value;
 use std::path::Path;
 
 #[test]
 fn scripts_find_every_documented_key() {
-    let found = found();
+    let found = searched();
     let keys = [
         "machine",
         "trace",
@@ -88,7 +88,7 @@ fn hops_back_are_not_looked_at_when_never_wanted() {
 
 #[test]
 fn a_split_found_on_three_requests_misses_less_on_others() {
-    let held_out = &found()["held_out"];
+    let held_out = &searched()["held_out"];
     let misses = |side: &str| held_out[side]["l2"]["misses"].as_u64().unwrap();
     assert!(misses("split") < misses("baseline"), "{held_out}");
 }
@@ -97,7 +97,7 @@ fn a_split_found_on_three_requests_misses_less_on_others() {
 fn the_plan_is_kept_where_it_was_asked_for_and_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("split.toml");
-    let named = ["-o", path.to_str().unwrap()];
+    let named = ["--resamples", "1", "-o", path.to_str().unwrap()];
     assert!(partition(&[&SHORT[..], &named].concat()).status.success());
     let plan = corehop_plan::read(&path).unwrap();
     assert_eq!((plan.cores, plan.functions.len()), (2, 2));
@@ -234,7 +234,7 @@ fn a_proof_names_what_it_is_of_where_that_is_not_the_objective() {
 
 #[test]
 fn the_runner_up_and_what_a_hop_may_cost_are_told() {
-    let found = found();
+    let found = searched();
     let ranks = found["ranks"].as_array().unwrap();
     let in_full: Vec<u64> = ranks
         .iter()

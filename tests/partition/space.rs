@@ -1,7 +1,7 @@
 //! The search space and its objective, and how a stopped search continues.
 
 use crate::conforming::read;
-use crate::partition::{SAMPLE, SHORT, found, json, partition, refused};
+use crate::partition::{SAMPLE, SHORT, json, partition, refused, searched};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -108,7 +108,7 @@ fn throughput_is_that_of_timed_replays_where_the_trace_has_the_connections() {
         "--repeat-connections",
     ]);
     assert_eq!(repeated["timed"]["replayed"], true);
-    assert_eq!(found()["timed"], Value::Null);
+    assert_eq!(searched()["timed"], Value::Null);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_search_that_ran_out_of_time_goes_on_from_its_checkpoint() {
     let first = json(&[&kept[..], &["--time-limit", "0.1"]].concat());
     assert_eq!(first["stopped"], true);
     let resumed = without_time(json(&kept));
-    assert_eq!(resumed, without_time(found()));
+    assert_eq!(resumed, without_time(searched()));
     assert_eq!(resumed, without_time(json(&kept)));
 }
 
@@ -131,7 +131,8 @@ fn a_search_that_ran_out_of_time_goes_on_from_its_checkpoint() {
 fn a_checkpoint_of_another_search_is_refused_and_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("search.checkpoint");
-    let kept = [&SHORT[..], &["--checkpoint", path.to_str().unwrap()]].concat();
+    let kept = ["--resamples", "1", "--checkpoint", path.to_str().unwrap()];
+    let kept = [&SHORT[..], &kept].concat();
     assert!(partition(&kept).status.success());
     let bytes = std::fs::read(&path).unwrap();
     let (code, said) = refused(&[&kept[..], &["--seed", "2"]].concat());
