@@ -66,10 +66,10 @@ fn json(more: &[&str]) -> Value {
     read(&["partition"], &output.stdout)
 }
 
-/// Returns the result of the search without more options, which several tests look at.
-fn searched() -> Value {
-    let folder = made_once("partition_found", |folder| {
-        std::fs::write(folder.join("found.json"), json(&[]).to_string()).unwrap();
+/// Returns the result of a search that several tests look at, as `json` does.
+fn searched(more: &[&str]) -> Value {
+    let folder = made_once(&format!("searched{}", more.concat()), |folder| {
+        std::fs::write(folder.join("found.json"), json(more).to_string()).unwrap();
     });
     let text = std::fs::read_to_string(folder.join("found.json")).unwrap();
     serde_json::from_str(&text).unwrap()
@@ -77,7 +77,7 @@ fn searched() -> Value {
 
 #[test]
 fn a_plan_counts_requests_where_the_recording_did() {
-    let found = searched();
+    let found = searched(&[]);
     let request = &found["request"];
     assert!(
         request["symbol"]

@@ -1,7 +1,7 @@
 //! Searches on listed requests of which only the last counts, and with hops at any code block.
 
 use crate::conforming::read;
-use crate::partition::{json, partition, refused};
+use crate::partition::{json, partition, refused, searched};
 use serde_json::Value;
 
 fn misses(of: &Value, side: &str) -> u64 {
@@ -51,7 +51,7 @@ fn only_the_last_of_the_requests_named_counts_if_asked() {
 #[test]
 fn at_any_code_block_there_are_more_candidates_and_no_plan() {
     let local = ["--strategy", "local", "--returns", "never"];
-    let entries = json(&local);
+    let entries = searched(&local);
     let blocks = json(&[&local[..], &["--points", "blocks"]].concat());
     let count = |of: &Value| of["candidates"].as_u64().unwrap();
     assert!(count(&blocks) > 2 * count(&entries));

@@ -6,7 +6,7 @@ use std::path::Path;
 
 #[test]
 fn scripts_find_every_documented_key() {
-    let found = searched();
+    let found = searched(&[]);
     let keys = [
         "machine",
         "trace",
@@ -82,13 +82,13 @@ fn hops_back_are_tried_and_taken_only_where_they_pay() {
 
 #[test]
 fn hops_back_are_not_looked_at_when_never_wanted() {
-    let found = json(&["--strategy", "local", "--returns", "never"]);
+    let found = searched(&["--strategy", "local", "--returns", "never"]);
     assert!(found["returns"].is_null());
 }
 
 #[test]
 fn a_split_found_on_three_requests_misses_less_on_others() {
-    let held_out = &searched()["held_out"];
+    let held_out = &searched(&[])["held_out"];
     let misses = |side: &str| held_out[side]["l2"]["misses"].as_u64().unwrap();
     assert!(misses("split") < misses("baseline"), "{held_out}");
 }
@@ -234,7 +234,7 @@ fn a_proof_names_what_it_is_of_where_that_is_not_the_objective() {
 
 #[test]
 fn the_runner_up_and_what_a_hop_may_cost_are_told() {
-    let found = searched();
+    let found = searched(&[]);
     let ranks = found["ranks"].as_array().unwrap();
     let in_full: Vec<u64> = ranks
         .iter()
