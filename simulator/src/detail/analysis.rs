@@ -7,12 +7,13 @@
 use crate::error::Error;
 use crate::machine::Machine;
 use crate::options::{ReplayOptions, chosen_requests};
+use crate::prefetchers::registry::PrefetcherName;
 use crate::report::observer::Observer;
 use crate::report::replay::Replay;
 use crate::sequential::Replayer;
 use crate::threads::split::Split;
 use crate::threads::thread_placement::delegated_calls;
-use corehop_traces::{Calls, Execution, RequestId, Trace};
+use corehop_traces::{Access, Calls, Execution, RequestId, Trace};
 
 /// An analysis of one replay. It receives each execution before and after the events of
 /// [`Observer`] that the execution causes.
@@ -34,6 +35,20 @@ impl AnalysisTool for () {
     fn end(&mut self, _hopped: bool) {}
 
     fn start_counting(&mut self) {}
+}
+
+/// Changes the accesses of executions before a replay makes them.
+pub trait Rewriter {
+    /// Returns the accesses that replace those of the next execution.
+    fn rewrite<'a>(&'a mut self, accesses: &'a [Access]) -> &'a [Access];
+}
+
+/// Changes nothing.
+impl Rewriter for () {
+    #[inline]
+    fn rewrite<'a>(&'a mut self, accesses: &'a [Access]) -> &'a [Access] {
+        accesses
+    }
 }
 
 /// The requests that a replay counts.
@@ -102,6 +117,25 @@ pub fn analyze(
     Ok(replay)
 }
 
+/// Replays `trace` like [`analyze`], with accesses that `rewriter` changes, and with a prefetcher
+/// of each core.
+///
+/// # Errors
+/// Those of [`crate::replay()`].
+pub fn analyze_changed(
+    trace: &Trace,
+    (machine, split): (&Machine, &Split),
+    options: &ReplayOptions<'_>,
+    (rewriter, prefetcher): (&mut impl Rewriter, PrefetcherName),
+    tool: &mut impl AnalysisTool,
+) -> Result<Replay, Error> {
+    let calls = delegated_calls(trace, [split])?;
+    let replayer = Replayer::new(machine, split)?.with_prefetcher(prefetcher);
+    let replayer = replayer.with_calls(calls.as_ref());
+    let (replay, _) = follow_replayer(trace, replayer, options, rewriter, tool)?;
+    Ok(replay)
+}
+
 /// Replays `trace` like [`crate::replay()`]; `calls` are those that the split delegates.
 ///
 /// # Errors
@@ -113,7 +147,17 @@ pub(crate) fn follow(
     options: &ReplayOptions<'_>,
     tool: &mut impl AnalysisTool,
 ) -> Result<(Replay, CountedRequests), Error> {
-    let mut replayer = Replayer::new(machine, split)?.with_calls(calls);
+    let replayer = Replayer::new(machine, split)?.with_calls(calls);
+    follow_replayer(trace, replayer, options, &mut (), tool)
+}
+
+fn follow_replayer(
+    trace: &Trace,
+    mut replayer: Replayer<'_>,
+    options: &ReplayOptions<'_>,
+    rewriter: &mut impl Rewriter,
+    tool: &mut impl AnalysisTool,
+) -> Result<(Replay, CountedRequests), Error> {
     if let Some(page_sizes) = options.page_sizes {
         replayer = replayer.with_translation(page_sizes)?;
     }
@@ -123,6 +167,11 @@ pub(crate) fn follow(
             tool.start_counting();
         }
         Step::Execution(execution) => {
+            let accesses = rewriter.rewrite(execution.accesses);
+            let execution = Execution {
+                accesses,
+                ..execution
+            };
             tool.begin(&execution);
             let before = replayer.core_of(execution.thread);
             let core = replayer.execute_observed(&execution, tool);

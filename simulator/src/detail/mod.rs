@@ -4,7 +4,8 @@
 //! uses line numbers and does not depend on caches. [`replay_by_function`] makes a pass that only
 //! distinguishes functions, and [`replay_by_mode`] one that distinguishes user code and the kernel.
 //! [`Visits`] divides the kernel's work further, and [`SystemCalls::replay_posted`] moves it to
-//! another core, or into batches. [`analyze`] makes a pass for a custom [`AnalysisTool`].
+//! another core, or into batches. [`analyze`] makes a pass for a custom [`AnalysisTool`], and
+//! [`analyze_changed`] one of accesses that a [`Rewriter`] changes.
 
 mod analysis;
 mod attribution;
@@ -23,7 +24,7 @@ mod visited;
 mod visits;
 mod working_set;
 
-pub use analysis::{AnalysisTool, analyze};
+pub use analysis::{AnalysisTool, Rewriter, analyze, analyze_changed};
 pub use attribution::{Attribution, CodeOwner, Spans};
 pub use cores::{CodeUse, CoreUse, CoreUses};
 pub use doors::Reason;

@@ -77,6 +77,12 @@ pub trait Observer {
         let _ = (core, line);
     }
 
+    /// Called before a page walk of `core` for the next line of the current access. The walk's
+    /// references follow, then [`Observer::translated`].
+    fn walks(&mut self, core: CoreId) {
+        let _ = core;
+    }
+
     /// Called when an address of the current access was translated on `core`: after the references
     /// of the page walk, if any, and before that of the line.
     fn translated(&mut self, core: CoreId, kind: Kind, translated: &Translated) {

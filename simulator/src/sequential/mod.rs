@@ -3,6 +3,7 @@
 //! [`Replayer`] is the reference for tests of the parallel engine, and the only engine that
 //! supports observers.
 
+mod prefetching;
 mod replayer;
 mod translator;
 

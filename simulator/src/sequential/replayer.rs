@@ -13,9 +13,11 @@ use crate::hierarchy::lines::Lines;
 use crate::hierarchy::page_map::PageMap;
 use crate::ids::{CoreId, LineId};
 use crate::machine::{Machine, WalkStart};
+use crate::prefetchers::registry::PrefetcherName;
 use crate::report::counters::Counters;
 use crate::report::observer::{CacheLevel, Observer, Translated};
 use crate::report::replay::Replay;
+use crate::sequential::prefetching::{Prefetching, Watching};
 use crate::sequential::translator::Translator;
 use crate::threads::split::Split;
 use crate::threads::thread_placement::ThreadPlacement;
@@ -38,6 +40,8 @@ pub struct Replayer<'a> {
     moves: Vec<Moves>,
     /// Translates addresses, if requested.
     translator: Option<Translator>,
+    /// Prefetches, if requested.
+    prefetching: Option<Prefetching>,
 }
 
 /// Counts of a core that do not depend on its caches.
@@ -79,6 +83,7 @@ impl<'a> Replayer<'a> {
             thread_placement: ThreadPlacement::new(split, None),
             moves: vec![Moves::default(); cores as usize],
             translator: None,
+            prefetching: None,
         })
     }
 
@@ -106,6 +111,14 @@ impl<'a> Replayer<'a> {
         let cores = self.moves.len();
         self.translator = Some(Translator::new(self.machine, cores, page_sizes)?);
         Ok(self)
+    }
+
+    /// Gives each core this prefetcher, whose lines come to the L2 at once
+    /// (`docs/reference/timed.md`). Must be called before the first execution.
+    #[must_use]
+    pub fn with_prefetcher(mut self, name: PrefetcherName) -> Self {
+        self.prefetching = Prefetching::new(name, self.machine, self.moves.len());
+        self
     }
 
     /// Replays one execution; returns the core it ran on.
@@ -148,7 +161,34 @@ impl<'a> Replayer<'a> {
                 }
                 let id = self.id(line);
                 self.moves[core.index()].accesses[access.kind as usize] += 1;
-                self.hierarchy.access(core, access.kind, id, observer);
+                match self.prefetching {
+                    None => self.hierarchy.access(core, access.kind, id, observer),
+                    Some(_) => self.access_and_prefetch(core, access, (line, id), observer),
+                }
+            }
+        }
+    }
+
+    /// References a line of `access`, and brings the line that the prefetcher then requests.
+    fn access_and_prefetch(
+        &mut self,
+        core: CoreId,
+        access: &Access,
+        (line, id): (u64, LineId),
+        observer: &mut impl Observer,
+    ) {
+        let mut watching = Watching::new(observer);
+        self.hierarchy.access(core, access.kind, id, &mut watching);
+        let missed = watching.missed();
+        let Some(prefetching) = &mut self.prefetching else {
+            return;
+        };
+        if let Some(wanted) = prefetching.after(core, access, (line, id), missed) {
+            let id = self.id(wanted);
+            if self.hierarchy.prefetch(core, id, &mut ())
+                && let Some(prefetching) = &mut self.prefetching
+            {
+                prefetching.brought(core, id);
             }
         }
     }
@@ -171,7 +211,10 @@ impl<'a> Replayer<'a> {
         let start = translator.start;
         let walk_misses = match lookup.walk() {
             [] => [0; 3],
-            entries => self.walk(core, start, entries, observer),
+            entries => {
+                observer.walks(core);
+                self.walk(core, start, entries, observer)
+            }
         };
         let translated = Translated {
             missed_l1: lookup.missed_l1,

@@ -18,16 +18,15 @@ mod engine;
 mod error;
 mod load;
 mod outcome;
-mod prefetchers;
 mod schedulers;
 mod setting;
 mod simulate;
 mod streams;
 
+pub use crate::prefetchers::registry::{PREFETCHERS, PrefetcherName};
 pub use error::Error;
 pub use load::Load;
 pub use outcome::{CoreOutcome, Outcome, PrefetchCounters};
-pub use prefetchers::registry::{PREFETCHERS, PrefetcherName};
 pub use schedulers::choice::{Choice, NotAScheduler};
 pub use schedulers::entry::{Argument, Entry, Setup, Standing};
 pub use schedulers::queues::{Queues, Waiting};

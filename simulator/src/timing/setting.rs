@@ -1,8 +1,8 @@
 //! One setting of a timed replay: the machine, the load, and the scheduler.
 
+use crate::prefetchers::registry::PrefetcherName;
 use crate::timing::error::Error;
 use crate::timing::load::Load;
-use crate::timing::prefetchers::registry::PrefetcherName;
 use crate::timing::schedulers::choice::Choice;
 use crate::{Machine, Split};
 

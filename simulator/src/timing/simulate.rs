@@ -1,6 +1,11 @@
 //! Runs connections in a setting, from cold caches at cycle 0.
 
 use crate::core_model::CoreModel;
+use crate::prefetchers::next_line::NextLine;
+use crate::prefetchers::none::NoPrefetcher;
+use crate::prefetchers::prefetcher::Prefetcher;
+use crate::prefetchers::registry::PrefetcherName;
+use crate::prefetchers::stride::Stride;
 use crate::timing::engine::connection::Connection;
 use crate::timing::engine::core::Core;
 use crate::timing::engine::prefetching::Prefetching;
@@ -9,11 +14,6 @@ use crate::timing::engine::watch::Watch;
 use crate::timing::error::Error;
 use crate::timing::load::Arrivals;
 use crate::timing::outcome::Outcome;
-use crate::timing::prefetchers::next_line::NextLine;
-use crate::timing::prefetchers::none::NoPrefetcher;
-use crate::timing::prefetchers::prefetcher::Prefetcher;
-use crate::timing::prefetchers::registry::PrefetcherName;
-use crate::timing::prefetchers::stride::Stride;
 use crate::timing::schedulers::entry::Setup;
 use crate::timing::schedulers::queues::Queues;
 use crate::timing::setting::Setting;

@@ -3,7 +3,7 @@
 mod a_lock_a_server_and_a_hop;
 mod accesstest;
 mod against_model;
-mod against_naive;
+pub mod against_naive;
 mod engine_equals_naive;
 mod known_schedulers;
 mod laws;

@@ -7,7 +7,7 @@
 use super::unused::Prefetched;
 use super::watch::Watch;
 use crate::core_model::{InOrder, ServedBy};
-use crate::timing::prefetchers::prefetcher::{Miss, Prefetcher};
+use crate::prefetchers::prefetcher::{Miss, Prefetcher};
 use crate::{CoreId, Hierarchy, LineId, Lines, Machine};
 use corehop_traces::Kind;
 

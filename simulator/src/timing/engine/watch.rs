@@ -3,7 +3,7 @@
 
 use super::unused::Unused;
 use crate::core_model::ServedBy;
-use crate::timing::prefetchers::prefetcher::Prefetcher;
+use crate::prefetchers::prefetcher::Prefetcher;
 use crate::{CacheLevel, Cause, CoreId, Inclusion, LineId, Machine, Observer};
 use corehop_traces::Kind;
 use std::marker::PhantomData;

@@ -8,8 +8,8 @@
 
 use super::annotate::{Annotate, Unknown};
 use super::stream::{Mark, Stream, kind_of};
+use crate::prefetchers::registry::PrefetcherName;
 use crate::timing::error::Error;
-use crate::timing::prefetchers::registry::PrefetcherName;
 use crate::{Lines, PlacedThread, Split};
 use corehop_traces::{Calls, Execution, Executions, FunctionId, RequestId, ThreadId, Trace};
 

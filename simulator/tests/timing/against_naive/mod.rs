@@ -5,7 +5,7 @@ pub mod case;
 mod core;
 pub mod naive;
 pub mod policy;
-mod prefetches;
+pub mod prefetches;
 pub mod program;
 
 use crate::timing::random::{equal, holds};

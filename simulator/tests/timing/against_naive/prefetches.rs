@@ -115,7 +115,7 @@ impl Prefetches {
 }
 
 /// Returns the predicted distance to an instruction's next miss, from all its misses.
-fn prediction(lines: &[u64]) -> Option<i64> {
+pub fn prediction(lines: &[u64]) -> Option<i64> {
     let (mut stride, mut state) = (0, "initial");
     for pair in lines.windows(2) {
         let seen = pair[1] as i64 - pair[0] as i64;

@@ -3,8 +3,9 @@
 use std::fmt::{Debug, Display, Formatter};
 
 /// A prefetcher. To add one, add a file next to this one, a name here, and its type in
-/// [`crate::timing::simulate`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// [`crate::timing::simulate`] and [`crate::Replayer`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum PrefetcherName {
     /// No prefetches.
     #[default]
