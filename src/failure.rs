@@ -102,7 +102,7 @@ impl Failure {
     }
 
     /// Starts a failure whose message has several lines, such as a place in a user's file.
-    fn in_lines(exit: Exit, message: impl Display) -> Unexplained {
+    pub fn in_lines(exit: Exit, message: impl Display) -> Unexplained {
         let message = message.to_string();
         let mut lines = message.lines().map(str::to_owned);
         Failure::new(exit, lines.next().unwrap_or_default()).below(lines)

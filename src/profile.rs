@@ -2,11 +2,12 @@
 //!
 //! The figures come from the crate `corehop-profile`. This file is its command line, `text` prints
 //! them as tables, `sharing` those of lines that threads share, and `format` writes files for other
-//! profilers.
+//! profilers. `what_if` compares with a change.
 
 mod format;
 mod sharing;
 mod text;
+mod what_if;
 
 use crate::addressing::AddressingOptions;
 use crate::console;
@@ -28,6 +29,7 @@ use format::FormatArguments;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use text::Table;
+use what_if::{Subject, WhatIfArguments};
 
 pub use text::title;
 
@@ -42,6 +44,8 @@ Example: corehop profile bank.trace
          corehop profile bank.trace --by line,object --request-scaled --warm-up 30
          corehop profile bank.trace --by object --cores 4 --level l3
          corehop profile bank.trace --by sharing --warm-up 30
+         corehop profile bank.trace --suggest
+         corehop profile bank.trace --what-if padded.toml
          corehop profile bank.trace --format callgrind -o callgrind.out.bank")]
 pub struct Arguments {
     /// Trace of the server; default: the bundled sample (MariaDB under TPC-C)
@@ -75,7 +79,7 @@ pub struct Arguments {
     machine: String,
     /// Number of cores that the threads are assigned to, in order
     ///
-    /// Default: 1, or with --by sharing as with --threads spread.
+    /// Default: 1, or with --by sharing and what-ifs as with --threads spread.
     #[arg(
         long,
         value_name = "CORES",
@@ -100,6 +104,8 @@ pub struct Arguments {
     json: bool,
     #[command(flatten)]
     formatted: FormatArguments,
+    #[command(flatten)]
+    what_if: WhatIfArguments,
 }
 
 /// What a table lists.
@@ -156,6 +162,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Sorted::Cycles => Order::Cycles,
     };
     let formatted = arguments.formatted.output()?;
+    let what_if = arguments.what_if.file()?;
     machines::tell_host([arguments.machine.as_str()]);
     let machine = Machine::named_or_path(&arguments.machine)?;
     if machine.l3.is_none() && level == Level::L3 {
@@ -165,6 +172,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let trace = arguments.trace.as_deref();
     let (trace, name) = arguments.addressing.open_or_bundled(trace)?;
     arguments.check(&trace, &name)?;
+    if arguments.what_if.option().is_some() {
+        let split = arguments.split((&trace, &name), &machine)?;
+        let subject = Subject {
+            trace: &trace,
+            named: (&name, arguments.counted.warm_up),
+            on: (&machine, &split),
+            limit: arguments.limit,
+            is_per_request: arguments.request_scaled,
+            is_json: arguments.json,
+        };
+        let what_if = what_if.as_ref();
+        let failure = |error| arguments.failure(&name, error);
+        return arguments
+            .what_if
+            .run(&subject, what_if, &arguments.counted, &failure);
+    }
     let profile = arguments.profile((&trace, &name), &machine, formatted.is_some())?;
     if let (Some(output), [view]) = (formatted, &profile.views[..]) {
         let cores = profile.replay.per_core.len();
@@ -231,7 +254,12 @@ impl Arguments {
             false => profile(trace, on, &options, &views),
         };
         bar.end();
-        profile.map_err(|error| match (&error, self.threads) {
+        profile.map_err(|error| self.failure(name, error))
+    }
+
+    /// Returns the failure of a replay of the trace with this name.
+    fn failure(&self, name: &str, error: Error) -> Failure {
+        match (&error, self.threads) {
             (Error::TooManyCores { .. }, Some(Threads::Recorded)) => {
                 Failure::new(Exit::Usage, format!("--threads recorded: {error}"))
                     .remedy("name --threads spread, or another --machine")
@@ -241,12 +269,12 @@ impl Arguments {
                     .remedy("name fewer --cores, or another --machine")
             }
             _ => about(Some(Path::new(name)), error),
-        })
+        }
     }
 
     /// The cores of the trace's threads.
     fn split(&self, (trace, name): (&Trace, &str), machine: &Machine) -> Result<Split, Failure> {
-        let shares = self.by.contains(&ListedBy::Sharing);
+        let shares = self.by.contains(&ListedBy::Sharing) || self.what_if.option().is_some();
         let default = if shares { Some(Threads::Spread) } else { None };
         match (self.cores, self.threads.or(default)) {
             (Some(cores), _) => Ok(Split::thread_per_core(cores)),
@@ -289,6 +317,12 @@ impl Arguments {
             let message = format!("--by {by} needs virtual addresses, which name objects");
             return Err(Failure::new(Exit::Usage, message)
                 .remedy("leave --index out, or list by function or line"));
+        }
+        if let Some(option) = self.what_if.option()
+            && trace.index() == Index::Physical
+        {
+            let message = format!("{option} needs virtual addresses, which it changes");
+            return Err(Failure::new(Exit::Usage, message).remedy("leave --index out"));
         }
         Ok(())
     }

@@ -38,7 +38,7 @@ macro_rules! files {
 }
 
 /// In the order of the commands.
-const NAMED: [(&str, &str); 24] = files![
+const NAMED: [(&str, &str); 26] = files![
     "optimize",
     "screen",
     "control",
@@ -49,6 +49,8 @@ const NAMED: [(&str, &str); 24] = files![
     "replay-timed",
     "replay-system-calls",
     "profile",
+    "profile-what-if",
+    "profile-suggest",
     "functions",
     "candidates",
     "candidates-by-argument",

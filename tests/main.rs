@@ -67,6 +67,7 @@ mod trace_capnp;
 mod transparent;
 mod truth;
 mod tutorial;
+mod what_if;
 
 /// A built program; the others are in the same folder.
 const BUILT: &str = env!("CARGO_BIN_EXE_corehop");

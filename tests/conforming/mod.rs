@@ -9,13 +9,15 @@ use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex};
 
 /// Options that select another schema for the JSON of a command.
-const KINDS: [(&str, &str); 9] = [
+const KINDS: [(&str, &str); 11] = [
     ("--timed", "replay-timed"),
     ("--system-calls", "replay-system-calls"),
     ("--by-argument", "candidates-by-argument"),
     ("--by-argument", "partition-by-argument"),
     ("--perf-script", "characterize-perf-script"),
     ("--sweep", "partition-sweep"),
+    ("--what-if", "profile-what-if"),
+    ("--suggest", "profile-suggest"),
     ("--verify", "patch-verify"),
     ("--list-unsafe", "patch-list-unsafe"),
     ("--list-machines", "fleet-list-machines"),

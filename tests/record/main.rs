@@ -38,6 +38,7 @@ mod sharing;
 mod system_calls;
 mod translation;
 mod uncarried;
+mod what_if;
 #[path = "../../patcher/tests/workshop/written.rs"]
 mod written;
 

@@ -25,6 +25,11 @@ impl<A: Observer, B: Observer> Observer for Both<A, B> {
         self.1.loads_from_l2(core, line);
     }
 
+    fn walks(&mut self, core: CoreId) {
+        self.0.walks(core);
+        self.1.walks(core);
+    }
+
     fn translated(&mut self, core: CoreId, kind: Kind, translated: &Translated) {
         self.0.translated(core, kind, translated);
         self.1.translated(core, kind, translated);

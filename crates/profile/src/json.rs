@@ -28,7 +28,7 @@ impl LevelShown {
 
 /// The cost of a place.
 #[derive(Serialize)]
-struct CostShown {
+pub(crate) struct CostShown {
     accesses: u64,
     fetches: u64,
     loads: u64,
@@ -41,7 +41,7 @@ struct CostShown {
 }
 
 impl CostShown {
-    fn of(cost: &Cost, machine: &Machine) -> CostShown {
+    pub(crate) fn of(cost: &Cost, machine: &Machine) -> CostShown {
         CostShown {
             accesses: cost.accesses(),
             fetches: cost.accesses_of(Kind::Fetch),

@@ -28,6 +28,7 @@ mod pieces;
 mod recorded;
 mod sharing;
 mod view;
+pub mod what_if;
 
 pub use code::CodeFrame;
 pub use cost::{Causes, Cost, Level};

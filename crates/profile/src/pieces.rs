@@ -201,6 +201,17 @@ impl Images {
         self.all[image].module
     }
 
+    /// Returns all variables: the module, the name, the first address, and the one behind it.
+    pub fn symbols(&self) -> impl Iterator<Item = (usize, &str, u64, u64)> {
+        self.all.iter().flat_map(|image| {
+            let all = image.symbols.iter().zip(&image.layout.symbols);
+            all.map(|(range, symbol)| {
+                let name = symbol.name.as_str();
+                (image.module, name, range.start, range.end)
+            })
+        })
+    }
+
     /// Returns the module and the end of each image, by ascending address.
     pub fn ends(&self) -> impl DoubleEndedIterator<Item = (usize, u64)> {
         self.all.iter().map(|image| (image.module, image.end))

@@ -4,6 +4,7 @@ mod decoded;
 mod formats_hold_every_cost;
 mod generated;
 mod naive;
+mod naive_layout;
 mod naive_sharing;
 #[path = "../../../simulator/tests/random/mod.rs"]
 mod random;
@@ -12,3 +13,4 @@ mod source_lines_have_cachegrinds_counts;
 mod threads_have_the_cores_that_a_trace_tells;
 mod valgrind;
 mod views_equal_a_naive_attribution;
+mod what_ifs_equal_a_naive_layout;

@@ -42,7 +42,7 @@ impl Anywhere {
     }
 }
 
-struct Naive<'m> {
+pub struct NaiveCaches<'m> {
     machine: &'m Machine,
     hierarchy: Hierarchy,
     ids: HashMap<u64, LineId>,
@@ -59,7 +59,17 @@ fn levels(kind: Kind) -> [CacheLevel; 3] {
     [l1, CacheLevel::L2, CacheLevel::L3]
 }
 
-impl Naive<'_> {
+impl<'m> NaiveCaches<'m> {
+    /// Empty caches of so many cores.
+    pub fn new(machine: &'m Machine, cores: u32) -> NaiveCaches<'m> {
+        NaiveCaches {
+            machine,
+            hierarchy: Hierarchy::new(&Geometry::new(machine, cores, 1)),
+            ids: HashMap::new(),
+            anywhere: HashMap::new(),
+        }
+    }
+
     /// What the caches have counted of one kind: by level and cause, and what other caches served.
     fn counted(&self, kind: Kind) -> ([[u64; 4]; 3], u64) {
         let mut counted = ([[0; 4]; 3], 0);
@@ -92,7 +102,7 @@ impl Naive<'_> {
     }
 
     /// Makes an access of one line; what it cost.
-    fn access(&mut self, core: u32, kind: Kind, line: u64) -> Cost {
+    pub fn access(&mut self, core: u32, kind: Kind, line: u64) -> Cost {
         let hierarchy = &mut self.hierarchy;
         let id = *self.ids.entry(line).or_insert_with(|| hierarchy.line(line));
         let before = self.counted(kind);
@@ -136,16 +146,21 @@ impl Naive<'_> {
     }
 }
 
-fn add(costs: &mut BTreeMap<String, Cost>, name: String, cost: &Cost) {
-    let sum = costs.entry(name).or_default();
-    sum.accesses += cost.accesses;
-    sum.cycles += cost.cycles;
-    sum.fetch_misses += cost.fetch_misses;
-    for (sums, more) in sum.misses.iter_mut().zip(cost.misses) {
-        for (sum, more) in sums.iter_mut().zip(more) {
-            *sum += more;
+impl Cost {
+    pub fn add(&mut self, cost: &Cost) {
+        self.accesses += cost.accesses;
+        self.cycles += cost.cycles;
+        self.fetch_misses += cost.fetch_misses;
+        for (sums, more) in self.misses.iter_mut().zip(cost.misses) {
+            for (sum, more) in sums.iter_mut().zip(more) {
+                *sum += more;
+            }
         }
     }
+}
+
+fn add(costs: &mut BTreeMap<String, Cost>, name: String, cost: &Cost) {
+    costs.entry(name).or_default().add(cost);
 }
 
 /// The function or module that holds an address, and the distance from its start.
@@ -232,12 +247,7 @@ pub fn attributed(
     from: Option<RequestId>,
 ) -> Attributed {
     let pages = pages(trace);
-    let mut naive = Naive {
-        machine,
-        hierarchy: Hierarchy::new(&Geometry::new(machine, cores, 1)),
-        ids: HashMap::new(),
-        anywhere: HashMap::new(),
-    };
+    let mut naive = NaiveCaches::new(machine, cores);
     let mut attributed = Attributed::default();
     let mut is_counting = from.is_none();
     let mut executions = trace.executions();
