@@ -9,8 +9,8 @@ use tempfile::TempDir;
 
 const CODE: u64 = 0x40_0000;
 
-/// A folder with a machine, and a trace of 40 requests, alternating between two threads. Each thread
-/// stores to a separate word of one line, and both load a line.
+/// A folder with a machine, and a trace of 40 requests, alternating between two threads. Each
+/// thread stores to a separate word of one line, and both load a line.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let machine = include_str!("machines/tiny.toml");
@@ -213,12 +213,12 @@ fn what_does_not_fit_is_refused_with_file_line_key_and_remedy() {
             "array = 0: number",
         ),
         (
-            with("beside = \"0x9000-0x903f\""),
+            with("behind = \"0x9000-0x903f\""),
             "cannot be behind itself",
         ),
         (
-            with("color_bytes = 1\nbeside = \"0x1-0x2\""),
-            "color_bytes with beside",
+            with("color_bytes = 1\nbehind = \"0x1-0x2\""),
+            "color_bytes with behind",
         ),
         (
             with(&format!("align_bytes = 1\n{object}align_bytes = 1")),

@@ -8,9 +8,9 @@
 //! Each folder uses only the folders listed before it, and all use `ids.rs`. [`machine`] describes
 //! machines; `report` holds the results of a replay; `hierarchy` holds the caches; `threads`
 //! computes where threads run; `translation` has TLBs and page tables; `prefetchers` predict lines.
-//! `sequential` replays a trace access by access, and [`detail`] is built on it. `filters` removes what need not be simulated,
-//! and `parallel` replays the rest on all host threads. `bounds` computes the misses of one core
-//! alone and a lower bound on them. [`core_model`] computes cycles from the level that served each
+//! `sequential` replays a trace access by access, and [`detail`] is built on it. `filters` removes
+//! what need not be simulated, and `parallel` replays the rest on all host threads. `bounds`
+//! computes the misses of one core alone and a lower bound on them. [`core_model`] computes cycles from the level that served each
 //! reference, [`timing`] replays connections on cores with such clocks, and [`queueing`] predicts
 //! throughput by formulas.
 //!

@@ -143,14 +143,14 @@ fn change(drawn: &Drawn, area: u64, other: &str) -> Change {
         align_bytes: drawn.align.map(|power| 1 << power),
         color_bytes: drawn.color.filter(|_| !drawn.is_behind),
         split,
-        beside: drawn.is_behind.then(|| other.to_owned()),
+        behind: drawn.is_behind.then(|| other.to_owned()),
     };
     match change
         .pad_to_bytes
         .or(change.align_bytes)
         .or(change.color_bytes)
     {
-        None if change.split.is_empty() && change.beside.is_none() => Change {
+        None if change.split.is_empty() && change.behind.is_none() => Change {
             align_bytes: Some(1),
             ..change
         },
@@ -181,7 +181,7 @@ fn placed(trace: &Trace, changes: &[Change], outcome: &Outcome, moved: &Moved) {
         for &(start, _) in &ranges[1..] {
             assert_eq!(start % align.max(64), 0);
         }
-        match &change.beside {
+        match &change.behind {
             None => {
                 let wanted = object.range.0 + change.color_bytes.unwrap_or(0);
                 assert_eq!(first % GIB, wanted.next_multiple_of(align) % GIB);

@@ -109,7 +109,7 @@ color_bytes = 1024
 }
 
 #[test]
-fn arrays_beside_the_one_that_they_are_used_with() {
+fn arrays_behind_the_one_that_they_are_used_with() {
     let program = Program {
         language: "c",
         source: "
@@ -137,10 +137,10 @@ void serve(long own) {
         what_if: "
 [[change]]
 object = \"fourth\"
-beside = \"first\"
+behind = \"first\"
 [[change]]
 object = \"fifth\"
-beside = \"fourth\"
+behind = \"fourth\"
 ",
         objects: [&["fourth", "fifth", "first"], &["together"]],
     };

@@ -65,7 +65,7 @@ pub enum Problem {
     NoRange { object: String },
     #[error(
         "object = \"{object}\": the entry changes nothing: add pad_to_bytes, align_bytes, \
-         color_bytes, split, or beside"
+         color_bytes, split, or behind"
     )]
     NoKey { object: String },
     #[error("object = \"{object}\" overlaps \"{other}\": change each byte in one entry")]
@@ -100,10 +100,10 @@ pub enum Problem {
     },
     #[error("split: array = {array}: number the arrays 1, 2, and so on, up to 64")]
     Array { array: u32 },
-    #[error("beside = \"{beside}\": {object} cannot be behind itself, or behind what is behind it")]
-    Circle { object: String, beside: String },
-    #[error("color_bytes with beside: an object has one place; leave one key out")]
-    ColorBeside,
+    #[error("behind = \"{behind}\": {object} cannot be behind itself, or behind what is behind it")]
+    Circle { object: String, behind: String },
+    #[error("color_bytes with behind: an object has one place; leave one key out")]
+    ColorBehind,
     #[error("the changed objects take too much memory: leave some out, or pad less")]
     NoSpace,
     #[error("[machine]: {problem}")]

@@ -29,7 +29,7 @@ pub struct Change {
     pub split: Vec<Part>,
     /// The object that this one is put behind.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub beside: Option<String>,
+    pub behind: Option<String>,
 }
 
 /// Members that go to another array.

@@ -112,7 +112,7 @@ impl<'t> Layout<'t> {
         let mut group = Vec::new();
         let mut laid = vec![None; all.len()];
         let mut new = Vec::new();
-        let roots = (0..all.len()).filter(|&index| all[index].beside.is_none());
+        let roots = (0..all.len()).filter(|&index| all[index].behind.is_none());
         for root in roots {
             group.clear();
             behind(all, root, &mut group);
@@ -229,7 +229,7 @@ impl Rewriter for Layout<'_> {
 fn behind(all: &[Resolved], index: usize, group: &mut Vec<usize>) {
     group.push(index);
     for (next, of) in all.iter().enumerate() {
-        if of.beside == Some(index) {
+        if of.behind == Some(index) {
             behind(all, next, group);
         }
     }

@@ -169,7 +169,7 @@ pub(super) struct Resolved {
     pub color_bytes: u64,
     pub split: Vec<Part>,
     /// The index of the change whose object it follows.
-    pub beside: Option<usize>,
+    pub behind: Option<usize>,
 }
 
 impl Resolved {
@@ -182,12 +182,12 @@ impl Resolved {
             align_bytes: 1,
             color_bytes: 0,
             split: Vec::new(),
-            beside: None,
+            behind: None,
         }
     }
 }
 
-/// Finds and checks the objects of these changes. An object that only others name in `beside` moves
+/// Finds and checks the objects of these changes. An object that only others name in `behind` moves
 /// with them, and is an additional one. An error has the index of the change.
 pub(super) fn resolve(
     objects: &Objects,
@@ -198,21 +198,21 @@ pub(super) fn resolve(
         all.push(resolve_one(objects, change).map_err(|problem| (problem, Some(index)))?);
     }
     for (index, change) in changes.iter().enumerate() {
-        let Some(name) = &change.beside else {
+        let Some(name) = &change.behind else {
             continue;
         };
         let other = objects
             .find(name)
             .map_err(|problem| (problem, Some(index)))?;
         let known = all.iter().position(|of| of.object == other);
-        all[index].beside = Some(known.unwrap_or(all.len()));
+        all[index].behind = Some(known.unwrap_or(all.len()));
         if known.is_none() {
             all.push(Resolved::unchanged(other));
         }
         if is_behind_itself(&all, index) {
             let circle = Problem::Circle {
                 object: change.object.clone(),
-                beside: name.clone(),
+                behind: name.clone(),
             };
             return Err((circle, Some(index)));
         }
@@ -222,12 +222,12 @@ pub(super) fn resolve(
 }
 
 fn is_behind_itself(all: &[Resolved], index: usize) -> bool {
-    let mut next = all[index].beside;
+    let mut next = all[index].behind;
     while let Some(at) = next {
         if at == index {
             return true;
         }
-        next = all[at].beside;
+        next = all[at].behind;
     }
     false
 }
@@ -255,7 +255,7 @@ fn resolve_one(objects: &Objects, change: &Change) -> Result<Resolved, Problem> 
         && change.align_bytes.is_none()
         && change.color_bytes.is_none()
         && change.split.is_empty()
-        && change.beside.is_none();
+        && change.behind.is_none();
     if is_one {
         let object = change.object.clone();
         return Err(Problem::NoKey { object });
@@ -286,20 +286,20 @@ fn resolve_one(objects: &Objects, change: &Change) -> Result<Resolved, Problem> 
     {
         return Err(Problem::Color { color_bytes });
     }
-    if change.color_bytes.is_some() && change.beside.is_some() {
-        return Err(Problem::ColorBeside);
+    if change.color_bytes.is_some() && change.behind.is_some() {
+        return Err(Problem::ColorBehind);
     }
     let natural = 1 << object.start.trailing_zeros().min(6);
     Ok(Resolved {
         element_bytes,
         pad_to_bytes: change.pad_to_bytes,
-        align_bytes: match change.beside {
+        align_bytes: match change.behind {
             Some(_) => change.align_bytes.unwrap_or(natural),
             None => change.align_bytes.unwrap_or(1),
         },
         color_bytes: change.color_bytes.unwrap_or(0),
         split: change.split.clone(),
-        beside: None,
+        behind: None,
         object,
     })
 }
