@@ -10,9 +10,9 @@
 //! computes where threads run; `translation` has TLBs and page tables; `prefetchers` predict lines.
 //! `sequential` replays a trace access by access, and [`detail`] is built on it. `filters` removes
 //! what need not be simulated, and `parallel` replays the rest on all host threads. `bounds`
-//! computes the misses of one core alone and a lower bound on them. [`core_model`] computes cycles from the level that served each
-//! reference, [`timing`] replays connections on cores with such clocks, and [`queueing`] predicts
-//! throughput by formulas.
+//! computes the misses of one core alone and a lower bound on them. [`core_model`] computes cycles
+//! from the level that served each reference, [`timing`] replays connections on cores with such
+//! clocks, and [`queueing`] predicts throughput by formulas.
 //!
 //! [`Machine`] holds the size and latency of each level. [`replay()`] runs a whole trace through
 //! its caches; [`Replayer`] runs one execution at a time, and an [`Observer`] can follow it. Both
