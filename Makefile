@@ -13,7 +13,7 @@ SUITE := PYTHONPATH=scripts .venv/bin/python -B -m suite
 .PHONY: help demo figures test test-again build-tests lint-python lint-words lint-prose test-python test-benches test-long qemu guest test-qemu10 \
 	bench-hop bench-record bench-staged bench-accesstest bench-messages bench-servers \
 	bench-utilisation bench-verdicts bench-optimize bench-connections \
-	bench-delegation bench-truth bench-replay bench-data-hops bench-search bench-core-model \
+	bench-delegation bench-truth bench-what-if bench-replay bench-data-hops bench-search bench-core-model \
 	bench-fleet bench-system bench-syscalls bench-pollute build deb test-deb package release sample fuzz \
 	soak test-runtime test-transparent test-upstream test-msrv test-ubsan test-miri test-tsan coverage \
 	test-releases deny lint-c clean
@@ -43,6 +43,7 @@ help:
 	@echo 'make bench-fleet  times a sweep of the samples over all machines, with one and two worker processes'
 	@echo 'make bench-system  records redis, nginx and mariadbd with their kernel: its share, and its effect on splits'
 	@echo 'make bench-record  measures the cost of recording redis, mariadbd and sqlite3, and prints a table'
+	@echo 'make bench-what-if  compares predicted with measured false sharing, and prints a table'
 	@echo 'make bench-hop  times hops and hooks of a patched program, and prints a table'
 	@echo 'make bench-staged  times sessions in place and with one core per phase, and draws a chart'
 	@echo 'make bench-accesstest  the same over working sets, as in a thesis, simulated and timed'
@@ -177,6 +178,9 @@ figures:
 
 bench-hop:
 	@cargo bench --locked --bench hop -- --whole
+
+bench-what-if: build
+	@cargo bench --locked --bench what_if -- --whole
 
 bench-record: build
 	@cargo bench --locked --bench recording -- --whole
