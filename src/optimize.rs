@@ -89,7 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         causes: None,
     };
     if outcome.gain().is_none() {
-        let causes = || Causes::of(&trace_path, &here.machine);
+        let causes = || Causes::of(&trace_path, &here.machine, arguments.smallest_gain);
         outcome.causes = Some(interrupt::at_once(&left, causes)??);
     }
     summary::keep(&outcome)?;

@@ -203,11 +203,13 @@ fn a_plan_that_pays_is_kept_with_its_report_and_the_command_that_uses_it() {
 /// Checks that these causes of misses are those that `corehop profile` counts.
 fn are_profiled(causes: &str, folder: &Path) {
     assert!(
-        causes.starts_with("L2 misses on one core of host: "),
+        causes.starts_with("L2 misses on 1 core of host: "),
         "{causes}"
     );
-    let last = causes.lines().last().unwrap();
-    let all = last.strip_prefix("To see all: corehop ").unwrap();
+    let mut all = causes
+        .lines()
+        .filter_map(|line| line.strip_prefix("To see all: corehop "));
+    let all = all.next().unwrap();
     let profiled = Command::new(env!("CARGO_BIN_EXE_corehop"))
         .args(all.split(' '))
         .args(["--warm-up", "6", "--request-scaled"])

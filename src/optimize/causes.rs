@@ -1,7 +1,8 @@
 //! What misses most if no plan pays, and what to try instead.
 //!
 //! Most servers do not gain from hops, but their trace shows what they miss. So the search for a
-//! gain ends with a short profile of one core, whose rows each have a remedy. `corehop profile`
+//! gain ends with a short profile, whose rows each have a remedy, and with the changes of the layout
+//! of data that save most cycles. Both replay the server's threads on a core each. `corehop profile`
 //! shows the rest.
 
 use crate::console;
@@ -12,27 +13,32 @@ use crate::profile::title;
 use crate::progress::Bar;
 use crate::replay::about;
 use corehop_partitioner::progress::Progress;
+use corehop_profile::what_if::{Suggestion, Suggestions, suggest};
 use corehop_profile::{By, LargestCause, Level, PlaceKind, profile};
 use corehop_simulator::{Machine, ReplayOptions, Split};
-use corehop_support::format::number::share;
+use corehop_support::format::number::{counted, share};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Number of causes to print.
+/// Number of causes, and of changes, to print.
 const MOST: usize = 3;
 
-/// The largest causes of L2 misses on one core.
+/// The largest causes of L2 misses.
 pub struct Causes {
+    cores: u32,
     l2_misses: u64,
     requests: u64,
     /// The share of the estimated cycles that L2 misses add.
     cycles_share: f64,
     causes: Vec<LargestCause>,
+    /// `None` if no change can gain as much as matters.
+    changes: Option<Suggestions>,
 }
 
 impl Causes {
-    /// Profiles a trace on one core of `machine`. The first half of its requests is warm-up.
-    pub fn of(path: &Path, machine: &Machine) -> Result<Causes, Failure> {
+    /// Profiles a trace on `machine`. The first half of its requests is warm-up. Tries changes of
+    /// the layout only if a server without L2 misses would gain `smallest_gain` percent.
+    pub fn of(path: &Path, machine: &Machine, smallest_gain: f64) -> Result<Causes, Failure> {
         let trace = open::open(path)?;
         let bar = Bar::new();
         let advance = |executions| bar.advance(executions);
@@ -43,18 +49,29 @@ impl Causes {
             page_sizes: None,
         };
         bar.begin("code blocks profiled", Some(options.executions(&trace)));
-        let split = Split::thread_per_core(1);
-        let profile = profile(&trace, (machine, &split), &options, &[By::Object]);
+        let threads = u32::try_from(trace.threads().len()).unwrap_or(u32::MAX);
+        let cores = threads.clamp(1, machine.cores);
+        let on = (machine, &Split::thread_per_core(cores));
+        let profile = profile(&trace, on, &options, &[By::Object]);
         bar.end();
         let profile = profile.map_err(|error| about(Some(path), error))?;
         let cycles = profile.total.cycles(machine);
         let added = profile.total.cycles_of_l2_misses(machine);
-        Ok(Causes {
+        let mut causes = Causes {
+            cores,
             l2_misses: profile.total.misses(Level::L2),
             requests: profile.replay.requests,
             cycles_share: added as f64 / cycles.max(1) as f64,
             causes: profile.largest_causes(Level::L2, MOST),
-        })
+            changes: None,
+        };
+        if !causes.are_below(smallest_gain) {
+            bar.begin("code blocks replayed with changes", None);
+            let changes = suggest(&trace, on, &options);
+            bar.end();
+            causes.changes = Some(changes.map_err(|error| about(Some(path), error))?);
+        }
+        Ok(causes)
     }
 
     /// Returns whether a server without any L2 miss would gain less than this, in percent.
@@ -72,9 +89,10 @@ impl Causes {
         let mut text = Lines::new();
         let per_request = self.l2_misses as f64 / self.requests.max(1) as f64;
         let percent = self.cycles_share * 100.0;
+        let cores = counted(u64::from(self.cores), "core", "cores");
         line!(
             text,
-            "L2 misses on one core of {machine}: {per_request:.1} a request, {percent:.1} % of its \
+            "L2 misses on {cores} of {machine}: {per_request:.1} a request, {percent:.1} % of its \
              estimated cycles"
         );
         for cause in &self.causes {
@@ -88,11 +106,30 @@ impl Causes {
                 advice.unwrap_or_default()
             );
         }
-        line!(
-            text,
-            "To see all: corehop profile {} --machine {machine} --by function,line,object",
-            trace.display()
+        let all = format!(
+            "corehop profile {} --machine {machine} --cores {}",
+            trace.display(),
+            self.cores
         );
+        line!(text, "To see all: {all} --by function,line,object");
+        if let Some(changes) = &self.changes {
+            let tried = counted(changes.tried as u64, "change", "changes");
+            match changes.helpful.len() {
+                0 => line!(text, "none of {tried} of the layout of data saves cycles"),
+                _ => line!(
+                    text,
+                    "changes of the layout of data that save cycles, of {tried} tried"
+                ),
+            }
+            for change in changes.helpful.iter().take(MOST) {
+                let percent = saved(changes, change) * 100.0;
+                let (object, reason) = (&change.change.object, &change.reason);
+                line!(text, "{percent:>6.1} %  {object}: {reason}");
+            }
+            if !changes.helpful.is_empty() {
+                line!(text, "To see their TOML: {all} --suggest");
+            }
+        }
         text
     }
 
@@ -107,13 +144,30 @@ impl Causes {
                 "advice": advice(cause),
             })
         });
+        let changes = self.changes.as_ref().map(|changes| {
+            let helpful = changes.helpful.iter().take(MOST).map(|change| {
+                json!({
+                    "object": change.change.object,
+                    "reason": change.reason,
+                    "saved_cycles_ratio": saved(changes, change),
+                })
+            });
+            json!({"tried": changes.tried, "helpful": helpful.collect::<Value>()})
+        });
         json!({
+            "cores": self.cores,
             "requests": self.requests,
             "l2_misses": self.l2_misses,
             "l2_misses_cycles_ratio": self.cycles_share,
             "causes": causes.collect::<Value>(),
+            "changes": changes,
         })
     }
+}
+
+/// Returns the share of all cycles that a change saves.
+fn saved(of: &Suggestions, change: &Suggestion) -> f64 {
+    of.saved_cycles(change) as f64 / of.replay.counters.cycles.max(1) as f64
 }
 
 /// Returns what removes misses of this cause, if anything does in general.

@@ -15,7 +15,7 @@ use corehop_profile::what_if::{
     Change, ChangedObject, Error, Outcome, Side, Suggestions, WhatIf, outcome_shown, suggest,
     suggestions_shown, what_if,
 };
-use corehop_profile::{Causes, Cost, Level};
+use corehop_profile::{Cost, Level};
 use corehop_simulator::timing::PrefetcherName;
 use corehop_simulator::{Machine, Split, TlbCounters};
 use corehop_support::format::number::{change_between, counted, grouped};
@@ -117,17 +117,6 @@ impl From<Error> for Failure {
         }
     }
 }
-
-/// A cause: its heading, and what it counts.
-type Cause = (&'static str, fn(&Causes) -> u64);
-
-const CAUSES: [Cause; 5] = [
-    ("cold", |causes| causes.cold),
-    ("capacity", |causes| causes.capacity),
-    ("conflict", |causes| causes.conflict),
-    ("coherence", |causes| causes.coherence),
-    ("inclusion", |causes| causes.inclusion),
-];
 
 const LEVELS: [(&str, Level); 3] = [
     ("L1 misses", Level::L1),
@@ -318,9 +307,9 @@ impl Comparison<'_> {
         self.row(text, "accesses", costs.map(Cost::accesses));
         for (name, level) in LEVELS {
             self.row(text, name, costs.map(|cost| cost.misses(level)));
-            for (name, of) in CAUSES {
-                let figures = costs.map(|cost| of(&cost.causes(level)));
-                self.row_if_any(text, &format!("  {name}"), figures);
+            let [before, after] = costs.map(|cost| cost.causes(level).named());
+            for ((name, before), (_, after)) in before.into_iter().zip(after) {
+                self.row_if_any(text, &format!("  {name}"), [before, after]);
             }
         }
         let [old, new] = costs;
