@@ -30,6 +30,8 @@ pub struct Cpu {
     /// The hardware threads of its physical core, including itself; `None` if cores are not
     /// reported.
     pub(super) siblings: Option<CpuNumbers>,
+    /// Its NUMA node; `None` if nodes are not reported.
+    pub(super) node: Option<usize>,
     /// Its caches, in the kernel's order.
     pub caches: Vec<Cache>,
 }
@@ -100,11 +102,20 @@ impl Topology {
 
     /// Returns how many third-level caches these CPUs have; 0 if none is described.
     pub fn l3s(&self, cpus: impl IntoIterator<Item = usize>) -> usize {
-        let l3 = |cpu| self.cpu(cpu)?.cache(3, Holds::Data);
-        let l3s = cpus.into_iter().filter_map(l3);
-        let is_there = |cache: &&Cache| cache.size_bytes != Ok(0);
-        let instances = l3s.filter(is_there).map(|cache| &cache.shared_by);
+        let instances = cpus.into_iter().filter_map(|cpu| self.l3_of(cpu));
         instances.collect::<BTreeSet<_>>().len()
+    }
+
+    /// Returns the CPUs that share the third-level cache of this one, including itself; `None` if
+    /// no such cache is described.
+    pub fn l3_of(&self, number: usize) -> Option<&CpuNumbers> {
+        let cache = self.cpu(number)?.cache(3, Holds::Data)?;
+        (cache.size_bytes != Ok(0)).then_some(&cache.shared_by)
+    }
+
+    /// Returns the NUMA node of a CPU; `None` if the kernel does not report it.
+    pub fn node_of(&self, number: usize) -> Option<usize> {
+        self.cpu(number)?.node
     }
 
     /// Returns whether two CPUs are hardware threads of one core; `None` if the kernel does not

@@ -8,10 +8,12 @@
 
 mod allowed;
 mod description;
+mod distance;
 mod notation;
 mod tree;
 
 pub use allowed::allowed;
 pub use description::{Cache, Cpu, Holds, Reading, Topology, Unknown};
-pub use notation::{CpuNumbers, ranges};
+pub use distance::{Distance, NoPair};
+pub use notation::{CpuNumbers, list, ranges};
 pub use tree::SYSFS;

@@ -69,6 +69,7 @@ struct Described {
     /// Package, die and core, which together identify a physical core.
     ids: Option<[u64; 3]>,
     package: Option<u64>,
+    node: Option<usize>,
     caches: Vec<DescribedCache>,
 }
 
@@ -91,6 +92,8 @@ impl Described {
             siblings,
             ids: core.map(|(package, core)| [package, id("die_id").unwrap_or(0), core]),
             package,
+            // A link to the folder of its node.
+            node: numbered(folder, "node").into_keys().next(),
             caches: numbered(&folder.join("cache"), "index")
                 .into_values()
                 .filter_map(|folder| DescribedCache::read(&folder))
@@ -153,7 +156,11 @@ impl Described {
             cache
         };
         let caches = self.caches.iter().map(shared).collect();
-        Cpu { siblings, caches }
+        Cpu {
+            siblings,
+            node: self.node,
+            caches,
+        }
     }
 }
 
