@@ -49,6 +49,7 @@ pub fn measure(server: &Mariadb, folder: &Path) -> Outcome<Client> {
     let way = Way::Hopping {
         variant: Variant::Original,
         plan: Path::new(""), // The original needs none.
+        cpus: &[],
     };
     let mut running = Running::start(server, &way, folder.join("client"))?;
     server.fill(&mut running)?;

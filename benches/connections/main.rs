@@ -48,6 +48,9 @@ mod table;
 mod timed;
 #[path = "../servers/tpcc.rs"]
 mod tpcc;
+#[allow(dead_code)] // The original runs only once.
+#[path = "../servers/way.rs"]
+mod way;
 
 use client::Client;
 use here::Here;

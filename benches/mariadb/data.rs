@@ -1,10 +1,18 @@
 //! mariadbd's data directory, and the options that a bench starts it with.
 
+#[path = "../installed/mod.rs"]
+pub mod installed;
+
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The server.
+const PROGRAM: &str = "/usr/sbin/mariadbd";
+/// Its folder of messages, in MariaDB 10.11.
+const MESSAGES: &str = "/usr/share/mysql";
 /// Source files of a data directory: of MariaDB 10.11, and of 11.8.
 const SYSTEM_TABLES: [[&str; 2]; 2] = [
     [
@@ -18,15 +26,17 @@ const SYSTEM_TABLES: [[&str; 2]; 2] = [
 ];
 
 /// Returns the files that this machine has.
-fn system_tables() -> [&'static str; 2] {
-    let mut releases = SYSTEM_TABLES.into_iter();
-    let found = releases.find(|files| Path::new(files[0]).is_file());
-    found.unwrap_or(SYSTEM_TABLES[0])
+fn system_tables() -> [PathBuf; 2] {
+    let mut releases = SYSTEM_TABLES
+        .map(|files| files.map(installed::file))
+        .into_iter();
+    let found = releases.find(|files| files[0].is_file());
+    found.unwrap_or(SYSTEM_TABLES[0].map(installed::file))
 }
 
-/// Runs a command to its end and returns its output.
+/// Runs a command to its end and returns its output. Ctrl-C does not reach the command.
 pub fn succeed(command: &mut Command) -> io::Result<Vec<u8>> {
-    let output = command.output()?;
+    let output = command.process_group(0).output()?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let why = format!("{command:?}: {}\n{said}", output.status);
@@ -45,7 +55,7 @@ pub fn make_data(folder: &Path, more: &str) -> io::Result<()> {
     statements.extend(more.as_bytes());
     std::fs::write(folder.join("statements"), statements)?;
     let words = mariadbd(folder);
-    let mut command = Command::new(&words[0]);
+    let mut command = Command::new(installed::file(&words[0]));
     command.args(&words[1..]).arg("--bootstrap");
     succeed(command.stdin(File::open(folder.join("statements"))?))?;
     Ok(())
@@ -55,7 +65,7 @@ pub fn make_data(folder: &Path, more: &str) -> io::Result<()> {
 pub fn mariadbd(folder: &Path) -> Vec<String> {
     let at = |option: &str, name: &str| format!("--{option}={}", folder.join(name).display());
     let mut command = vec![
-        "/usr/sbin/mariadbd".into(),
+        PROGRAM.into(),
         "--no-defaults".into(),
         at("datadir", "data"),
         at("tmpdir", ""),
@@ -73,6 +83,10 @@ pub fn mariadbd(folder: &Path) -> Vec<String> {
     ];
     if rustix::process::getuid().is_root() {
         command.push("--user=root".into());
+    }
+    if installed::packed().is_some() {
+        let messages = installed::file(MESSAGES);
+        command.push(format!("--lc-messages-dir={}", messages.display()));
     }
     command
 }

@@ -17,7 +17,7 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 pub fn make_tables(folder: &Path, load: &Path) -> Outcome<()> {
     make_data(folder, "")?;
     let words = mariadbd(folder);
-    let mut server = Command::new(&words[0]);
+    let mut server = Command::new(installed::file(&words[0]));
     server.args(&words[1..]).stdout(Stdio::null());
     let mut server = server.stderr(Stdio::null()).spawn()?;
     let tables = wait(load, &socket(folder), 60).and_then(|()| {

@@ -58,6 +58,7 @@ mod tables;
 mod timed;
 mod tpcc;
 mod verdicts;
+mod way;
 
 use here::Here;
 use measuring::Effort;

@@ -39,6 +39,10 @@ pub struct Effort {
     /// The same for the variant that decides itself whether hops pay off.
     decision: Duration,
     pub recorded_requests: u64,
+    /// CPUs of the servers; none for all of this process.
+    pub cpus: Vec<usize>,
+    /// Whether the user has interrupted the bench. An unfinished measurement is then dropped.
+    pub is_over: fn() -> bool,
 }
 
 impl Effort {
@@ -53,6 +57,8 @@ impl Effort {
             warm_up: Duration::from_secs(1),
             decision: Duration::from_secs(8),
             recorded_requests: u64::MAX,
+            cpus: Vec::new(),
+            is_over: || false,
         }
     }
 
@@ -66,6 +72,19 @@ impl Effort {
             warm_up: Duration::from_millis(1),
             decision: Duration::from_millis(1),
             recorded_requests: 30,
+            cpus: Vec::new(),
+            is_over: || false,
+        }
+    }
+
+    /// A fifth of the time of a whole one, for variants that decide nothing.
+    #[allow(dead_code)] // Only the bench of many cores has a time limit.
+    pub fn short(variants: &'static [Variant]) -> Effort {
+        Effort {
+            turn: Duration::from_millis(40),
+            whole: Duration::from_millis(400),
+            warm_up: Duration::from_millis(200),
+            ..Effort::whole(variants)
         }
     }
 
@@ -106,26 +125,50 @@ pub fn measure(
     planned: &Planned,
     folder: &Path,
 ) -> Outcome<Vec<Row>> {
-    let mut starts = Vec::new();
-    for &connections in server.connections() {
-        starts.extend(effort.variants[1..].iter().map(|&variant| {
-            let mut row = Row::of(server, connections, variant);
-            row.predicted = planned.predicted(variant, connections);
-            Starts {
-                row,
-                original: Vec::new(),
-                ratios: Vec::new(),
-            }
-        }));
-    }
+    let mut contest = Contest::of(server, effort, planned);
     for start in 0..effort.starts {
-        let place = folder.join(format!("start-{start}"));
-        std::fs::create_dir(&place)?;
-        measure_start(server, effort, planned, &place, &mut starts)?;
-        // The parent folder is removed later with anything that is left.
-        let _ = std::fs::remove_dir_all(&place);
+        contest.start(server, effort, &folder.join(format!("start-{start}")))?;
     }
-    Ok(starts.into_iter().map(Starts::row).collect())
+    Ok(contest.rows())
+}
+
+/// All variants of a server, by number of connections, over the starts so far.
+pub struct Contest<'a> {
+    planned: &'a Planned,
+    starts: Vec<Starts>,
+}
+
+impl<'a> Contest<'a> {
+    /// Before the first start.
+    pub fn of(server: &dyn Server, effort: &Effort, planned: &'a Planned) -> Contest<'a> {
+        let mut starts = Vec::new();
+        for &connections in server.connections() {
+            starts.extend(effort.variants[1..].iter().map(|&variant| {
+                let mut row = Row::of(server, connections, variant);
+                row.predicted = planned.predicted(variant, connections);
+                Starts {
+                    row,
+                    original: Vec::new(),
+                    ratios: Vec::new(),
+                }
+            }));
+        }
+        Contest { planned, starts }
+    }
+
+    /// Measures one more start, in a folder of this name.
+    pub fn start(&mut self, server: &dyn Server, effort: &Effort, folder: &Path) -> Outcome<()> {
+        std::fs::create_dir(folder)?;
+        measure_start(server, effort, self.planned, folder, &mut self.starts)?;
+        // The parent folder is removed later with anything that is left.
+        let _ = std::fs::remove_dir_all(folder);
+        Ok(())
+    }
+
+    /// Returns the results so far.
+    pub fn rows(&self) -> Vec<Row> {
+        self.starts.iter().map(Starts::row).collect()
+    }
 }
 
 /// Starts all variants once, and measures them on each number of connections.
@@ -141,7 +184,11 @@ fn measure_start(
         let way = Way::Hopping {
             variant,
             plan: &planned.plan,
+            cpus: &effort.cpus,
         };
+        if (effort.is_over)() {
+            return Ok(());
+        }
         let mut running = Running::start(server, &way, folder.join(variant.name()))?;
         let filled = server.fill(&mut running);
         sides.push(Side {
@@ -158,6 +205,9 @@ fn measure_start(
             side.connect(server, connections, effort);
         }
         take_turns(&mut sides, effort);
+        if (effort.is_over)() {
+            return Ok(());
+        }
         for (start, side) in line.iter_mut().zip(&sides[1..]) {
             start.add(side, &sides[0]);
         }
@@ -178,7 +228,8 @@ fn measure_start(
 fn take_turns(sides: &mut [Side], effort: &Effort) {
     for round in 0.. {
         let original = &sides[0];
-        if original.load.is_err() || original.answered.seconds >= effort.whole.as_secs_f64() {
+        let is_over = original.load.is_err() || (effort.is_over)();
+        if is_over || original.answered.seconds >= effort.whole.as_secs_f64() {
             return;
         }
         // A server's own threads continue for a while after its turn, at the expense of the next
@@ -266,14 +317,19 @@ impl Starts {
 
     /// A variant that failed in one start has no figures: the rest would only cover the working
     /// starts.
-    fn row(self) -> Row {
-        let mut row = self.row;
+    fn row(&self) -> Row {
+        let mut row = self.row.clone();
         if !row.reasons.is_empty() {
             return row;
         }
-        row.original_us = Some(median(self.original) * 1e6);
+        row.starts = self.ratios.len();
+        if row.starts == 0 {
+            row.reasons.push("no start was measured".into());
+            return row;
+        }
+        row.original_us = Some(median(self.original.clone()) * 1e6);
         row.ratio = Some(median(self.ratios.clone()));
-        row.interval = interval(self.ratios);
+        row.interval = interval(self.ratios.clone());
         if row.interval.is_none() {
             row.reasons.push("interval: too few starts".into());
         }

@@ -156,6 +156,7 @@ fn run(known: &Known, folder: PathBuf, is_whole: bool) -> Outcome<Run> {
     let way = Way::Hopping {
         variant: Variant::Original,
         plan: Path::new(""),
+        cpus: &[],
     };
     let place = Place::make(&*known.server, &way, folder)?;
     let mut command = command(known, &place, is_whole)?;

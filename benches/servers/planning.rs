@@ -5,6 +5,7 @@
 
 use crate::Outcome;
 use crate::foretold::Foretold;
+use crate::mariadb::installed;
 use crate::measuring::Effort;
 use crate::running::{Running, Variant, Way};
 use crate::server::Server;
@@ -21,7 +22,7 @@ const MEMORY_LIMIT_MIB: &str = "4096";
 pub struct Planned {
     pub plan: PathBuf,
     /// Names of the functions that hop, in the order of their cores.
-    functions: Vec<String>,
+    pub functions: Vec<String>,
     /// Only for a plan from a search.
     foretold: Option<Foretold>,
 }
@@ -64,7 +65,7 @@ impl Planned {
         outside_us: f64,
     ) -> Outcome<Result<Planned, String>> {
         let plan = folder.join("plan.toml");
-        let mut partition = Command::new(env!("CARGO_BIN_EXE_corehop"));
+        let mut partition = Command::new(installed::corehop());
         partition.args(["partition", "-q", "--cores", "2", "--machine", "host"]);
         partition.args([
             "--objective",
@@ -168,7 +169,7 @@ fn drive(
 
 /// Ends the pause of a recording.
 fn start_recording(trace: &Path) -> Outcome<()> {
-    let mut control = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    let mut control = Command::new(installed::corehop());
     let output = control.args(["control", "start"]).arg(trace).output()?;
     match output.status.success() {
         true => Ok(()),

@@ -9,6 +9,7 @@ use crate::timed::WINDOW;
 use serde_json::{Value, json};
 
 /// A variant compared with the original.
+#[derive(Clone)]
 pub struct Row {
     server: &'static str,
     load: &'static str,
@@ -21,6 +22,8 @@ pub struct Row {
     pub ratio: Option<f64>,
     pub interval: Option<[f64; 2]>,
     pub predicted: Option<f64>,
+    /// Number of starts that the figures are of.
+    pub starts: usize,
     /// Why figures are missing.
     pub reasons: Vec<String>,
 }
@@ -38,11 +41,13 @@ impl Row {
             ratio: None,
             interval: None,
             predicted: None,
+            starts: 0,
             reasons: Vec::new(),
         }
     }
 
-    fn json(&self) -> Value {
+    /// Renders JSON.
+    pub fn json(&self) -> Value {
         json!({
             "server": self.server, "load": self.load, "size_of_l2": self.size_of_l2,
             "connections": self.connections, "backend": self.variant.name(), "ratio": self.ratio,
@@ -79,14 +84,7 @@ impl Table {
     /// Creates an empty table; prints its heading.
     pub fn of(variants: &[Variant]) -> Table {
         println!("\nthe original's time by the variant's (above 1: faster), 95 % intervals\n");
-        print!(
-            "{:<11}{:<15}{:>5}{:>6}{:>11}",
-            "server", "load", "L2s", "conns", "original"
-        );
-        for variant in &variants[1..] {
-            print!("{:>18}", variant.name());
-        }
-        println!("{:>20}", "predicted c / a");
+        println!("{}{:>20}", heading(variants), "predicted c / a");
         Table { rows: Vec::new() }
     }
 
@@ -94,7 +92,7 @@ impl Table {
     /// interrupts the bench, these results are kept.
     pub fn add(&mut self, rows: Vec<Row>) {
         for line in rows.chunk_by(|a, b| a.place() == b.place()) {
-            println!("{}", text(line));
+            println!("{}{}", text(line), predictions(line));
         }
         let found: Vec<Value> = rows.iter().map(Row::json).collect();
         eprintln!("{}", json!({"rows": found}));
@@ -118,8 +116,20 @@ impl Table {
     }
 }
 
+/// Formats the heading of lines, for these variants of which the first is the original.
+pub fn heading(variants: &[Variant]) -> String {
+    let mut line = format!(
+        "{:<11}{:<15}{:>5}{:>6}{:>11}",
+        "server", "load", "L2s", "conns", "original"
+    );
+    for variant in &variants[1..] {
+        line += &format!("{:>18}", variant.name());
+    }
+    line
+}
+
 /// Formats a server's variants in one line.
-fn text(rows: &[Row]) -> String {
+pub fn text(rows: &[Row]) -> String {
     let first = &rows[0];
     let size = first.size_of_l2.map(|size| format!("{size:.1}"));
     let size = size.unwrap_or_else(|| "-".into());
@@ -139,11 +149,15 @@ fn text(rows: &[Row]) -> String {
         .concat();
         line += &format!("{both:>18}");
     }
+    line
+}
+
+fn predictions(rows: &[Row]) -> String {
     let predicted = |variant: Variant| {
         let row = rows.iter().find(|row| row.variant == variant);
         let predicted = row.and_then(|row| row.predicted);
         predicted.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2}"))
     };
     let (carrier, affinity) = (predicted(Variant::Carrier), predicted(Variant::Affinity));
-    format!("{line}{:>20}", format!("{carrier} / {affinity}"))
+    format!("{:>20}", format!("{carrier} / {affinity}"))
 }

@@ -5,9 +5,13 @@
 //! this process is killed, so that no server outlives a measurement.
 
 use crate::Outcome;
+use crate::mariadb::installed;
 use crate::server::{Launch, Server};
 use crate::started::{self, PATIENCE};
+pub use crate::way::{Variant, Way};
+use corehop_support::topology::allowed;
 use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::Value;
 use std::fmt;
 use std::fs::{File, Permissions};
@@ -26,59 +30,6 @@ const ITS_OWN: &str = "its-own";
 /// File in it, with the statistics of a server that decides itself.
 const STATISTICS: &str = "statistics";
 
-/// How a server runs, compared with the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Variant {
-    Original,
-    /// The original once more: its difference is chance.
-    Again,
-    Auto,
-    Carrier,
-    Affinity,
-    Count,
-    /// The original, on one CPU.
-    OneCore,
-    /// The original, with each connection's thread pinned to one CPU.
-    Pinned,
-}
-
-impl Variant {
-    pub fn name(self) -> &'static str {
-        match self {
-            Variant::Original => "original",
-            Variant::Again => "again",
-            Variant::Auto => "auto",
-            Variant::Carrier => "carrier",
-            Variant::Affinity => "affinity",
-            Variant::Count => "count",
-            Variant::OneCore => "one-core",
-            Variant::Pinned => "pinned",
-        }
-    }
-
-    /// Whether its functions are hooked.
-    pub fn is_hooked(self) -> bool {
-        use Variant::{Again, OneCore, Original, Pinned};
-        !matches!(self, Original | Again | OneCore | Pinned)
-    }
-}
-
-/// How to run a server.
-pub enum Way<'a> {
-    Recorded {
-        trace: &'a Path,
-        request_at: &'a str,
-        requests: u64,
-        /// Whether it pauses until `corehop control start`.
-        is_paused: bool,
-        memory_limit_mib: &'a str,
-    },
-    Hopping {
-        variant: Variant,
-        plan: &'a Path,
-    },
-}
-
 /// A running process and its settings.
 pub struct Running {
     /// `None` if another program started it.
@@ -88,6 +39,9 @@ pub struct Running {
     pub is_recorded: bool,
     /// Whether its load should pin the threads of connections.
     pub is_pinned: bool,
+    /// Its CPUs.
+    #[allow(dead_code)] // Only loads that pin threads ask.
+    pub cpus: Vec<usize>,
 }
 
 /// The statistics of a decision whether to hop.
@@ -134,7 +88,9 @@ impl Place {
             .local_addr()?
             .port();
         let patched = match way {
-            Way::Hopping { variant, plan } if variant.is_hooked() && server.has_late_modules() => {
+            Way::Hopping { variant, plan, .. }
+                if variant.is_hooked() && server.has_late_modules() =>
+            {
                 Some(patched(plan, &folder)?)
             }
             _ => None,
@@ -171,7 +127,7 @@ fn patched(plan: &Path, folder: &Path) -> Outcome<PathBuf> {
         [file] => copies.join(Path::new(file).file_name().unwrap_or_default()),
         _ => copies.clone(),
     };
-    let mut patch = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    let mut patch = Command::new(installed::corehop());
     patch.args(["patch", "-q", "--force", "--plan"]).arg(plan);
     let said = patch.arg("-o").arg(output).output()?;
     match said.status.success() {
@@ -209,6 +165,7 @@ impl Running {
             port,
             is_recorded: matches!(way, Way::Recorded { .. }),
             is_pinned: matches!(way, Way::Hopping { variant, .. } if *variant == Variant::Pinned),
+            cpus: way.cpus(),
         })
     }
 
@@ -221,6 +178,7 @@ impl Running {
             folder,
             port,
             is_pinned: false,
+            cpus: allowed(),
         }
     }
 
@@ -352,7 +310,7 @@ pub fn unprivileged() -> &'static [&'static str] {
 
 /// Returns the complete command that runs a server this way.
 fn command(launch: &Launch, way: &Way, is_patched: bool, folder: &Path) -> Command {
-    let corehop = env!("CARGO_BIN_EXE_corehop");
+    let corehop = &*installed::corehop().display().to_string();
     let mut words: Vec<String> = Vec::new();
     let mut add = |more: &[&str]| words.extend(more.iter().map(|&word| word.to_owned()));
     if launch.refuses_root {
@@ -374,14 +332,14 @@ fn command(launch: &Launch, way: &Way, is_patched: bool, folder: &Path) -> Comma
             add(&["--memory-limit", memory_limit_mib]);
             add(&["--request-at", request_at, "--requests", &requests, "--"]);
         }
-        Way::Hopping { variant, plan } => match variant {
-            Variant::Original | Variant::Again | Variant::Pinned => {}
-            _ if is_patched && variant.is_hooked() => {}
-            Variant::OneCore => add(&["taskset", "-c", "0"]),
+        Way::Hopping { variant, plan, .. } => match variant {
+            _ if !variant.is_hooked() || is_patched => {}
             _ => add(&[corehop, "run", "--plan", &plan.display().to_string(), "--"]),
         },
     }
-    words.extend(launch.command.iter().cloned());
+    let program = installed::file(&launch.command[0]);
+    words.push(program.display().to_string());
+    words.extend(launch.command[1..].iter().cloned());
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]);
     command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
@@ -397,7 +355,19 @@ fn command(launch: &Launch, way: &Way, is_patched: bool, folder: &Path) -> Comma
         }
     }
     end_with_bench(&mut command);
+    stay_on(&mut command, &way.cpus());
+    // Ctrl-C reaches the bench, which ends its servers.
+    command.process_group(0);
     command
+}
+
+/// Pins the started process to these CPUs.
+fn stay_on(command: &mut Command, cpus: &[usize]) {
+    let mut set = CpuSet::new();
+    cpus.iter().for_each(|&cpu| set.set(cpu));
+    let stay = move || Ok(sched_setaffinity(None, &set)?);
+    // SAFETY: the closure makes one system call and allocates nothing.
+    unsafe { command.pre_exec(stay) };
 }
 
 /// Makes the kernel end the started process if the bench is killed.

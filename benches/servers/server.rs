@@ -5,8 +5,8 @@
 //! server creates its own data, the same for every variant, so that all serve the same requests.
 
 use crate::Outcome;
+use crate::mariadb::installed;
 use crate::running::{Place, Running};
-use std::path::Path;
 
 /// The program that records servers, with its Debian package.
 pub const EMULATOR: (&str, &str) = ("/usr/bin/qemu-x86_64", "qemu-user");
@@ -77,7 +77,7 @@ pub trait Load {
 /// Returns which file that a server or its use needs is not installed, and the remedy.
 pub fn missing(server: &dyn Server, more: &[(&str, &str)]) -> Option<String> {
     let mut needs = server.needs().iter().chain(more);
-    match needs.find(|(file, _)| !Path::new(file).exists()) {
+    match needs.find(|(file, _)| !installed::file(file).exists()) {
         Some((file, package)) => Some(format!("{file} is missing: apt-get install {package}")),
         None => server.lacks(),
     }

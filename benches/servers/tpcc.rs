@@ -8,11 +8,10 @@
 //! first transaction.
 
 use crate::Outcome;
-use crate::mariadb::{self, make_tables, succeed, tpcc};
+use crate::mariadb::{self, installed, make_tables, succeed, tpcc};
 use crate::pristine::Pristine;
 use crate::running::{Place, Running};
 use crate::server::{Answered, Launch, Load, Server};
-use rustix::thread::{CpuSet, sched_getaffinity};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -85,7 +84,7 @@ impl Server for Mariadb {
         Ok(Box::new(Tpcc {
             socket,
             connections,
-            pinned_to: running.is_pinned.then(processors).transpose()?,
+            pinned_to: running.is_pinned.then(|| processors(&running.cpus)),
             seed: 0,
         }))
     }
@@ -109,14 +108,10 @@ impl Load for Tpcc {
     }
 }
 
-/// Returns the CPUs of this process, in the syntax of the load's command line.
-fn processors() -> Outcome<String> {
-    let own = sched_getaffinity(None)?;
-    let processors = (0..CpuSet::MAX_CPU).filter(|&cpu| own.is_set(cpu));
-    Ok(processors
-        .map(|cpu| cpu.to_string())
-        .collect::<Vec<_>>()
-        .join(","))
+/// Returns CPUs in the syntax of the load's command line.
+fn processors(cpus: &[usize]) -> String {
+    let numbers: Vec<String> = cpus.iter().map(usize::to_string).collect();
+    numbers.join(",")
 }
 
 /// Parses the load's report.
@@ -132,13 +127,15 @@ fn answered(said: &[u8]) -> Outcome<Answered> {
 
 /// Creates the tables in a folder.
 fn make(folder: &Path) -> Outcome<()> {
-    build_load()?;
+    if installed::packed().is_none() {
+        build_load()?;
+    }
     make_tables(folder, &load())
 }
 
 /// Returns the load's command, which is built into the folder of corehop.
 pub fn load() -> PathBuf {
-    Path::new(env!("CARGO_BIN_EXE_corehop")).with_file_name("corehop-tpcc")
+    installed::corehop().with_file_name("corehop-tpcc")
 }
 
 fn build_load() -> Outcome<()> {

@@ -49,6 +49,7 @@ fn verdicts_of(server: &Redis, effort: &Effort) -> Outcome<Vec<Verdict>> {
     let way = Way::Hopping {
         variant: Variant::Auto,
         plan: &planned.plan,
+        cpus: &[],
     };
     let mut said = Vec::new();
     for run in 0..RUNS {

@@ -112,14 +112,17 @@ fn open(event: Event, thread: i32) -> std::io::Result<Counter> {
 }
 
 /// Open counters.
-pub(crate) struct Counting {
+pub struct Counting {
     counters: Vec<(&'static str, Vec<Counter>)>,
 }
 
 impl Counting {
     /// Starts to count these kinds in all threads of these processes. Skips threads that have
     /// ended.
-    pub(crate) fn of(kinds: &[Kind], processes: &[u32]) -> std::io::Result<Counting> {
+    ///
+    /// # Errors
+    /// The system's error if a counter cannot be started.
+    pub fn of(kinds: &[Kind], processes: &[u32]) -> std::io::Result<Counting> {
         let threads: Vec<i32> = processes
             .iter()
             .flat_map(|&process| threads_of(process))
@@ -139,7 +142,10 @@ impl Counting {
     }
 
     /// Reads the counts so far.
-    pub(crate) fn read(&mut self) -> std::io::Result<Vec<Count>> {
+    ///
+    /// # Errors
+    /// The system's error if a counter cannot be read.
+    pub fn read(&mut self) -> std::io::Result<Vec<Count>> {
         let mut counts = Vec::new();
         for (name, counters) in &mut self.counters {
             let mut count = 0.0;
