@@ -14,7 +14,7 @@ SUITE := PYTHONPATH=scripts .venv/bin/python -B -m suite
 	bench-hop bench-record bench-staged bench-accesstest bench-messages bench-servers \
 	bench-utilisation bench-verdicts bench-optimize bench-connections \
 	bench-delegation bench-truth bench-what-if bench-replay bench-data-hops bench-search bench-core-model \
-	bench-fleet bench-system bench-syscalls bench-pollute build deb test-deb package release sample fuzz \
+	bench-fleet bench-system bench-syscalls bench-pollute bench-many-cores build deb test-deb package release sample fuzz \
 	soak test-runtime test-transparent test-upstream test-msrv test-ubsan test-miri test-tsan coverage \
 	test-releases deny lint-c clean
 
@@ -58,6 +58,7 @@ help:
 	@echo 'make bench-syscalls  times system calls on another core and in batches: each call, and six servers'
 	@echo 'make bench-connections  draws throughput and misses by number of connections, simulated and real'
 	@echo 'make bench-truth  compares predicted with measured ratios: rank correlation and median error'
+	@echo 'make bench-many-cores  packs a folder (target/many-cores) that measures another machine in ten minutes'
 	@echo 'make figures  fills the tables of README.md and docs from the figures in research/notes'
 	@echo 'make build  builds the corehop command, the recorder and the load (target/release)'
 	@echo 'make deb    builds the Debian package and its symbol file (target/deb)'
@@ -223,6 +224,11 @@ bench-syscalls:
 bench-connections: build
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
 	@cargo bench --locked --bench connections -- --whole
+
+# Packs servers that are installed, and reports the others.
+bench-many-cores: build
+	@scripts/setup.sh bench || [ $$? -eq 7 ]
+	@cargo bench --locked --bench many_cores -- --pack
 
 bench-truth:
 	@cargo bench --locked --bench truth -- --whole
