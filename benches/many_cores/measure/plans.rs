@@ -32,8 +32,13 @@ impl Plans {
             return Err(reason.trim().to_owned());
         }
         let mut plan = corehop_plan::read(&plan).map_err(|error| error.to_string())?;
-        for function in &mut plan.functions {
-            function.module = self.packed.join(&function.module).display().to_string();
+        let functions = plan
+            .functions
+            .iter_mut()
+            .map(|function| &mut function.module);
+        let request = plan.request.iter_mut().map(|request| &mut request.module);
+        for module in functions.chain(request) {
+            *module = self.packed.join(&*module).display().to_string();
         }
         let path = self.own.path().join(format!("{name}.toml"));
         corehop_plan::write(&plan, &path).map_err(|error| error.to_string())?;

@@ -12,8 +12,9 @@ use crate::redis::Redis;
 use crate::running::folder;
 use crate::server::{EMULATOR, Server, missing};
 use crate::tpcc::Mariadb;
+use corehop_plan::Request;
 use corehop_simulator::Machine;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Numbers of cores on which connections are measured.
 pub const CORES: [usize; 3] = [2, 4, 8];
@@ -81,9 +82,13 @@ fn pack_server(server: &dyn Server, requests: u64, plans: &[ToSearch], part: &Pa
         connections: 1,
         is_warm: false,
     };
+    let place = folder.path().join("recorded");
+    // One server that cannot be recorded leaves the others.
     let recorded = match missing(server, &[EMULATOR]) {
         Some(reason) => Err(reason),
-        None => record(server, &wanted, folder.path().join("recorded"), &trace)?.map(|_| ()),
+        None => record(server, &wanted, place, &trace)
+            .map_err(|error| error.to_string())
+            .and_then(|recorded| recorded.map(|_| ())),
     };
     for (name, cores, machine) in plans {
         eprintln!("{name}: searching");
@@ -108,18 +113,23 @@ fn relative(path: &Path, part: &Path) -> Result<(), String> {
     let mut plan = corehop_plan::read(path).map_err(|error| error.to_string())?;
     for function in &mut plan.functions {
         let at = packed(&function.module, part);
-        let at = at.ok_or_else(|| format!("{} is not packed", function.module))?;
-        function.module = at.display().to_string();
+        function.module = at.ok_or_else(|| format!("{} is not packed", function.module))?;
     }
+    // A request may begin at a function of libc, which is another file there. It moves nobody.
+    plan.request = plan.request.and_then(|request| {
+        let module = packed(&request.module, part)?;
+        Some(Request { module, ..request })
+    });
     corehop_plan::write(&plan, path).map_err(|error| error.to_string())
 }
 
 /// Returns where a file is in the packed folder: a program at its path, a library by its name.
-fn packed(module: &str, part: &Path) -> Option<PathBuf> {
+fn packed(module: &str, part: &Path) -> Option<String> {
     let name = Path::new(module).file_name()?;
     let places = [
         Path::new(ROOT).join(module.trim_start_matches('/')),
         Path::new(LIBRARIES).join(name),
     ];
-    places.into_iter().find(|place| part.join(place).exists())
+    let found = places.into_iter().find(|place| part.join(place).exists());
+    found.map(|place| place.display().to_string())
 }
