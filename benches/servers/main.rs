@@ -32,6 +32,7 @@ mod dokuwiki;
 mod foretold;
 mod haproxy;
 mod here;
+mod lists;
 #[path = "../machine/mod.rs"]
 mod machine;
 #[path = "../mariadb/mod.rs"]
@@ -144,6 +145,9 @@ fn wanted(here: &Here, is_whole: bool) -> Outcome<Vec<Box<dyn Server>>> {
     }
     for share in [0.3, 0.7, 1.0, 2.0] {
         all.push(Box::new(redis::Redis::of(share, here.l2_bytes)));
+    }
+    for share in [0.3, 0.6, 1.0, 2.0] {
+        all.push(Box::new(lists::Lists::of(share, here.l2_bytes)));
     }
     for share in [0.3, 0.7, 1.0, 2.0] {
         all.push(Box::new(dnsmasq::Dnsmasq::of(share, here.l2_bytes)));
