@@ -41,11 +41,6 @@ sh -n /usr/share/corehop/scripts/guest.sh
 qemu-x86_64 --help | grep -q -e -plugin || sh /usr/share/corehop/scripts/qemu.sh
 mkdir /tmp/tutorial
 cd /tmp/tutorial
-# Redis 8 jumps to the page instead of walking there, so no split of the tutorial gains. The steps
-# after the search are tried all the same.
-if redis-server --version | grep -q -e 'v=[89]\.'; then
-    sed -i 's/corehop partition /corehop partition --ignore-verdict /' /tutorial.sh
-fi
 sh -e /tutorial.sh
 grep '"hops":' hops.json
 apt_get purge corehop
