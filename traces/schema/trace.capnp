@@ -235,6 +235,26 @@ struct Mappings {
   lastingCalls @7 :List(LastingCall);
   # System calls of the process since its start, recorded or not, that change how the kernel treats
   # it or one of its threads from then on. Readers may ignore them; no other field depends on them.
+
+  # Objects on the heap, as calls of allocators begin and end them. Readers may ignore them; no other
+  # field depends on them.
+  allocators @8 :List(Text);
+  # Further allocator functions. They are numbered from 0 over all entries, in file order.
+  heapEventCount @9 :UInt32;    # at most 2^16; if it is 0, the columns are missing
+  heapEventsSince @10 :Column;
+  # u64: the event comes before runs with this stamp and later ones; minus that of the previous
+  # event in the entry, modulo 2^64. If stamps are equal, events happen in file order.
+  heapEventAddresses @11 :Column;
+  # u64: the first byte, below 2^47; minus that of the previous event, modulo 2^64
+  heapEventSizes @12 :Column;
+  # u64: bytes from there on, which end at 2^47 or below. If no function is named, 0 means that the
+  # object which begins there ends. Otherwise what remains of an object before and behind the bytes
+  # are objects.
+  heapEventFunctions @13 :Column;
+  # u16: 1 + the number of the allocator that returned the object, which ends all objects that it
+  # overlaps; 0: the bytes belong to no object
+  heapEventSites @14 :Column;
+  # u64: guest address behind the call of the allocator; 0 if no function is named
 }
 
 struct LastingCall {

@@ -66,6 +66,7 @@ pub use model::dependence::{Dependence, Dependent, GENERAL_REGISTERS, Source};
 pub use model::error::Error;
 pub use model::execution::{self, Access, Execution, Kind};
 pub use model::function_name;
+pub use model::heap_event::{AllocatedObject, HeapEvent};
 pub use model::ids::{FunctionId, RequestId, ThreadId};
 pub use model::lasting_call::LastingCall;
 pub use model::locator::{Index, physical_address};

@@ -10,6 +10,7 @@ mod chunks_play_the_references_of_a_trace;
 mod convert;
 mod damage_is_found_and_told;
 mod definitions;
+mod heap_events_read_back_and_are_copied;
 mod located;
 mod no_bytes_make_a_reader_panic;
 mod random_streams_read_back_equal;

@@ -3,9 +3,9 @@
 //! or some executions.
 
 use corehop_traces::{
-    CodeBlock, Dependence, Dependent, EndReason, Error, Function, FunctionId, Header, Kind,
-    Listener, Module, Played, Player, Pointer, RequestId, Source, ThreadId, Trace, Writer,
-    WriterOptions, check,
+    AllocatedObject, CodeBlock, Dependence, Dependent, EndReason, Error, Function, FunctionId,
+    Header, HeapEvent, Kind, Listener, Module, Played, Player, Pointer, RequestId, Source,
+    ThreadId, Trace, Writer, WriterOptions, check,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -68,6 +68,20 @@ fn original(compression_level: i32) -> Vec<u8> {
         unpatchable: Some("too short".into()),
     };
     writer.function(&function).unwrap();
+    let malloc = writer.allocator("malloc").unwrap();
+    for (since, size_bytes, site) in [(0, 24, Some(0x1003)), (2, 0, None)] {
+        let event = HeapEvent {
+            process_id: 1,
+            since,
+            address: 0x5000,
+            size_bytes,
+            object: site.map(|site| AllocatedObject {
+                allocator: malloc,
+                site,
+            }),
+        };
+        writer.heap_event(event).unwrap();
+    }
     for start in [0x1000, 0x2038] {
         let block = CodeBlock {
             dependences: dependences(),

@@ -8,6 +8,7 @@ pub(crate) mod chunk;
 mod column;
 pub(crate) mod definition;
 pub(crate) mod entry;
+pub(crate) mod heap_events;
 pub(crate) mod pages;
 pub(crate) mod raw_chunk;
 pub(crate) mod rule;

@@ -45,6 +45,10 @@ pub(crate) enum Malformed {
     NoSuchObject { object: u32 },
     #[error("page {number:#x} in physical page {frame:#x}, beyond the last")]
     NoPage { number: u64, frame: u64 },
+    #[error("{size_bytes} bytes of the heap at {address:#x}, beyond the last user address")]
+    NoHeap { address: u64, size_bytes: u64 },
+    #[error("an object of allocator {allocator}, which has no name")]
+    NoSuchAllocator { allocator: u16 },
 }
 
 impl From<Malformed> for String {

@@ -9,6 +9,7 @@ pub(crate) mod dependence;
 pub(crate) mod error;
 pub mod execution;
 pub mod function_name;
+pub(crate) mod heap_event;
 pub(crate) mod ids;
 pub(crate) mod lasting_call;
 pub(crate) mod limits;

@@ -14,6 +14,7 @@ use crate::format::trace_capnp::entry as schema;
 use crate::format::trace_capnp::{block, code_blocks, end, functions, header, module, shapes};
 use crate::model::address_space::Mapping;
 use crate::model::cpu::OnCpu;
+use crate::model::heap_event::HeapEvent;
 use crate::model::ids::FunctionId;
 use crate::model::lasting_call::LastingCall;
 use crate::model::page::Page;
@@ -114,6 +115,10 @@ pub struct Contents {
     pub pages: Vec<Page>,
     /// CPUs of threads, in file order.
     pub cpus: Vec<OnCpu>,
+    /// Names of allocators by number.
+    pub allocators: Vec<String>,
+    /// Begins and ends of objects on the heap, in file order.
+    pub heap_events: Vec<HeapEvent>,
     /// Calls that change how the kernel treats a process from then on, in file order.
     pub lasting_calls: Vec<LastingCall>,
     /// Addresses of signal handlers.
@@ -148,6 +153,8 @@ impl Contents {
             mappings: Vec::new(),
             pages: Vec::new(),
             cpus: Vec::new(),
+            allocators: Vec::new(),
+            heap_events: Vec::new(),
             lasting_calls: Vec::new(),
             signal_handlers: HashSet::new(),
             end: None,

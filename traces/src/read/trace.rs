@@ -7,6 +7,7 @@ use crate::format::chunk::{Chunk, Decoder};
 use crate::model::address_space::{AddressSpaces, Mapping, Owner};
 use crate::model::cpu::{Cpus, OnCpu};
 use crate::model::error::Error;
+use crate::model::heap_event::HeapEvent;
 use crate::model::ids::{FunctionId, ThreadId};
 use crate::model::lasting_call::LastingCall;
 use crate::model::locator::{Index, Locator, PageTables};
@@ -85,6 +86,8 @@ impl Trace {
         let Some(header) = contents.header.clone() else {
             return damaged(path, "the header is missing".into());
         };
+        // If stamps are equal, events happen in trace order; a stable sort keeps it.
+        contents.heap_events.sort_by_key(|event| event.since);
         let marks: Vec<_> = contents
             .streams
             .iter()
@@ -241,6 +244,17 @@ impl Trace {
     /// and for imported traces.
     pub fn lasting_calls(&self) -> &[LastingCall] {
         &self.contents.lasting_calls
+    }
+
+    /// Returns the names of the functions that made objects on the heap.
+    pub fn allocators(&self) -> &[String] {
+        &self.contents.allocators
+    }
+
+    /// Returns when objects on the heap begin and end, in the order of stamps. Empty for older
+    /// recordings, for traces of a machine, and for imported traces.
+    pub fn heap_events(&self) -> &[HeapEvent] {
+        &self.contents.heap_events
     }
 
     /// Returns the system calls that a thread made, in order. Empty for older recordings, and for

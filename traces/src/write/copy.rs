@@ -5,6 +5,7 @@ use crate::model::address_space::Mapping;
 use crate::model::cpu::OnCpu;
 use crate::model::error::Error;
 use crate::model::execution::Kind;
+use crate::model::heap_event::HeapEvent;
 use crate::model::ids::{RequestId, ThreadId};
 use crate::model::page::Page;
 use crate::model::program::{CodeBlock, Instruction};
@@ -192,12 +193,13 @@ fn mark(
     }
 }
 
-/// Mappings, pages and CPUs that are not yet written, by ascending stamp. If stamps are equal, the
+/// Mappings, pages, CPUs and heap events that are not yet written, by ascending stamp. If stamps are equal, the
 /// later one holds, so a stable sort keeps the trace's order.
 struct Memory {
     mappings: Peekable<IntoIter<Mapping>>,
     pages: Peekable<IntoIter<Page>>,
     cpus: Peekable<IntoIter<OnCpu>>,
+    heap_events: Peekable<IntoIter<HeapEvent>>,
 }
 
 impl Memory {
@@ -211,19 +213,21 @@ impl Memory {
             mappings: mappings.into_iter().peekable(),
             pages: pages.into_iter().peekable(),
             cpus: cpus.into_iter().peekable(),
+            heap_events: trace.heap_events().to_vec().into_iter().peekable(),
         }
     }
 
-    /// Returns whether a mapping, page or CPU holds from this stamp of the original or earlier.
+    /// Returns whether a mapping, page, CPU or heap event holds from this stamp of the original or earlier.
     fn changes(&mut self, until: u64) -> bool {
         let mapping = self.mappings.peek().map(|mapping| mapping.since);
         let page = self.pages.peek().map(|page| page.since);
         let cpu = self.cpus.peek().map(|on| on.since);
-        let first = [mapping, page, cpu].into_iter().flatten().min();
+        let event = self.heap_events.peek().map(|event| event.since);
+        let first = [mapping, page, cpu, event].into_iter().flatten().min();
         first.is_some_and(|since| since <= until)
     }
 
-    /// Writes those mappings, pages and CPUs, as holding from `stamp` on.
+    /// Writes those mappings, pages, CPUs and heap events, as holding from `stamp` on.
     fn write(&mut self, until: u64, writer: &mut Writer, stamp: u64) -> Result<(), Error> {
         let copied = |since| if since == 0 { 0 } else { stamp };
         while let Some(mapping) = self.mappings.next_if(|mapping| mapping.since <= until) {
@@ -237,6 +241,10 @@ impl Memory {
         while let Some(on) = self.cpus.next_if(|on| on.since <= until) {
             let since = copied(on.since);
             writer.cpus(&[OnCpu { since, ..on }])?;
+        }
+        while let Some(event) = self.heap_events.next_if(|event| event.since <= until) {
+            let since = copied(event.since);
+            writer.heap_event(HeapEvent { since, ..event })?;
         }
         Ok(())
     }
@@ -264,6 +272,9 @@ fn define(trace: &Trace, writer: &mut Writer) -> Result<(), Error> {
     }
     for &call in trace.lasting_calls() {
         writer.lasting_call(call)?;
+    }
+    for name in trace.allocators() {
+        writer.allocator(name)?;
     }
     for name in trace.shared_objects() {
         writer.shared_object(name)?;

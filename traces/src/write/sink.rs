@@ -6,12 +6,14 @@
 use crate::format::chunk::Encoder;
 use crate::format::definition::{self, EnteredBlock, WrittenTemplate};
 use crate::format::entry::{Message, message, seal};
+use crate::format::heap_events::pack_heap_events;
 use crate::format::pages::pack_pages;
 use crate::format::raw_chunk::RawChunk;
 use crate::format::trace_capnp::{end, entry};
 use crate::model::address_space::Mapping;
 use crate::model::cpu::OnCpu;
 use crate::model::error::Error;
+use crate::model::heap_event::HeapEvent;
 use crate::model::lasting_call::LastingCall;
 use crate::model::page::Page;
 use crate::model::program::{Function, Module};
@@ -43,6 +45,8 @@ pub enum NewEntry {
     Pages(Vec<Page>),
     /// Of one process.
     Cpus(Vec<OnCpu>),
+    /// Names of further allocators, and events of one process.
+    HeapEvents(Vec<String>, Vec<HeapEvent>),
     LastingCall(LastingCall),
     SignalHandler(u64),
     End {
@@ -209,6 +213,7 @@ impl Output {
             NewEntry::Mappings(mappings) => mappings_message(&mappings),
             NewEntry::Pages(pages) => pages_message(&pages, compressor)?,
             NewEntry::Cpus(cpus) => cpus_message(&cpus),
+            NewEntry::HeapEvents(names, events) => heap_message(&names, &events, compressor)?,
             NewEntry::LastingCall(call) => lasting_call_message(&call),
             NewEntry::SignalHandler(address) => signal_handler_message(address),
             NewEntry::End {
@@ -343,6 +348,24 @@ fn cpus_message(cpus: &[OnCpu]) -> Message {
         written.set_cpu(on.cpu);
     }
     message
+}
+
+fn heap_message(
+    names: &[String],
+    events: &[HeapEvent],
+    compressor: &mut Compressor<'_>,
+) -> std::io::Result<Message> {
+    let packed = pack_heap_events(compressor, events)?;
+    let names_bytes: usize = names.iter().map(|name| name.len() + 24).sum();
+    let mut message = message(packed.size_bytes() + names_bytes);
+    let mut written = message.init_root::<entry::Builder<'_>>().init_mappings();
+    written.set_process_id(events.first().map_or(0, |event| event.process_id));
+    let mut allocators = written.reborrow().init_allocators(names.len() as u32);
+    for (place, name) in names.iter().enumerate() {
+        allocators.set(place as u32, name);
+    }
+    packed.store(written);
+    Ok(message)
 }
 
 fn lasting_call_message(call: &LastingCall) -> Message {

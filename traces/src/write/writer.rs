@@ -6,6 +6,7 @@
 mod accesses;
 mod address_spaces;
 mod definitions;
+mod heap;
 mod marks;
 mod system_calls;
 #[cfg(test)]
@@ -24,6 +25,7 @@ use crate::model::program::Function;
 use crate::model::recording::{EndReason, Header, Summary, WriterOptions, partial_path};
 use crate::write::sink::{NewEntry, Sink};
 use crate::write::stream::ThreadStream;
+use heap::NewHeapEvents;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -49,6 +51,7 @@ pub struct Writer {
     new_mappings: Vec<Mapping>,
     new_pages: Vec<Page>,
     new_cpus: Vec<OnCpu>,
+    new_heap_events: NewHeapEvents,
     new_functions: Vec<Function>,
     new_blocks: Vec<EnteredBlock>,
     new_templates: Vec<WrittenTemplate>,
@@ -106,6 +109,7 @@ impl Writer {
             new_mappings: Vec::new(),
             new_pages: Vec::new(),
             new_cpus: Vec::new(),
+            new_heap_events: NewHeapEvents::default(),
             new_functions: Vec::new(),
             new_blocks: Vec::new(),
             new_templates: Vec::new(),

@@ -1,6 +1,7 @@
 //! Reads shared objects, and the mappings of each process.
 
 use super::Contents;
+use crate::format::heap_events::read_heap_events;
 use crate::format::pages::read_pages;
 use crate::format::rule::{Rule, Violation};
 use crate::format::trace_capnp::{mappings, shared_object};
@@ -48,6 +49,12 @@ impl Contents {
             since: on.get_since(),
             cpu: on.get_cpu(),
         }));
+        for name in entry.get_allocators()? {
+            self.allocators.push(name?.to_string()?);
+        }
+        let named = self.allocators.len();
+        let events = read_heap_events(self.decoder.decompressor(), entry, named)?;
+        self.heap_events.extend(events);
         let calls = entry.get_lasting_calls()?.iter();
         self.lasting_calls.extend(calls.map(|call| LastingCall {
             process_id,

@@ -101,6 +101,7 @@ impl Writer {
         for of_process in cpus.chunk_by(|one, next| one.process_id == next.process_id) {
             self.sink.write(NewEntry::Cpus(of_process.to_vec()))?;
         }
+        self.write_heap_events()?;
         self.write_pages()
     }
 
