@@ -5,7 +5,7 @@
 use crate::failure::{Exit, Failure};
 use crate::recording::{self, CARRIED};
 use clap::Args;
-use corehop_recorder::{Options, SystemOptions};
+use corehop_recorder::{Allocator, Options, SystemOptions};
 use corehop_support::quantity::size::{NoSize, Size, mebibytes};
 use std::path::PathBuf;
 
@@ -99,6 +99,20 @@ pub struct Arguments {
     /// The trace is the same; recording is slower.
     #[arg(long, help_heading = "Recording", hide_short_help = true)]
     no_elision: bool,
+
+    /// Function that returns memory, as zmalloc does; can be repeated
+    ///
+    /// Its first argument is the number of bytes, or with `:ARGUMENT` another one, from 1 to 6.
+    /// `corehop profile --by object` then names objects by its callers instead of the allocator
+    /// calls in it. Those of libc, C++, jemalloc, and tcmalloc are known.
+    #[arg(
+        long = "allocator",
+        value_name = "FUNCTION[:ARGUMENT]",
+        conflicts_with = "system",
+        help_heading = "Recording",
+        hide_short_help = true
+    )]
+    allocators: Vec<Allocator>,
 
     /// Library to preload into the server, such as one that marks requests
     ///
@@ -206,6 +220,7 @@ impl Arguments {
             memory_limit: self.memory_limit,
             compression_level: self.level,
             elision: !self.no_elision,
+            allocators: self.allocators.clone(),
             preload: self.preload.clone(),
             keep_running: self.keep_running,
             force: self.force,

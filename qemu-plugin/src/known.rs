@@ -5,7 +5,9 @@
 //! It is also held while translating, which QEMU does on one thread at a time.
 
 use crate::address_space::{AddressSpace, Mapped};
+use crate::allocators::Allocators;
 use crate::connections::SystemCall;
+use crate::heap::Heap;
 use crate::instruction::Bytes;
 use crate::mappings::Mappings;
 use crate::recorded::Recorded;
@@ -22,17 +24,21 @@ pub(crate) struct Known {
     /// The defined code blocks, by address and code: after a reset, all are translated again.
     blocks: HashMap<(u64, Vec<u8>), Recorded>,
     address_space: AddressSpace,
+    pub(crate) allocators: Allocators,
+    pub(crate) heap: Heap,
 }
 
 static KNOWN: OnceLock<Mutex<Known>> = OnceLock::new();
 
 /// Sets it, before the first callback is registered.
-pub(crate) fn set(mappings: Mappings, has_relatives: bool) {
+pub(crate) fn set(mappings: Mappings, has_relatives: bool, (allocators, heap): (Allocators, Heap)) {
     KNOWN.get_or_init(|| {
         Mutex::new(Known {
             mappings,
             blocks: HashMap::new(),
             address_space: AddressSpace::of_program(has_relatives),
+            allocators,
+            heap,
         })
     });
 }
@@ -51,6 +57,14 @@ pub(crate) fn has_relatives() -> bool {
 pub(crate) fn begins() {
     if let Some(mut known) = lock() {
         known.address_space.begins(&plugin().memory);
+        known.heap.begins(&plugin().memory);
+    }
+}
+
+/// Notes that an allocator returns to this address.
+pub(crate) fn returns_to(site: u64) {
+    if let Some(mut known) = lock() {
+        known.allocators.add_site(site);
     }
 }
 
@@ -65,6 +79,7 @@ pub(crate) fn called(call: &SystemCall, result: i64) {
     };
     if mapped.is_new && known.mappings.forget(&mapped.range) {
         let gone = &mapped.range;
+        known.allocators.forget(gone);
         known.blocks.retain(|(start, _), _| !gone.contains(start));
     }
     known.address_space.mapped(&mapped, &plugin().memory);
@@ -76,6 +91,7 @@ impl Known {
         self.mappings.forget_all();
         self.blocks.clear();
         self.address_space.born();
+        self.heap.born();
     }
 
     /// Notes a fork in the parent; `writes` is whether it has begun to write.

@@ -16,11 +16,13 @@
 //! needs none of this, and everything is instrumented from the start.
 
 mod address_space;
+mod allocators;
 mod callbacks;
 mod connections;
 mod exec;
 mod fork;
 mod guest;
+mod heap;
 mod instruction;
 mod invocation;
 mod known;
@@ -29,6 +31,7 @@ mod mappings;
 mod maps;
 mod phase;
 mod recorded;
+mod registers;
 mod shared;
 mod signals;
 mod size_and_kind;
@@ -38,8 +41,10 @@ mod system_calls;
 mod translation;
 mod vcpu;
 
+use allocators::Allocators;
 use corehop_wire::ring::{Memory, Message, RequestMarker};
 use exec::Executor;
+use heap::Heap;
 use invocation::{Inherited, Invocation};
 use mappings::Mappings;
 use phase::Phase;
@@ -86,6 +91,7 @@ unsafe fn register(id: qemu_plugin_id_t) {
 
 /// Entry point. `memory=PATH` is the memory shared by the recorder. `elision=off` records every
 /// access; `elision=pieces` means that this QEMU moves 16 and 32 bytes in pieces of 8.
+/// `allocators=NAME:ARGUMENT/...` are the user's allocators (`allocators`).
 /// `system=PATH` is the description of the guest, for a whole machine. The remaining arguments are
 /// inherited from the previous program (`Inherited`).
 ///
@@ -164,7 +170,13 @@ fn install(id: qemu_plugin_id_t, arguments: &[String], system: bool) -> Result<(
     }
     let inherited = Inherited::of(arguments);
     let has_relatives = inherited.as_ref().is_some_and(|one| one.has_relatives);
-    known::set(Mappings::new(marker, pages), has_relatives);
+    let allocators = Allocators::of(named("allocators=").unwrap_or_default());
+    let heap = Heap::of_program(inherited.is_some());
+    known::set(
+        Mappings::new(marker, pages),
+        has_relatives,
+        (allocators, heap),
+    );
     if system {
         phase::go_on();
         // SAFETY: `id` belongs to this plugin, and the callback lives as long as the process.

@@ -5,6 +5,7 @@
 //! falling through. Then the marker begins another one, so a request always begins with a code
 //! block.
 
+use crate::allocators::{Allocators, Function};
 use crate::callbacks::{Privilege, watch};
 use crate::instruction::{Bytes, no_op_number};
 use crate::known::{self, Known};
@@ -46,7 +47,11 @@ pub(crate) unsafe extern "C" fn on_translation(_id: qemu_plugin_id_t, tb: *mut q
         false => known.mappings.discover(block.start),
     };
     if let Some(message) = message {
+        known.allocators.look_in(&message);
         let _ = plugin().memory.send(&message);
+    }
+    if !plugin().records_a_machine {
+        block.watch_allocators(&known.allocators);
     }
     let marks = block.marks(&known.mappings);
     let ends = marks.iter().skip_while(|&&mark| mark == 0).copied();
@@ -175,6 +180,18 @@ impl Block {
                 leads.map(|(_, template)| template),
                 privilege,
             );
+        }
+    }
+
+    /// Registers callbacks before those that record the block: what it accesses comes after a change
+    /// of the heap.
+    fn watch_allocators(&self, allocators: &Allocators) {
+        if let Some(allocator) = allocators.at(self.start) {
+            let data: *const Function = allocator;
+            self.watch_instruction(0, vcpu::on_allocator, data.cast_mut().cast());
+        }
+        if allocators.is_site(self.start) {
+            self.watch_instruction(0, vcpu::on_return_site, std::ptr::null_mut());
         }
     }
 

@@ -12,6 +12,7 @@ use crate::phase::{self, Phase};
 use crate::shared::{plugin, trouble};
 use crate::{known, size_and_kind};
 use corehop_wire::ring::{Event, Stream, word};
+use heap::AllocatorCalls;
 use qemu_plugin_sys::qemu_plugin_meminfo_t;
 use std::cell::UnsafeCell;
 use std::ffi::{c_uint, c_void};
@@ -19,12 +20,14 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 mod calls;
+mod heap;
 mod machine;
 
 pub(crate) use calls::{
     enters_system_call, has_read, leaves_program, leaves_system_call, system_call,
     tells_system_call,
 };
+pub(crate) use heap::{on_allocator, on_return_site};
 pub(crate) use machine::{accesses, ends, enters_cpu, fetches, leaves_cpu, names};
 
 const MOST_VCPUS: usize = 1 << 16;
@@ -46,6 +49,8 @@ struct Vcpu {
     call: SystemCall,
     /// Whether the recorder has a report of this call.
     call_is_told: bool,
+    /// Its calls of allocators; `None` before the first, so that unused data costs nothing.
+    allocator_calls: Option<Box<AllocatorCalls>>,
     /// Its process id and thread id in the guest, if these are not the host's.
     in_guest: Option<[u32; 2]>,
     /// The guest CPU on which it runs, and the one last reported to the recorder.
@@ -66,6 +71,7 @@ impl Vcpu {
                 arguments: [0; 4],
             },
             call_is_told: false,
+            allocator_calls: None,
             in_guest: None,
             on_cpu: 0,
             told_cpu: None,

@@ -117,7 +117,7 @@ fn try_plugin(check: Check, tools: &Tools) -> Finding {
     memory.set_marker(&RequestMarker::SystemCalls);
     let shared = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
     let output = tools
-        .command(Path::new(&shared), true, None)
+        .command(Path::new(&shared), true, &[], None)
         .arg(SMALL)
         .output();
     let said = match &output {

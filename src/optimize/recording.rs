@@ -52,6 +52,7 @@ pub fn record(
         memory_limit: arguments.memory_limit,
         compression_level: 1,
         elision: true,
+        allocators: Vec::new(),
         preload: None,
         keep_running: false,
         force: arguments.force,

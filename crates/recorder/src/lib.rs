@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod allocator;
 mod binaries;
 mod choice;
 pub mod control;
@@ -27,6 +28,7 @@ pub mod tools;
 pub mod trace_file;
 pub mod transcript;
 
+pub use allocator::{Allocator, NoAllocator};
 pub use binaries::linked::libraries_of;
 pub use binaries::marker::Error as MarkerError;
 pub use binaries::program::Error as ProgramError;

@@ -1,5 +1,6 @@
 //! The parameters of a recording.
 
+use crate::allocator::Allocator;
 use crate::plugin::CarriedPlugins;
 use corehop_support::quantity::size::Size;
 use std::path::PathBuf;
@@ -40,6 +41,8 @@ pub struct Options {
     pub compression_level: i32,
     /// Omit accesses that follow from others while recording; the trace contains them anyway.
     pub elision: bool,
+    /// Further allocator functions.
+    pub allocators: Vec<Allocator>,
     /// A library that the server loads first.
     pub preload: Option<PathBuf>,
     /// Let the server continue when enough requests are recorded.

@@ -211,7 +211,8 @@ impl Prepared {
 
     /// Returns the command that starts the server under QEMU.
     fn under_qemu(&self, shared: &Path) -> Command {
-        let mut command = self.tools.command(shared, self.options.elision, None);
+        let (elision, allocators) = (self.options.elision, &self.options.allocators);
+        let mut command = self.tools.command(shared, elision, allocators, None);
         // Only in the server's environment: QEMU itself should load no more than it needs.
         if let Some(library) = &self.preload {
             let mut variable = OsString::from("LD_PRELOAD=");

@@ -6,6 +6,7 @@
 
 mod release;
 
+use crate::allocator::Allocator;
 use crate::plugin::{self, Api, CarriedPlugins};
 use release::Release;
 use std::ffi::OsString;
@@ -130,8 +131,14 @@ pub fn cache() -> PathBuf {
 impl Tools {
     /// Returns a QEMU command with the plugin, without the program to run. The plugin finds the
     /// shared memory at `memory`, and the description of a whole machine at `guest`. Without
-    /// `elision`, it reports each access.
-    pub fn command(&self, memory: &Path, elision: bool, guest: Option<&Path>) -> Command {
+    /// `elision`, it reports each access. It also follows calls of these `allocators`.
+    pub fn command(
+        &self,
+        memory: &Path,
+        elision: bool,
+        allocators: &[Allocator],
+        guest: Option<&Path>,
+    ) -> Command {
         let mut plugin = escaped(&self.plugin);
         plugin.push(",");
         plugin.push(memory_argument(memory));
@@ -144,6 +151,10 @@ impl Tools {
             // The plugin gets accesses of 16 and 32 bytes in pieces.
             true if self.qemu.version.starts_with("7.") => plugin.push(",elision=pieces"),
             true => {}
+        }
+        if !allocators.is_empty() {
+            let named: Vec<String> = allocators.iter().map(ToString::to_string).collect();
+            plugin.push(format!(",allocators={}", named.join("/")));
         }
         let mut command = Command::new(&self.qemu.path);
         command.arg("-plugin").arg(plugin);

@@ -100,7 +100,7 @@ impl Guest {
     /// Returns the QEMU command for this guest; the plugin finds the shared memory at `shared`.
     pub fn command(&self, tools: &Tools, shared: &Path) -> std::io::Result<Command> {
         let described = path_of(&self.machine.description);
-        let mut command = tools.command(shared, false, Some(&described));
+        let mut command = tools.command(shared, false, &[], Some(&described));
         self.machine.complete(&mut command)?;
         Ok(command)
     }

@@ -16,6 +16,7 @@ mod foreign;
 mod forked_pages;
 mod forms;
 mod functions;
+mod heap;
 mod incoming;
 mod latest;
 mod modules;
@@ -353,6 +354,7 @@ impl Sink for Transcript {
             placed @ (Message::Page { .. } | Message::Cpu { .. } | Message::LastingCall(_)) => {
                 sharing::place(placed, &mut self.writer)
             }
+            Message::Heap(change) => heap::add(change, &mut self.writer),
             Message::Program(path) => {
                 self.modules.begins(path.into());
                 Ok(())

@@ -19,7 +19,7 @@ use std::time::Duration;
 use zerocopy::FromBytes;
 
 const MAGIC: u64 = 0x676e_6972_706f_6863;
-const VERSION: u64 = 11;
+const VERSION: u64 = 12;
 
 /// Why the shared memory cannot be created or opened.
 #[derive(Debug, thiserror::Error)]

@@ -11,6 +11,7 @@ const PROGRAM: u64 = 6;
 const PAGE: u64 = 7;
 const CPU: u64 = 8;
 const LASTING_CALL: u64 = 9;
+const HEAP: u64 = 10;
 
 /// Maximum number of words of a message, including its first: that of the largest code block.
 pub(crate) const MOST_WORDS: usize =
@@ -92,6 +93,8 @@ pub enum Message {
     Handler(u64),
     /// A process made a system call that changes how the kernel treats it or a thread from then on.
     LastingCall(LastingCall),
+    /// An object on a process's heap begins, or bytes belong to no object from here on.
+    Heap(HeapChange),
     /// A process now executes this program: the path of its file.
     Program(String),
     /// A failure of the plugin, as text for people.
@@ -107,6 +110,23 @@ pub struct Object {
     pub offset: u64,
     /// The operating system's name of it.
     pub name: String,
+}
+
+/// A change of a process's heap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeapChange {
+    /// The process.
+    pub process: u32,
+    /// It precedes executions with this stamp and later ones.
+    pub since: u64,
+    /// First guest address.
+    pub address: u64,
+    /// Number of bytes. If no object begins, 0 means the object that begins at the address.
+    pub size_bytes: u64,
+    /// Guest address behind the call that made the object; 0 if none begins.
+    pub site: u64,
+    /// The called function; empty if no object begins.
+    pub allocator: String,
 }
 
 /// A system call that changes how the kernel treats a process or a thread from then on.
@@ -198,6 +218,18 @@ impl Message {
                 push_numbers(&mut words, CPU, &[process, thread, *since, (*cpu).into()])
             }
             Message::LastingCall(call) => push_numbers(&mut words, LASTING_CALL, &call.numbers()),
+            Message::Heap(change) => {
+                let HeapChange {
+                    since,
+                    address,
+                    size_bytes,
+                    site,
+                    ..
+                } = change;
+                words.extend([*since, *address, *size_bytes, *site]);
+                push_text(&mut words, change.process, &change.allocator);
+                HEAP
+            }
             Message::Handler(address) => push_numbers(&mut words, HANDLER, &[*address]),
             Message::Program(path) => {
                 push_text(&mut words, 0, path);
@@ -283,6 +315,17 @@ impl Message {
                 cpu: *cpu as u16,
             }),
             (LASTING_CALL, numbers) => LastingCall::of(numbers).map(Message::LastingCall),
+            (HEAP, [since, address, size_bytes, site, text @ ..]) => {
+                let (process, allocator) = text_of(text)?;
+                Some(Message::Heap(HeapChange {
+                    process,
+                    since: *since,
+                    address: *address,
+                    size_bytes: *size_bytes,
+                    site: *site,
+                    allocator,
+                }))
+            }
             (HANDLER, [address]) => Some(Message::Handler(*address)),
             (PROGRAM, text) => Some(Message::Program(text_of(text)?.1)),
             (TROUBLE, text) => Some(Message::Trouble(text_of(text)?.1)),

@@ -57,7 +57,7 @@ pub use choice::{Mark, Requests};
 pub use drain::{Drain, Piece, Sink, Words};
 pub use marker::{NO_OP, RequestMarker};
 pub use memory::{Error, Memory};
-pub use message::{LastingCall, Message, Object};
+pub use message::{HeapChange, LastingCall, Message, Object};
 pub use settings::Settings;
 pub use stream::{Off, STAMP_EVERY, Stream};
 pub use word::Event;

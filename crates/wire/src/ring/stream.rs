@@ -105,17 +105,28 @@ impl<'m> Stream<'m> {
     /// Writes a stamp if there is space for it and at least one more word; returns whether there
     /// was.
     pub fn stamp(&mut self, memory: &'m Memory) -> bool {
-        let Some(room) = &mut self.room else {
-            return false;
-        };
+        self.stamp_there(memory).is_some()
+    }
+
+    /// Writes a stamp, and returns it: changes with this stamp hold for what follows.
+    pub fn stamp_change(&mut self, memory: &'m Memory) -> Result<u64, Off> {
+        if let Some(stamp) = self.stamp_there(memory) {
+            return Ok(stamp);
+        }
+        self.make_room(memory)?;
+        self.stamp_there(memory).ok_or(Off)
+    }
+
+    fn stamp_there(&mut self, memory: &'m Memory) -> Option<u64> {
+        let room = self.room.as_mut()?;
         let all = memory.chunk_data(self.chunk);
         let first = room.header.written() as usize;
         if first + 1 >= all.len() {
-            return false;
+            return None;
         }
         room.words = &all[..all.len().min(first + STAMP_EVERY as usize)];
         let stamp = memory.next_stamp();
-        self.push(Event::Stamp(stamp).encode())
+        self.push(Event::Stamp(stamp).encode()).then_some(stamp)
     }
 
     /// Writes a stamp that holds for the rest of the current execution and for what follows;

@@ -1,6 +1,6 @@
 //! Generates messages that a plugin can send.
 
-use corehop_wire::ring::{LastingCall, Message, Object};
+use corehop_wire::ring::{HeapChange, LastingCall, Message, Object};
 use proptest::prelude::*;
 
 pub fn messages() -> impl Strategy<Value = Message> {
@@ -54,6 +54,18 @@ pub fn messages() -> impl Strategy<Value = Message> {
                 arguments,
             })
         }),
+        (any::<u32>(), any::<[u64; 4]>(), ".{0,100}").prop_map(
+            |(process, [since, address, size_bytes, site], allocator)| {
+                Message::Heap(HeapChange {
+                    process,
+                    since,
+                    address,
+                    size_bytes,
+                    site,
+                    allocator,
+                })
+            }
+        ),
         ".{0,100}".prop_map(Message::Program),
         ".{0,100}".prop_map(Message::Trouble),
     ]

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Calls of allocators by a thread: their arguments at the entry, and their results where they
+//! return to.
+//!
+//! An allocator may call another one, or jump to it (`operator new` and `malloc`). Only the outermost
+//! call makes an object, so that its site is in the program. The end of an object counts at any
+//! depth. A call is over when its thread runs the block behind it with the stack pointer that a
+//! return leaves. A call that ends otherwise (`longjmp`) leaves its return address to be overwritten,
+//! which a later call notices.
+
+use super::{Vcpu, vcpu};
+use crate::allocators::{Effect, Function, Size};
+use crate::guest;
+use crate::heap::HeapObject;
+use crate::known;
+use crate::registers::{AtEntry, Registers, with_registers};
+use crate::shared::plugin;
+use std::ffi::{c_uint, c_void};
+
+/// Sites that a thread has used recently, by a part of their address.
+const RECENT: usize = 64;
+
+/// The calls of allocators by one thread.
+pub(super) struct AllocatorCalls {
+    /// The outermost call that has not returned.
+    pending: Option<Pending>,
+    /// Sites that are known to be watched.
+    recent_sites: [u64; RECENT],
+}
+
+/// A call that makes an object when it returns.
+struct Pending {
+    allocator: &'static Function,
+    /// Where the return address is.
+    stack_pointer: u64,
+    behind_call: u64,
+    size_bytes: u64,
+    /// Where the address of the object will be stored, if it is not returned.
+    stored_at: Option<u64>,
+    /// What the call has ended, to restore it if the call fails.
+    ended: Option<(u64, HeapObject)>,
+}
+
+impl Pending {
+    /// Whether its return address is still on the stack, which may be gone.
+    fn is_open(&self) -> bool {
+        guest::word(self.stack_pointer) == Some(self.behind_call)
+    }
+}
+
+with_registers!(on_allocator, enters);
+with_registers!(on_return_site, returns);
+
+/// An allocator is entered; `data` is its [`Function`].
+unsafe extern "C" fn enters(index: c_uint, data: *mut c_void, registers: Registers) {
+    // SAFETY: translation passes a function that lives as long as the process.
+    let allocator = unsafe { &*data.cast::<Function>() };
+    // SAFETY: QEMU calls this on the thread of this virtual CPU, which is looked up once.
+    let (Some(vcpu), Some(entry)) = (unsafe { vcpu(index) }, registers.at_entry()) else {
+        return;
+    };
+    vcpu.enters_allocator(allocator, &entry);
+}
+
+/// A block runs to which an allocator has returned before.
+unsafe extern "C" fn returns(index: c_uint, _: *mut c_void, registers: Registers) {
+    // SAFETY: as in `enters`.
+    if let Some(vcpu) = unsafe { vcpu(index) } {
+        vcpu.returns_from_allocator(registers);
+    }
+}
+
+impl Vcpu {
+    fn enters_allocator(&mut self, allocator: &'static Function, entry: &AtEntry) {
+        let first = entry.argument(0);
+        let (size, ends) = match allocator.effect {
+            Effect::Returns(size) | Effect::Stores(size) => (size, None),
+            Effect::Maps(size) => match allocator.module.contains(&entry.behind_call) {
+                true => return,
+                false => (size, None),
+            },
+            Effect::Moves(size) => (size, Some(first)),
+            Effect::Ends => {
+                self.ends_object(first);
+                return;
+            }
+            Effect::Unmaps => return self.unmaps(first, entry.argument(1)),
+        };
+        let ended = ends.and_then(|address| Some((address, self.ends_object(address)?)));
+        let calls = self.allocator_calls.get_or_insert_with(|| {
+            Box::new(AllocatorCalls {
+                pending: None,
+                recent_sites: [0; RECENT],
+            })
+        });
+        // After a return that was not seen, the same function is called from the same place.
+        let is_nested = |pending: &Pending| {
+            let is_same = pending.stack_pointer == entry.stack_pointer
+                && std::ptr::eq(pending.allocator, allocator);
+            !is_same && pending.stack_pointer >= entry.stack_pointer && pending.is_open()
+        };
+        if calls.pending.as_ref().is_some_and(is_nested) {
+            return;
+        }
+        let size_bytes = match size {
+            Size::Argument(argument) => entry.argument(argument),
+            Size::Product(one, other) => entry.argument(one).saturating_mul(entry.argument(other)),
+        };
+        let stores = matches!(allocator.effect, Effect::Stores(_));
+        calls.pending = Some(Pending {
+            allocator,
+            stack_pointer: entry.stack_pointer,
+            behind_call: entry.behind_call,
+            size_bytes,
+            stored_at: stores.then_some(first),
+            ended,
+        });
+        let recent = &mut calls.recent_sites[entry.behind_call as usize % RECENT];
+        if std::mem::replace(recent, entry.behind_call) != entry.behind_call {
+            known::returns_to(entry.behind_call);
+        }
+    }
+
+    fn returns_from_allocator(&mut self, registers: Registers) {
+        const WORD: u64 = 8;
+        let Some(calls) = &mut self.allocator_calls else {
+            return;
+        };
+        let (stack_pointer, result) = registers.at_return();
+        let is_it = |pending: &mut Pending| pending.stack_pointer + WORD == stack_pointer;
+        let Some(call) = calls.pending.take_if(is_it) else {
+            return;
+        };
+        let address = match call.stored_at {
+            None => result,
+            // SAFETY: the function has just stored the address there, as its result 0 says.
+            Some(at) if result == 0 => unsafe { (at as *const u64).read_unaligned() },
+            Some(_) => 0,
+        };
+        let object = HeapObject {
+            size_bytes: call.size_bytes,
+            site: call.behind_call,
+            allocator: &call.allocator.name,
+        };
+        let is_possible = address
+            .checked_add(object.size_bytes)
+            .is_some_and(|end| address != 0 && end <= 1 << 47);
+        match (is_possible, call.ended) {
+            (true, _) => self.begins_object(address, object),
+            // What a failed call was to move stays, unless its new size is zero.
+            (false, Some((address, ended))) if call.size_bytes > 0 => {
+                self.begins_object(address, ended);
+            }
+            (false, _) => {}
+        }
+    }
+
+    fn begins_object(&mut self, address: u64, object: HeapObject) {
+        if let Some(mut known) = known::lock() {
+            let stamp = self.stamp_of_change(known.heap.is_reported());
+            let to = (&plugin().memory, stamp);
+            known.heap.begin(address, object, to);
+        }
+    }
+
+    fn ends_object(&mut self, address: u64) -> Option<HeapObject> {
+        let mut known = known::lock().filter(|known| known.heap.has(address))?;
+        let stamp = self.stamp_of_change(known.heap.is_reported());
+        known.heap.end(address, (&plugin().memory, stamp))
+    }
+
+    fn unmaps(&mut self, address: u64, size_bytes: u64) {
+        if let Some(mut known) = known::lock() {
+            let stamp = self.stamp_of_change(known.heap.is_reported());
+            let to = (&plugin().memory, stamp);
+            known.heap.unmap(address, size_bytes, to);
+        }
+    }
+
+    /// Returns a stamp for a change, which also holds for what this thread writes from now on.
+    fn stamp_of_change(&mut self, is_reported: bool) -> u64 {
+        let memory = &plugin().memory;
+        let own = match is_reported && self.is_recorded() && self.stream.is_writing() {
+            true => self.stream.stamp_change(memory).ok(),
+            false => None,
+        };
+        own.unwrap_or_else(|| memory.next_stamp())
+    }
+}
