@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The allocator functions of the server, by address: those of libc, C++, jemalloc and tcmalloc, and
-//! those that the user names.
+//! The allocator functions of the server, by address: those of libc, C++, jemalloc and tcmalloc,
+//! and those that the user names.
 //!
 //! They are found by the symbols of each file whose code is mapped. `sites` holds the addresses
 //! behind their calls. A call ends a block, so a function that returns there begins a block, and
@@ -10,7 +10,7 @@
 use corehop_wire::ring::Message;
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{LittleEndian, Object, ObjectSymbol, SymbolKind};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 /// Where a function gets the size of an object.
@@ -35,7 +35,7 @@ pub(crate) enum Effect {
     Ends,
     /// Returns a new object, unless the caller is the same library, as for a thread's stack.
     Maps(Size),
-    /// Ends as many bytes from its first argument on as its second.
+    /// Ends as many bytes from its first argument on as its second, with the same exception.
     Unmaps,
 }
 
@@ -128,6 +128,7 @@ impl Allocators {
         let Ok(bytes) = std::fs::read(path) else {
             return;
         };
+        let mut found = BTreeMap::<u64, (Effect, &str)>::new();
         for (offset, symbol) in functions_of(&bytes) {
             let Some((effect, name)) = self.effect(symbol) else {
                 continue;
@@ -137,7 +138,13 @@ impl Allocators {
             let Some(address) = address.filter(|address| address < end) else {
                 continue;
             };
-            // Of several names for one function, the first one in the file counts.
+            // Of several names for one function, such as mmap and mmap64, the shortest counts.
+            let known = found.entry(address).or_insert((effect, name));
+            if (name.len(), name) < (known.1.len(), known.1) {
+                *known = (effect, name);
+            }
+        }
+        for (address, (effect, name)) in found {
             self.by_address.entry(address).or_insert_with(|| {
                 Box::leak(Box::new(Function {
                     name: name.into(),
@@ -178,7 +185,7 @@ impl Allocators {
 }
 
 /// Returns the functions of an ELF file: the offset of each in the file, and its symbol without a
-/// version. Names that programs call come first.
+/// version.
 fn functions_of(bytes: &[u8]) -> Vec<(u64, &str)> {
     let Ok(file) = ElfFile64::<LittleEndian>::parse(bytes) else {
         return Vec::new();

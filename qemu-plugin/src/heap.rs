@@ -7,6 +7,7 @@
 
 use corehop_wire::ring::{HeapChange, Memory, Message};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// An object that has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,22 +97,26 @@ impl Heap {
         Some(object)
     }
 
-    /// Removes these bytes from all objects. A rest behind them is no object any more.
-    pub(crate) fn unmap(&mut self, address: u64, size_bytes: u64, to: (&Memory, u64)) {
-        let end = address.saturating_add(size_bytes);
-        if size_bytes == 0 || end > EVERYTHING {
-            return;
-        }
-        let within = self.objects.range(address..end);
+    /// Returns whether an object has bytes in a range.
+    pub(crate) fn has_within(&self, range: Range<u64>) -> bool {
+        let below = self.objects.range(..range.end).next_back();
+        !range.is_empty()
+            && range.end <= EVERYTHING
+            && below.is_some_and(|(start, (object, _))| start + object.size_bytes > range.start)
+    }
+
+    /// Removes these bytes from all objects. A rest behind them is no object any more here.
+    pub(crate) fn unmap(&mut self, range: Range<u64>, to: (&Memory, u64)) {
+        let within = self.objects.range(range.clone());
         let within: Vec<u64> = within.map(|(&start, _)| start).collect();
         for start in within {
             self.objects.remove(&start);
         }
-        if let Some((start, (before, _))) = self.objects.range_mut(..address).next_back() {
-            before.size_bytes = before.size_bytes.min(address - start);
+        if let Some((start, (before, _))) = self.objects.range_mut(..range.start).next_back() {
+            before.size_bytes = before.size_bytes.min(range.start - start);
         }
         if self.is_reported {
-            report(to.0, to.1, address, size_bytes, None);
+            report(to.0, to.1, range.start, range.end - range.start, None);
         }
     }
 }

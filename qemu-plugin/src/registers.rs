@@ -3,11 +3,11 @@
 //!
 //! QEMU 7.2 has no function for plugins that reads registers. While translated code runs on an
 //! x86-64 host, though, QEMU keeps the address of its `CPUX86State` in rbp (`TCG_AREG0` in
-//! tcg/i386/tcg-target.h), and C functions that this code calls find it there. The general registers
-//! are its first fields (`regs` in target/i386/cpu.h), in the order of their numbers. They are
-//! current where a block begins: between blocks, QEMU keeps no guest register in a host register.
-//! QEMU 10 is the same, so one method serves both. It is verified at the first call of a process: the
-//! guest's stack pointer must point to an address behind a call instruction.
+//! tcg/i386/tcg-target.h), and C functions that this code calls find it there. The general
+//! registers are its first fields (`regs` in target/i386/cpu.h), in the order of their numbers.
+//! They are current where a block begins: between blocks, QEMU keeps no guest register in a host
+//! register. QEMU 10 is the same, so one method serves both. It is verified at the first call of a
+//! process: the guest's stack pointer must point to an address behind a call instruction.
 
 use crate::guest;
 use crate::shared::trouble;
@@ -96,8 +96,8 @@ impl Registers {
     }
 }
 
-/// Whether the instruction in front of an address may be a call: E8 with four bytes, or FF /2 with a
-/// register or memory operand (Intel SDM volume 2, CALL).
+/// Whether the instruction in front of an address may be a call: E8 with four bytes, or FF /2 with
+/// a register or memory operand (Intel SDM volume 2, CALL).
 fn follows_a_call(address: u64) -> bool {
     let Some(before) = address.checked_sub(8).and_then(guest::word) else {
         return false;

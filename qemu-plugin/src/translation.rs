@@ -183,8 +183,8 @@ impl Block {
         }
     }
 
-    /// Registers callbacks before those that record the block: what it accesses comes after a change
-    /// of the heap.
+    /// Registers callbacks before those that record the block: what it accesses comes after a
+    /// change of the heap.
     fn watch_allocators(&self, allocators: &Allocators) {
         if let Some(allocator) = allocators.at(self.start) {
             let data: *const Function = allocator;

@@ -108,7 +108,13 @@ impl Table<'_> {
         self.row(text, &self.profile.total, "total");
         let rows = view.sorted(self.order, self.machine);
         for row in rows.iter().take(self.limit) {
-            self.row(text, &row.cost, &title(view.by, &row.place));
+            let title = title(view.by, &row.place);
+            let made = row.made.map(|made| {
+                let mean = made.bytes / made.objects.max(1);
+                let objects = counted(made.objects, "object", "objects");
+                format!("{title}, {objects} of {} bytes", grouped(mean))
+            });
+            self.row(text, &row.cost, &made.unwrap_or(title));
         }
         self.left_out(text, "", rows.len(), ("more row", "more rows"));
         line!(text, "{}", self.unnamed(view));
@@ -162,7 +168,14 @@ impl Table<'_> {
         let place = match view.by {
             By::Function => "in code without a symbol: stripped, or outside all modules",
             By::Line => "in code without line numbers: no DWARF of the recorded build was found",
-            By::Object => "in memory without a symbol: stripped, another build, or anonymous",
+            By::Object if self.profile.has_heap_objects => {
+                "in memory without a symbol: stripped, another build, anonymous, freed, or \
+                 allocated by an unknown function"
+            }
+            By::Object => {
+                "in memory without a symbol: stripped, another build, anonymous, or heap, because \
+                 the trace has no calls of allocators"
+            }
         };
         format!("{part} of the {of_what} are {place}")
     }
@@ -182,6 +195,19 @@ pub fn title(by: By, place: &Place) -> String {
     };
     match (by, place.kind) {
         (By::Function, _) => shortened(&place.name),
+        (By::Object, PlaceKind::Allocated) if !place.frames.is_empty() => {
+            let frames = place.frames.iter().map(|frame| {
+                let function = frame.function.as_deref().map(shortened);
+                let function = function.unwrap_or("?".into());
+                match (&frame.file, frame.line) {
+                    (Some(file), Some(line)) => format!("{function} {}:{line}", short(file)),
+                    _ => function,
+                }
+            });
+            let allocator = place.name.split_once(" by ").map_or("", |(name, _)| name);
+            let callers = frames.collect::<Vec<_>>().join(" < ");
+            format!("{allocator} by {callers}")
+        }
         (By::Line, PlaceKind::Line) => {
             let frames = place.frames.iter().map(|frame| {
                 let source = match (&frame.file, frame.line) {

@@ -20,6 +20,7 @@ mod executed;
 mod forks_and_libraries;
 mod going_back;
 mod handlers;
+mod heap;
 mod imports;
 mod in_the_way;
 mod known_accesses;

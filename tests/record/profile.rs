@@ -127,8 +127,15 @@ fn a_recorded_programs_lines_and_variables_have_their_accesses() {
     let prices = row(&objects, named("prices"));
     assert_eq!(count(prices, "loads"), ROUNDS * ROWS);
     assert_eq!(prices["cost"]["l1d"]["cold"], 1);
-    let heap = row(&objects, named("heap"));
-    assert_eq!(count(heap, "loads"), ROUNDS * ROWS);
+    let called = format!("calloc by main <stdin>:{}", line_of("calloc("));
+    let orders = row(&objects, |row| {
+        let name = row["name"].as_str().unwrap();
+        name.starts_with("calloc by main ") && name.ends_with(&called[15..])
+    });
+    assert_eq!(orders["kind"], "allocated");
+    assert_eq!(orders["made"]["objects"], 1);
+    assert_eq!(orders["made"]["bytes"], ROWS * 64);
+    assert_eq!(count(orders, "loads"), ROUNDS * ROWS);
     // At least the return address of each request.
     let stack = row(&objects, |row| row["kind"] == "stack");
     assert!(count(stack, "loads") >= ROUNDS, "{stack}");

@@ -71,7 +71,8 @@ impl<'t> Lines<'t> {
         }
     }
 
-    fn look_up(&mut self, pc: u64) -> (Option<usize>, Vec<CodeFrame>) {
+    /// Returns the module that holds an instruction, and the frames from DWARF.
+    pub fn look_up(&mut self, pc: u64) -> (Option<usize>, Vec<CodeFrame>) {
         let mut modules = self.trace.modules().iter();
         let holds = modules.position(|module| module.holds(pc));
         let Some(number) = holds else {

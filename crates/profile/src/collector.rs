@@ -10,6 +10,8 @@
 
 use crate::cost::{Cost, Level, Missed};
 use crate::fully_associative::Beside;
+use crate::heap::Sites;
+use crate::heap_lines::HeapLines;
 use crate::pieces::{Images, LinePiece, Piece};
 use corehop_simulator::detail::{AnalysisTool, Attribution};
 use corehop_simulator::{CacheLevel, Cause, CoreId, LineId, Machine, Observer};
@@ -74,6 +76,7 @@ pub(crate) struct Collector<'a> {
     attribution: &'a Attribution,
     images: &'a Images,
     beside: Beside,
+    heap: HeapLines<'a>,
 
     /// By code block, then by an access's place in an execution.
     makers: Vec<Vec<Maker>>,
@@ -122,13 +125,14 @@ impl<'a> Collector<'a> {
         trace: &'a Trace,
         (machine, cores): (&Machine, u32),
         attribution: &'a Attribution,
-        images: &'a Images,
+        (images, heap_sites): (&'a Images, &'a Sites),
     ) -> Collector<'a> {
         Collector {
             trace,
             attribution,
             images,
             beside: Beside::new(machine, cores),
+            heap: HeapLines::new(trace, heap_sites),
             makers: vec![Vec::new(); trace.code_blocks().len()],
             site_of: HashMap::new(),
             sites: Vec::new(),
@@ -225,27 +229,37 @@ impl<'a> Collector<'a> {
         match known.unwrap_or(NOT_MET) {
             NOT_MET => self.meet(line, number),
             SEVERAL => {
-                let piece = self.images.piece(self.virtual_address(number));
+                let piece = self.piece_there(number);
                 self.number(piece)
             }
             piece => piece,
         }
     }
 
-    /// Returns the first byte of the access in this line.
-    fn virtual_address(&self, line: u64) -> u64 {
-        self.trace.owner(self.address.max(line << LINE_SHIFT)).1
+    /// Returns the piece of the first byte of the access in this line.
+    fn piece_there(&self, line: u64) -> Piece {
+        let first = self.address.max(line << LINE_SHIFT);
+        match self.images.piece_at(self.trace, first) {
+            page @ Piece::Page(_) => self.heap.piece_at(first).unwrap_or(page),
+            piece => piece,
+        }
     }
 
     fn meet(&mut self, line: LineId, number: u64) -> u32 {
-        let piece = self.images.of_line(self.trace, number);
+        let piece = match self.images.of_line(self.trace, number) {
+            LinePiece::Whole(page @ Piece::Page(_)) => {
+                let of_heap = self.heap.of_line(number, line);
+                of_heap.unwrap_or(LinePiece::Whole(page))
+            }
+            piece => piece,
+        };
         let (kept, piece) = match piece {
             LinePiece::Whole(piece) => {
                 let piece = self.number(piece);
                 (piece, piece)
             }
             LinePiece::Several => {
-                let piece = self.images.piece(self.virtual_address(number));
+                let piece = self.piece_there(number);
                 (SEVERAL, self.number(piece))
             }
         };
@@ -347,6 +361,9 @@ impl Observer for Collector<'_> {
 
 impl AnalysisTool for Collector<'_> {
     fn begin(&mut self, execution: &Execution<'_>) {
+        let pieces = &mut self.piece_of_line;
+        let forget = |line: LineId| pieces[line.index()] = NOT_MET;
+        self.heap.run(execution.stamp, forget);
         self.thread = execution.thread;
         self.code_block = execution.code_block;
         self.place = 0;

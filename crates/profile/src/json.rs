@@ -3,6 +3,7 @@
 use crate::Profile;
 use crate::code::CodeFrame;
 use crate::cost::{Causes, Cost, Level};
+use crate::heap::Made;
 use crate::sharing::{ObjectOnLine, SharedLine, Sharing, SharingCost, Use, Verdict};
 use crate::view::{By, Order, PlaceKind, View};
 use corehop_simulator::{Counters, Machine};
@@ -63,6 +64,8 @@ struct RowShown<'p> {
     module: Option<&'p str>,
     frames: &'p [CodeFrame],
     is_named: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    made: Option<Made>,
     cost: CostShown,
 }
 
@@ -204,6 +207,7 @@ pub fn shown<'p>(
                 module: row.place.module.as_deref(),
                 frames: &row.place.frames,
                 is_named: row.place.is_named,
+                made: row.made,
                 cost: CostShown::of(&row.cost, machine),
             })
             .collect(),

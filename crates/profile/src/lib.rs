@@ -4,7 +4,8 @@
 //! A profile is an analysis tool of one replay ([`corehop_simulator::detail::analyze`]).
 //! `collector` receives the events and counts them by instruction and by piece of memory;
 //! `fully_associative` separates conflict misses from capacity misses. Names are looked up after
-//! the replay: `code` names instructions, `objects` names the `pieces` of memory. `view` makes rows
+//! the replay: `code` names instructions, `objects` names the `pieces` of memory, and `heap_sites`
+//! the calls that made objects on the `heap`. `view` makes rows
 //! of both, `json` prints them, and `formats` writes them for other profilers. This is a separate
 //! crate because it needs the symbolizer, but no search and no plan.
 //!
@@ -21,6 +22,9 @@ mod collector;
 mod cost;
 mod formats;
 mod fully_associative;
+mod heap;
+mod heap_lines;
+mod heap_sites;
 mod json;
 mod largest;
 mod objects;
@@ -33,6 +37,7 @@ pub mod what_if;
 pub use code::CodeFrame;
 pub use cost::{Causes, Cost, Level};
 pub use formats::{Export, Format};
+pub use heap::Made;
 pub use json::{Shown, ViewShown, shown};
 pub use largest::LargestCause;
 pub use recorded::recorded_cores;
@@ -46,6 +51,7 @@ use corehop_simulator::detail::{Attribution, analyze};
 use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Split};
 use corehop_symbolizer::SourceLines;
 use corehop_traces::Trace;
+use heap::Sites;
 use objects::Names;
 use pieces::Images;
 use sharing::{Naming, SharingCollector};
@@ -60,6 +66,8 @@ pub struct Profile {
     pub total: Cost,
     /// The views that were requested, in that order.
     pub views: Vec<View>,
+    /// Whether the trace has objects on the heap.
+    pub has_heap_objects: bool,
     /// The lines that threads share, if they were requested.
     pub sharing: Option<Sharing>,
 }
@@ -79,7 +87,7 @@ pub fn profile(
     let known = Known::of(trace, needs_sources, views.contains(&By::Object));
     let attribution = Attribution::of(trace);
     let on = (machine, split.cores());
-    let mut collector = Collector::new(trace, on, &attribution, &known.images);
+    let mut collector = Collector::new(trace, on, &attribution, (&known.images, &known.heap_sites));
     let replay = analyze(trace, machine, split, options, &mut collector)?;
     let counted = (collector.finish(), None);
     Ok(known.profile(trace, &attribution, (replay, counted), views))
@@ -98,7 +106,7 @@ pub fn profile_with_sharing(
     let known = Known::of(trace, true, true);
     let attribution = Attribution::of(trace);
     let on = (machine, split.cores());
-    let collector = Collector::new(trace, on, &attribution, &known.images);
+    let collector = Collector::new(trace, on, &attribution, (&known.images, &known.heap_sites));
     let mut tools = Both(collector, SharingCollector::new(&attribution));
     let replay = analyze(trace, machine, split, options, &mut tools)?;
     let Both(collector, sharing) = tools;
@@ -110,6 +118,7 @@ pub fn profile_with_sharing(
 struct Known {
     sources: SourceLines,
     images: Images,
+    heap_sites: Sites,
 }
 
 impl Known {
@@ -124,7 +133,16 @@ impl Known {
             true => Images::of(trace, &mut sources),
             false => Images::default(),
         };
-        Known { sources, images }
+        // Objects on the heap are told apart from other memory only where images are.
+        let heap_sites = match needs_images {
+            true => Sites::of(trace),
+            false => Sites::default(),
+        };
+        Known {
+            sources,
+            images,
+            heap_sites,
+        }
     }
 
     /// Names what a replay counted, in these views.
@@ -138,10 +156,11 @@ impl Known {
         let images = &self.images;
         let mut lines = Lines::new(trace, self.sources);
         let names = LazyCell::new(|| Names::of(trace, images, &counted.pieces));
+        let sites = heap_sites::places(trace, &self.heap_sites, &mut lines);
         let view = |&by: &By| match by {
             By::Function => view::by_function(trace, attribution, &counted),
             By::Line => view::by_line(trace, attribution, &counted, &mut lines),
-            By::Object => view::by_object(trace, &names, &counted),
+            By::Object => view::by_object(trace, &names, &counted, &sites),
         };
         let views = views.iter().map(view).collect();
         let sharing = sharing.map(|sharing| {
@@ -158,6 +177,7 @@ impl Known {
             replay,
             total: counted.total(),
             views,
+            has_heap_objects: !trace.heap_events().is_empty(),
             sharing,
         }
     }

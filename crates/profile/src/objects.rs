@@ -30,6 +30,10 @@ pub(crate) enum DataName {
     Stack(ThreadId),
     /// The region that `brk` extends.
     Heap,
+    /// Objects on the heap, by the number of the place that made them.
+    Object(u32),
+    /// Objects on the heap that have ended.
+    Freed,
     /// Memory that processes share, by its number.
     Mapping(u32),
     /// The kernel's memory.
@@ -73,6 +77,8 @@ impl<'a> Names<'a> {
                 name: "between sections".into(),
             },
             Piece::Kernel => DataName::Kernel,
+            Piece::Object(site) => DataName::Object(site),
+            Piece::Freed => DataName::Freed,
             Piece::Page(page) => self.regions.name(self.trace, page),
         }
     }

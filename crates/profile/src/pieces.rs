@@ -23,6 +23,10 @@ pub(crate) enum Piece {
     Page(u64),
     /// The kernel's half of addresses.
     Kernel,
+    /// An object on the heap, by the number of the place that made it.
+    Object(u32),
+    /// A part of an object on the heap that has ended.
+    Freed,
 }
 
 /// The pieces that a line belongs to.
@@ -167,7 +171,9 @@ impl Images {
         match piece {
             Piece::Symbol(image, symbol) => Some(self.all[image].symbols[symbol].start),
             Piece::Section(image, section) => Some(self.all[image].sections[section].start),
-            Piece::Image(_) | Piece::Page(_) | Piece::Kernel => None,
+            Piece::Image(_) | Piece::Page(_) | Piece::Kernel | Piece::Object(_) | Piece::Freed => {
+                None
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::code::{CodeFrame, CodeName, Lines};
 use crate::collector::Counted;
 use crate::cost::{Cost, Level};
+use crate::heap::Made;
 use crate::objects::{DataName, Names};
 use corehop_simulator::Machine;
 use corehop_simulator::detail::{Attribution, CodeOwner};
@@ -41,8 +42,12 @@ pub enum PlaceKind {
     Section,
     /// A thread's stack.
     Stack,
-    /// The heap that `brk` extends.
+    /// The heap that `brk` extends, outside of objects whose allocation the trace has.
     Heap,
+    /// Objects on the heap that one call of an allocator made.
+    Allocated,
+    /// Memory of such objects after their end.
+    Freed,
     /// Memory that processes share.
     Mapping,
     /// The kernel's memory.
@@ -75,6 +80,8 @@ pub struct Row {
     pub place: Place,
     /// Its cost.
     pub cost: Cost,
+    /// For objects on the heap: all that the place made.
+    pub made: Option<Made>,
 }
 
 /// What rows are sorted by, largest first.
@@ -97,7 +104,11 @@ pub struct View {
 
 impl View {
     fn of(by: By, costs: BTreeMap<Place, Cost>) -> View {
-        let rows = costs.into_iter().map(|(place, cost)| Row { place, cost });
+        let rows = costs.into_iter().map(|(place, cost)| Row {
+            place,
+            cost,
+            made: None,
+        });
         View {
             by,
             rows: rows.collect(),
@@ -215,8 +226,14 @@ pub(crate) fn code_place(trace: &Trace, code: CodeName) -> Place {
     }
 }
 
-/// Makes rows by accessed object; for fetches, the code of a module.
-pub(crate) fn by_object(trace: &Trace, names: &Names<'_>, counted: &Counted) -> View {
+/// Makes rows by accessed object; for fetches, the code of a module. `sites` are the places that
+/// made objects on the heap, by number.
+pub(crate) fn by_object(
+    trace: &Trace,
+    names: &Names<'_>,
+    counted: &Counted,
+    sites: &[(Place, Made)],
+) -> View {
     let mut costs = BTreeMap::new();
     let fetches = counted
         .sites
@@ -236,9 +253,25 @@ pub(crate) fn by_object(trace: &Trace, names: &Names<'_>, counted: &Counted) -> 
         add(&mut costs, fetched, *cost);
     }
     for (name, cost) in names.named(&counted.pieces) {
-        add(&mut costs, object_place(trace, name), cost);
+        let place = match name {
+            DataName::Object(site) => sites[site as usize].0.clone(),
+            DataName::Heap if !sites.is_empty() => Place {
+                name: "heap outside objects".into(),
+                ..object_place(trace, name)
+            },
+            name => object_place(trace, name),
+        };
+        add(&mut costs, place, cost);
     }
-    View::of(By::Object, costs)
+    let mut made = BTreeMap::<&Place, Made>::new();
+    for (place, more) in sites {
+        *made.entry(place).or_default() += *more;
+    }
+    let mut view = View::of(By::Object, costs);
+    for row in &mut view.rows {
+        row.made = made.get(&row.place).copied();
+    }
+    view
 }
 
 /// Returns a place in memory, of this module or of none.
@@ -248,7 +281,10 @@ fn memory_place(trace: &Trace, kind: PlaceKind, name: String, module: Option<usi
         name,
         module: module.map(|module| trace.modules()[module].path.clone()),
         frames: Vec::new(),
-        is_named: !matches!(kind, PlaceKind::Section | PlaceKind::Anonymous),
+        is_named: !matches!(
+            kind,
+            PlaceKind::Section | PlaceKind::Anonymous | PlaceKind::Heap | PlaceKind::Freed
+        ),
     }
 }
 
@@ -264,6 +300,8 @@ pub(crate) fn object_place(trace: &Trace, name: DataName) -> Place {
             place(PlaceKind::Stack, name, None)
         }
         DataName::Heap => place(PlaceKind::Heap, "heap".into(), None),
+        DataName::Object(_) => place(PlaceKind::Allocated, "object".into(), None),
+        DataName::Freed => place(PlaceKind::Freed, "freed memory".into(), None),
         DataName::Mapping(object) => {
             let name = trace.shared_objects()[object as usize].clone();
             place(PlaceKind::Mapping, name, None)

@@ -89,7 +89,7 @@ type Place = (Vec<String>, Option<(String, u64)>);
 /// Values by place and figure, of the profile's rows.
 fn of_rows(rows: &[Row], machine: &Machine) -> BTreeMap<(Place, String), u64> {
     let mut values = BTreeMap::new();
-    for Row { place, cost } in rows {
+    for Row { place, cost, .. } in rows {
         let frames = || place.frames.iter();
         let mut functions: Vec<_> = frames()
             .rev()

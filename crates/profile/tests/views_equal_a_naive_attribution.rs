@@ -1,12 +1,12 @@
 //! Every view adds up to the replay's counters, and equals what a naive attribution says of the
 //! same trace, place by place.
 
-use crate::generated::{record, steps};
+use crate::generated::{Step, heap_events, record, record_with_heap, steps, steps_of_a_heap};
 use crate::naive::{self, attributed};
 use crate::random::{holds, machines};
 use corehop_profile::{By, Causes, Cost, Level, Profile, View, profile};
 use corehop_simulator::{Counters, Machine, ReplayOptions, Split, replay};
-use corehop_traces::RequestId;
+use corehop_traces::{HeapEvent, RequestId};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -50,44 +50,57 @@ fn sum(view: &View) -> Cost {
 
 #[test]
 fn every_view_adds_up_and_equals_a_naive_one() {
+    hold("views of random traces", steps(), Just(Vec::new()));
+}
+
+#[test]
+fn every_view_of_a_heap_adds_up_and_equals_a_naive_one() {
+    let events = heap_events();
+    hold("views of random heaps", steps_of_a_heap(), events);
+}
+
+/// Checks the views of random traces of these steps and heap events.
+fn hold(
+    what: &str,
+    steps: impl Strategy<Value = Vec<Step>>,
+    events: impl Strategy<Value = Vec<HeapEvent>>,
+) {
     let warm_ups = 0usize..3;
     let cores = 1u32..4;
-    let cases = (steps(), machines(), cores, warm_ups);
-    holds(
-        "views of random traces",
-        cases,
-        |(steps, machine, cores, warm_up)| {
-            let cores = cores.min(machine.cores);
-            let folder = tempfile::tempdir().unwrap();
-            let trace = record(&folder.path().join("server.trace"), &steps).unwrap();
-            let requests = trace.requests().len();
-            let warm_up = if warm_up < requests { warm_up } else { 0 };
-            let options = ReplayOptions {
-                warm_up_requests: warm_up,
-                ..ReplayOptions::default()
-            };
-            let split = Split::thread_per_core(cores);
-            let on = (&machine, &split);
-            let Profile {
-                replay: own,
-                total,
-                views,
-                sharing: _,
-            } = profile(&trace, on, &options, &VIEWS).unwrap();
-            prop_assert_eq!(&own, &replay(&trace, &machine, &split, &options).unwrap());
-            prop_assert_eq!(total.counters(&machine), own.counters);
-            for view in &views {
-                prop_assert_eq!(sum(view).counters(&machine), own.counters);
-            }
-            let from = (warm_up > 0).then_some(RequestId(warm_up as u32));
-            let expected = attributed(&trace, (&machine, cores), from);
-            let expected = [expected.functions, expected.lines, expected.objects];
-            for (view, expected) in views.iter().zip(expected) {
-                prop_assert_eq!(by_name(view, &machine), expected);
-            }
-            Ok(())
-        },
-    );
+    let cases = (steps, events, machines(), cores, warm_ups);
+    holds(what, cases, |(steps, events, machine, cores, warm_up)| {
+        let cores = cores.min(machine.cores);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("server.trace");
+        let trace = record_with_heap(&path, &steps, &events).unwrap();
+        let requests = trace.requests().len();
+        let warm_up = if warm_up < requests { warm_up } else { 0 };
+        let options = ReplayOptions {
+            warm_up_requests: warm_up,
+            ..ReplayOptions::default()
+        };
+        let split = Split::thread_per_core(cores);
+        let on = (&machine, &split);
+        let Profile {
+            replay: own,
+            total,
+            views,
+            sharing: _,
+            has_heap_objects: _,
+        } = profile(&trace, on, &options, &VIEWS).unwrap();
+        prop_assert_eq!(&own, &replay(&trace, &machine, &split, &options).unwrap());
+        prop_assert_eq!(total.counters(&machine), own.counters);
+        for view in &views {
+            prop_assert_eq!(sum(view).counters(&machine), own.counters);
+        }
+        let from = (warm_up > 0).then_some(RequestId(warm_up as u32));
+        let expected = attributed(&trace, (&machine, cores), from);
+        let expected = [expected.functions, expected.lines, expected.objects];
+        for (view, expected) in views.iter().zip(expected) {
+            prop_assert_eq!(by_name(view, &machine), expected);
+        }
+        Ok(())
+    });
 }
 
 #[test]

@@ -2,11 +2,11 @@
 //! Calls of allocators by a thread: their arguments at the entry, and their results where they
 //! return to.
 //!
-//! An allocator may call another one, or jump to it (`operator new` and `malloc`). Only the outermost
-//! call makes an object, so that its site is in the program. The end of an object counts at any
-//! depth. A call is over when its thread runs the block behind it with the stack pointer that a
-//! return leaves. A call that ends otherwise (`longjmp`) leaves its return address to be overwritten,
-//! which a later call notices.
+//! An allocator may call another one, or jump to it (`operator new` and `malloc`). Only the
+//! outermost call makes an object, so that its site is in the program. The end of an object counts
+//! at any depth. A call is over when its thread runs the block behind it with the stack pointer
+//! that a return leaves. A call that ends otherwise (`longjmp`) leaves its return address to be
+//! overwritten, which a later call notices.
 
 use super::{Vcpu, vcpu};
 use crate::allocators::{Effect, Function, Size};
@@ -75,10 +75,10 @@ impl Vcpu {
         let first = entry.argument(0);
         let (size, ends) = match allocator.effect {
             Effect::Returns(size) | Effect::Stores(size) => (size, None),
-            Effect::Maps(size) => match allocator.module.contains(&entry.behind_call) {
-                true => return,
-                false => (size, None),
-            },
+            Effect::Maps(_) | Effect::Unmaps if allocator.module.contains(&entry.behind_call) => {
+                return;
+            }
+            Effect::Maps(size) => (size, None),
             Effect::Moves(size) => (size, Some(first)),
             Effect::Ends => {
                 self.ends_object(first);
@@ -170,10 +170,12 @@ impl Vcpu {
     }
 
     fn unmaps(&mut self, address: u64, size_bytes: u64) {
-        if let Some(mut known) = known::lock() {
+        let end = address.saturating_add(size_bytes);
+        let known = known::lock().filter(|known| known.heap.has_within(address..end));
+        if let Some(mut known) = known {
             let stamp = self.stamp_of_change(known.heap.is_reported());
             let to = (&plugin().memory, stamp);
-            known.heap.unmap(address, size_bytes, to);
+            known.heap.unmap(address..end, to);
         }
     }
 

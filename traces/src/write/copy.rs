@@ -193,8 +193,8 @@ fn mark(
     }
 }
 
-/// Mappings, pages, CPUs and heap events that are not yet written, by ascending stamp. If stamps are equal, the
-/// later one holds, so a stable sort keeps the trace's order.
+/// Mappings, pages, CPUs and heap events that are not yet written, by ascending stamp. If stamps are
+/// equal, the later one holds, so a stable sort keeps the trace's order.
 struct Memory {
     mappings: Peekable<IntoIter<Mapping>>,
     pages: Peekable<IntoIter<Page>>,
@@ -217,7 +217,8 @@ impl Memory {
         }
     }
 
-    /// Returns whether a mapping, page, CPU or heap event holds from this stamp of the original or earlier.
+    /// Returns whether a mapping, page, CPU or heap event holds from this stamp of the original or
+    /// earlier.
     fn changes(&mut self, until: u64) -> bool {
         let mapping = self.mappings.peek().map(|mapping| mapping.since);
         let page = self.pages.peek().map(|page| page.since);

@@ -1,8 +1,8 @@
 //! Random programs of a few functions and threads, recorded as traces of a file that is nowhere.
 
 use corehop_traces::{
-    CodeBlock, EndReason, Function, FunctionId, Header, Kind, Module, ThreadId, Trace, Writer,
-    WriterOptions,
+    AllocatedObject, CodeBlock, EndReason, Function, FunctionId, Header, HeapEvent, Kind, Module,
+    ThreadId, Trace, Writer, WriterOptions,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -63,11 +63,44 @@ pub fn steps() -> impl Strategy<Value = Vec<Step>> {
     programs(prop_oneof![2 => area, 4 => near, 1 => stack])
 }
 
+/// Allocators by number.
+pub const ALLOCATORS: [&str; 2] = ["malloc", "operator new"];
+
+/// Events of a small heap in the first area: objects of a few bytes up to several lines, many of
+/// which overlap, and some of which were made by the same place.
+pub fn heap_events() -> impl Strategy<Value = Vec<HeapEvent>> {
+    let sites = [0x41, 0x95, 0x96, 0x801, 0x9_0000_0000].map(|distance| CODE + distance);
+    let object = (
+        0..ALLOCATORS.len() as u16,
+        prop::sample::select(sites.to_vec()),
+    );
+    let object = object.prop_map(|(allocator, site)| AllocatedObject { allocator, site });
+    let object = prop::option::weighted(0.7, object);
+    let start = prop_oneof![3 => (0u64..50).prop_map(|place| place * 16), 1 => 0u64..0x300];
+    let size = prop_oneof![1 => Just(0u64), 4 => 1u64..40, 3 => 40u64..300];
+    let event = (0u64..150, start, size, object);
+    let event = event.prop_map(|(since, start, size_bytes, object)| HeapEvent {
+        process_id: 1,
+        since,
+        address: AREAS[0] + start,
+        size_bytes,
+        object,
+    });
+    vec(event, 1..60)
+}
+
 /// Programs whose threads use a few lines, in parts.
 pub fn steps_of_few_lines() -> impl Strategy<Value = Vec<Step>> {
     let word = (0..AREAS.len(), 0u64..24).prop_map(|(area, word)| AREAS[area] + word * 8);
     let byte = (0..AREAS.len(), 0u64..200).prop_map(|(area, byte)| AREAS[area] + byte);
     programs(prop_oneof![3 => word, 1 => byte])
+}
+
+/// Programs that mostly use the memory of [`heap_events`].
+pub fn steps_of_a_heap() -> impl Strategy<Value = Vec<Step>> {
+    let byte = (0u64..0x420).prop_map(|byte| AREAS[0] + byte);
+    let other = (0..AREAS.len(), 0u64..0x2000).prop_map(|(area, place)| AREAS[area] + place);
+    programs(prop_oneof![6 => byte, 1 => other])
 }
 
 /// Programs that access such addresses.
@@ -94,6 +127,15 @@ fn programs(address: impl Strategy<Value = u64>) -> impl Strategy<Value = Vec<St
 
 /// Writes the steps, each at its own stamp, and opens the trace.
 pub fn record(path: &Path, steps: &[Step]) -> Result<Trace, corehop_traces::Error> {
+    record_with_heap(path, steps, &[])
+}
+
+/// The same with these heap events.
+pub fn record_with_heap(
+    path: &Path,
+    steps: &[Step],
+    events: &[HeapEvent],
+) -> Result<Trace, corehop_traces::Error> {
     let header = Header {
         command: vec!["server".into()],
         ..Header::default()
@@ -128,6 +170,12 @@ pub fn record(path: &Path, steps: &[Step]) -> Result<Trace, corehop_traces::Erro
     }
     for thread in 0..THREADS {
         writer.thread(1, 100 + thread)?;
+    }
+    for name in ALLOCATORS {
+        writer.allocator(name)?;
+    }
+    for &event in events {
+        writer.heap_event(event)?;
     }
     for (stamp, step) in (1..).zip(steps) {
         let thread = ThreadId(step.thread);

@@ -1,11 +1,14 @@
 //! A second attribution, which shares no code with the first: after each access it looks what the
 //! caches counted more, and it names places by going through all there are.
 
+mod heap;
+
 use crate::generated::{
     AREAS, CODE, FILE, FUNCTION_BYTES, FUNCTIONS, KERNEL, LAST, STACKS, entered_by,
 };
 use corehop_simulator::{CacheLevel, CoreId, Geometry, Hierarchy, LineId, Machine};
 use corehop_traces::{Access, Kind, RequestId, Trace};
+use heap::Bytes;
 use std::collections::{BTreeMap, HashMap};
 
 /// What a place cost.
@@ -186,6 +189,7 @@ pub fn code_name(block: u32, start: u64, pc: u64) -> (String, String) {
 
 /// Pages of data; for each call, that of its return address once more, with the thread.
 pub fn pages(trace: &Trace) -> Vec<(u64, Option<u32>)> {
+    let mut heap = Bytes::of(trace);
     let mut pages = Vec::new();
     let mut pushed = HashMap::new();
     let mut executions = trace.executions();
@@ -202,7 +206,11 @@ pub fn pages(trace: &Trace) -> Vec<(u64, Option<u32>)> {
                 continue;
             }
             let page = |line: u64| line * 64 / 4096 * 4096;
-            pages.extend(access.lines().map(|line| (page(line), None)));
+            heap.at_stamp(execution.stamp);
+            let others = access
+                .lines()
+                .filter(|&line| heap.name(access, line).is_none());
+            pages.extend(others.map(|line| (page(line), None)));
             if access.pc == start + 4 * u64::from(LAST) && access.kind == Kind::Store {
                 pushed.insert(thread, page(access.address / 64));
             }
@@ -247,6 +255,7 @@ pub fn attributed(
     from: Option<RequestId>,
 ) -> Attributed {
     let pages = pages(trace);
+    let mut heap = Bytes::of(trace);
     let mut naive = NaiveCaches::new(machine, cores);
     let mut attributed = Attributed::default();
     let mut is_counting = from.is_none();
@@ -264,7 +273,9 @@ pub fn attributed(
                 let (function, place) = code_name(execution.code_block, start, access.pc);
                 add(&mut attributed.functions, function, &cost);
                 add(&mut attributed.lines, place, &cost);
-                let object = object_name(&pages, access, line);
+                heap.at_stamp(execution.stamp);
+                let object = heap.name(access, line);
+                let object = object.unwrap_or_else(|| object_name(&pages, access, line));
                 add(&mut attributed.objects, object, &cost);
             }
         }
