@@ -236,8 +236,8 @@ struct Mappings {
   # System calls of the process since its start, recorded or not, that change how the kernel treats
   # it or one of its threads from then on. Readers may ignore them; no other field depends on them.
 
-  # Objects on the heap, as calls of allocators begin and end them. Readers may ignore them; no other
-  # field depends on them.
+  # Objects on the heap, as calls of allocators begin and end them. Readers may ignore them; no
+  # other field depends on them.
   allocators @8 :List(Text);
   # Further allocator functions. They are numbered from 0 over all entries, in file order.
   heapEventCount @9 :UInt32;    # at most 2^16; if it is 0, the columns are missing

@@ -30,7 +30,8 @@ impl<'a> HeapLines<'a> {
         }
     }
 
-    /// Begins a run, or goes on with it. Passes the lines to `forget` whose pieces may have changed.
+    /// Begins a run, or goes on with it. Passes the lines to `forget` whose pieces may have
+    /// changed.
     #[inline]
     pub fn run(&mut self, stamp: u64, forget: impl FnMut(LineId)) {
         if self.stamp != stamp && !self.sites.all.is_empty() {

@@ -193,8 +193,8 @@ fn mark(
     }
 }
 
-/// Mappings, pages, CPUs and heap events that are not yet written, by ascending stamp. If stamps are
-/// equal, the later one holds, so a stable sort keeps the trace's order.
+/// Mappings, pages, CPUs and heap events that are not yet written, by ascending stamp. If stamps
+/// are equal, the later one holds, so a stable sort keeps the trace's order.
 struct Memory {
     mappings: Peekable<IntoIter<Mapping>>,
     pages: Peekable<IntoIter<Page>>,
