@@ -153,10 +153,10 @@ fn dhat(program: &Path) -> BTreeMap<String, Counts> {
         .output()
         .expect("valgrind");
     assert!(output.status.success(), "{output:?}");
-    let told: Value = serde_json::from_slice(&std::fs::read(out).unwrap()).unwrap();
-    let frames = told["ftbl"].as_array().unwrap();
+    let report: Value = serde_json::from_slice(&std::fs::read(out).unwrap()).unwrap();
+    let frames = report["ftbl"].as_array().unwrap();
     let mut counted = BTreeMap::<String, Counts>::new();
-    for point in told["pps"].as_array().unwrap() {
+    for point in report["pps"].as_array().unwrap() {
         let stack = point["fs"].as_array().unwrap().iter();
         let mut stack = stack.map(|frame| frames[frame.as_u64().unwrap() as usize].as_str());
         // `0x109169: make (<stdin>:3)`

@@ -133,7 +133,7 @@ impl Known {
             true => Images::of(trace, &mut sources),
             false => Images::default(),
         };
-        // Objects on the heap are told apart from other memory only where images are.
+        // Objects on the heap have rows only if images have.
         let heap_sites = match needs_images {
             true => Sites::of(trace),
             false => Sites::default(),

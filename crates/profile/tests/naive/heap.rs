@@ -63,8 +63,9 @@ impl Bytes {
             }
         } else if event.size_bytes == 0 {
             let object = self.object_at(first);
-            if object.is_some() && object != self.object_at(first - 1) {
-                self.end(object.unwrap());
+            let before = self.object_at(first - 1);
+            if let Some(object) = object.filter(|&object| Some(object) != before) {
+                self.end(object);
             }
         } else {
             // What is behind the range is another object from here on.

@@ -129,6 +129,30 @@ pub struct HeapChange {
     pub allocator: String,
 }
 
+impl HeapChange {
+    /// Appends the payload; returns the kind.
+    fn push(&self, words: &mut Vec<u64>) -> u64 {
+        words.extend([self.since, self.address, self.size_bytes, self.site]);
+        push_text(words, self.process, &self.allocator);
+        HEAP
+    }
+
+    fn of(payload: &[u64]) -> Option<HeapChange> {
+        let [since, address, size_bytes, site, text @ ..] = payload else {
+            return None;
+        };
+        let (process, allocator) = text_of(text)?;
+        Some(HeapChange {
+            process,
+            since: *since,
+            address: *address,
+            size_bytes: *size_bytes,
+            site: *site,
+            allocator,
+        })
+    }
+}
+
 /// A system call that changes how the kernel treats a process or a thread from then on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastingCall {
@@ -218,18 +242,7 @@ impl Message {
                 push_numbers(&mut words, CPU, &[process, thread, *since, (*cpu).into()])
             }
             Message::LastingCall(call) => push_numbers(&mut words, LASTING_CALL, &call.numbers()),
-            Message::Heap(change) => {
-                let HeapChange {
-                    since,
-                    address,
-                    size_bytes,
-                    site,
-                    ..
-                } = change;
-                words.extend([*since, *address, *size_bytes, *site]);
-                push_text(&mut words, change.process, &change.allocator);
-                HEAP
-            }
+            Message::Heap(change) => change.push(&mut words),
             Message::Handler(address) => push_numbers(&mut words, HANDLER, &[*address]),
             Message::Program(path) => {
                 push_text(&mut words, 0, path);
@@ -315,17 +328,7 @@ impl Message {
                 cpu: *cpu as u16,
             }),
             (LASTING_CALL, numbers) => LastingCall::of(numbers).map(Message::LastingCall),
-            (HEAP, [since, address, size_bytes, site, text @ ..]) => {
-                let (process, allocator) = text_of(text)?;
-                Some(Message::Heap(HeapChange {
-                    process,
-                    since: *since,
-                    address: *address,
-                    size_bytes: *size_bytes,
-                    site: *site,
-                    allocator,
-                }))
-            }
+            (HEAP, payload) => HeapChange::of(payload).map(Message::Heap),
             (HANDLER, [address]) => Some(Message::Handler(*address)),
             (PROGRAM, text) => Some(Message::Program(text_of(text)?.1)),
             (TROUBLE, text) => Some(Message::Trouble(text_of(text)?.1)),
