@@ -35,6 +35,23 @@ fn pointers() -> Vec<Pointer> {
     vec![accessed, Pointer::Lost { at_end: 7 }]
 }
 
+fn heap(writer: &mut Writer) {
+    let malloc = writer.allocator("malloc").unwrap();
+    for (since, size_bytes, site) in [(0, 24, Some(0x1003)), (2, 0, None)] {
+        let event = HeapEvent {
+            process_id: 1,
+            since,
+            address: 0x5000,
+            size_bytes,
+            object: site.map(|site| AllocatedObject {
+                allocator: malloc,
+                site,
+            }),
+        };
+        writer.heap_event(event).unwrap();
+    }
+}
+
 fn original(compression_level: i32) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("original.trace");
@@ -68,20 +85,7 @@ fn original(compression_level: i32) -> Vec<u8> {
         unpatchable: Some("too short".into()),
     };
     writer.function(&function).unwrap();
-    let malloc = writer.allocator("malloc").unwrap();
-    for (since, size_bytes, site) in [(0, 24, Some(0x1003)), (2, 0, None)] {
-        let event = HeapEvent {
-            process_id: 1,
-            since,
-            address: 0x5000,
-            size_bytes,
-            object: site.map(|site| AllocatedObject {
-                allocator: malloc,
-                site,
-            }),
-        };
-        writer.heap_event(event).unwrap();
-    }
+    heap(&mut writer);
     for start in [0x1000, 0x2038] {
         let block = CodeBlock {
             dependences: dependences(),
