@@ -7,8 +7,9 @@
  * Conversely, any handler ends calls that wait for events or for some time. If no handler of the
  * program runs, such a call restarts too, since nothing has arrived that the program can see. The
  * kernel reports what a call returns, but not which call it was. The preceding instruction shows
- * it, if it is libc's: mov $NUMBER, %eax. Otherwise the call ends with EINTR. If the kernel does
- * not count a timeout down in memory, the timeout then starts from the beginning.
+ * it, if it is libc's: mov $NUMBER, %eax. From glibc 2.41 on, calls that can be canceled share two
+ * instructions, and the number is on the stack. Otherwise the call ends with EINTR. If the kernel
+ * does not count a timeout down in memory, the timeout then starts from the beginning.
  */
 #define _GNU_SOURCE
 #include "interrupted.h"
@@ -82,9 +83,47 @@ static long number_before(const uint8_t *call)
     return -1;
 }
 
+static bool ends_with(const uint8_t *end, const uint8_t *code, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (end[(ptrdiff_t)i - (ptrdiff_t)size] != code[i])
+            return false;
+    return true;
+}
+
+/* The number that glibc 2.41 and later passes on the stack to its shared instructions; -1 if this
+ * is none of them. The two sequences are those of __internal_syscall_cancel while there is one
+ * thread, mov OFFSET(%rsp), %rax, and of __syscall_cancel_arch, written in assembly, which gets the
+ * number in %rsi. Its caller has loaded that: mov OFFSET(%rsp), %rsi. */
+static long number_on_stack(const uint8_t *call, const uint64_t *stack)
+{
+    static const uint8_t alone[] = {0x48, 0x8b, 0x44, 0x24}, load[] = {0x48, 0x8b, 0x74, 0x24};
+    static const uint8_t shared[] = {
+        0x48, 0x89, 0xf0,             /* mov %rsi, %rax */
+        0x48, 0x89, 0xd7,             /* mov %rdx, %rdi */
+        0x48, 0x89, 0xce,             /* mov %rcx, %rsi */
+        0x4c, 0x89, 0xc2,             /* mov %r8, %rdx */
+        0x4d, 0x89, 0xca,             /* mov %r9, %r10 */
+        0x4c, 0x8b, 0x44, 0x24, 0x08, /* mov 8(%rsp), %r8 */
+        0x4c, 0x8b, 0x4c, 0x24, 0x10, /* mov 16(%rsp), %r9 */
+        0x4c, 0x89, 0x5c, 0x24, 0x08, /* mov %r11, 8(%rsp) */
+    };
+    if (ends_with(call - 1, alone, sizeof alone))
+        return (long)stack[call[-1] / sizeof *stack];
+    if (!ends_with(call, shared, sizeof shared))
+        return -1;
+    const uint8_t *returns_to = (const uint8_t *)stack[0];
+    for (const uint8_t *at = returns_to; at > returns_to - REACH; at--)
+        if (ends_with(at - 1, load, sizeof load))
+            return (long)stack[1 + at[-1] / sizeof *stack];
+    return -1;
+}
+
 static void begin_again(ucontext_t *frame, const uint8_t *call)
 {
     long number = number_before(call);
+    if (number < 0)
+        number = number_on_stack(call, (const uint64_t *)frame->uc_mcontext.gregs[REG_RSP]);
     if (!waits_again(number))
         return;
     frame->uc_mcontext.gregs[REG_RAX] = number;
