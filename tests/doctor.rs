@@ -2,6 +2,8 @@
 //! remedy.
 
 use crate::conforming;
+use crate::plugin::build_plugins;
+use corehop_recorder::tools;
 use serde_json::Value;
 use std::process::{Command, Output};
 
@@ -27,6 +29,16 @@ const CHECKS: [&str; 19] = [
     "disk",
 ];
 
+/// Returns the checks of this machine: QEMU 10 has none of its own where recordings use it anyway.
+fn expected() -> Vec<&'static str> {
+    let qemu = tools::qemu().unwrap();
+    let is_newer = qemu.path == tools::built_qemu();
+    let names = CHECKS.into_iter();
+    names
+        .filter(|&name| !is_newer || name != "qemu 10")
+        .collect()
+}
+
 fn doctor(environment: &[(&str, &str)], arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
     let command = command.arg("doctor").args(arguments);
@@ -41,19 +53,21 @@ fn checks(output: &Output) -> Vec<Value> {
 
 #[test]
 fn every_check_is_told_to_people_and_to_scripts() {
+    build_plugins();
+    let expected = expected();
     let output = doctor(&[], &["--json"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let checks = checks(&output);
     let names: Vec<&Value> = checks.iter().map(|check| &check["name"]).collect();
-    assert_eq!(names, CHECKS);
+    assert_eq!(names, expected);
     for check in &checks {
         assert_eq!(check["remedy"].is_null(), check["state"] == "ok", "{check}");
     }
     let said = doctor(&[], &[]);
     let said = String::from_utf8(said.stdout).unwrap();
     let lines: Vec<&str> = said.lines().filter(|line| !line.starts_with(' ')).collect();
-    assert_eq!(lines.len(), CHECKS.len(), "{said}");
-    for (line, name) in lines.iter().zip(CHECKS) {
+    assert_eq!(lines.len(), expected.len(), "{said}");
+    for (line, name) in lines.iter().zip(expected) {
         let rest = line.split_once(' ').unwrap().1.trim_start();
         assert!(rest.starts_with(name), "{line}");
     }
@@ -90,11 +104,8 @@ fn without_its_tools_recording_is_missing_with_remedies_and_an_exit_code() {
 /// Returns the findings about a program, without those about the machine.
 fn of_program(program: &str) -> Vec<(Value, Value)> {
     let checks = checks(&doctor(&[], &[program, "--json"]));
-    let own = checks[CHECKS.len()..].iter();
-    let said = own.map(|check| {
-        assert_eq!(check["name"], "program");
-        (check["state"].clone(), check["found"].clone())
-    });
+    let own = checks.iter().filter(|check| check["name"] == "program");
+    let said = own.map(|check| (check["state"].clone(), check["found"].clone()));
     said.collect()
 }
 

@@ -2,6 +2,7 @@
 
 use crate::conforming;
 use crate::copied;
+use corehop_recorder::tools;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -97,6 +98,8 @@ impl Installed {
         let built = Path::new(env!("CARGO_BIN_EXE_corehop")).parent().unwrap();
         let plugin = built.join("libcorehop_qemu_plugin.so");
         command.env("PATH", path).env("COREHOP_QEMU_PLUGIN", plugin);
+        // A home in the folder has no QEMU of `make qemu`.
+        command.env("COREHOP_QEMU", tools::qemu().unwrap().path);
         command.env_remove("COREHOP_SYMBOLIZER");
         command
     }

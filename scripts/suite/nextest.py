@@ -25,7 +25,6 @@ SETTINGS = ROOT / ".config/nextest.toml"
 # Benches are no tests: nextest would request a list of tests from them.
 TARGETS = ["--workspace", "--locked", "--lib", "--bins", "--test", "*"]
 NEXTEST = [str(Path(sys.executable).with_name("cargo-nextest")), "nextest"]
-PLUGIN = ROOT / "target/debug/libcorehop_qemu_plugin.so"
 # nextest's exit code for failed tests; its report lists them.
 TESTS_FAILED = 100
 # Tests generate random cases from this seed, so a commit has the same result on every machine, and
@@ -102,9 +101,8 @@ class Built:
         threads = 2 * len(os.sched_getaffinity(0))
         command = [*NEXTEST, "run", *self.arguments, "--profile", profile, "-E", expression]
         command += ["--test-threads", str(threads), "--no-tests", "pass"]
-        plugin = {"COREHOP_TESTED_PLUGIN": str(PLUGIN)}
-        # Some tests build the plugin for another QEMU.
-        code = processes.run(command, log=log, more=SEED | plugin | ONCE)
+        built = {"COREHOP_PLUGINS_BUILT": "1"}
+        code = processes.run(command, log=log, more=SEED | built | ONCE)
         if not report.exists() or code not in (0, TESTS_FAILED):
             raise SuiteError(f"nextest did not run the tests: exit code {code}")
         return of_junit(report)

@@ -1,6 +1,6 @@
 //! Starts recordings, and always ends them.
 
-use crate::plugin::plugin;
+use crate::plugin::build_plugins;
 use corehop_traces::Trace;
 use std::fs::File;
 use std::io::Write;
@@ -19,8 +19,9 @@ fn program() -> PathBuf {
 
 /// Returns `corehop record`, without its arguments.
 pub fn record() -> Command {
+    build_plugins();
     let mut command = Command::new(program());
-    command.arg("record").env("COREHOP_QEMU_PLUGIN", plugin());
+    command.arg("record");
     command
 }
 

@@ -1,6 +1,6 @@
 //! Records programs as users do: with `corehop record`, in a separate folder.
 
-use crate::plugin::plugin;
+use crate::plugin::build_plugins;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -18,10 +18,10 @@ struct Recording(Child);
 
 impl Recording {
     fn start(trace: &Path, arguments: &[&str]) -> Recording {
+        build_plugins();
         let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
         command.args(["record", "--quiet", "--memory-limit", "2048", "-o"]);
         command.arg(trace).args(arguments);
-        command.env("COREHOP_QEMU_PLUGIN", plugin());
         command.current_dir(trace.parent().unwrap());
         let said = File::create(trace.with_file_name(SAID)).unwrap();
         command.stdin(Stdio::null()).stdout(said);
