@@ -45,7 +45,8 @@ def test_the_functions_are_those_binutils_find(path: str, functions: Functions) 
 
 
 def test_a_server_without_names_keeps_its_boundaries(functions: Functions) -> None:
-    found = functions("/usr/bin/memcached")
+    # Debian 13's memcached exports its functions.
+    found = functions("/usr/sbin/dnsmasq")
     assert {function["source"] for function in found} == {"eh_frame"}
     assert all(function["name"] == f"fn_{function['offset']:x}" for function in found)
     assert all(function["size"] > 0 for function in found)

@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// Each request stores one byte; no other code stores single bytes. The argument selects the
-/// actions of the two children.
+/// Each request stores one byte, in `serve`. The argument selects the actions of the two children.
 const SERVER: &str = r#"
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -57,9 +56,16 @@ int main(void) {
 
 /// Returns, by thread, the addresses at which its requests stored one byte.
 fn stores(trace: &Trace) -> Vec<Vec<u64>> {
+    let serves = |block: u32| {
+        let entered = trace.entered_functions()[block as usize];
+        entered.is_some_and(|function| trace.functions()[function.index()].symbol == "serve")
+    };
     let mut stores = vec![Vec::new(); trace.threads().len()];
     let mut executions = trace.executions();
     while let Some(execution) = executions.next().unwrap() {
+        if !serves(execution.code_block) {
+            continue;
+        }
         let accesses = execution.accesses.iter();
         let own = accesses.filter(|access| (access.kind, access.size_bytes) == (Kind::Store, 1));
         stores[execution.thread.index()].extend(own.map(|access| access.address));
