@@ -67,26 +67,35 @@ fn every_return_is_hooked_and_nothing_else() {
     assert_eq!(returns(&["has_a_table"]), 2, "its own and its fragment's");
 }
 
+/// What no analysis of one file can see: how a function ends that another file has, or a pointer
+/// names. How many functions end so depends on the program and its compiler.
+const UNSEEN: [&str; 3] = [
+    "is a tail call into another file",
+    "is an indirect tail call",
+    "it lies in another file",
+];
+
 #[test]
-fn most_functions_of_real_servers_can_be_hooked_at_their_ends() {
-    for (binary, least_percent) in [
-        ("/usr/bin/redis-server", 85),
-        ("/usr/bin/memcached", 75),
-        ("/usr/sbin/nginx", 90),
-        ("/usr/sbin/mariadbd", 84),
-        ("/usr/lib/x86_64-linux-gnu/libsqlite3.so.0", 72),
+fn of_real_servers_functions_whose_ends_are_seen_92_in_100_can_be_hooked_there() {
+    for binary in [
+        "/usr/bin/redis-server",
+        "/usr/bin/memcached",
+        "/usr/sbin/nginx",
+        "/usr/sbin/mariadbd",
+        "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0",
     ] {
         let analysis = Analysis::of(Path::new(binary)).unwrap();
         let safe = |f: &&corehop_patcher::Function| analysis.entry_reason(f.offset).is_none();
-        let entries: Vec<_> = analysis.functions().iter().filter(safe).collect();
-        let known = entries
-            .iter()
-            .filter(|f| analysis.return_reason(f.offset).is_none());
-        let (known, all) = (known.count(), entries.len());
-        println!("{binary}: {known} of {all}");
-        assert!(
-            known * 100 >= all * least_percent,
-            "{binary}: {known} of {all}"
-        );
+        let entries = analysis.functions().iter().filter(safe);
+        let reasons: Vec<Option<String>> =
+            entries.map(|f| analysis.return_reason(f.offset)).collect();
+        let known = reasons.iter().filter(|reason| reason.is_none()).count();
+        let is_unseen = |reason: &&String| UNSEEN.iter().any(|part| reason.contains(part));
+        let unseen = reasons.iter().flatten().filter(is_unseen).count();
+        let all = reasons.len();
+        let counts = format!("{binary}: {known} of {all}, {unseen} unseen");
+        println!("{counts}");
+        assert!(known * 100 >= (all - unseen) * 92, "{counts}");
+        assert!(known * 10 >= all * 7, "{counts}");
     }
 }
