@@ -105,6 +105,8 @@ fn a_team_that_declines_more_hops_than_it_makes_stops_hopping() {
     assert!(ran.status.success(), "{}", ran.errors);
     let statistics = Statistics::read(&file);
     assert!(statistics.0["pauses"][0].as_u64().unwrap() > 0);
+    // Each also counts as a hop, and a call that finds its thread declined before is neither.
+    assert!(statistics.total("declined_hops") <= statistics.total("hops"));
 }
 
 #[test]
