@@ -29,8 +29,6 @@ cat >"$chroot/walk.sh" <<END
 set -eu
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 apt_get() { apt-get -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends "\$@" >/dev/null; }
-mount -t proc proc /proc
-mount -t sysfs -o ro sysfs /sys
 apt_get install /corehop.deb redis-server redis-tools
 test "\$(corehop --version)" = "corehop $version"
 test -f /usr/share/man/man1/corehop-partition.1.gz

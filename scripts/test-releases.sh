@@ -30,8 +30,6 @@ for release; do
 set -eu
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 HOME=/root
 export PATH="$rust/bin:\$PATH"
-mount -t proc proc /proc
-mount -t sysfs -o ro sysfs /sys
 mount -t tmpfs tmpfs /dev/shm || true
 apt-get -qq update
 apt-get -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends install make git >/dev/null

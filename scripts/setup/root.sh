@@ -12,6 +12,8 @@ make_root() {
         grep -v -e security -e updates | head -n 1)
     [ -n "$mirror" ] || fail "apt knows no mirror of Debian" "apt-get update"
     chroot=$(mktemp --directory)
+    # Users other than root pass through it, as apt's and those of the tests.
+    chmod 755 "$chroot"
     trap 'rm -rf --one-file-system "$chroot"' EXIT
     trap 'exit 130' INT TERM HUP
     say "a new $1 in $chroot"
@@ -31,12 +33,19 @@ make_root() {
     chmod 755 "$chroot/usr/sbin/policy-rc.d"
 }
 
-# in_root SCRIPT [FOLDER]: runs a script inside the chroot. FOLDER of this machine is readable there
-# under the same name. The mount is invisible outside, so removing the chroot cannot reach it.
+# in_root SCRIPT [FOLDER]: runs a script inside the chroot, with /proc and /sys. FOLDER of this
+# machine is readable there under the same name. The mounts are invisible outside, so removing the
+# chroot cannot reach it. The chroot becomes the root of its mount namespace, because the kernel
+# refuses a chrooted process namespaces of its own (unshare), which some tests make.
 in_root() {
     [ -z "${2-}" ] || mkdir -p "$chroot$2"
     unshare --mount --pid --fork --kill-child sh -eu -c '
+        mount --bind "$1" "$1"
         [ -z "$3" ] || mount --bind "$3" "$1$3"
         [ -z "$3" ] || mount -o remount,ro,bind "$1$3"
-        exec chroot "$1" /bin/sh "$2"' sh "$chroot" "$1" "${2-}"
+        mount -t proc proc "$1/proc"
+        mount -t sysfs -o ro sysfs "$1/sys"
+        cd "$1"
+        pivot_root . mnt
+        exec chroot . /bin/sh -eu -c "umount -l /mnt; exec /bin/sh $2"' sh "$chroot" "$1" "${2-}"
 }
