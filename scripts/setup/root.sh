@@ -33,10 +33,10 @@ make_root() {
     chmod 755 "$chroot/usr/sbin/policy-rc.d"
 }
 
-# in_root SCRIPT [FOLDER]: runs a script inside the chroot, with /proc and /sys. FOLDER of this
-# machine is readable there under the same name. The mounts are invisible outside, so removing the
-# chroot cannot reach it. The chroot becomes the root of its mount namespace, because the kernel
-# refuses a chrooted process namespaces of its own (unshare), which some tests make.
+# in_root SCRIPT [FOLDER]: runs a script inside the chroot, with /proc, /sys, and terminals. FOLDER
+# of this machine is readable there under the same name. The mounts are invisible outside, so
+# removing the chroot cannot reach it. The chroot becomes the root of its mount namespace, because
+# the kernel refuses a chrooted process namespaces of its own (unshare), which some tests make.
 in_root() {
     [ -z "${2-}" ] || mkdir -p "$chroot$2"
     unshare --mount --pid --fork --kill-child sh -eu -c '
@@ -45,6 +45,7 @@ in_root() {
         [ -z "$3" ] || mount -o remount,ro,bind "$1$3"
         mount -t proc proc "$1/proc"
         mount -t sysfs -o ro sysfs "$1/sys"
+        mount -t devpts -o ptmxmode=666 devpts "$1/dev/pts"
         cd "$1"
         pivot_root . mnt
         exec chroot . /bin/sh -eu -c "umount -l /mnt; exec /bin/sh $2"' sh "$chroot" "$1" "${2-}"
