@@ -23,6 +23,8 @@ mod lines_are_classified_as_by_sets;
 mod located;
 #[path = "../../../tests/machine_trace/mod.rs"]
 mod machine_trace;
+#[path = "../../../tests/made_once/mod.rs"]
+mod made_once;
 mod made_up;
 mod modelled;
 #[path = "../../../simulator/tests/naive/mod.rs"]
