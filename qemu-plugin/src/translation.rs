@@ -188,10 +188,10 @@ impl Block {
     fn watch_allocators(&self, allocators: &Allocators) {
         if let Some(allocator) = allocators.at(self.start) {
             let data: *const Function = allocator;
-            self.watch_instruction(0, vcpu::on_allocator, data.cast_mut().cast());
+            self.watch_instruction(0, vcpu::heap::on_allocator, data.cast_mut().cast());
         }
         if allocators.is_site(self.start) {
-            self.watch_instruction(0, vcpu::on_return_site, std::ptr::null_mut());
+            self.watch_instruction(0, vcpu::heap::on_return_site, std::ptr::null_mut());
         }
     }
 

@@ -11,23 +11,23 @@ use crate::connections::SystemCall;
 use crate::phase::{self, Phase};
 use crate::shared::{plugin, trouble};
 use crate::{known, size_and_kind};
+use allocator_calls::AllocatorCalls;
 use corehop_wire::ring::{Event, Stream, word};
-use heap::AllocatorCalls;
 use qemu_plugin_sys::qemu_plugin_meminfo_t;
 use std::cell::UnsafeCell;
 use std::ffi::{c_uint, c_void};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+mod allocator_calls;
 mod calls;
-mod heap;
+pub(crate) mod heap;
 mod machine;
 
 pub(crate) use calls::{
     enters_system_call, has_read, leaves_program, leaves_system_call, system_call,
     tells_system_call,
 };
-pub(crate) use heap::{on_allocator, on_return_site};
 pub(crate) use machine::{accesses, ends, enters_cpu, fetches, leaves_cpu, names};
 
 const MOST_VCPUS: usize = 1 << 16;

@@ -8,45 +8,14 @@
 //! that a return leaves. A call that ends otherwise (`longjmp`) leaves its return address to be
 //! overwritten, which a later call notices.
 
+use super::allocator_calls::{AllocatorCalls, Pending, RECENT};
 use super::{Vcpu, vcpu};
 use crate::allocators::{Effect, Function, Size};
-use crate::guest;
 use crate::heap::HeapObject;
 use crate::known;
 use crate::registers::{AtEntry, Registers, with_registers};
 use crate::shared::plugin;
 use std::ffi::{c_uint, c_void};
-
-/// Sites that a thread has used recently, by a part of their address.
-const RECENT: usize = 64;
-
-/// The calls of allocators by one thread.
-pub(super) struct AllocatorCalls {
-    /// The outermost call that has not returned.
-    pending: Option<Pending>,
-    /// Sites that are known to be watched.
-    recent_sites: [u64; RECENT],
-}
-
-/// A call that makes an object when it returns.
-struct Pending {
-    allocator: &'static Function,
-    /// Where the return address is.
-    stack_pointer: u64,
-    behind_call: u64,
-    size_bytes: u64,
-    /// Where the address of the object will be stored, if it is not returned.
-    stored_at: Option<u64>,
-    /// What the call has ended, to restore it if the call fails.
-    ended: Option<(u64, HeapObject)>,
-}
-
-impl Pending {
-    /// Whether its return address is still on the stack, which may be gone.
-    fn is_open(&self) -> bool {
-        guest::word(self.stack_pointer) == Some(self.behind_call)
-    }
-}
 
 with_registers!(on_allocator, enters);
 with_registers!(on_return_site, returns);

@@ -8,6 +8,7 @@ mod address_spaces;
 mod definitions;
 mod heap;
 mod marks;
+mod new_heap_events;
 mod system_calls;
 #[cfg(test)]
 mod tests;
@@ -25,7 +26,7 @@ use crate::model::program::Function;
 use crate::model::recording::{EndReason, Header, Summary, WriterOptions, partial_path};
 use crate::write::sink::{NewEntry, Sink};
 use crate::write::stream::ThreadStream;
-use heap::NewHeapEvents;
+use new_heap_events::NewHeapEvents;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 

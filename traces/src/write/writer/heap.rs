@@ -1,21 +1,12 @@
-//! Heap events, and the names of the allocators that made objects.
+//! Accepts heap events and the names of the allocators that made objects, and writes them.
 
 use super::{Writer, unrecordable};
 use crate::model::error::Error;
 use crate::model::heap_event::HeapEvent;
 use crate::write::sink::NewEntry;
-use std::collections::HashMap;
 
 /// Maximum number of events in one entry, and of pending events.
 const EVENTS_AT_ONCE: usize = 1 << 14;
-
-/// Heap events that are not written yet.
-#[derive(Default)]
-pub(super) struct NewHeapEvents {
-    numbers: HashMap<String, u16>,
-    allocators: Vec<String>,
-    events: Vec<HeapEvent>,
-}
 
 impl Writer {
     /// Returns the number of an allocator function for [`HeapEvent`]s, a new one for a new name.
