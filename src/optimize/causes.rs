@@ -2,8 +2,8 @@
 //!
 //! Most servers do not gain from hops, but their trace shows what they miss. So the search for a
 //! gain ends with a short profile, whose rows each have a remedy, and with the changes of the layout
-//! of data that save most cycles. Both replay the server's threads on a core each. `corehop profile`
-//! shows the rest.
+//! of data that save most cycles. Both replay each of the server's threads on its own core, if there
+//! are enough. `corehop profile` shows the rest.
 
 use crate::console;
 use crate::failure::Failure;
