@@ -1,9 +1,9 @@
 //! What misses most if no plan pays, and what to try instead.
 //!
 //! Most servers do not gain from hops, but their trace shows what they miss. So the search for a
-//! gain ends with a short profile, whose rows each have a remedy, and with the changes of the layout
-//! of data that save most cycles. Both replay each of the server's threads on its own core, if there
-//! are enough. `corehop profile` shows the rest.
+//! gain ends with a short profile, whose rows each have a remedy, and with the changes of the
+//! layout of data that save most cycles. Both replay each of the server's threads on its own core,
+//! if there are enough. `corehop profile` shows the rest.
 
 use crate::console;
 use crate::failure::Failure;
