@@ -52,6 +52,7 @@ fn optimized(ratio: f64, interval: [f64; 2], core: u32) -> Value {
     json!({
         "gain": true, "answer": "gain", "smallest_gain_percent": 5.0, "measuring_seconds": 9.0,
         "ratio": ratio, "interval": interval, "confidence": 0.95, "why_not": null,
+        "causes": null,
         "plan": "p.toml", "report": "p.html", "system_calls": null, "system_calls_untried": null,
         "start": "start.sh", "command": "x", "carriers": [], "trace": "t", "machine": "host",
         "hop_cost_cycles": 900, "original": [10.0, 11.0], "patched": [20.0, 21.0],
