@@ -9,18 +9,15 @@ from suite.needs import kept
 from suite.processes import ROOT
 
 SETTINGS = ROOT / "scripts/vale/vale.ini"
+# scripts/vale.sh builds it.
+PROGRAM = kept() / "vale/vale"
 RULES = ROOT / "scripts/vale/styles/corehop"
-
-
-def program() -> Path:
-    """Return the program that scripts/vale.sh builds."""
-    return kept() / "vale/vale"
 
 
 def findings(files: list[Path]) -> list[str]:
     """Return vale's findings, each `FILE:LINE:COLUMN:RULE:MESSAGE`."""
     command: list[str | Path] = [
-        program(),
+        PROGRAM,
         "--no-global",
         "--config",
         SETTINGS,

@@ -10,7 +10,7 @@ from prose import texts, vale
 from suite.processes import ROOT
 
 pytestmark = pytest.mark.skipif(
-    not vale.program().is_file(), reason=f"no {vale.program()}; remedy: scripts/vale.sh"
+    not vale.PROGRAM.is_file(), reason=f"no {vale.PROGRAM}; remedy: scripts/vale.sh"
 )
 
 PLANTED = {
