@@ -10,7 +10,7 @@ use std::path::Path;
 
 const ALLOCATORS: [&str; 3] = ["malloc", "operator new[]", "pool_get"];
 
-/// Number of executions, each a run of its own: their stamps are 10, 20, and so on.
+/// Number of executions, each in a separate run: their stamps are 10, 20, and so on.
 const EXECUTIONS: u64 = 20;
 
 fn event() -> impl Strategy<Value = HeapEvent> {

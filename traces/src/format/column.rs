@@ -18,16 +18,20 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// Returns the size of the compressed frame.
-    pub fn size_bytes(&self) -> usize {
-        self.frame.len()
-    }
-
     /// Stores the column in a message.
     pub fn store(&self, mut column: column::Builder<'_>) {
         column.set_bytes(self.bytes);
         column.set_frame(&self.frame);
     }
+}
+
+/// Bytes of a message for each column besides its frame, with room to spare.
+const OVERHEAD: usize = 64;
+
+/// Returns the bytes that columns need in a message.
+pub fn room<'c>(columns: impl IntoIterator<Item = &'c Packed>) -> usize {
+    let columns = columns.into_iter();
+    columns.map(|column| column.frame.len() + OVERHEAD).sum()
 }
 
 /// Compresses `values`.

@@ -1,7 +1,7 @@
 //! Functions, code blocks and templates in a trace file: an entry stores many of them as columns.
 
 use crate::codec::template::{DataAccess, MAX_INSTRUCTIONS, check_code_block};
-use crate::format::column::{Packed, pack, unpack};
+use crate::format::column::{Packed, pack, room, unpack};
 use crate::format::entry::{Message, message};
 use crate::format::rule::{Rule, Violation};
 use crate::format::trace_capnp::{code_blocks, entry, functions, shapes};
@@ -156,8 +156,7 @@ pub fn write_templates(
 }
 
 fn message_for(columns: &[&Packed]) -> Message {
-    let bytes = columns.iter().map(|column| column.size_bytes() + 64).sum();
-    message(bytes)
+    message(room(columns.iter().copied()))
 }
 
 fn root(message: &mut Message) -> entry::Builder<'_> {

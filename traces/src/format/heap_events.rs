@@ -3,7 +3,7 @@
 //! Allocators reuse memory that was freed last, so an address is stored as the difference from the
 //! preceding event's. Stamps ascend nearly always.
 
-use crate::format::column::{Packed, pack, unpack};
+use crate::format::column::{Packed, pack, room, unpack};
 use crate::format::definition::MAX_DEFINITIONS;
 use crate::format::rule::{Rule, Violation};
 use crate::format::trace_capnp::mappings;
@@ -20,10 +20,7 @@ pub struct PackedHeapEvents {
 impl PackedHeapEvents {
     /// Size of the compressed columns.
     pub fn size_bytes(&self) -> usize {
-        self.columns
-            .iter()
-            .map(|column| column.size_bytes() + 64)
-            .sum()
+        room(&self.columns)
     }
 
     /// Stores the columns in an entry.

@@ -4,7 +4,7 @@
 //! number is stored as the difference from the preceding page, and its physical page as the
 //! difference from its number.
 
-use crate::format::column::{Packed, pack, unpack};
+use crate::format::column::{Packed, pack, room, unpack};
 use crate::format::definition::MAX_DEFINITIONS;
 use crate::format::rule::{Rule, Violation};
 use crate::format::trace_capnp::mappings;
@@ -20,10 +20,7 @@ pub struct PackedPages {
 impl PackedPages {
     /// Size of the compressed columns.
     pub fn size_bytes(&self) -> usize {
-        self.columns
-            .iter()
-            .map(|column| column.size_bytes() + 64)
-            .sum()
+        room(&self.columns)
     }
 
     /// Stores the columns in an entry.

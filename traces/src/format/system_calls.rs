@@ -3,7 +3,7 @@
 //! They are separate from the executions, so a reader can read them without the rest of the entry,
 //! or skip them.
 
-use crate::format::column::{Packed, pack, unpack};
+use crate::format::column::{Packed, pack, room, unpack};
 use crate::format::rule::{Rule, Violation};
 use crate::format::trace_capnp::block;
 use crate::model::system_call::{MAX_SYSTEM_CALLS, SystemCall};
@@ -44,8 +44,7 @@ impl PackedCalls {
 
     /// Returns the size of the columns in a message.
     pub fn size_bytes(&self) -> usize {
-        let columns = self.columns.iter().flatten();
-        columns.map(|column| column.size_bytes() + 64).sum()
+        room(self.columns.iter().flatten())
     }
 
     /// Stores the columns in their entry.

@@ -2,7 +2,7 @@
 
 use crate::codec::address::{Coded, Coder};
 use crate::codec::matches::Match;
-use crate::format::column::{Packed, pack};
+use crate::format::column::{Packed, pack, room};
 use crate::format::entry::{Message, message};
 use crate::format::raw_chunk::RawChunk;
 use crate::format::system_calls::PackedCalls;
@@ -102,8 +102,7 @@ fn assemble(
     columns: &[Packed; 14],
     calls: &PackedCalls,
 ) -> Message {
-    let bytes: usize = columns.iter().map(|column| column.size_bytes() + 64).sum();
-    let mut message = message(bytes + calls.size_bytes() + chunk.requests.len() * 20);
+    let mut message = message(room(columns) + calls.size_bytes() + chunk.requests.len() * 20);
     let mut block = message.init_root::<entry::Builder<'_>>().init_block();
     block.set_thread(chunk.thread.0);
     block.set_executions(chunk.executions);
