@@ -102,15 +102,15 @@ fn native(is_whole: bool) -> Outcome<Value> {
     let changes: Vec<f64> = measured.iter().map(|point| point.ratio[1]).collect();
     table::changes(&grid, "delegation changes, at", &changes);
     table::rates(&grid, &measured);
-    let foretold = simulated
+    let predicted = simulated
         .iter()
         .map(|[in_place, delegated]| delegated.touches_per_kcycle / in_place.touches_per_kcycle);
-    let foretold: Vec<f64> = foretold.collect();
+    let predicted: Vec<f64> = predicted.collect();
     println!("simulated on this machine's description, {}\n", host.name);
-    table::changes(&grid, "simulated here", &foretold);
+    table::changes(&grid, "simulated here", &predicted);
     table::beside_text(
         &grid,
-        &[("native", &changes), ("simulated here", &foretold)],
+        &[("native", &changes), ("simulated here", &predicted)],
     );
     let mut figures = table::figures(&grid, &simulated);
     native::add(&mut figures, &measured);

@@ -15,8 +15,6 @@
 mod awake;
 mod chart;
 mod client;
-#[path = "../foretold/mod.rs"]
-mod foretold;
 #[path = "../servers/here.rs"]
 mod here;
 #[path = "../machine/mod.rs"]
@@ -28,6 +26,8 @@ mod measuring;
 #[allow(dead_code)] // Recording and searching are apart here.
 #[path = "../servers/planning.rs"]
 mod planning;
+#[path = "../prediction/mod.rs"]
+mod prediction;
 #[path = "../servers/pristine.rs"]
 mod pristine;
 mod published;

@@ -22,8 +22,6 @@ mod pack;
 
 #[path = "../servers/dnsmasq.rs"]
 mod dnsmasq;
-#[path = "../foretold/mod.rs"]
-mod foretold;
 #[path = "../machine/mod.rs"]
 mod machine;
 #[path = "../mariadb/mod.rs"]
@@ -40,6 +38,8 @@ mod pipeline;
 #[allow(dead_code)] // Searching is apart here.
 #[path = "../servers/planning.rs"]
 mod planning;
+#[path = "../prediction/mod.rs"]
+mod prediction;
 #[path = "../servers/pristine.rs"]
 mod pristine;
 #[allow(dead_code)] // Sets of other sizes are for other benches.

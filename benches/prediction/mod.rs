@@ -14,19 +14,19 @@ const HOST: &str = "host";
 const CORES: u32 = 2;
 
 /// Predicted throughputs by scheduler, number of connections and cost of a hop.
-pub struct Foretold {
+pub struct Prediction {
     /// With hops of the carrier backend, and by `sched_setaffinity`.
     by_backend: [Vec<Timed>; 2],
 }
 
-impl Foretold {
+impl Prediction {
     /// Simulates these numbers of connections.
     pub fn of(
         trace: &Path,
         plan: &Path,
         connections: &[u32],
         outside_us: f64,
-    ) -> Outcome<Foretold> {
+    ) -> Outcome<Prediction> {
         let cycles_per_us = 1000.0 * corehop_measure::calibration::core_ghz();
         let machine = Machine::named_or_path(HOST).map_err(|error| error.to_string())?;
         let simulated = |hop_cycles| {
@@ -45,7 +45,7 @@ impl Foretold {
         };
         let carrier = simulated(Some(machine.carried_hop_cycles()))?;
         let affinity = simulated(None)?;
-        Ok(Foretold {
+        Ok(Prediction {
             by_backend: [carrier, affinity],
         })
     }

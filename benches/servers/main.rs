@@ -28,8 +28,6 @@ mod data_hops;
 mod delegation;
 mod dnsmasq;
 mod dokuwiki;
-#[path = "../foretold/mod.rs"]
-mod foretold;
 mod haproxy;
 mod here;
 mod lists;
@@ -46,6 +44,8 @@ mod php;
 mod pipeline;
 mod planning;
 mod postgres;
+#[path = "../prediction/mod.rs"]
+mod prediction;
 mod pristine;
 mod redis;
 mod row;

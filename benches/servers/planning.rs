@@ -4,9 +4,9 @@
 //! The timed replay of the same recording predicts the effect of the split.
 
 use crate::Outcome;
-use crate::foretold::Foretold;
 use crate::mariadb::installed;
 use crate::measuring::Effort;
+use crate::prediction::Prediction;
 use crate::running::{Running, Variant, Way};
 use crate::server::Server;
 use serde_json::Value;
@@ -24,7 +24,7 @@ pub struct Planned {
     /// Names of the functions that hop, in the order of their cores.
     pub functions: Vec<String>,
     /// Only for a plan from a search.
-    foretold: Option<Foretold>,
+    prediction: Option<Prediction>,
 }
 
 /// What to record.
@@ -85,9 +85,9 @@ impl Planned {
         let told: Value = serde_json::from_slice(&output.stdout)?;
         let name = |function: &Value| function["symbol"].as_str().unwrap_or("?").to_owned();
         let functions = told["plan"].as_array().into_iter().flatten();
-        let foretold = Foretold::of(trace, &plan, server.connections(), outside_us)?;
+        let prediction = Prediction::of(trace, &plan, server.connections(), outside_us)?;
         Ok(Ok(Planned {
-            foretold: Some(foretold),
+            prediction: Some(prediction),
             plan,
             functions: functions.map(name).collect(),
         }))
@@ -98,13 +98,13 @@ impl Planned {
         Planned {
             plan,
             functions,
-            foretold: None,
+            prediction: None,
         }
     }
 
     /// Returns the original's time divided by the variant's, as predicted by the timed replay.
     pub fn predicted(&self, variant: Variant, connections: u32) -> Option<f64> {
-        self.foretold.as_ref()?.ratio(variant, connections)
+        self.prediction.as_ref()?.ratio(variant, connections)
     }
 }
 

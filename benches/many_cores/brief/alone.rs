@@ -1,4 +1,4 @@
-//! A process with a network of its own that has only loopback, and without any privilege.
+//! A process without privileges, in a network namespace that has only loopback.
 
 use std::io::{Error, Result};
 use std::os::unix::process::CommandExt;

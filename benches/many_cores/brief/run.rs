@@ -55,7 +55,7 @@ impl Run {
         })
     }
 
-    /// Waits until it ends by itself.
+    /// Waits until it ends without a signal.
     pub fn wait(mut self) -> Outcome<Ended> {
         loop {
             if let Some(status) = self.child.try_wait()? {
