@@ -21,7 +21,7 @@ use clap::{Args, ValueEnum};
 use corehop_partitioner::attribution::mark;
 use corehop_partitioner::progress::Progress;
 use corehop_profile::{
-    By, Export, Level, Order, Profile, profile, profile_with_sharing, recorded_cores, shown,
+    By, Export, Level, Order, Profile, profile, profile_with_sharing, recorded_cores, shown, spread,
 };
 use corehop_simulator::{Error, Machine, Split};
 use corehop_traces::{Index, Trace};
@@ -279,10 +279,7 @@ impl Arguments {
         match (self.cores, self.threads.or(default)) {
             (Some(cores), _) => Ok(Split::thread_per_core(cores)),
             (None, None) => Ok(Split::thread_per_core(1)),
-            (None, Some(Threads::Spread)) => {
-                let threads = u32::try_from(trace.threads().len()).unwrap_or(u32::MAX);
-                Ok(Split::thread_per_core(threads.min(machine.cores)))
-            }
+            (None, Some(Threads::Spread)) => Ok(spread(trace, machine)),
             (None, Some(Threads::Recorded)) => {
                 let cores = recorded_cores(trace);
                 let cores = cores.map_err(|error| about(Some(Path::new(name)), error))?;

@@ -13,9 +13,9 @@ use crate::profile::title;
 use crate::progress::Bar;
 use crate::replay::about;
 use corehop_partitioner::progress::Progress;
-use corehop_profile::what_if::{Suggestion, Suggestions, suggest};
-use corehop_profile::{By, LargestCause, Level, PlaceKind, profile};
-use corehop_simulator::{Machine, ReplayOptions, Split};
+use corehop_profile::what_if::{Suggestion, Suggestions, suggest_for};
+use corehop_profile::{By, LargestCause, Level, PlaceKind, profile, profile_with_sharing, spread};
+use corehop_simulator::{Machine, ReplayOptions};
 use corehop_support::format::number::{counted, share};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -49,35 +49,43 @@ impl Causes {
             page_sizes: None,
         };
         bar.begin("code blocks profiled", Some(options.executions(&trace)));
-        let threads = u32::try_from(trace.threads().len()).unwrap_or(u32::MAX);
-        let cores = threads.clamp(1, machine.cores);
-        let on = (machine, &Split::thread_per_core(cores));
-        let profile = profile(&trace, on, &options, &[By::Object]);
+        let split = spread(&trace, machine);
+        let on = (machine, &split);
+        let views = [By::Object];
+        // Only several threads share lines.
+        let profile = match trace.threads().len() {
+            1 => profile(&trace, on, &options, &views),
+            _ => profile_with_sharing(&trace, on, &options, &views),
+        };
         bar.end();
         let profile = profile.map_err(|error| about(Some(path), error))?;
         let cycles = profile.total.cycles(machine);
         let added = profile.total.cycles_of_l2_misses(machine);
         let mut causes = Causes {
-            cores,
+            cores: split.cores(),
             l2_misses: profile.total.misses(Level::L2),
             requests: profile.replay.requests,
             cycles_share: added as f64 / cycles.max(1) as f64,
             causes: profile.largest_causes(Level::L2, MOST),
             changes: None,
         };
-        if !causes.are_below(smallest_gain) {
+        if causes.largest_gain_percent() >= smallest_gain {
             bar.begin("code blocks replayed with changes", None);
-            let changes = suggest(&trace, on, &options);
+            let changes = suggest_for(&trace, on, &options, profile);
             bar.end();
             causes.changes = Some(changes.map_err(|error| about(Some(path), error))?);
         }
         Ok(causes)
     }
 
-    /// Returns whether a server without any L2 miss would gain less than this, in percent.
-    pub fn are_below(&self, smallest_gain: f64) -> bool {
-        let ratio = 1.0 / (1.0 - self.cycles_share);
-        (ratio - 1.0) * 100.0 < smallest_gain
+    /// Returns the gain of a server without any L2 miss.
+    fn largest_gain_percent(&self) -> f64 {
+        (1.0 / (1.0 - self.cycles_share) - 1.0) * 100.0
+    }
+
+    /// Returns whether a server without any L2 miss would gain less than what matters.
+    pub fn are_negligible(&self) -> bool {
+        self.changes.is_none()
     }
 
     /// Prints the causes, and the command that shows all of them.

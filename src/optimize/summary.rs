@@ -70,14 +70,13 @@ pub fn tell(outcome: &Outcome<'_>) -> Result<(), Failure> {
 
 /// Returns what to do without a gain.
 fn advice(outcome: &Outcome<'_>) -> &'static str {
-    let smallest = outcome.arguments.smallest_gain;
     let causes = outcome.causes.as_ref();
     match outcome.answer() {
         Answer::Open => {
             "results vary too much between rounds: rerun with --trace on an idle machine, or raise \
              --max-rounds"
         }
-        _ if causes.is_some_and(|causes| causes.are_below(smallest)) => {
+        _ if causes.is_some_and(|causes| causes.are_negligible()) => {
             "keep the original server: it hardly waits for caches beyond its L2"
         }
         Answer::Gain | Answer::NoGain => {

@@ -115,8 +115,6 @@ pub(crate) struct Collector<'a> {
     address: u64,
     next_line: u64,
     piece: u32,
-    /// Whether the fully associative cache held the line, by level.
-    would_hit: [bool; 3],
 }
 
 impl<'a> Collector<'a> {
@@ -157,7 +155,6 @@ impl<'a> Collector<'a> {
             address: 0,
             next_line: 0,
             piece: 0,
-            would_hit: [false; 3],
         }
     }
 
@@ -325,7 +322,7 @@ impl Observer for Collector<'_> {
     #[inline]
     fn accessed(&mut self, core: CoreId, kind: Kind, line: LineId) {
         self.site_accesses[self.site as usize] += 1;
-        self.would_hit[0] = self.beside.access_l1(core.index(), kind, line);
+        self.beside.access_l1(core.index(), kind, line);
         if kind != Kind::Fetch {
             self.piece = self.find_piece(line);
             self.piece_accesses[self.piece as usize][kind as usize - 1] += 1;
@@ -336,14 +333,8 @@ impl Observer for Collector<'_> {
     #[inline]
     fn missed(&mut self, level: CacheLevel, core: CoreId, _: Kind, cause: Cause, line: LineId) {
         let level = Level::from(level);
-        let would_hit = self.would_hit[level as usize];
+        let would_hit = self.beside.missed(level, core.index(), line);
         self.count(|missed| missed.by_level[level as usize].count(cause, would_hit));
-        // A miss of one level is an access of the next.
-        match level {
-            Level::L1 => self.would_hit[1] = self.beside.access_l2(core.index(), line),
-            Level::L2 => self.would_hit[2] = self.beside.access_l3(line),
-            Level::L3 => {}
-        }
     }
 
     fn transferred(&mut self, _: CoreId, _: Kind, _: LineId) {

@@ -6,7 +6,8 @@
 //! because these misses already have a cause. Lines are in a list ordered by last access, so every
 //! access takes constant time.
 
-use corehop_simulator::{Level, LineId, Machine};
+use crate::cost::Level;
+use corehop_simulator::{LineId, Machine};
 use corehop_traces::Kind;
 
 /// Stands for no line or no place.
@@ -116,7 +117,7 @@ struct Instances {
 }
 
 impl Instances {
-    fn new(level: &Level, cores: u32) -> Instances {
+    fn new(level: &corehop_simulator::Level, cores: u32) -> Instances {
         let of_core = |core: u32| (core / level.shared_by.max(1)) as usize;
         let lines = level.size_bytes / 64;
         let count = of_core(cores.max(1) - 1) + 1;
@@ -138,6 +139,8 @@ pub(crate) struct Beside {
     l1d: Instances,
     l2: Instances,
     l3: Option<FullyAssociative>,
+    /// By level: whether the cache that was accessed last held the line.
+    would_hit: [bool; 3],
 }
 
 impl Beside {
@@ -149,26 +152,37 @@ impl Beside {
             l1d: Instances::new(&machine.l1d, cores),
             l2: Instances::new(&machine.l2, cores),
             l3: l3.map(|l3| FullyAssociative::new(l3.size_bytes / 64)),
+            would_hit: [false; 3],
         }
     }
 
-    /// Accesses an L1, and returns whether it held the line.
+    /// Accesses an L1.
     #[inline]
-    pub fn access_l1(&mut self, core: usize, kind: Kind, line: LineId) -> bool {
-        match kind {
+    pub fn access_l1(&mut self, core: usize, kind: Kind, line: LineId) {
+        self.would_hit[0] = match kind {
             Kind::Fetch => self.l1i.access(core, line),
             Kind::Load | Kind::Store => self.l1d.access(core, line),
+        };
+    }
+
+    /// Accesses an L2.
+    pub fn access_l2(&mut self, core: usize, line: LineId) {
+        self.would_hit[1] = self.l2.access(core, line);
+    }
+
+    /// Returns whether the counterpart of a cache that missed held the line. A miss of one level is
+    /// an access of the next.
+    #[inline]
+    pub fn missed(&mut self, level: Level, core: usize, line: LineId) -> bool {
+        match level {
+            Level::L1 => self.access_l2(core, line),
+            Level::L2 => {
+                let l3 = self.l3.as_mut();
+                self.would_hit[2] = l3.is_some_and(|l3| l3.access(line));
+            }
+            Level::L3 => {}
         }
-    }
-
-    /// Accesses an L2, and returns whether it held the line.
-    pub fn access_l2(&mut self, core: usize, line: LineId) -> bool {
-        self.l2.access(core, line)
-    }
-
-    /// Accesses the L3, and returns whether it held the line.
-    pub fn access_l3(&mut self, line: LineId) -> bool {
-        self.l3.as_mut().is_some_and(|l3| l3.access(line))
+        self.would_hit[level as usize]
     }
 }
 

@@ -29,8 +29,8 @@ mod json;
 mod largest;
 mod objects;
 mod pieces;
-mod recorded;
 mod sharing;
+mod thread_cores;
 mod view;
 pub mod what_if;
 
@@ -40,8 +40,8 @@ pub use formats::{Export, Format};
 pub use heap::Made;
 pub use json::{Shown, ViewShown, shown};
 pub use largest::LargestCause;
-pub use recorded::recorded_cores;
 pub use sharing::{ObjectOnLine, SharedLine, Sharing, SharingCost, Use, Verdict};
+pub use thread_cores::{recorded_cores, spread};
 pub use view::{By, Order, Place, PlaceKind, Row, View};
 
 use both::Both;

@@ -1,12 +1,19 @@
-//! Cores for the threads of a trace that records their CPUs.
+//! Cores for the threads of a trace: one for each, or those that it records.
 //!
 //! A replay's threads stay where they are, so each gets the CPU on which it executed most code
-//! blocks. CPUs are renumbered: a server that was pinned to CPUs 4 and 9 needs two cores.
+//! blocks, if they are recorded. CPUs are renumbered: a server that was pinned to CPUs 4 and 9 needs two cores.
 
-use corehop_simulator::{CoreId, Error};
+use corehop_simulator::{CoreId, Error, Machine, Split};
 use corehop_traces::Trace;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+
+/// Returns a split with a core for each thread, as far as the machine has cores.
+#[must_use]
+pub fn spread(trace: &Trace, machine: &Machine) -> Split {
+    let threads = u32::try_from(trace.threads().len()).unwrap_or(u32::MAX);
+    Split::thread_per_core(threads.clamp(1, machine.cores))
+}
 
 /// Returns the core of each thread. Threads without a recorded CPU are on the first core. `None` if
 /// the trace has no CPUs.

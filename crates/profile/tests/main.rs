@@ -6,6 +6,7 @@ mod generated;
 mod naive;
 mod naive_layout;
 mod naive_sharing;
+mod plain;
 #[path = "../../../simulator/tests/random/mod.rs"]
 mod random;
 mod sharing_equals_a_naive_attribution;

@@ -3,35 +3,15 @@
 
 use crate::generated::{Step, heap_events, record, record_with_heap, steps, steps_of_a_heap};
 use crate::naive::{self, attributed};
+use crate::plain::plain;
 use crate::random::{holds, machines};
-use corehop_profile::{By, Causes, Cost, Level, Profile, View, profile};
+use corehop_profile::{By, Cost, Profile, View, profile};
 use corehop_simulator::{Counters, Machine, ReplayOptions, Split, replay};
 use corehop_traces::{HeapEvent, RequestId};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 const VIEWS: [By; 3] = [By::Function, By::Line, By::Object];
-const LEVELS: [Level; 3] = [Level::L1, Level::L2, Level::L3];
-
-/// As the naive attribution has it.
-fn plain(cost: &Cost, machine: &Machine) -> naive::Cost {
-    let causes = |level: Level| {
-        let Causes {
-            cold,
-            capacity,
-            conflict,
-            coherence,
-            inclusion,
-        } = cost.causes(level);
-        [cold, capacity, conflict, coherence, inclusion]
-    };
-    naive::Cost {
-        accesses: cost.accesses(),
-        cycles: cost.cycles(machine),
-        misses: LEVELS.map(causes),
-        fetch_misses: cost.fetch_causes().total(),
-    }
-}
 
 fn by_name(view: &View, machine: &Machine) -> BTreeMap<String, naive::Cost> {
     let rows = view.rows.iter();

@@ -4,36 +4,17 @@
 use crate::generated::{AREAS, STACKS, Step, record, steps, steps_of_few_lines};
 use crate::naive::{self, NaiveCaches};
 use crate::naive_layout::{GIB, Moved};
+use crate::plain::plain;
 use crate::random::{holds, machines};
 use corehop_profile::what_if::{
     Change, Outcome, Part, Side, WhatIf, outcome_shown, suggest, what_if,
 };
-use corehop_profile::{By, Causes, Cost, Level, profile};
+use corehop_profile::{By, Level, profile};
 use corehop_simulator::{Machine, ReplayOptions, Split};
 use corehop_traces::{Kind, RequestId, Trace};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::path::Path;
-
-/// As the naive replay has it.
-fn plain(cost: &Cost, machine: &Machine) -> naive::Cost {
-    let causes = |level: Level| {
-        let Causes {
-            cold,
-            capacity,
-            conflict,
-            coherence,
-            inclusion,
-        } = cost.causes(level);
-        [cold, capacity, conflict, coherence, inclusion]
-    };
-    naive::Cost {
-        accesses: cost.accesses(),
-        cycles: cost.cycles(machine),
-        misses: [Level::L1, Level::L2, Level::L3].map(causes),
-        fetch_misses: cost.fetch_causes().total(),
-    }
-}
 
 /// The costs of the objects, then of everything else.
 fn replayed(

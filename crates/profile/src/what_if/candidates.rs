@@ -1,6 +1,6 @@
 //! The obvious changes, from a profile by object and its shared lines.
 //!
-//! - An object with false sharing: pad each thread's part to lines of its own. The size of a part
+//! - An object with false sharing: pad each thread's part to separate lines. The size of a part
 //!   is the greatest common divisor of the offsets at which another set of threads begins. An
 //!   object that shares a line with another, and is one part itself: begin a line.
 //! - A variable that misses: begin a line, if it does not.
@@ -122,7 +122,7 @@ impl Shared {
         takes
     }
 
-    /// Returns changes that give each thread's part lines of its own.
+    /// Returns changes that put each thread's part on separate lines.
     fn apart(&self, objects: &Objects) -> Option<Candidate> {
         let mut part_bytes = 0;
         let mut before = None;

@@ -35,8 +35,6 @@ pub(super) struct Counting<'a> {
     kind: Kind,
     /// Whether the events are of a page walk.
     is_walk: bool,
-    /// Whether the fully associative cache held the line, by level.
-    would_hit: [bool; 3],
 }
 
 /// The costs by row.
@@ -65,7 +63,6 @@ impl<'a> Counting<'a> {
             row: 0,
             kind: Kind::Fetch,
             is_walk: false,
-            would_hit: [false; 3],
         }
     }
 
@@ -138,7 +135,7 @@ impl Observer for Counting<'_> {
 
     #[inline]
     fn accessed(&mut self, core: CoreId, kind: Kind, line: LineId) {
-        self.would_hit[0] = self.beside.access_l1(core.index(), kind, line);
+        self.beside.access_l1(core.index(), kind, line);
         if self.is_walk {
             return;
         }
@@ -151,7 +148,7 @@ impl Observer for Counting<'_> {
     }
 
     fn loads_from_l2(&mut self, core: CoreId, line: LineId) {
-        self.would_hit[1] = self.beside.access_l2(core.index(), line);
+        self.beside.access_l2(core.index(), line);
     }
 
     fn walks(&mut self, _: CoreId) {
@@ -165,16 +162,10 @@ impl Observer for Counting<'_> {
     #[inline]
     fn missed(&mut self, level: CacheLevel, core: CoreId, kind: Kind, cause: Cause, line: LineId) {
         let level = Level::from(level);
-        let would_hit = self.would_hit[level as usize];
+        let would_hit = self.beside.missed(level, core.index(), line);
         self.count(kind, |missed| {
             missed.by_level[level as usize].count(cause, would_hit)
         });
-        // A miss of one level is an access of the next.
-        match level {
-            Level::L1 => self.would_hit[1] = self.beside.access_l2(core.index(), line),
-            Level::L2 => self.would_hit[2] = self.beside.access_l3(line),
-            Level::L3 => {}
-        }
     }
 
     fn transferred(&mut self, _: CoreId, kind: Kind, _: LineId) {

@@ -31,4 +31,4 @@ pub use file::{Change, HugePages, Part, WhatIf};
 pub use json::{OutcomeShown, SuggestionsShown, outcome_shown, suggestions_shown};
 pub use machine::{LevelChange, MachineChange};
 pub use outcome::{ChangedObject, Outcome, Side, what_if};
-pub use suggest::{Suggestion, Suggestions, suggest};
+pub use suggest::{Suggestion, Suggestions, suggest, suggest_for};

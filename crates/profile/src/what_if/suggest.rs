@@ -58,6 +58,20 @@ pub fn suggest(
     options: &ReplayOptions<'_>,
 ) -> Result<Suggestions, Error> {
     let profile = profile_with_sharing(trace, on, options, &[By::Object])?;
+    suggest_for(trace, on, options, profile)
+}
+
+/// Tries changes like [`suggest`], for a profile with the same options: by object, and with sharing
+/// if the trace has several threads.
+///
+/// # Errors
+/// Those of [`corehop_simulator::replay()`].
+pub fn suggest_for(
+    trace: &Trace,
+    on: (&Machine, &Split),
+    options: &ReplayOptions<'_>,
+    profile: Profile,
+) -> Result<Suggestions, Error> {
     let objects = known_objects(trace);
     let tried = candidates(&profile, &objects, on.0);
     let free = FreeRegions::of(trace, options)?;
