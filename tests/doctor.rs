@@ -29,7 +29,7 @@ const CHECKS: [&str; 19] = [
     "disk",
 ];
 
-/// Returns the checks of this machine: QEMU 10 has none of its own where recordings use it anyway.
+/// Returns the checks of this machine. QEMU 10 is no separate check if recordings use it anyway.
 fn expected() -> Vec<&'static str> {
     let qemu = tools::qemu().unwrap();
     let is_newer = qemu.path == tools::built_qemu();

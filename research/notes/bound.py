@@ -4,7 +4,7 @@
     bound.py deep-lists|deep-pages SERVER [STARTS]
 
 A request that walks A and then B finds neither in the L2, if both exceed it. One that walks A twice
-finds it warm, as on a core of its own. The bound is the time of AB by the mean of those of AA and
+finds it warm, as on a separate core. The bound is the time of AB by the mean of those of AA and
 BB. Other programs may run: of each, the fastest of 400 batches counts, which last 3 ms or less.
 SERVER is redis-server or valkey-server, in a new folder that is removed again.
 """

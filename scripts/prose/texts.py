@@ -42,7 +42,7 @@ def help_of(command: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def paragraphs(text: str) -> str:
-    """Return a help text without indentation, each indented first line a paragraph of its own.
+    """Return a help text without indentation; each indented first line begins a paragraph.
 
     Lines of examples stay, empty: they are commands.
     """
@@ -73,7 +73,7 @@ def messages(source: str) -> Iterator[tuple[int, str]]:
 
 
 def as_text(source: str) -> str:
-    """Return the messages, each a paragraph on a line of its own, on twice its line's number."""
+    """Return the messages, each a paragraph of one line, at twice the line number in the source."""
     lines: list[str] = []
     for number, message in messages(source):
         lines += [""] * (2 * number - 1 - len(lines))

@@ -36,7 +36,7 @@ make_root() {
 # in_root SCRIPT [FOLDER]: runs a script inside the chroot, with /proc, /sys, and terminals. FOLDER
 # of this machine is readable there under the same name. The mounts are invisible outside, so
 # removing the chroot cannot reach it. The chroot becomes the root of its mount namespace, because
-# the kernel refuses a chrooted process namespaces of its own (unshare), which some tests make.
+# the kernel refuses new namespaces (unshare), which some tests make, to a chrooted process.
 in_root() {
     [ -z "${2-}" ] || mkdir -p "$chroot$2"
     unshare --mount --pid --fork --kill-child sh -eu -c '
