@@ -1,7 +1,8 @@
 //! Cores for the threads of a trace: one for each, or those that it records.
 //!
 //! A replay's threads stay where they are, so each gets the CPU on which it executed most code
-//! blocks, if they are recorded. CPUs are renumbered: a server that was pinned to CPUs 4 and 9 needs two cores.
+//! blocks, if they are recorded. CPUs are renumbered: a server that was pinned to CPUs 4 and 9
+//! needs two cores.
 
 use corehop_simulator::{CoreId, Error, Machine, Split};
 use corehop_traces::Trace;
