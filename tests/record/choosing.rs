@@ -141,7 +141,7 @@ fn as_many_requests_are_recorded_whatever_the_threads_do() {
 fn of_redis_commands_those_chosen_are_recorded() {
     let choice = ["--requests", "5", "--of", "1000", "--seed", "3"];
     let (mut recording, stream) = redis::serving(&choice);
-    redis::send_commands(&stream, 1001);
+    redis::send_commands_and_the_last(&stream, 1000);
     let trace = recording.trace();
     assert_eq!(trace.requests().len(), 5);
     assert!(trace.requests().iter().all(|request| request.complete));

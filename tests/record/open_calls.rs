@@ -5,7 +5,7 @@
 
 use crate::going_back::{Planned, number, plan, predicted};
 use crate::recording::{Recording, connect, free_port, send};
-use crate::redis::{SERVER, ask, send_commands, shut_down, start_in};
+use crate::redis::{SERVER, ask, ask_the_last, send_commands_and_the_last, shut_down, start_in};
 use corehop_patcher::patch;
 use corehop_plan::Mode::Call;
 use corehop_plan::Plan;
@@ -60,7 +60,7 @@ fn counted(folder: &Path, plan: &Plan, load: impl Fn(&TcpStream)) -> (u64, u64) 
 
 #[test]
 fn the_function_at_the_marker_takes_its_thread_back_from_the_first_request_on() {
-    let load = |stream: &TcpStream| send_commands(stream, 601);
+    let load = |stream: &TcpStream| send_commands_and_the_last(stream, 600);
     let recording = recorded("processCommand", &["--requests", "600"], load);
     let plan = plan(Path::new(REDIS), &[("processCommand", 1, Call)]);
     assert_eq!(predicted(&recording, &plan), 2 * 600);
@@ -72,7 +72,8 @@ fn the_function_at_the_marker_takes_its_thread_back_from_the_first_request_on() 
 fn a_function_that_the_first_request_jumps_to_does_not_keep_its_thread() {
     let load = |stream: &TcpStream| {
         let command = |count: u64| ("INCR number".into(), format!(":{count}"));
-        ask(stream, (1..=301).map(command));
+        ask(stream, (1..=300).map(command));
+        ask_the_last(stream, "INCR number", ":301");
     };
     let recording = recorded("incrCommand", &["--requests", "300"], load);
     let plan = plan(Path::new(REDIS), &[("incrDecrCommand", 1, Call)]);
@@ -83,7 +84,7 @@ fn a_function_that_the_first_request_jumps_to_does_not_keep_its_thread() {
 
 #[test]
 fn requests_recorded_in_part_hop_as_often_as_each_does_in_the_server() {
-    let load = |stream: &TcpStream| send_commands(stream, 401);
+    let load = |stream: &TcpStream| send_commands_and_the_last(stream, 400);
     let choice = ["--requests", "20", "--of", "400", "--seed", "3"];
     let recording = recorded("processCommand", &choice, load);
     let of_its_own: &[Planned] = &[("processCommand", 1, Call)];

@@ -161,6 +161,9 @@ impl Recording {
 
 impl Drop for Recording {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the recorder's output:\n{}", self.stderr());
+        }
         for signal in [libc::SIGTERM, libc::SIGINT] {
             if self.child.try_wait().ok().flatten().is_none() {
                 self.signal(signal);

@@ -2,7 +2,7 @@
 
 use crate::recording::{Recording, connect, free_port, record};
 use corehop_traces::{EndReason, Ending, FunctionId, Trace};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::net::TcpStream;
 use std::process::Command;
 use tempfile::TempDir;
@@ -63,16 +63,35 @@ pub fn send_commands(stream: &TcpStream, count: usize) {
     ask(stream, (0..count).map(command));
 }
 
+/// Sends as many commands and one more. The last one ends a recording of `--requests`, which ends
+/// the server, perhaps before it answers.
+pub fn send_commands_and_the_last(stream: &TcpStream, count: usize) {
+    send_commands(stream, count);
+    ask_the_last(stream, "SET key:0 0", "+OK");
+}
+
 /// Sends commands with one-line answers.
 pub fn ask(stream: &TcpStream, commands: impl IntoIterator<Item = (String, String)>) {
-    let mut answers = BufReader::new(stream);
     for (command, expected) in commands {
-        let line = command + "\r\n";
-        (&mut &*stream).write_all(line.as_bytes()).unwrap();
-        let mut answer = String::new();
-        answers.read_line(&mut answer).unwrap();
-        assert_eq!(answer.trim_end(), expected);
+        assert_eq!(answer(stream, &command).unwrap(), expected);
     }
+}
+
+/// Sends a command that ends the recording. The server answers it, or ends before.
+pub fn ask_the_last(stream: &TcpStream, command: &str, expected: &str) {
+    match answer(stream, command) {
+        Ok(answer) => assert!([expected, ""].contains(&answer.as_str()), "{answer}"),
+        Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}"),
+    }
+}
+
+/// Returns the one line that answers a command; it is empty if the server closes the connection.
+fn answer(mut stream: &TcpStream, command: &str) -> std::io::Result<String> {
+    stream.write_all(format!("{command}\r\n").as_bytes())?;
+    let mut answer = String::new();
+    // Each command waits for its answer, so nothing after this line is lost with the buffer.
+    BufReader::new(stream).read_line(&mut answer)?;
+    Ok(answer.trim_end().into())
 }
 
 /// Returns how often a function was entered; a trace contains only entered functions.
@@ -93,7 +112,7 @@ pub fn entries(trace: &Trace, symbol: &str) -> u64 {
 #[test]
 fn as_many_requests_are_recorded_as_were_asked_for() {
     let (mut recording, stream) = serving(&["--requests", "50"]);
-    send_commands(&stream, 51);
+    send_commands_and_the_last(&stream, 50);
     let trace = recording.trace();
     assert_eq!(trace.requests().len(), 50);
     assert!(trace.requests().iter().all(|request| request.complete));
@@ -126,7 +145,7 @@ fn every_command_sent_is_a_request() {
 #[test]
 fn the_trace_names_the_binaries_that_ran_and_their_functions() {
     let (mut recording, stream) = serving(&["--requests", "10"]);
-    send_commands(&stream, 11);
+    send_commands_and_the_last(&stream, 10);
     let trace = recording.trace();
     // By the name that was executed, whatever file it links to.
     let server = "/usr/bin/redis-server";
