@@ -6,7 +6,7 @@
 
 mod measured;
 
-use crate::line::{Lines, line};
+use crate::terminal::line::{Lines, line};
 use std::fmt::Display;
 use std::path::Path;
 

@@ -1,65 +1,33 @@
 //! The command line of `corehop`: record the memory accesses of a server, find where its threads
 //! should hop to another core, and patch it.
 //!
-//! Each subcommand is one file of this folder and one stage of the pipeline. All output passes
-//! through `console`, which lets no text of a file control a terminal.
+//! Each subcommand is one file of `commands`; most are stages of the pipeline. What several commands
+//! share lies beside: `options` of the command line, the `terminal`, and the modules here. All
+//! output passes through `terminal::console`, which lets no text of a file control a terminal.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-pub mod addressing;
 mod bundled;
-mod by_argument;
-mod calibrate;
-pub mod candidates;
-mod carriers;
-mod check;
+pub mod commands;
 pub mod configuration;
-pub mod console;
-mod control;
-mod diff;
-mod doctor;
-mod explain;
-mod export;
 pub mod failure;
 pub mod function_names;
-mod functions;
-mod heartbeat;
-mod import;
-mod info;
-pub mod interrupt;
-pub mod jobs;
-pub mod line;
-mod load_options;
-pub mod machines;
-mod manual;
-mod measure;
 mod measuring;
 #[cfg(test)]
 mod mentioned;
-pub mod new_trace;
 mod one_way;
 pub mod open;
-mod optimize;
-pub mod partition;
-mod patch;
+pub mod options;
 mod plan_to_hook;
 mod posted_calls;
-mod profile;
-pub mod progress;
-mod record;
 mod recording;
-pub mod replay;
-mod report;
-pub mod requests;
-mod run;
-mod sample;
-pub mod schema;
-pub mod scope;
-mod screen;
+pub mod terminal;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser};
+use commands::Command;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use terminal::console;
 
 #[derive(Parser)]
 #[command(version, about, before_help = PARTS, after_help = EXIT_CODES)]
@@ -74,36 +42,6 @@ struct Cli {
     /// (docs/reference/configuration.md).
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<std::path::PathBuf>,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    Optimize(optimize::Arguments),
-    Screen(screen::Arguments),
-    Record(record::Arguments),
-    Control(control::Arguments),
-    Info(info::Arguments),
-    Check(check::Arguments),
-    Sample(sample::Arguments),
-    Export(export::Arguments),
-    Import(import::Arguments),
-    Diff(diff::Arguments),
-    Replay(replay::Arguments),
-    Profile(profile::Arguments),
-    Functions(functions::Arguments),
-    Candidates(candidates::Arguments),
-    Partition(partition::Arguments),
-    Explain(explain::Arguments),
-    Report(report::Arguments),
-    Patch(patch::Arguments),
-    Run(run::Arguments),
-    #[command(alias = "verify")]
-    Measure(measure::Arguments),
-    Calibrate(calibrate::Arguments),
-    Doctor(doctor::Arguments),
-    Schema(schema::Arguments),
-    Completions(manual::Completions),
-    Man(manual::Man),
 }
 
 const PARTS: &str = "\
@@ -156,34 +94,7 @@ pub fn run() -> ExitCode {
         }
         _ => end_with_the_reader(),
     }
-    let outcome = match command {
-        Command::Optimize(arguments) => optimize::run(&arguments),
-        Command::Screen(arguments) => screen::run(&arguments),
-        Command::Record(arguments) => record::run(&arguments),
-        Command::Control(arguments) => control::run(&arguments),
-        Command::Info(arguments) => info::run(&arguments),
-        Command::Check(arguments) => check::run(&arguments),
-        Command::Sample(arguments) => sample::run(&arguments),
-        Command::Export(arguments) => export::run(&arguments),
-        Command::Import(arguments) => import::run(&arguments),
-        Command::Diff(arguments) => diff::run(&arguments),
-        Command::Replay(arguments) => replay::run(&arguments),
-        Command::Profile(arguments) => profile::run(&arguments),
-        Command::Functions(arguments) => functions::run(&arguments),
-        Command::Candidates(arguments) => candidates::run(&arguments),
-        Command::Partition(arguments) => partition::run(&arguments),
-        Command::Explain(arguments) => explain::run(&arguments),
-        Command::Report(arguments) => report::run(&arguments),
-        Command::Patch(arguments) => patch::run(&arguments),
-        Command::Run(arguments) => run::run(&arguments),
-        Command::Measure(arguments) => measure::run(&arguments),
-        Command::Calibrate(arguments) => calibrate::run(&arguments),
-        Command::Doctor(arguments) => doctor::run(&arguments),
-        Command::Schema(arguments) => schema::run(&arguments),
-        Command::Completions(arguments) => manual::complete(&arguments, Cli::command()),
-        Command::Man(arguments) => manual::write(&arguments, Cli::command()),
-    };
-    match outcome {
+    match command.run(Cli::command()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failed(&failure),
     }

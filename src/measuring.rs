@@ -2,10 +2,10 @@
 //! --verbose its throughputs. Also reports starts that differ in speed, and rounds without reported
 //! hops.
 
-use crate::console;
-use crate::heartbeat::rounded;
-use crate::interrupt;
-use crate::progress::Bar;
+use crate::terminal::console;
+use crate::terminal::heartbeat::rounded;
+use crate::terminal::interrupt;
+use crate::terminal::progress::Bar;
 use corehop_measure::Observer;
 use corehop_measure::rounds::{Answer, Comparison, Group, Outlook, Rounds, Stage, Standing};
 use corehop_partitioner::progress::Progress;

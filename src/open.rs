@@ -1,7 +1,7 @@
 //! Opens a trace for computation, and warns if it is incomplete.
 
-use crate::console;
 use crate::failure::Failure;
+use crate::terminal::console;
 use corehop_traces::{Ending, Trace};
 use std::path::Path;
 

@@ -7,7 +7,7 @@ mod progress;
 pub mod reading;
 
 use crate::failure::Failure;
-use crate::interrupt;
+use crate::terminal::interrupt;
 use corehop_recorder::CarriedPlugins;
 use corehop_recorder::{Driver, Options, Prepared};
 

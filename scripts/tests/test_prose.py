@@ -67,10 +67,10 @@ def test_documents_help_and_messages_have_no_error(tmp_path: Path) -> None:
 
 
 def test_a_finding_names_the_line_of_the_source(tmp_path: Path) -> None:
-    message = tmp_path / texts.MESSAGES / "src+line.rs.md"
+    message = tmp_path / texts.MESSAGES / "src+terminal+line.rs.md"
     for path, place in [
         (ROOT / "docs/README.md", "docs/README.md:8:"),
-        (message, "src/line.rs:4:"),
+        (message, "src/terminal/line.rs:4:"),
         (tmp_path / "corehop-run.md", "corehop-run --help:"),
     ]:
         assert texts.of_source(f"{path}:8:1:corehop.Told:why") == f"{place}corehop.Told:why"

@@ -2,8 +2,8 @@
 
 use super::progress::Line;
 use super::reading::millions;
-use crate::console;
-use crate::progress::Bar;
+use crate::terminal::console;
+use crate::terminal::progress::Bar;
 use corehop_partitioner::progress::Progress;
 use corehop_recorder::{Event, Observer, Options};
 use corehop_traces::{EndReason, Summary};

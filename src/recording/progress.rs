@@ -2,8 +2,8 @@
 //! once what the whole recording will cost.
 
 use super::reading::{line, preview};
-use crate::console;
-use crate::heartbeat;
+use crate::terminal::console;
+use crate::terminal::heartbeat;
 use corehop_recorder::Reading;
 use indicatif::{ProgressBar, ProgressStyle};
 

@@ -8,7 +8,7 @@ mod commands;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{characterize, cohorts, fleet, kernel_model, kth_calls, pollute, schema};
-use corehop::console::Verbosity;
+use corehop::terminal::console::Verbosity;
 use corehop::{configuration, end_with_the_reader, failed, parsed};
 use std::process::ExitCode;
 

@@ -4,11 +4,11 @@
 //! simulation is corehop's timed replay with two more schedulers.
 
 use clap::{Args, Subcommand};
-use corehop::addressing::AddressingOptions;
-use corehop::console;
+use corehop::commands::replay::timed::{self, Asked, TimedArguments};
 use corehop::failure::{Exit, Failure};
-use corehop::jobs::Jobs;
-use corehop::replay::timed::{self, Asked, TimedArguments};
+use corehop::options::addressing::AddressingOptions;
+use corehop::options::jobs::Jobs;
+use corehop::terminal::console;
 use corehop_lab::cohorts::{LIBRARY, schedulers};
 use corehop_support::atomic_file::{Output, PUBLIC};
 use std::path::PathBuf;

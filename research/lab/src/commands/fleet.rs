@@ -9,10 +9,10 @@
 mod program;
 
 use clap::Args;
-use corehop::console;
 use corehop::failure::{Exit, Failure};
-use corehop::interrupt;
-use corehop::line::Lines;
+use corehop::terminal::console;
+use corehop::terminal::interrupt;
+use corehop::terminal::line::Lines;
 use corehop_simulator::Machine;
 use corehop_support::processes::{Process, end_with_this_process, installed};
 use serde_json::{Map, Value};

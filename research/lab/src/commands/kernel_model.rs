@@ -6,7 +6,8 @@
 
 use clap::{Args, ValueEnum};
 use corehop::failure::{Exit, Failure};
-use corehop::{new_trace, open};
+use corehop::open;
+use corehop::options::new_trace;
 use corehop_lab::kernel_model::{self, soares};
 use corehop_simulator::detail::Mode;
 use corehop_traces::{ThreadId, Trace};

@@ -4,9 +4,9 @@
 //! `corehop candidates`, whose code runs here with more functions.
 
 use clap::{Args, Subcommand};
+use corehop::commands::{candidates, partition};
 use corehop::failure::{Exit, Failure};
-use corehop::progress::Bar;
-use corehop::{candidates, partition};
+use corehop::terminal::progress::Bar;
 use corehop_lab::kth_calls::{Error, at_calls};
 use corehop_partitioner::candidates::CandidateRule;
 use corehop_traces::{RequestId, Trace};

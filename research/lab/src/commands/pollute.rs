@@ -11,14 +11,14 @@ mod summary;
 mod text;
 
 use clap::{Args, ValueEnum};
-use corehop::addressing::AddressingOptions;
-use corehop::console;
+use corehop::commands::replay::{Opened, OtherOptions, Run, about};
 use corehop::failure::{Exit, Failure};
-use corehop::jobs::Jobs;
-use corehop::line::Lines;
-use corehop::machines;
-use corehop::progress::Bar;
-use corehop::replay::{Opened, OtherOptions, Run, about};
+use corehop::options::addressing::AddressingOptions;
+use corehop::options::jobs::Jobs;
+use corehop::options::machines;
+use corehop::terminal::console;
+use corehop::terminal::line::Lines;
+use corehop::terminal::progress::Bar;
 use corehop_lab::pollution::{
     self, Colours, Judge, PolluteBuffer, Search, executed_instructions, find_pollute_pages,
     pages_with_buffer, prepare, replay_with_buffers,

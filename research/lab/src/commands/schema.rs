@@ -2,9 +2,9 @@
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use corehop::console;
+use corehop::commands::schema::{DEFINITIONS, keys, listed, printed};
 use corehop::failure::Failure;
-use corehop::schema::{DEFINITIONS, keys, listed, printed};
+use corehop::terminal::console;
 
 /// Print the JSON Schema of a command's JSON, or its keys, or list the schemas
 #[derive(Args)]

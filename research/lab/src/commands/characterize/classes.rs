@@ -1,6 +1,6 @@
 //! Tables of classes, of a trace's functions and of a profile's.
 
-use corehop::line::{Lines, line};
+use corehop::terminal::line::{Lines, line};
 use corehop_lab::characterize::classes::{
     Class, Classes, FunctionClasses, Sum, Totals, WorkingSet,
 };

@@ -2,9 +2,9 @@
 
 use super::classes::{ACCESSES, LINES, Rows};
 use super::json;
-use corehop::console;
 use corehop::failure::{Exit, Failure};
-use corehop::line::{Lines, line};
+use corehop::terminal::console;
+use corehop::terminal::line::{Lines, line};
 use corehop_lab::characterize::classes::WorkingSet;
 use corehop_lab::characterize::perf_script::{self, Sampled};
 use corehop_lab::characterize::rule::Parts;

@@ -2,7 +2,7 @@
 
 use super::classes::{columns, of_columns};
 use super::summary::{Draws, Summary};
-use corehop::line::{Lines, line};
+use corehop::terminal::line::{Lines, line};
 use corehop_lab::characterize::Characterisation;
 use corehop_lab::characterize::classes::Class;
 use corehop_lab::characterize::sampled::Estimate;

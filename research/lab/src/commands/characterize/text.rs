@@ -3,7 +3,7 @@
 use super::classes::{ACCESSES, LINES, Rows};
 use super::sampled;
 use super::summary::Summary;
-use corehop::line::{Lines, line};
+use corehop::terminal::line::{Lines, line};
 use corehop_lab::characterize::classes::WorkingSet;
 use corehop_lab::characterize::gain::Baseline;
 use corehop_lab::characterize::profile::Replayed;

@@ -1,8 +1,8 @@
 //! A replay with a pollute buffer as tables for a terminal.
 
 use super::summary::{BINS, SearchTold, Summary};
-use corehop::line::{Lines, line};
-use corehop::replay::counted_requests;
+use corehop::commands::replay::counted_requests;
+use corehop::terminal::line::{Lines, line};
 use corehop_lab::pollution::Judge;
 use corehop_simulator::{Counters, PAGE_BYTES};
 use corehop_support::format::number::{change, change_between, counted, grouped as count, share};

@@ -1,0 +1,326 @@
+//! `corehop profile`: which functions, source lines, and data cost how many misses, and why.
+//!
+//! The figures come from the crate `corehop-profile`. This file is its command line, `text` prints
+//! them as tables, `sharing` those of lines that threads share, and `format` writes files for other
+//! profilers. `what_if` compares with a change.
+
+mod format;
+mod sharing;
+mod text;
+mod what_if;
+
+use crate::commands::replay::about;
+use crate::failure::{Exit, Failure};
+use crate::options::addressing::AddressingOptions;
+use crate::options::machines;
+use crate::options::requests::CountedRequests;
+use crate::terminal::console;
+use crate::terminal::line::Lines;
+use crate::terminal::progress::Bar;
+use clap::{Args, ValueEnum};
+use corehop_partitioner::attribution::mark;
+use corehop_partitioner::progress::Progress;
+use corehop_profile::{
+    By, Export, Level, Order, Profile, profile, profile_with_sharing, recorded_cores, shown, spread,
+};
+use corehop_simulator::{Error, Machine, Split};
+use corehop_traces::{Index, Trace};
+use format::FormatArguments;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use text::Table;
+use what_if::{Subject, WhatIfArguments};
+
+pub use text::title;
+
+/// Show which functions, source lines, and data cause the cache misses of a recorded server
+///
+/// It replays the trace and lists the places that miss most, with the cause of each miss and
+/// estimated cycles, or the lines of memory that threads share. It needs no plan.
+/// docs/guide/profile.md describes the columns.
+#[derive(Args)]
+#[command(after_help = "\
+Example: corehop profile bank.trace
+         corehop profile bank.trace --by line,object --request-scaled --warm-up 30
+         corehop profile bank.trace --by object --cores 4 --level l3
+         corehop profile bank.trace --by sharing --warm-up 30
+         corehop profile bank.trace --suggest
+         corehop profile bank.trace --what-if padded.toml
+         corehop profile bank.trace --format callgrind -o callgrind.out.bank")]
+pub struct Arguments {
+    /// Trace of the server; default: the bundled sample (MariaDB under TPC-C)
+    trace: Option<PathBuf>,
+    /// What to list, in one table for each value
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "function")]
+    by: Vec<ListedBy>,
+    /// Figure to sort by, largest first
+    #[arg(long, value_enum, default_value_t = Sorted::Misses)]
+    sort: Sorted,
+    /// Cache level whose misses determine the order, and whose causes are shown
+    #[arg(long, value_enum, default_value_t = ListedLevel::L2)]
+    level: ListedLevel,
+    /// Maximum number of rows of each table
+    ///
+    /// With --by sharing also of the table of each line.
+    #[arg(long, alias = "top", value_name = "ROWS", default_value_t = 20)]
+    limit: usize,
+    /// Print means per request instead of totals
+    ///
+    /// JSON always has totals, and the number of requests.
+    #[arg(long)]
+    request_scaled: bool,
+    /// Machine to simulate: a bundled name, `host` for this machine, or a TOML file
+    #[arg(
+        long,
+        value_name = "NAME|FILE",
+        default_value = "xeon-e5-2620-v4",
+        help_heading = "Simulation"
+    )]
+    machine: String,
+    /// Number of cores that the threads are assigned to, in order
+    ///
+    /// Default: 1, or with --by sharing and what-ifs as with --threads spread.
+    #[arg(
+        long,
+        value_name = "CORES",
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Simulation"
+    )]
+    cores: Option<u32>,
+    /// How threads are assigned to cores, instead of --cores
+    #[arg(
+        long,
+        value_enum,
+        conflicts_with = "cores",
+        help_heading = "Simulation"
+    )]
+    threads: Option<Threads>,
+    #[command(flatten)]
+    counted: CountedRequests,
+    #[command(flatten)]
+    addressing: AddressingOptions,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    formatted: FormatArguments,
+    #[command(flatten)]
+    what_if: WhatIfArguments,
+}
+
+/// What a table lists.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ListedBy {
+    /// Functions
+    Function,
+    /// Source lines with inlined functions, or instructions where DWARF is missing
+    Line,
+    /// Objects in memory: variables, stacks, heap, mappings, code
+    Object,
+    /// Lines of memory that several threads access and at least one stores to
+    Sharing,
+}
+
+/// How threads get cores.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Threads {
+    /// A core for each thread, in order; threads share cores if there are more of them
+    Spread,
+    /// The CPU that the thread was mostly on, where the trace says so
+    Recorded,
+}
+
+/// What rows are sorted by.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Sorted {
+    /// Misses of the level that --level names
+    Misses,
+    /// Estimated cycles
+    Cycles,
+}
+
+/// A level of cache.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ListedLevel {
+    /// L1I and L1D together
+    L1,
+    /// L2
+    L2,
+    /// L3
+    L3,
+}
+
+/// Runs the subcommand.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let level = match arguments.level {
+        ListedLevel::L1 => Level::L1,
+        ListedLevel::L2 => Level::L2,
+        ListedLevel::L3 => Level::L3,
+    };
+    let order = match arguments.sort {
+        Sorted::Misses => Order::Misses(level),
+        Sorted::Cycles => Order::Cycles,
+    };
+    let formatted = arguments.formatted.output()?;
+    let what_if = arguments.what_if.file()?;
+    machines::tell_host([arguments.machine.as_str()]);
+    let machine = Machine::named_or_path(&arguments.machine)?;
+    if machine.l3.is_none() && level == Level::L3 {
+        let message = format!("--level l3: machine {} has no L3", machine.name);
+        return Err(Failure::new(Exit::Usage, message).remedy("name --level l2"));
+    }
+    let trace = arguments.trace.as_deref();
+    let (trace, name) = arguments.addressing.open_or_bundled(trace)?;
+    arguments.check(&trace, &name)?;
+    if arguments.what_if.option().is_some() {
+        let split = arguments.split((&trace, &name), &machine)?;
+        let subject = Subject {
+            trace: &trace,
+            named: (&name, arguments.counted.warm_up),
+            on: (&machine, &split),
+            limit: arguments.limit,
+            is_per_request: arguments.request_scaled,
+            is_json: arguments.json,
+        };
+        let what_if = what_if.as_ref();
+        let failure = |error| arguments.failure(&name, error);
+        return arguments
+            .what_if
+            .run(&subject, what_if, &arguments.counted, &failure);
+    }
+    let profile = arguments.profile((&trace, &name), &machine, formatted.is_some())?;
+    if let (Some(output), [view]) = (formatted, &profile.views[..]) {
+        let cores = profile.replay.per_core.len();
+        return output.write(&Export {
+            view,
+            trace: &trace,
+            title: &format::title((&name, &trace), (&machine, cores)),
+            machine: &machine,
+            order,
+        });
+    }
+    let named = (name.as_str(), arguments.counted.warm_up);
+    if arguments.json {
+        let shown = shown(&profile, named, &machine, (order, arguments.limit));
+        // The keys are strings, and nothing else can fail.
+        let mut value = serde_json::to_value(shown).unwrap_or(Value::Null);
+        mark(&mut value, &trace);
+        return console::print(&Lines::of_json(&value));
+    }
+    let table = Table {
+        profile: &profile,
+        trace: &trace,
+        named,
+        machine: &machine,
+        level,
+        order,
+        limit: arguments.limit,
+        is_per_request: arguments.request_scaled,
+    };
+    console::print(&table.render())
+}
+
+impl ListedBy {
+    fn view(self) -> Option<By> {
+        match self {
+            ListedBy::Function => Some(By::Function),
+            ListedBy::Line => Some(By::Line),
+            ListedBy::Object => Some(By::Object),
+            ListedBy::Sharing => None,
+        }
+    }
+}
+
+impl Arguments {
+    /// Replays the trace with this name; files for other profilers have source lines only.
+    fn profile(
+        &self,
+        (trace, name): (&Trace, &str),
+        machine: &Machine,
+        is_for_a_file: bool,
+    ) -> Result<Profile, Failure> {
+        let views = match is_for_a_file {
+            true => vec![By::Line],
+            false => self.by.iter().filter_map(|by| by.view()).collect(),
+        };
+        let split = self.split((trace, name), machine)?;
+        let bar = Bar::new();
+        let progress = |executions| bar.advance(executions);
+        let options = self.counted.options(trace, &progress);
+        bar.begin("code blocks profiled", Some(options.executions(trace)));
+        let on = (machine, &split);
+        let profile = match self.by.contains(&ListedBy::Sharing) {
+            true => profile_with_sharing(trace, on, &options, &views),
+            false => profile(trace, on, &options, &views),
+        };
+        bar.end();
+        profile.map_err(|error| self.failure(name, error))
+    }
+
+    /// Returns the failure of a replay of the trace with this name.
+    fn failure(&self, name: &str, error: Error) -> Failure {
+        match (&error, self.threads) {
+            (Error::TooManyCores { .. }, Some(Threads::Recorded)) => {
+                Failure::new(Exit::Usage, format!("--threads recorded: {error}"))
+                    .remedy("name --threads spread, or another --machine")
+            }
+            (Error::TooManyCores { .. }, _) => {
+                Failure::new(Exit::Usage, format!("--cores: {error}"))
+                    .remedy("name fewer --cores, or another --machine")
+            }
+            _ => about(Some(Path::new(name)), error),
+        }
+    }
+
+    /// The cores of the trace's threads.
+    fn split(&self, (trace, name): (&Trace, &str), machine: &Machine) -> Result<Split, Failure> {
+        let shares = self.by.contains(&ListedBy::Sharing) || self.what_if.option().is_some();
+        let default = if shares { Some(Threads::Spread) } else { None };
+        match (self.cores, self.threads.or(default)) {
+            (Some(cores), _) => Ok(Split::thread_per_core(cores)),
+            (None, None) => Ok(Split::thread_per_core(1)),
+            (None, Some(Threads::Spread)) => Ok(spread(trace, machine)),
+            (None, Some(Threads::Recorded)) => {
+                let cores = recorded_cores(trace);
+                let cores = cores.map_err(|error| about(Some(Path::new(name)), error))?;
+                cores.map(Split::threads_on).ok_or_else(|| {
+                    let message =
+                        format!("{name}: the trace does not say on which CPUs threads ran");
+                    Failure::new(Exit::Input, message)
+                        .remedy("name --threads spread or --cores, or record a whole system")
+                })
+            }
+        }
+    }
+
+    /// Whether the trace has what was requested.
+    fn check(&self, trace: &Trace, name: &str) -> Result<(), Failure> {
+        if trace.execution_count() == 0 {
+            let message = format!("{name}: the trace has no accesses to profile");
+            return Err(Failure::new(Exit::Input, message)
+                .remedy("record the server again, with requests under way"));
+        }
+        if self.request_scaled && trace.requests().is_empty() {
+            let message = format!("{name}: the trace has no requests to scale to");
+            return Err(Failure::new(Exit::Input, message)
+                .remedy("leave --request-scaled out, or record with --request-at"));
+        }
+        let needs_names = |by: &&ListedBy| matches!(by, ListedBy::Object | ListedBy::Sharing);
+        if let Some(by) = self.by.iter().find(needs_names)
+            && trace.index() == Index::Physical
+        {
+            let by = by.to_possible_value();
+            let by = by.as_ref().map_or("", |by| by.get_name());
+            let message = format!("--by {by} needs virtual addresses, which name objects");
+            return Err(Failure::new(Exit::Usage, message)
+                .remedy("leave --index out, or list by function or line"));
+        }
+        if let Some(option) = self.what_if.option()
+            && trace.index() == Index::Physical
+        {
+            let message = format!("{option} needs virtual addresses, which it changes");
+            return Err(Failure::new(Exit::Usage, message).remedy("leave --index out"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,228 @@
+//! A profile as tables for a terminal; `docs/guide/profile.md` describes the columns.
+
+use crate::commands::replay::counted_requests;
+use crate::terminal::line::{Lines, line};
+use corehop_partitioner::attribution::remarks;
+use corehop_profile::{By, Causes, Cost, Level, Order, Place, PlaceKind, Profile, View};
+use corehop_simulator::Machine;
+use corehop_support::format::name::shortened;
+use corehop_support::format::number::{counted, grouped, share};
+use corehop_traces::Trace;
+
+/// The contents of the tables.
+pub struct Table<'a> {
+    pub profile: &'a Profile,
+    pub trace: &'a Trace,
+    /// The trace's name, and the number of requests to warm up.
+    pub named: (&'a str, usize),
+    pub machine: &'a Machine,
+    /// The level whose causes are shown.
+    pub level: Level,
+    pub order: Order,
+    pub limit: usize,
+    pub is_per_request: bool,
+}
+
+/// Parts of a file's path that are shown: its name and its folder.
+const PARTS: usize = 2;
+
+impl Table<'_> {
+    /// All tables, with an empty line between them.
+    pub fn render(&self) -> Lines {
+        let mut text = Lines::new();
+        let (name, warm_up) = self.named;
+        let cores = self.profile.replay.per_core.len() as u64;
+        let cores = counted(cores, "core", "cores");
+        line!(text, "{name}, machine {}, {cores}", self.machine.name);
+        let replay = &self.profile.replay;
+        counted_requests(&mut text, replay, warm_up, &remarks(self.trace));
+        for (index, view) in self.profile.views.iter().enumerate() {
+            if index > 0 {
+                line!(text);
+            }
+            self.view(&mut text, view);
+        }
+        if let Some(sharing) = &self.profile.sharing {
+            if !self.profile.views.is_empty() {
+                line!(text);
+            }
+            self.sharing(&mut text, sharing);
+        }
+        text
+    }
+
+    fn level_name(&self) -> &'static str {
+        match self.level {
+            Level::L1 => "L1",
+            Level::L2 => "L2",
+            Level::L3 => "L3",
+        }
+    }
+
+    /// Returns the scale of the figures as text.
+    pub fn scale(&self) -> &'static str {
+        match self.is_per_request {
+            true => "a request",
+            false => "in all",
+        }
+    }
+
+    /// Returns a sum, or its mean per request.
+    pub fn figure(&self, figure: u64) -> String {
+        match self.is_per_request {
+            true => {
+                let requests = self.profile.replay.requests.max(1);
+                format!("{:.1}", figure as f64 / requests as f64)
+            }
+            false => grouped(figure),
+        }
+    }
+
+    /// Returns the names and figures of these causes, of each that has at least one miss in all.
+    fn causes(&self, of: Causes) -> impl Iterator<Item = (&'static str, u64)> {
+        let all = self.profile.total.causes(self.level).named();
+        let causes = of.named().into_iter().zip(all);
+        causes.filter_map(|(cause, (_, all))| (all > 0).then_some(cause))
+    }
+
+    fn view(&self, text: &mut Lines, view: &View) {
+        let what = match view.by {
+            By::Function => "function",
+            By::Line => "source line",
+            By::Object => "object in memory",
+        };
+        let (scale, level) = (self.scale(), self.level_name());
+        line!(text, "by {what}, {scale}; causes of {level} misses");
+        let causes = self.causes(Causes::default());
+        let causes = causes.map(|(name, _)| format!("{name:>11}"));
+        line!(
+            text,
+            "{:>7}{:>14}{:>11}{:>11}{:>11}{}  {what}",
+            "share",
+            "cycles",
+            "L1 misses",
+            "L2 misses",
+            "L3 misses",
+            causes.collect::<String>()
+        );
+        self.row(text, &self.profile.total, "total");
+        let rows = view.sorted(self.order, self.machine);
+        for row in rows.iter().take(self.limit) {
+            let title = title(view.by, &row.place);
+            let made = row.made.map(|made| {
+                let mean = made.bytes / made.objects.max(1);
+                let objects = counted(made.objects, "object", "objects");
+                format!("{title}, {objects} of {} bytes", grouped(mean))
+            });
+            self.row(text, &row.cost, &made.unwrap_or(title));
+        }
+        self.left_out(text, "", rows.len(), ("more row", "more rows"));
+        line!(text, "{}", self.unnamed(view));
+    }
+
+    /// Prints how many of a table's rows `--limit` leaves out, if any.
+    pub fn left_out(&self, text: &mut Lines, indent: &str, rows: usize, (one, many): (&str, &str)) {
+        if rows > self.limit {
+            let more = counted((rows - self.limit) as u64, one, many);
+            line!(text, "{indent}{more}; --limit shows them");
+        }
+    }
+
+    fn row(&self, text: &mut Lines, cost: &Cost, name: &str) {
+        let figure = |figure: u64| self.figure(figure);
+        let causes = self.causes(cost.causes(self.level));
+        let causes = causes.map(|(_, misses)| format!("{:>11}", figure(misses)));
+        let [l1, l2, l3] = [Level::L1, Level::L2, Level::L3].map(|of| figure(cost.misses(of)));
+        line!(
+            text,
+            "{:>7}{:>14}{l1:>11}{l2:>11}{l3:>11}{}  {name}",
+            share(self.sorted_by(cost), self.sorted_by(&self.profile.total), 1),
+            figure(cost.cycles(self.machine)),
+            causes.collect::<String>()
+        );
+    }
+
+    /// Returns the figure that rows are sorted by.
+    fn sorted_by(&self, cost: &Cost) -> u64 {
+        match self.order {
+            Order::Misses(level) => cost.misses(level),
+            Order::Cycles => cost.cycles(self.machine),
+        }
+    }
+
+    /// Returns the share without a name, and the reason.
+    fn unnamed(&self, view: &View) -> String {
+        let of_what = match self.order {
+            Order::Misses(_) => format!("{} misses", self.level_name()),
+            Order::Cycles => "cycles".into(),
+        };
+        let part = share(
+            self.sorted_by(&view.unnamed()),
+            self.sorted_by(&self.profile.total),
+            1,
+        );
+        let part = match part.is_empty() {
+            true => "0.0 %".into(),
+            false => part,
+        };
+        let place = match view.by {
+            By::Function => "in code without a symbol: stripped, or outside all modules",
+            By::Line => "in code without line numbers: no DWARF of the recorded build was found",
+            By::Object if self.profile.has_heap_objects => {
+                "in memory without a symbol: stripped, another build, anonymous, freed, or \
+                 allocated by an unknown function"
+            }
+            By::Object => {
+                "in memory without a symbol: stripped, another build, anonymous, or heap, because \
+                 the trace has no calls of allocators"
+            }
+        };
+        format!("{part} of the {of_what} are {place}")
+    }
+}
+
+/// Returns the title of a row.
+pub fn title(by: By, place: &Place) -> String {
+    let short = |path: &str| {
+        let parts: Vec<&str> = path.rsplitn(PARTS + 1, '/').take(PARTS).collect();
+        parts.into_iter().rev().collect::<Vec<_>>().join("/")
+    };
+    let file = |path: &String| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let module = place.module.as_ref().map(file);
+    let of = |name: &str| match &module {
+        Some(module) => format!("{name} of {module}"),
+        None => name.to_owned(),
+    };
+    match (by, place.kind) {
+        (By::Function, _) => shortened(&place.name),
+        (By::Object, PlaceKind::Allocated) if !place.frames.is_empty() => {
+            let frames = place.frames.iter().map(|frame| {
+                let function = frame.function.as_deref().map(shortened);
+                let function = function.unwrap_or("?".into());
+                match (&frame.file, frame.line) {
+                    (Some(file), Some(line)) => format!("{function} {}:{line}", short(file)),
+                    _ => function,
+                }
+            });
+            let allocator = place.name.split_once(" by ").map_or("", |(name, _)| name);
+            let callers = frames.collect::<Vec<_>>().join(" < ");
+            format!("{allocator} by {callers}")
+        }
+        (By::Line, PlaceKind::Line) => {
+            let frames = place.frames.iter().map(|frame| {
+                let source = match (&frame.file, frame.line) {
+                    (Some(file), Some(line)) => format!("{}:{line}", short(file)),
+                    _ => "?".into(),
+                };
+                let function = frame.function.as_deref().map(shortened);
+                format!("{source} {}", function.unwrap_or_default())
+                    .trim_end()
+                    .to_owned()
+            });
+            frames.collect::<Vec<_>>().join(" < ")
+        }
+        (By::Line, _) => place.name.clone(),
+        (By::Object, PlaceKind::Section) => format!("{} without a symbol", of(&place.name)),
+        (By::Object, _) => of(&shortened(&place.name)),
+    }
+}
