@@ -21,8 +21,8 @@ use std::path::PathBuf;
 /// becomes idle. Send at least N + 1 requests on each connection, so that no recorded request is
 /// cut.
 ///
-/// With --of M, corehop draws N of the first M requests at random. Between drawn requests that are
-/// at least 1000 apart, the server runs at QEMU's normal speed.
+/// With --of M, corehop draws N of the first M requests at random, without those of a pause.
+/// Between drawn requests that are at least 1000 apart, the server runs at QEMU's normal speed.
 ///
 /// `corehop control` pauses, resumes, and annotates a running recording. A recording that is killed
 /// leaves TRACE.partial, which is a readable trace.

@@ -152,3 +152,20 @@ fn of_redis_commands_those_chosen_are_recorded() {
         "{said}"
     );
 }
+
+#[test]
+fn requests_before_the_start_are_not_among_those_to_choose_from() {
+    let choice = ["--paused", "--requests", "5", "--of", "50", "--seed", "3"];
+    let (mut recording, stream) = redis::serving(&choice);
+    redis::send_commands(&stream, 200);
+    let started = std::process::Command::new(env!("CARGO_BIN_EXE_corehop"))
+        .args(["control", "start"])
+        .arg(recording.path())
+        .status();
+    assert!(started.unwrap().success());
+    redis::send_commands_and_the_last(&stream, 50);
+    let trace = recording.trace();
+    let numbers: Vec<_> = trace.requests().iter().map(|r| r.number.unwrap()).collect();
+    assert_eq!(numbers.len(), 5);
+    assert!(numbers.iter().all(|number| (201..=250).contains(number)));
+}

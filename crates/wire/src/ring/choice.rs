@@ -2,7 +2,8 @@
 //!
 //! Every mark of the server is counted and gives its request a number, from 1. Recorded are either
 //! the first requests up to a limit, or those on a list that the recorder made before the server
-//! started. No lock is used. A request *pends* from before its mark is counted until it has ended
+//! started. The list counts only requests that may be selected: those of a pause are not on it, or
+//! a long pause would use it up. No lock is used. A request *pends* from before its mark is counted until it has ended
 //! or is found not to be selected. So if nothing is pending and nothing is left to select, all is
 //! recorded.
 
@@ -50,7 +51,13 @@ impl Memory {
         counts.open.fetch_add(1, Ordering::SeqCst);
         let before = counts.marks.fetch_add(1, Ordering::SeqCst);
         let number = before.wrapping_add(1);
-        let chosen = !self.is_paused() && (self.is_listed(number) || self.take_declined());
+        let chosen = !self.is_paused() && {
+            let place = counts
+                .eligible
+                .fetch_add(1, Ordering::SeqCst)
+                .wrapping_add(1);
+            self.is_listed(place) || self.take_declined()
+        };
         if !chosen {
             self.settle();
         }
@@ -95,7 +102,7 @@ impl Memory {
     fn all_met(&self) -> bool {
         let counts = self.counts();
         match self.listed().last() {
-            Some(last) => counts.marks.load(Ordering::SeqCst) >= last.load(Ordering::Relaxed),
+            Some(last) => counts.eligible.load(Ordering::SeqCst) >= last.load(Ordering::Relaxed),
             None => counts.taken.load(Ordering::SeqCst) >= self.settings().request_limit,
         }
     }
@@ -143,7 +150,7 @@ impl Memory {
         if listed.is_empty() || self.has_declined() {
             return Some(1);
         }
-        let seen = counts.marks.load(Ordering::SeqCst);
+        let seen = counts.eligible.load(Ordering::SeqCst);
         let next = listed.get(place_of(listed, seen.saturating_add(1)))?;
         // A number that the server has overwritten is arbitrary.
         let distance = next.load(Ordering::Relaxed).saturating_sub(seen);

@@ -92,6 +92,28 @@ fn no_request_is_chosen_during_a_pause() {
     assert!(!memory.is_stopped());
 }
 
+#[test]
+fn the_requests_of_a_pause_use_up_no_listed_number() {
+    let memory = listing(&[2, 3]);
+    memory.set_paused(true);
+    assert_eq!(marks(&memory, 5), [false; 5]);
+    assert!(!memory.is_exhausted() && !memory.is_stopped());
+    memory.set_paused(false);
+    assert_eq!(memory.distance_to_next(), Some(2));
+    assert_eq!(marks(&memory, 2), [false, true]);
+    memory.set_paused(true);
+    memory.count_end();
+    assert_eq!(marks(&memory, 2), [false; 2]);
+    memory.set_paused(false);
+    let tenth = Mark {
+        number: 10,
+        chosen: true,
+    };
+    assert_eq!(memory.count_mark(), tenth);
+    memory.count_end();
+    assert!(memory.is_stopped());
+}
+
 proptest! {
     #[test]
     fn threads_that_race_record_exactly_what_is_listed(
