@@ -143,6 +143,16 @@ impl<'t> LiveObjects<'t> {
         (address < end).then_some(memory)
     }
 
+    /// Returns the object that holds the byte at an address of an access: its range, and the event
+    /// that began it.
+    pub fn object_at(&self, address: u64) -> Option<(Range<u64>, u32)> {
+        let (&start, &(end, memory)) = self.ranges.range(..=address).next_back()?;
+        match memory {
+            HeapMemory::Object(event) if address < end => Some((start..end, event)),
+            _ => None,
+        }
+    }
+
     /// Returns what a whole line is, by its number.
     pub fn of_line(&self, line: u64) -> HeapLine {
         let (first, end) = (line << LINE_SHIFT, (line + 1) << LINE_SHIFT);

@@ -84,13 +84,13 @@ pub fn profile(
     views: &[By],
 ) -> Result<Profile, Error> {
     let needs_sources = views.iter().any(|&by| by != By::Function);
-    let known = Known::of(trace, needs_sources, views.contains(&By::Object));
+    let (known, sources) = Known::of(trace, needs_sources, views.contains(&By::Object));
     let attribution = Attribution::of(trace);
     let on = (machine, split.cores());
     let mut collector = Collector::new(trace, on, &attribution, (&known.images, &known.heap_sites));
     let replay = analyze(trace, machine, split, options, &mut collector)?;
     let counted = (collector.finish(), None);
-    Ok(known.profile(trace, &attribution, (replay, counted), views))
+    Ok(known.profile(sources, &attribution, (replay, counted), views))
 }
 
 /// Replays `trace` like [`profile`], and also lists the lines that threads share.
@@ -103,26 +103,29 @@ pub fn profile_with_sharing(
     options: &ReplayOptions<'_>,
     views: &[By],
 ) -> Result<Profile, Error> {
-    let known = Known::of(trace, true, true);
+    let (known, sources) = Known::of(trace, true, true);
     let attribution = Attribution::of(trace);
     let on = (machine, split.cores());
     let collector = Collector::new(trace, on, &attribution, (&known.images, &known.heap_sites));
-    let mut tools = Both(collector, SharingCollector::new(&attribution));
+    let mut tools = Both(
+        collector,
+        SharingCollector::new(trace, &attribution, &known.heap_sites),
+    );
     let replay = analyze(trace, machine, split, options, &mut tools)?;
     let Both(collector, sharing) = tools;
     let counted = (collector.finish(), Some(sharing));
-    Ok(known.profile(trace, &attribution, (replay, counted), views))
+    Ok(known.profile(sources, &attribution, (replay, counted), views))
 }
 
 /// Properties of a program that are known before the replay.
-struct Known {
-    sources: SourceLines,
+struct Known<'t> {
+    trace: &'t Trace,
     images: Images,
     heap_sites: Sites,
 }
 
-impl Known {
-    fn of(trace: &Trace, needs_sources: bool, needs_images: bool) -> Known {
+impl<'t> Known<'t> {
+    fn of(trace: &'t Trace, needs_sources: bool, needs_images: bool) -> (Known<'t>, SourceLines) {
         let builds = trace.modules().iter();
         let builds = builds.map(|module| (Path::new(&module.path), module.build_id.as_str()));
         let mut sources = match needs_sources {
@@ -138,23 +141,24 @@ impl Known {
             true => Sites::of(trace),
             false => Sites::default(),
         };
-        Known {
-            sources,
+        let known = Known {
+            trace,
             images,
             heap_sites,
-        }
+        };
+        (known, sources)
     }
 
     /// Names what a replay counted, in these views.
     fn profile(
-        self,
-        trace: &Trace,
+        &self,
+        sources: SourceLines,
         attribution: &Attribution,
         (replay, (counted, sharing)): (Replay, (Counted, Option<SharingCollector<'_>>)),
         views: &[By],
     ) -> Profile {
-        let images = &self.images;
-        let mut lines = Lines::new(trace, self.sources);
+        let (trace, images) = (self.trace, &self.images);
+        let mut lines = Lines::new(trace, sources);
         let names = LazyCell::new(|| Names::of(trace, images, &counted.pieces));
         let sites = heap_sites::places(trace, &self.heap_sites, &mut lines);
         let view = |&by: &By| match by {
@@ -170,6 +174,7 @@ impl Known {
                 lines: &mut lines,
                 images,
                 names: &names,
+                sites: &sites,
             };
             Sharing::of(sharing, naming)
         });

@@ -1,11 +1,14 @@
 //! Lines that threads share equal what a naive attribution says of the same trace, and add up with
 //! all other lines to the replay's counters.
 
-use crate::generated::{Step, record, steps_of_few_lines};
+use crate::generated::{
+    Step, heap_events, record, record_with_heap, steps_of_a_heap, steps_of_few_lines,
+};
 use crate::naive_sharing::{Costs, Shared, found};
 use crate::random::{holds, machines};
 use corehop_profile::{
-    By, Profile, SharedLine, Sharing, SharingCost, Verdict, profile, profile_with_sharing,
+    By, ObjectOnLine, PlaceKind, Profile, SharedLine, Sharing, SharingCost, Verdict, profile,
+    profile_with_sharing,
 };
 use corehop_simulator::{Machine, ReplayOptions, Split};
 use corehop_traces::{Kind, RequestId, Trace};
@@ -46,14 +49,21 @@ fn by_address(sharing: &Sharing) -> BTreeMap<u64, Shared> {
         });
         let uses: BTreeMap<_, _> = uses.collect();
         assert_eq!(uses.len(), line.uses.len(), "two uses have one name");
-        // Nothing of these programs is smaller than a page.
-        let [object] = &line.objects[..] else {
-            panic!("{:?}", line.objects);
+        // Only objects on the heap are smaller than a page.
+        let is_on_heap = |of: &&ObjectOnLine| of.place.kind == PlaceKind::Allocated;
+        let (on_heap, others): (Vec<_>, Vec<_>) = line.objects.iter().partition(is_on_heap);
+        let (object, first_byte) = match others[..] {
+            [object] if on_heap.is_empty() => {
+                assert_eq!(object.offset, None);
+                (object.place.name.clone(), object.line_offset.into())
+            }
+            [] if !on_heap.is_empty() => (String::new(), 0),
+            _ => panic!("{:?}", line.objects),
         };
-        assert_eq!(object.offset, None);
         Shared {
-            object: object.place.name.clone(),
-            first_byte: object.line_offset.into(),
+            object,
+            first_byte,
+            taken: on_heap.iter().map(|of| of.place.name.clone()).collect(),
             loading_threads: line.loading_threads,
             storing_threads: line.storing_threads,
             verdict: verdict(line),
@@ -88,14 +98,19 @@ fn totals(profile: &Profile) -> [u64; 6] {
 
 #[test]
 fn shared_lines_add_up_and_equal_naive_ones() {
-    let cases = (steps_of_few_lines(), machines(), 1u32..4, 0usize..3);
+    let steps = prop_oneof![
+        steps_of_few_lines().prop_map(|steps| (steps, Vec::new())),
+        (steps_of_a_heap(), heap_events()),
+    ];
+    let cases = (steps, machines(), 1u32..4, 0usize..3);
     holds(
         "sharing of random traces",
         cases,
-        |(steps, machine, cores, warm_up)| {
+        |((steps, events), machine, cores, warm_up)| {
             let cores = cores.min(machine.cores);
             let folder = tempfile::tempdir().unwrap();
-            let trace = record(&folder.path().join("server.trace"), &steps).unwrap();
+            let path = folder.path().join("server.trace");
+            let trace = record_with_heap(&path, &steps, &events).unwrap();
             let requests = trace.requests().len();
             let warm_up = if warm_up < requests { warm_up } else { 0 };
             let options = ReplayOptions {

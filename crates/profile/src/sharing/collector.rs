@@ -6,11 +6,13 @@
 //! hash map.
 
 use super::SharingCost;
+use super::taken::TakenObjects;
 use super::takes::Sharers;
+use crate::heap::Sites;
 use corehop_simulator::detail::{AnalysisTool, Attribution};
 use corehop_simulator::{CacheLevel, Cause, CoreId, LineId, Observer};
 use corehop_traces::execution::LINE_SHIFT;
-use corehop_traces::{Access, Execution, Kind};
+use corehop_traces::{Access, Execution, Kind, Trace};
 use std::collections::HashMap;
 
 /// The last byte of a line, from 0.
@@ -69,6 +71,7 @@ pub(crate) struct SharingCollector<'a> {
     pub(super) fetches: SharingCost,
     /// By line: the threads that access it, and its number (an address divided by 64).
     pub(super) lines: Vec<(Sharers, u64)>,
+    pub(super) taken: TakenObjects<'a>,
 
     thread: u32,
     owner: u32,
@@ -81,8 +84,12 @@ pub(crate) struct SharingCollector<'a> {
 }
 
 impl<'a> SharingCollector<'a> {
-    /// Creates the tool for code with this attribution.
-    pub fn new(attribution: &'a Attribution) -> SharingCollector<'a> {
+    /// Creates the tool for code with this attribution and heap objects of these places.
+    pub fn new(
+        trace: &'a Trace,
+        attribution: &'a Attribution,
+        heap_sites: &'a Sites,
+    ) -> SharingCollector<'a> {
         SharingCollector {
             attribution,
             number_of: HashMap::new(),
@@ -90,6 +97,7 @@ impl<'a> SharingCollector<'a> {
             counted: Vec::new(),
             fetches: SharingCost::default(),
             lines: Vec::new(),
+            taken: TakenObjects::new(trace, heap_sites),
             thread: 0,
             owner: 0,
             pc: 0,
@@ -134,7 +142,10 @@ impl<'a> SharingCollector<'a> {
             true => cost.stores += 1,
             false => cost.loads += 1,
         }
-        cost.false_sharing += u64::from(taken.is_take);
+        if taken.is_take {
+            cost.false_sharing += 1;
+            self.taken.take(line, first);
+        }
         if let Some(take) = taken.is_true {
             let cost = &mut counted[take as usize].1;
             cost.false_sharing -= 1;
@@ -195,6 +206,7 @@ impl AnalysisTool for SharingCollector<'_> {
     fn begin(&mut self, execution: &Execution<'_>) {
         self.thread = execution.thread.0;
         self.owner = self.attribution.owner_of(execution.code_block) as u32;
+        self.taken.run(execution.stamp);
     }
 
     fn end(&mut self, _hopped: bool) {}
@@ -205,5 +217,6 @@ impl AnalysisTool for SharingCollector<'_> {
         self.counted.clear();
         self.fetches = SharingCost::default();
         self.lines.clear();
+        self.taken.clear();
     }
 }

@@ -4,13 +4,15 @@
 //! Such a line moves between cores. The list has the cost of each, and whether the threads use each
 //! other's bytes (*true sharing*) or only bytes that happen to be on one line (*false sharing*),
 //! which padding removes. `collector` counts by line, thread, and instruction; `takes` separates
-//! true from false sharing; `rows` makes rows of both after the replay.
+//! true from false sharing; `taken` finds the heap objects; `rows` makes rows of all after the
+//! replay.
 //!
 //! Loads and stores make rows. Fetches are counted with the lines that are not shared, so that
 //! rows and the rest add up to the replay's counters.
 
 mod collector;
 mod rows;
+mod taken;
 mod takes;
 
 pub(crate) use collector::SharingCollector;

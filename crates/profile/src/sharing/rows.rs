@@ -2,9 +2,11 @@
 
 use super::SharingCost;
 use super::collector::{Key, SharingCollector};
+use super::taken::Taken;
 use super::takes::Sharers;
 use crate::code::Lines;
 use crate::collector::Site;
+use crate::heap::Made;
 use crate::objects::Names;
 use crate::pieces::{Images, Piece};
 use crate::view::{Place, code_place, object_place, owner_place};
@@ -125,6 +127,8 @@ pub(crate) struct Naming<'a, 't> {
     pub lines: &'a mut Lines<'t>,
     pub images: &'a Images,
     pub names: &'a Names<'a>,
+    /// The places that made heap objects.
+    pub sites: &'a [(Place, Made)],
 }
 
 impl Sharing {
@@ -141,7 +145,7 @@ impl Sharing {
         }
         let lines = by_line.into_iter().map(|(line, counted)| {
             let (sharers, number) = &collector.lines[line.index()];
-            naming.line(*number, sharers, &counted)
+            naming.line(*number, (sharers, &collector.taken.of(line)), &counted)
         });
         let mut lines: Vec<SharedLine> = lines.collect();
         lines.sort_by_key(|line| (rank(&line.cost), line.address, line.process));
@@ -159,7 +163,7 @@ impl Naming<'_, '_> {
     fn line(
         &mut self,
         number: u64,
-        sharers: &Sharers,
+        (sharers, taken): (&Sharers, &[&Taken]),
         counted: &[&(Key, SharingCost)],
     ) -> SharedLine {
         let located = number << LINE_SHIFT;
@@ -172,7 +176,7 @@ impl Naming<'_, '_> {
                 Owner::Process(process) => Some(process),
                 Owner::Anyone | Owner::Object(_) => None,
             },
-            objects: self.objects(located, sharers),
+            objects: self.objects(located, sharers, taken),
             loading_threads: sharers.iter().filter(|of| of.loaded != 0).count(),
             storing_threads: sharers.iter().filter(|of| of.stored != 0).count(),
             cost,
@@ -180,27 +184,47 @@ impl Naming<'_, '_> {
         }
     }
 
-    /// What lies where bytes of the line are accessed.
-    fn objects(&self, located: u64, sharers: &Sharers) -> Vec<ObjectOnLine> {
+    /// What lies where bytes of the line are accessed. Around heap objects, only memory with a name
+    /// is listed: the rest is the allocator's, or of objects that no thread took.
+    fn objects(&self, located: u64, sharers: &Sharers, taken: &[&Taken]) -> Vec<ObjectOnLine> {
         let accessed = sharers.iter().map(|of| of.loaded | of.stored);
         let accessed = accessed.fold(0, |all, bytes| all | bytes);
-        let mut pieces: Vec<(Piece, u8)> = Vec::new();
-        for byte in (0..1 << LINE_SHIFT).filter(|byte| accessed >> byte & 1 == 1) {
-            let piece = self.images.piece_at(self.trace, located + u64::from(byte));
-            if pieces.iter().all(|&(known, _)| known != piece) {
-                pieces.push((piece, byte));
+        let accessed = (0..1 << LINE_SHIFT).filter(|byte| accessed >> byte & 1 == 1);
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut objects: Vec<ObjectOnLine> = Vec::new();
+        let mut is_listed = vec![false; taken.len()];
+        for byte in accessed {
+            let at = located + u64::from(byte);
+            let on_heap = || {
+                taken
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, of)| of.bytes.contains(&at))
+            };
+            for (place, of) in on_heap() {
+                if !std::mem::replace(&mut is_listed[place], true) {
+                    objects.push(ObjectOnLine {
+                        place: self.sites[of.site as usize].0.clone(),
+                        line_offset: byte,
+                        offset: Some(at - of.bytes.start),
+                    });
+                }
             }
-        }
-        let object = |(piece, line_offset): (Piece, u8)| {
-            let address = self.trace.owner(located + u64::from(line_offset)).1;
+            let piece = self.images.piece_at(self.trace, at);
+            let is_nameless = matches!(piece, Piece::Page(_)) && !taken.is_empty();
+            if on_heap().next().is_some() || is_nameless || pieces.contains(&piece) {
+                continue;
+            }
+            pieces.push(piece);
+            let address = self.trace.owner(at).1;
             let start = self.images.start(piece);
-            ObjectOnLine {
+            objects.push(ObjectOnLine {
                 place: object_place(self.trace, self.names.name(piece)),
-                line_offset,
+                line_offset: byte,
                 offset: start.map(|start| address.wrapping_sub(start)),
-            }
-        };
-        pieces.into_iter().map(object).collect()
+            });
+        }
+        objects
     }
 
     /// Uses by where and by whom.

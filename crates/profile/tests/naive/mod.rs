@@ -1,7 +1,7 @@
 //! A second attribution, which shares no code with the first: after each access it looks what the
 //! caches counted more, and it names places by going through all there are.
 
-mod heap;
+pub mod heap;
 
 use crate::generated::{
     AREAS, CODE, FILE, FUNCTION_BYTES, FUNCTIONS, KERNEL, LAST, STACKS, entered_by,

@@ -1,6 +1,7 @@
 //! Sharing by a second method: each line has the list of all its accesses, and what an access
 //! means follows from going back through that list.
 
+use crate::naive::heap::Bytes;
 use crate::naive::{code_name, object_name, pages};
 use corehop_simulator::{CacheLevel, CoreId, Geometry, Hierarchy, LineId, Machine};
 use corehop_traces::{Access, Kind, RequestId, Trace};
@@ -16,8 +17,11 @@ pub type UseName = (u64, u64, u32, String, String);
 /// A line that threads share.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Shared {
+    /// Without objects on the heap: what the line is in.
     pub object: String,
     pub first_byte: u64,
+    /// Names of the objects on the heap that takes were of.
+    pub taken: BTreeSet<String>,
     pub loading_threads: usize,
     pub storing_threads: usize,
     pub verdict: &'static str,
@@ -31,6 +35,7 @@ struct Past {
     from: u64,
     to: u64,
     name: UseName,
+    on_heap: Option<String>,
     counted: Costs,
     is_take: bool,
     /// Whether it uses a byte of others.
@@ -101,8 +106,11 @@ fn shared(past: &[Past], object: String) -> Shared {
         let of = past.iter().filter(|of| of.is_store == stores);
         of.map(|of| of.thread).collect::<BTreeSet<_>>().len()
     };
+    let taken = past.iter().filter(|of| of.is_take);
+    let taken = taken.filter_map(|of| of.on_heap.clone());
     let mut shared = Shared {
         object,
+        taken: taken.filter(|name| name != "freed memory").collect(),
         first_byte: past.iter().map(|of| of.from).min().unwrap(),
         loading_threads: threads(false),
         storing_threads: threads(true),
@@ -133,9 +141,11 @@ pub fn found(trace: &Trace, (machine, cores): (&Machine, u32), from: Option<Requ
     let mut lines = BTreeMap::<u64, (Access, Vec<Past>)>::new();
     let mut rest = Costs::default();
     let mut is_counting = from.is_none();
+    let mut heap = Bytes::of(trace);
     let mut executions = trace.executions();
     while let Some(execution) = executions.next().unwrap() {
         is_counting |= execution.request.is_some() && execution.request >= from;
+        heap.at_stamp(execution.stamp);
         let core = CoreId(execution.thread.0 % cores);
         let thread = trace.threads()[execution.thread.index()].os_thread_id;
         let start = trace.code_blocks()[execution.code_block as usize].start;
@@ -177,6 +187,7 @@ pub fn found(trace: &Trace, (machine, cores): (&Machine, u32), from: Option<Requ
                     from,
                     to,
                     name: (from, to - from + 1, thread, function, code),
+                    on_heap: heap.name(access, line),
                     counted,
                     is_take: false,
                     is_proof: false,
@@ -203,7 +214,11 @@ fn split(
         let threads: BTreeSet<u32> = past.iter().map(|of| of.thread).collect();
         if threads.len() > 1 && past.iter().any(|of| of.is_store) {
             let object = object_name(pages, &access, line);
-            found.lines.insert(line * 64, shared(&past, object));
+            let mut shared = shared(&past, object);
+            if !shared.taken.is_empty() {
+                (shared.object, shared.first_byte) = (String::new(), 0);
+            }
+            found.lines.insert(line * 64, shared);
         } else {
             past.iter().for_each(|of| sum(&mut found.rest, of.counted));
         }
