@@ -3,6 +3,8 @@
 
 #![allow(dead_code)] // Each test uses its part.
 
+pub mod translations;
+
 use corehop_simulator::{Core, Inclusion, Level, Machine, Policy, Topology};
 use corehop_traces::Kind;
 use proptest::collection::vec;

@@ -4,13 +4,13 @@
 use crate::naive::{Placed, played};
 use crate::numbered;
 use crate::oracle::paging::Region;
+use crate::random::translations::translations;
 use crate::random::{equal, holds, machines};
 use crate::recording::{FUNCTIONS, KERNEL, mappings, record_processes, requests_of};
 use crate::steps::{Step, steps_of};
 use corehop_simulator::detail::{Segments, replay_by_function, replay_in_detail};
 use corehop_simulator::{
-    Counters, Machine, PageSize, PageSizes, Replay, ReplayOptions, Setting, Tlb, TlbCounters,
-    TlbUse, Translation, WalkCache, WalkStart, replay_all,
+    Counters, Machine, PageSize, PageSizes, Replay, ReplayOptions, Setting, TlbCounters, replay_all,
 };
 use corehop_traces::{Mapping, Trace};
 use proptest::collection::vec;
@@ -46,71 +46,6 @@ fn addresses() -> impl Strategy<Value = u64> {
 fn programs() -> impl Strategy<Value = Vec<Step>> {
     let data = vec((addresses(), any::<bool>()), 0..6);
     vec(steps_of(0u32..2, 0.2, 0..FUNCTIONS, data), 1..80)
-}
-
-/// Number of entries, and optionally of ways.
-fn sizes() -> impl Strategy<Value = (u32, Option<u32>)> {
-    let some = prop_oneof![1 => Just(None), 4 => (1u32..4).prop_map(Some)];
-    (1u32..5, some).prop_map(|(count, ways)| (count * ways.unwrap_or(1), ways))
-}
-
-/// TLBs of one level: shared by all page sizes or separate, shared by all accesses or separate. The
-/// second level may be empty.
-fn tlbs(level: u32) -> impl Strategy<Value = Vec<Tlb>> {
-    let least = usize::from(level == 1);
-    let larger = subsequence(vec![PageSize::Large, PageSize::Huge], 0..=2);
-    let of_use = move || {
-        let all = (larger.clone(), any::<bool>(), vec(sizes(), 3), least..2);
-        all.prop_map(move |(larger, together, sizes, count)| {
-            let mut held = vec![vec![PageSize::Small]];
-            for size in larger {
-                match together {
-                    true => held[0].push(size),
-                    false => held.push(vec![size]),
-                }
-            }
-            let tlb = |(page_sizes, (entries, ways))| Tlb {
-                level,
-                of: TlbUse::All,
-                page_sizes,
-                entries,
-                ways,
-            };
-            let tlbs = held.into_iter().zip(sizes).map(tlb);
-            tlbs.take(count * 3).collect::<Vec<Tlb>>()
-        })
-    };
-    (of_use(), of_use(), any::<bool>()).prop_map(|(fetches, data, together)| {
-        if together {
-            return data;
-        }
-        let of = |tlbs: Vec<Tlb>, of| tlbs.into_iter().map(move |tlb| Tlb { of, ..tlb });
-        of(fetches, TlbUse::Fetches)
-            .chain(of(data, TlbUse::Data))
-            .collect()
-    })
-}
-
-fn translations() -> impl Strategy<Value = Translation> {
-    let starts = prop_oneof![
-        2 => Just(WalkStart::L1d),
-        2 => Just(WalkStart::L2),
-        1 => Just(WalkStart::None)
-    ];
-    let levels = subsequence(vec![2u32, 3, 4], 0..=3);
-    let all = (starts, tlbs(1), tlbs(2), levels, vec(sizes(), 3));
-    all.prop_map(|(walks, first, second, levels, sizes)| {
-        let cache = |(level, (entries, ways))| WalkCache {
-            level,
-            entries,
-            ways,
-        };
-        Translation {
-            walks,
-            tlbs: [first, second].concat(),
-            walk_caches: levels.into_iter().zip(sizes).map(cache).collect(),
-        }
-    })
 }
 
 fn regions() -> impl Strategy<Value = Vec<Region>> {
