@@ -9,3 +9,4 @@ pub mod machines;
 pub mod new_trace;
 pub mod requests;
 pub mod scope;
+pub mod translation;

@@ -21,6 +21,7 @@ use crate::options::addressing::AddressingOptions;
 use crate::options::by_argument;
 use crate::options::jobs::Jobs;
 use crate::options::machines;
+use crate::options::translation::TranslationOptions;
 use crate::terminal::console;
 use crate::terminal::line::Lines;
 use crate::terminal::progress::Bar;
@@ -36,7 +37,6 @@ use detail::{DetailArguments, Summary};
 use posted::PostedArguments;
 use std::path::PathBuf;
 use timed::{Asked, TimedArguments};
-use translation::TranslationArguments;
 
 pub use at_fault::about;
 pub use counted::Baseline;
@@ -83,7 +83,7 @@ pub struct Arguments {
     #[command(flatten)]
     detail: DetailArguments,
     #[command(flatten)]
-    translation: TranslationArguments,
+    translation: TranslationOptions,
     #[command(flatten)]
     jobs: Jobs,
     /// Print one JSON object instead of tables
@@ -96,7 +96,7 @@ pub struct Arguments {
     /// Each request runs as soon as its thread has a core (docs/reference/timed.md).
     #[arg(
         long,
-        conflicts_with_all = ["detail", "requests", "baseline"],
+        conflicts_with_all = ["detail", "requests", "baseline", "tlb"],
         help_heading = "Timed replay"
     )]
     timed: bool,

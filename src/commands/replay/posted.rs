@@ -38,7 +38,7 @@ pub struct PostedArguments {
         long,
         value_name = "CALLS@WHERE",
         value_parser = asked,
-        conflicts_with_all = ["timed", "detail", "baseline"]
+        conflicts_with_all = ["timed", "detail", "baseline", "tlb"]
     )]
     pub system_calls: Vec<Asked>,
     /// Number of calls in a batch, or several numbers, such as 1,8,64
