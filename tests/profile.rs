@@ -19,6 +19,8 @@ fn folder(requests: u32) -> TempDir {
     let flat = machine.lines().filter(|line| !line.starts_with("l3"));
     let flat: Vec<&str> = flat.collect();
     std::fs::write(folder.path().join("flat.toml"), flat.join("\n")).unwrap();
+    let tlbs = include_str!("machines/tlbs.toml");
+    std::fs::write(folder.path().join("tlbs.toml"), [machine, tlbs].join("\n")).unwrap();
     record(&folder.path().join("bank.trace"), requests, None).unwrap();
     folder
 }
@@ -138,6 +140,76 @@ fn json_has_every_view_and_its_sums() {
     assert_eq!(total["cycles"], counters["cycles"]);
     // Each thread takes the line from the other core.
     assert!(total["l1d"]["coherence"].as_u64() > Some(0), "{total}");
+}
+
+const TLBS: [&str; 3] = ["--tlb", "--machine", "tlbs.toml"];
+
+#[test]
+fn tlb_misses_and_walks_have_columns() {
+    let words = [&TLBS[..], &["--by", "function,object", "--sort", "walks"]].concat();
+    insta::assert_snapshot!(told(&folder(4), &words));
+}
+
+#[test]
+fn tlb_misses_and_walks_have_keys_and_add_up() {
+    let folder = folder(4);
+    let json = |words: &[&str]| {
+        let words = [&["--json", "--by", "function,object"], words].concat();
+        conforming::read(&["profile"], told(&folder, &words))
+    };
+    let value = json(&TLBS);
+    let keys = ["l1_misses", "walks"];
+    let of = |tlb: &Value| keys.map(|key| tlb[key].as_u64().unwrap());
+    let [fetch, data] = ["fetch", "data"].map(|used| of(&value["tlb"][used]));
+    let total = [0, 1].map(|key| fetch[key] + data[key]);
+    assert!(total.iter().all(|&of| of > 0), "{total:?}");
+    assert_eq!(of(&value["total"]["tlb"]), total);
+    for view in value["views"].as_array().unwrap() {
+        let rows = view["rows"].as_array().unwrap().iter();
+        let sum = rows.fold([0; 2], |sum, row| {
+            let of_row = of(&row["cost"]["tlb"]);
+            [0, 1].map(|key| sum[key] + of_row[key])
+        });
+        assert_eq!(sum, total);
+    }
+    assert_eq!(
+        value["total"]["loads"],
+        value["counters"]["l1d"]["load"]["accesses"]
+    );
+    // A huge page has all data, and one has the code.
+    let huge = json(&[&TLBS[..], &["--huge-pages", "all"]].concat());
+    assert_eq!(of(&huge["total"]["tlb"]), [2, 2]);
+
+    let without = json(&["--machine", "tlbs.toml"]);
+    assert_eq!(without, json(&[]));
+    assert_eq!(without.get("tlb"), None);
+    assert_eq!(without["total"].get("tlb"), None);
+}
+
+#[test]
+fn translation_needs_a_machine_that_has_it() {
+    let folder = folder(2);
+    assert_eq!(
+        refused(&folder, &["--tlb"]),
+        (
+            3,
+            "corehop: machine tiny has no TLBs\n  remedy: add [translation] to its file \
+             (docs/reference/machines.md), or name another machine\n"
+                .into()
+        )
+    );
+    assert_eq!(
+        refused(&folder, &["--sort", "walks"]),
+        (
+            2,
+            "corehop: --sort walks needs --tlb, which simulates page walks\n  remedy: add --tlb\n"
+                .into()
+        )
+    );
+    for more in [&["--suggest"][..], &["--what-if", "change.toml"]] {
+        assert_eq!(refused(&folder, &[&TLBS[..], more].concat()).0, 2);
+    }
+    assert_eq!(refused(&folder, &["--huge-pages", "all"]).0, 2);
 }
 
 #[test]
@@ -289,6 +361,16 @@ fn other_profilers_formats_have_the_totals_of_the_json() {
             .for_each(|(sum, value)| *sum += value);
     }
     assert_eq!(sums, expected.map(|(_, value)| value));
+
+    // With translation, two figures follow.
+    let walks = [&TLBS[..], &["--sort", "walks", "--format", "callgrind"]].concat();
+    let translated = told(&folder, &walks);
+    let events = translated
+        .lines()
+        .find_map(|line| line.strip_prefix("events: "));
+    let expected =
+        "Walks L2Misses L3Misses L1DMisses L1IMisses Cycles Fetches Loads Stores L1TLBMisses";
+    assert_eq!(events, Some(expected));
 
     // On standard output it is the same file.
     let callgrind = [&arguments[..], &["--format", "callgrind"]].concat();

@@ -385,21 +385,12 @@ fn a_plan_that_names_segments_of_another_build_is_refused() {
     assert!(said.starts_with("corehop: names.toml: function parse is planned for build beef"));
 }
 
-/// The machine with a TLB of two pages, and a second level of four.
-const TLBS: &str = "
-[[translation.tlb]]
-level = 1
-page_sizes = [\"4K\", \"2M\"]
-entries = 2
-[[translation.tlb]]
-level = 2
-page_sizes = [\"4K\"]
-entries = 4
-";
+/// A TLB of two pages, and a second level of four.
+const TLBS: &str = include_str!("machines/tlbs.toml");
 
 fn folder_with_tlbs() -> TempDir {
     let folder = folder(true);
-    std::fs::write(folder.path().join("tiny.toml"), MACHINE.to_owned() + TLBS).unwrap();
+    std::fs::write(folder.path().join("tiny.toml"), [MACHINE, TLBS].join("\n")).unwrap();
     folder
 }
 

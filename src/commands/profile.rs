@@ -14,6 +14,7 @@ use crate::failure::{Exit, Failure};
 use crate::options::addressing::AddressingOptions;
 use crate::options::machines;
 use crate::options::requests::CountedRequests;
+use crate::options::translation::TranslationOptions;
 use crate::terminal::console;
 use crate::terminal::line::Lines;
 use crate::terminal::progress::Bar;
@@ -23,7 +24,7 @@ use corehop_partitioner::progress::Progress;
 use corehop_profile::{
     By, Export, Level, Order, Profile, profile, profile_with_sharing, recorded_cores, shown, spread,
 };
-use corehop_simulator::{Error, Machine, Split};
+use corehop_simulator::{Error, Machine, ReplayOptions, Split};
 use corehop_traces::{Index, Trace};
 use format::FormatArguments;
 use serde_json::Value;
@@ -43,6 +44,7 @@ pub use text::title;
 Example: corehop profile bank.trace
          corehop profile bank.trace --by line,object --request-scaled --warm-up 30
          corehop profile bank.trace --by object --cores 4 --level l3
+         corehop profile bank.trace --by function,object --tlb --sort walks
          corehop profile bank.trace --by sharing --warm-up 30
          corehop profile bank.trace --suggest
          corehop profile bank.trace --what-if padded.toml
@@ -99,6 +101,8 @@ pub struct Arguments {
     counted: CountedRequests,
     #[command(flatten)]
     addressing: AddressingOptions,
+    #[command(flatten)]
+    translation: TranslationOptions,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -137,6 +141,8 @@ enum Sorted {
     Misses,
     /// Estimated cycles
     Cycles,
+    /// Page walks, which need --tlb
+    Walks,
 }
 
 /// A level of cache.
@@ -160,7 +166,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let order = match arguments.sort {
         Sorted::Misses => Order::Misses(level),
         Sorted::Cycles => Order::Cycles,
+        Sorted::Walks => Order::Walks,
     };
+    if order == Order::Walks && !arguments.translation.tlb {
+        let message = "--sort walks needs --tlb, which simulates page walks";
+        return Err(Failure::new(Exit::Usage, message).remedy("add --tlb"));
+    }
     let formatted = arguments.formatted.output()?;
     let what_if = arguments.what_if.file()?;
     machines::tell_host([arguments.machine.as_str()]);
@@ -169,6 +180,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let message = format!("--level l3: machine {} has no L3", machine.name);
         return Err(Failure::new(Exit::Usage, message).remedy("name --level l2"));
     }
+    arguments
+        .translation
+        .check(std::slice::from_ref(&machine))?;
     let trace = arguments.trace.as_deref();
     let (trace, name) = arguments.addressing.open_or_bundled(trace)?;
     arguments.check(&trace, &name)?;
@@ -197,6 +211,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             title: &format::title((&name, &trace), (&machine, cores)),
             machine: &machine,
             order,
+            has_tlbs: arguments.translation.tlb,
         });
     }
     let named = (name.as_str(), arguments.counted.warm_up);
@@ -246,7 +261,11 @@ impl Arguments {
         let split = self.split((trace, name), machine)?;
         let bar = Bar::new();
         let progress = |executions| bar.advance(executions);
-        let options = self.counted.options(trace, &progress);
+        let page_sizes = self.translation.page_sizes(trace)?;
+        let options = ReplayOptions {
+            page_sizes: page_sizes.as_ref(),
+            ..self.counted.options(trace, &progress)
+        };
         bar.begin("code blocks profiled", Some(options.executions(trace)));
         let on = (machine, &split);
         let profile = match self.by.contains(&ListedBy::Sharing) {

@@ -8,7 +8,7 @@
 //! after an instruction that stored a word, and this instruction is not the one directly in front
 //! of the function, the word is on the thread's stack.
 
-use crate::cost::{Cost, Level, Missed};
+use crate::cost::{Cost, Level, Missed, Walked};
 use crate::fully_associative::Beside;
 use crate::heap::Sites;
 use crate::heap_lines::HeapLines;
@@ -57,6 +57,12 @@ impl Counted {
     }
 }
 
+/// An analysis tool that counts a profile.
+pub(crate) trait Counting: AnalysisTool {
+    /// Returns the counts, without places that have none.
+    fn finish(self) -> Counted;
+}
+
 /// The line was not accessed yet.
 const NOT_MET: u32 = u32::MAX;
 /// The line belongs to several pieces.
@@ -75,7 +81,7 @@ pub(crate) struct Collector<'a> {
     trace: &'a Trace,
     attribution: &'a Attribution,
     images: &'a Images,
-    beside: Beside,
+    pub beside: Beside,
     heap: HeapLines<'a>,
 
     /// By code block, then by an access's place in an execution.
@@ -86,6 +92,8 @@ pub(crate) struct Collector<'a> {
     site_accesses: Vec<u64>,
     site_missed: Vec<Missed>,
     site_hops: Vec<u64>,
+    /// By site, up to the last one that missed a TLB.
+    site_walked: Vec<Walked>,
 
     /// By line.
     piece_of_line: Vec<u32>,
@@ -94,6 +102,8 @@ pub(crate) struct Collector<'a> {
     /// By piece, and loads before stores.
     piece_accesses: Vec<[u64; 2]>,
     piece_missed: Vec<[Missed; 2]>,
+    /// By piece, up to the last one that missed a TLB.
+    piece_walked: Vec<Walked>,
 
     /// By code block: its last instruction.
     last_instructions: Vec<u64>,
@@ -137,11 +147,13 @@ impl<'a> Collector<'a> {
             site_accesses: Vec::new(),
             site_missed: Vec::new(),
             site_hops: Vec::new(),
+            site_walked: Vec::new(),
             piece_of_line: Vec::new(),
             piece_of: HashMap::new(),
             pieces: Vec::new(),
             piece_accesses: Vec::new(),
             piece_missed: Vec::new(),
+            piece_walked: Vec::new(),
             last_instructions: trace.code_blocks().iter().map(last_instruction).collect(),
             pushed_to: vec![None; trace.threads().len()],
             thread: ThreadId(0),
@@ -155,34 +167,6 @@ impl<'a> Collector<'a> {
             address: 0,
             next_line: 0,
             piece: 0,
-        }
-    }
-
-    /// Returns the counts, without places that have none.
-    pub fn finish(self) -> Counted {
-        let sites = self.sites.into_iter().enumerate().map(|(index, site)| {
-            let mut cost = Cost::default();
-            cost.add(
-                site.kind,
-                self.site_accesses[index],
-                self.site_missed[index],
-            );
-            cost.add_hops(self.site_hops[index]);
-            (site, cost)
-        });
-        let pieces = self.pieces.into_iter().enumerate().map(|(index, piece)| {
-            let [loads, stores] = self.piece_accesses[index];
-            let [load_missed, store_missed] = self.piece_missed[index];
-            let mut cost = Cost::default();
-            cost.add(Kind::Load, loads, load_missed);
-            cost.add(Kind::Store, stores, store_missed);
-            (piece, cost)
-        });
-        let is_used = |cost: &Cost| *cost != Cost::default();
-        Counted {
-            sites: sites.filter(|(_, cost)| is_used(cost)).collect(),
-            // A piece that is not counted may still show where a stack is.
-            pieces: pieces.collect(),
         }
     }
 
@@ -282,6 +266,20 @@ impl<'a> Collector<'a> {
         number
     }
 
+    /// Adds the translation of the line that the current access referenced last.
+    pub fn add_walk(&mut self, walked: Walked) {
+        let add = |all: &mut Vec<Walked>, index: usize| {
+            if index >= all.len() {
+                all.resize(index + 1, Walked::default());
+            }
+            all[index] += walked;
+        };
+        add(&mut self.site_walked, self.site as usize);
+        if self.kind != Kind::Fetch {
+            add(&mut self.piece_walked, self.piece as usize);
+        }
+    }
+
     /// Adds to the misses of the current access.
     #[inline]
     fn count(&mut self, add: impl Fn(&mut Missed)) {
@@ -289,6 +287,44 @@ impl<'a> Collector<'a> {
         if self.kind != Kind::Fetch {
             add(&mut self.piece_missed[self.piece as usize][self.kind as usize - 1]);
         }
+    }
+}
+
+impl Counting for Collector<'_> {
+    fn finish(self) -> Counted {
+        let sites = self.sites.into_iter().enumerate().map(|(index, site)| {
+            let mut cost = Cost::default();
+            cost.add(
+                site.kind,
+                self.site_accesses[index],
+                self.site_missed[index],
+            );
+            cost.add_hops(self.site_hops[index]);
+            add_walked(&self.site_walked, index, &mut cost);
+            (site, cost)
+        });
+        let pieces = self.pieces.into_iter().enumerate().map(|(index, piece)| {
+            let [loads, stores] = self.piece_accesses[index];
+            let [load_missed, store_missed] = self.piece_missed[index];
+            let mut cost = Cost::default();
+            cost.add(Kind::Load, loads, load_missed);
+            cost.add(Kind::Store, stores, store_missed);
+            add_walked(&self.piece_walked, index, &mut cost);
+            (piece, cost)
+        });
+        let is_used = |cost: &Cost| *cost != Cost::default();
+        Counted {
+            sites: sites.filter(|(_, cost)| is_used(cost)).collect(),
+            // A piece that is not counted may still show where a stack is.
+            pieces: pieces.collect(),
+        }
+    }
+}
+
+/// Adds the walks of the site or piece with this index.
+fn add_walked(all: &[Walked], index: usize, cost: &mut Cost) {
+    if let Some(walked) = all.get(index) {
+        cost.add_walked(walked);
     }
 }
 
@@ -385,7 +421,9 @@ impl AnalysisTool for Collector<'_> {
         self.site_accesses.fill(0);
         self.site_missed.fill(Missed::default());
         self.site_hops.fill(0);
+        self.site_walked.clear();
         self.piece_accesses.fill([0; 2]);
         self.piece_missed.fill(Default::default());
+        self.piece_walked.clear();
     }
 }

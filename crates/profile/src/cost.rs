@@ -1,7 +1,8 @@
 //! The cost of a part of the program: accesses, misses by level and cause, and cycles.
 //!
 //! The causes are the replay's, except that a line which was replaced is a *conflict* if a fully
-//! associative cache of the same size would still hold it.
+//! associative cache of the same size would still hold it. The loads of page walks are part of the
+//! cost of the accesses that caused them.
 
 use corehop_simulator::{
     CacheLevel, Cause, Counters, KindCounters, LevelCounters, Machine, MissCauses,
@@ -129,6 +130,29 @@ impl AddAssign for Missed {
     }
 }
 
+/// The translations of lines, and the cost of their page walks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Walked {
+    /// Misses of the first-level TLBs.
+    pub l1_misses: u64,
+    pub walks: u64,
+    /// Page-table entries read through the L1D.
+    pub loads: u64,
+    /// Page-table entries read through the L2.
+    pub l2_loads: u64,
+    pub missed: Missed,
+}
+
+impl AddAssign for Walked {
+    fn add_assign(&mut self, other: Walked) {
+        self.l1_misses += other.l1_misses;
+        self.walks += other.walks;
+        self.loads += other.loads;
+        self.l2_loads += other.l2_loads;
+        self.missed += other.missed;
+    }
+}
+
 /// The cost of a part of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
@@ -137,6 +161,11 @@ pub struct Cost {
     /// By kind.
     missed: [Missed; 3],
     hops: u64,
+    /// Misses of the first-level TLBs.
+    l1_tlb_misses: u64,
+    walks: u64,
+    /// Loads of page walks that begin at the L2.
+    l2_loads: u64,
 }
 
 impl Cost {
@@ -149,6 +178,26 @@ impl Cost {
     /// Adds hops, which belong to the code that made them.
     pub(crate) fn add_hops(&mut self, hops: u64) {
         self.hops += hops;
+    }
+
+    /// Adds translations and the loads of their walks.
+    pub(crate) fn add_walked(&mut self, walked: &Walked) {
+        self.add(Kind::Load, walked.loads, walked.missed);
+        self.l1_tlb_misses += walked.l1_misses;
+        self.walks += walked.walks;
+        self.l2_loads += walked.l2_loads;
+    }
+
+    /// Returns the lookups that all first-level TLBs missed; zero without translation.
+    #[must_use]
+    pub fn l1_tlb_misses(&self) -> u64 {
+        self.l1_tlb_misses
+    }
+
+    /// Returns the number of page walks; zero without translation.
+    #[must_use]
+    pub fn walks(&self) -> u64 {
+        self.walks
     }
 
     /// Returns the number of lines accessed.
@@ -210,12 +259,14 @@ impl Cost {
             }
         };
         let missed = |level: Level| self.missed.map(|of| of.by_level[level as usize].total());
+        let [fetches, loads, stores] = missed(Level::L1);
+        let l2_accesses = [fetches, loads + self.l2_loads, stores];
         let all = [true; 3];
         let of_kinds = |count: fn(&Missed) -> u64| self.missed.iter().map(count).sum();
         let mut counters = Counters {
             l1i: level(self.accesses, Level::L1, [true, false, false]),
             l1d: level(self.accesses, Level::L1, [false, true, true]),
-            l2: level(missed(Level::L1), Level::L2, all),
+            l2: level(l2_accesses, Level::L2, all),
             l3: match machine.l3 {
                 Some(_) => level(missed(Level::L2), Level::L3, all),
                 None => LevelCounters::default(),
@@ -257,5 +308,8 @@ impl AddAssign for Cost {
             *missed += other.missed[kind];
         }
         self.hops += other.hops;
+        self.l1_tlb_misses += other.l1_tlb_misses;
+        self.walks += other.walks;
+        self.l2_loads += other.l2_loads;
     }
 }

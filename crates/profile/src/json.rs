@@ -6,7 +6,7 @@ use crate::cost::{Causes, Cost, Level};
 use crate::heap::Made;
 use crate::sharing::{ObjectOnLine, SharedLine, Sharing, SharingCost, Use, Verdict};
 use crate::view::{By, Order, PlaceKind, View};
-use corehop_simulator::{Counters, Machine};
+use corehop_simulator::{Counters, Machine, TlbCounters};
 use corehop_traces::Kind;
 use serde::Serialize;
 
@@ -39,6 +39,15 @@ pub(crate) struct CostShown {
     l1d: LevelShown,
     l2: LevelShown,
     l3: LevelShown,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tlb: Option<TlbShown>,
+}
+
+/// Translations of the accesses of a place.
+#[derive(Serialize)]
+struct TlbShown {
+    l1_misses: u64,
+    walks: u64,
 }
 
 impl CostShown {
@@ -53,6 +62,17 @@ impl CostShown {
             l1d: LevelShown::of(cost.data_causes()),
             l2: LevelShown::of(cost.causes(Level::L2)),
             l3: LevelShown::of(cost.causes(Level::L3)),
+            tlb: None,
+        }
+    }
+
+    fn with_tlb(self, cost: &Cost) -> CostShown {
+        CostShown {
+            tlb: Some(TlbShown {
+                l1_misses: cost.l1_tlb_misses(),
+                walks: cost.walks(),
+            }),
+            ..self
         }
     }
 }
@@ -87,6 +107,8 @@ pub struct Shown<'p> {
     requests: u64,
     warm_up: usize,
     counters: Counters,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tlb: Option<TlbCounters>,
     total: CostShown,
     views: Vec<ViewShown<'p>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -193,10 +215,15 @@ pub fn shown<'p>(
     machine: &'p Machine,
     (order, limit): (Order, usize),
 ) -> Shown<'p> {
+    let tlbs = &profile.replay.tlbs;
+    let shown = |cost: &Cost| match tlbs.is_empty() {
+        true => CostShown::of(cost, machine),
+        false => CostShown::of(cost, machine).with_tlb(cost),
+    };
     let view = |view: &'p View| ViewShown {
         by: view.by,
         places: view.rows.len(),
-        unnamed: CostShown::of(&view.unnamed(), machine),
+        unnamed: shown(&view.unnamed()),
         rows: view
             .sorted(order, machine)
             .into_iter()
@@ -208,7 +235,7 @@ pub fn shown<'p>(
                 frames: &row.place.frames,
                 is_named: row.place.is_named,
                 made: row.made,
-                cost: CostShown::of(&row.cost, machine),
+                cost: shown(&row.cost),
             })
             .collect(),
     };
@@ -219,7 +246,8 @@ pub fn shown<'p>(
         requests: profile.replay.requests,
         warm_up,
         counters: profile.replay.counters,
-        total: CostShown::of(&profile.total, machine),
+        tlb: (!tlbs.is_empty()).then(|| tlbs.iter().copied().sum()),
+        total: shown(&profile.total),
         views: profile.views.iter().map(view).collect(),
         sharing: profile
             .sharing

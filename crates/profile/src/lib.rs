@@ -2,8 +2,9 @@
 //! misses, and why.
 //!
 //! A profile is an analysis tool of one replay ([`corehop_simulator::detail::analyze`]).
-//! `collector` receives the events and counts them by instruction and by piece of memory;
-//! `fully_associative` separates conflict misses from capacity misses. Names are looked up after
+//! `collector` receives the events and counts them by instruction and by piece of memory, and
+//! `walks` those of address translation; `fully_associative` separates conflict misses from
+//! capacity misses. Names are looked up after
 //! the replay: `code` names instructions, `objects` names the `pieces` of memory, and `heap_sites`
 //! the calls that made objects on the `heap`. `view` makes rows
 //! of both, `json` prints them, and `formats` writes them for other profilers. This is a separate
@@ -32,6 +33,7 @@ mod pieces;
 mod sharing;
 mod thread_cores;
 mod view;
+mod walks;
 pub mod what_if;
 
 pub use code::CodeFrame;
@@ -46,7 +48,7 @@ pub use view::{By, Order, Place, PlaceKind, Row, View};
 
 use both::Both;
 use code::Lines;
-use collector::{Collector, Counted};
+use collector::{Collector, Counted, Counting};
 use corehop_simulator::detail::{Attribution, analyze};
 use corehop_simulator::{Error, Machine, Replay, ReplayOptions, Split};
 use corehop_symbolizer::SourceLines;
@@ -57,6 +59,7 @@ use pieces::Images;
 use sharing::{Naming, SharingCollector};
 use std::cell::LazyCell;
 use std::path::Path;
+use walks::WalkCollector;
 
 /// The counts of a replay, in total and by place.
 pub struct Profile {
@@ -85,12 +88,7 @@ pub fn profile(
 ) -> Result<Profile, Error> {
     let needs_sources = views.iter().any(|&by| by != By::Function);
     let (known, sources) = Known::of(trace, needs_sources, views.contains(&By::Object));
-    let attribution = Attribution::of(trace);
-    let on = (machine, split.cores());
-    let mut collector = Collector::new(trace, on, &attribution, (&known.images, &known.heap_sites));
-    let replay = analyze(trace, machine, split, options, &mut collector)?;
-    let counted = (collector.finish(), None);
-    Ok(known.profile(sources, &attribution, (replay, counted), views))
+    known.profiled(sources, (machine, split), options, (views, false))
 }
 
 /// Replays `trace` like [`profile`], and also lists the lines that threads share.
@@ -104,17 +102,39 @@ pub fn profile_with_sharing(
     views: &[By],
 ) -> Result<Profile, Error> {
     let (known, sources) = Known::of(trace, true, true);
-    let attribution = Attribution::of(trace);
-    let on = (machine, split.cores());
-    let collector = Collector::new(trace, on, &attribution, (&known.images, &known.heap_sites));
-    let mut tools = Both(
-        collector,
-        SharingCollector::new(trace, &attribution, &known.heap_sites),
-    );
+    known.profiled(sources, (machine, split), options, (views, true))
+}
+
+/// What a replay counted.
+struct Replayed<'a> {
+    replay: Replay,
+    counted: Counted,
+    sharing: Option<SharingCollector<'a>>,
+}
+
+/// Replays `trace` with these tools.
+fn replayed<'a>(
+    trace: &Trace,
+    (machine, split): (&Machine, &Split),
+    options: &ReplayOptions<'_>,
+    (mut collector, sharing): (impl Counting, Option<SharingCollector<'a>>),
+) -> Result<Replayed<'a>, Error> {
+    let Some(sharing) = sharing else {
+        let replay = analyze(trace, machine, split, options, &mut collector)?;
+        return Ok(Replayed {
+            replay,
+            counted: collector.finish(),
+            sharing: None,
+        });
+    };
+    let mut tools = Both(collector, sharing);
     let replay = analyze(trace, machine, split, options, &mut tools)?;
     let Both(collector, sharing) = tools;
-    let counted = (collector.finish(), Some(sharing));
-    Ok(known.profile(sources, &attribution, (replay, counted), views))
+    Ok(Replayed {
+        replay,
+        counted: collector.finish(),
+        sharing: Some(sharing),
+    })
 }
 
 /// Properties of a program that are known before the replay.
@@ -149,14 +169,41 @@ impl<'t> Known<'t> {
         (known, sources)
     }
 
+    /// Replays the trace, and names what it counted in these views and, if requested, by line that
+    /// threads share.
+    fn profiled(
+        &self,
+        sources: SourceLines,
+        (machine, split): (&Machine, &Split),
+        options: &ReplayOptions<'_>,
+        (views, with_sharing): (&[By], bool),
+    ) -> Result<Profile, Error> {
+        let trace = self.trace;
+        let attribution = Attribution::of(trace);
+        let of = (machine, split.cores());
+        let collector = Collector::new(trace, of, &attribution, (&self.images, &self.heap_sites));
+        let sharing = with_sharing.then(|| SharingCollector::new(trace, &attribution, &self.heap_sites));
+        let on = (machine, split);
+        let replayed = match options.page_sizes {
+            None => replayed(trace, on, options, (collector, sharing)),
+            Some(_) => replayed(trace, on, options, (WalkCollector::new(collector), sharing)),
+        }?;
+        Ok(self.profile(sources, &attribution, replayed, views))
+    }
+
     /// Names what a replay counted, in these views.
     fn profile(
         &self,
         sources: SourceLines,
         attribution: &Attribution,
-        (replay, (counted, sharing)): (Replay, (Counted, Option<SharingCollector<'_>>)),
+        replayed: Replayed<'_>,
         views: &[By],
     ) -> Profile {
+        let Replayed {
+            replay,
+            counted,
+            sharing,
+        } = replayed;
         let (trace, images) = (self.trace, &self.images);
         let mut lines = Lines::new(trace, sources);
         let names = LazyCell::new(|| Names::of(trace, images, &counted.pieces));

@@ -91,6 +91,20 @@ pub enum Order {
     Misses(Level),
     /// Estimated cycles.
     Cycles,
+    /// Page walks.
+    Walks,
+}
+
+impl Order {
+    /// Returns the figure of a cost that rows are sorted by.
+    #[must_use]
+    pub fn figure(self, cost: &Cost, machine: &Machine) -> u64 {
+        match self {
+            Order::Misses(level) => cost.misses(level),
+            Order::Cycles => cost.cycles(machine),
+            Order::Walks => cost.walks(),
+        }
+    }
 }
 
 /// All rows of one view.
@@ -131,10 +145,7 @@ impl View {
         let mut rows: Vec<(u64, &Row)> = self
             .rows
             .iter()
-            .map(|row| match order {
-                Order::Misses(level) => (row.cost.misses(level), row),
-                Order::Cycles => (row.cost.cycles(machine), row),
-            })
+            .map(|row| (order.figure(&row.cost, machine), row))
             .collect();
         rows.sort_by_key(|&(figure, row)| (Reverse(figure), &row.place));
         rows.into_iter().map(|(_, row)| row).collect()

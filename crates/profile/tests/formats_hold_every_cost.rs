@@ -3,11 +3,12 @@
 
 use crate::decoded::{self, Entry, plain, read, sums, written};
 use crate::generated::{FILE, record, steps};
-use crate::naive::{self, attributed};
-use crate::random::{holds, machines};
+use crate::naive::{self, attributed_with};
+use crate::random::holds;
 use crate::valgrind::Program;
+use crate::walks_equal_a_naive_attribution::machines_with_tlbs;
 use corehop_profile::{By, Cost, Export, Format, Level, Order, Row, profile};
-use corehop_simulator::{Machine, ReplayOptions, Split};
+use corehop_simulator::{Machine, PageSizes, ReplayOptions, Split};
 use corehop_traces::Kind;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -33,6 +34,8 @@ fn naive_figures(functions: &BTreeMap<String, naive::Cost>) -> BTreeMap<(String,
             ("l3misses", l3),
             ("cycles", cost.cycles),
             ("accesses", cost.accesses),
+            ("l1tlbmisses", cost.tlb_misses),
+            ("walks", cost.walks),
         ];
         for (figure, value) in of_function.into_iter().filter(|(_, value)| *value > 0) {
             figures.insert((function.clone(), figure.to_owned()), value);
@@ -51,24 +54,31 @@ fn without_kinds(entry: &Entry) -> String {
 
 #[test]
 fn of_random_traces_each_function_has_what_a_naive_attribution_has() {
-    let cases = (steps(), machines(), 1u32..4);
+    let cases = (steps(), machines_with_tlbs(), 1u32..4, any::<bool>());
     holds(
         "files of random traces",
         cases,
-        |(steps, machine, cores)| {
+        |(steps, machine, cores, has_tlbs)| {
             let cores = cores.min(machine.cores);
             let folder = tempfile::tempdir().unwrap();
             let trace = record(&folder.path().join("server.trace"), &steps).unwrap();
             let on = (&machine, &Split::thread_per_core(cores));
-            let profile = profile(&trace, on, &ReplayOptions::default(), &[By::Line]).unwrap();
+            let page_sizes = PageSizes::default();
+            let options = ReplayOptions {
+                page_sizes: has_tlbs.then_some(&page_sizes),
+                ..ReplayOptions::default()
+            };
+            let profile = profile(&trace, on, &options, &[By::Line]).unwrap();
             let export = Export {
                 view: &profile.views[0],
                 trace: &trace,
                 title: "server.trace",
                 machine: &machine,
                 order: ORDER,
+                has_tlbs,
             };
-            let expected = attributed(&trace, (&machine, cores), None).functions;
+            let regions: Option<&[_]> = has_tlbs.then_some(&[]);
+            let expected = attributed_with(&trace, (&machine, cores), None, regions).functions;
             let expected = naive_figures(&expected);
             // One gzip for each case takes most of the time.
             let formats = [Format::Callgrind, Format::Speedscope, Format::Firefox];
@@ -139,6 +149,7 @@ fn of_a_program_with_dwarf_every_format_has_lines_and_inlined_functions() {
         title: "shop.trace",
         machine: &machine,
         order: ORDER,
+        has_tlbs: false,
     };
     let expected = of_rows(rows, &machine);
     let inlined = ["order", "price_of"].map(str::to_owned);
@@ -209,6 +220,7 @@ fn the_figure_that_rows_are_sorted_by_comes_first() {
             title: "server.trace",
             machine,
             order,
+            has_tlbs: false,
         };
         let of = |format| {
             let entries = read(&export, format);

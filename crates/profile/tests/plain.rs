@@ -20,5 +20,7 @@ pub fn plain(cost: &Cost, machine: &Machine) -> naive::Cost {
         cycles: cost.cycles(machine),
         misses: [Level::L1, Level::L2, Level::L3].map(causes),
         fetch_misses: cost.fetch_causes().total(),
+        tlb_misses: cost.l1_tlb_misses(),
+        walks: cost.walks(),
     }
 }

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 /// As the naive attribution has it.
-fn plain(cost: &SharingCost) -> Costs {
+pub fn plain(cost: &SharingCost) -> Costs {
     let SharingCost {
         loads,
         stores,
@@ -40,7 +40,7 @@ fn verdict(line: &SharedLine) -> &'static str {
     }
 }
 
-fn by_address(sharing: &Sharing) -> BTreeMap<u64, Shared> {
+pub fn by_address(sharing: &Sharing) -> BTreeMap<u64, Shared> {
     let shared = |line: &SharedLine| {
         let uses = line.uses.iter().map(|of| {
             let (offset, size) = (of.offset.into(), of.size_bytes.into());
@@ -84,7 +84,7 @@ fn by_address(sharing: &Sharing) -> BTreeMap<u64, Shared> {
 }
 
 /// The sums that a replay counts, too.
-fn totals(profile: &Profile) -> [u64; 6] {
+pub fn totals(profile: &Profile) -> [u64; 6] {
     let counters = &profile.replay.counters;
     [
         counters.l1d.load.accesses,

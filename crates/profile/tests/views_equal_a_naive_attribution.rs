@@ -11,9 +11,9 @@ use corehop_traces::{HeapEvent, RequestId};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-const VIEWS: [By; 3] = [By::Function, By::Line, By::Object];
+pub const VIEWS: [By; 3] = [By::Function, By::Line, By::Object];
 
-fn by_name(view: &View, machine: &Machine) -> BTreeMap<String, naive::Cost> {
+pub fn by_name(view: &View, machine: &Machine) -> BTreeMap<String, naive::Cost> {
     let rows = view.rows.iter();
     let named = rows.map(|row| (row.place.name.clone(), plain(&row.cost, machine)));
     let named: BTreeMap<_, _> = named.collect();
@@ -21,7 +21,7 @@ fn by_name(view: &View, machine: &Machine) -> BTreeMap<String, naive::Cost> {
     named
 }
 
-fn sum(view: &View) -> Cost {
+pub fn sum(view: &View) -> Cost {
     view.rows.iter().fold(Cost::default(), |mut sum, row| {
         sum += row.cost;
         sum

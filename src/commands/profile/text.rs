@@ -97,12 +97,13 @@ impl Table<'_> {
         let causes = causes.map(|(name, _)| format!("{name:>11}"));
         line!(
             text,
-            "{:>7}{:>14}{:>11}{:>11}{:>11}{}  {what}",
+            "{:>7}{:>14}{:>11}{:>11}{:>11}{}{}  {what}",
             "share",
             "cycles",
             "L1 misses",
             "L2 misses",
             "L3 misses",
+            self.translations(|| ["L1 TLB misses", "walks"].map(str::to_owned)),
             causes.collect::<String>()
         );
         self.row(text, &self.profile.total, "total");
@@ -135,19 +136,26 @@ impl Table<'_> {
         let [l1, l2, l3] = [Level::L1, Level::L2, Level::L3].map(|of| figure(cost.misses(of)));
         line!(
             text,
-            "{:>7}{:>14}{l1:>11}{l2:>11}{l3:>11}{}  {name}",
+            "{:>7}{:>14}{l1:>11}{l2:>11}{l3:>11}{}{}  {name}",
             share(self.sorted_by(cost), self.sorted_by(&self.profile.total), 1),
             figure(cost.cycles(self.machine)),
+            self.translations(|| [cost.l1_tlb_misses(), cost.walks()].map(figure)),
             causes.collect::<String>()
         );
     }
 
+    /// Returns the columns of L1 TLB misses and walks; nothing without translation.
+    fn translations(&self, columns: impl Fn() -> [String; 2]) -> String {
+        if self.profile.replay.tlbs.is_empty() {
+            return String::new();
+        }
+        let [misses, walks] = columns();
+        format!("{misses:>15}{walks:>11}")
+    }
+
     /// Returns the figure that rows are sorted by.
     fn sorted_by(&self, cost: &Cost) -> u64 {
-        match self.order {
-            Order::Misses(level) => cost.misses(level),
-            Order::Cycles => cost.cycles(self.machine),
-        }
+        self.order.figure(cost, self.machine)
     }
 
     /// Returns the share without a name, and the reason.
@@ -155,6 +163,7 @@ impl Table<'_> {
         let of_what = match self.order {
             Order::Misses(_) => format!("{} misses", self.level_name()),
             Order::Cycles => "cycles".into(),
+            Order::Walks => "walks".into(),
         };
         let part = share(
             self.sorted_by(&view.unnamed()),

@@ -34,13 +34,13 @@ pub struct WhatIfArguments {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["by", "sort", "level", "limit", "format", "suggest"]
+        conflicts_with_all = ["by", "sort", "level", "limit", "format", "suggest", "tlb"]
     )]
     what_if: Option<PathBuf>,
     /// Try the obvious changes, and list those that save cycles, instead of tables
     ///
     /// Each is replayed like a --what-if; --limit lists fewer. Implies --threads spread.
-    #[arg(long, conflicts_with_all = ["by", "sort", "level", "format"])]
+    #[arg(long, conflicts_with_all = ["by", "sort", "level", "format", "tlb"])]
     suggest: bool,
 }
 

@@ -25,11 +25,13 @@ pub struct Export<'p> {
     pub machine: &'p Machine,
     /// Whose figure comes first.
     pub order: Order,
+    /// Whether addresses were translated.
+    pub has_tlbs: bool,
 }
 
 impl Export<'_> {
     pub(super) fn figures(&self) -> Vec<&'static Figure> {
-        figures(self.machine, self.order)
+        figures(self.machine, self.order, self.has_tlbs)
     }
 
     pub(super) fn stacks(&self) -> BTreeMap<Stack, Cost> {

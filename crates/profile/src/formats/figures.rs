@@ -17,6 +17,14 @@ pub(super) struct Figure {
     /// The order that has it first.
     first_by: Option<Order>,
     of: fn(&Cost, &Machine) -> u64,
+    needs: Needs,
+}
+
+/// What a replay must simulate to have a figure.
+enum Needs {
+    Nothing,
+    L3,
+    Tlbs,
 }
 
 impl Figure {
@@ -27,13 +35,14 @@ impl Figure {
 }
 
 /// All of them, in the order in which the others follow the first.
-static FIGURES: [Figure; 8] = [
+static FIGURES: [Figure; 10] = [
     Figure {
         title: "L2 misses",
         key: "l2_misses",
         event: "L2Misses",
         first_by: Some(Order::Misses(Level::L2)),
         of: |cost, _| cost.misses(Level::L2),
+        needs: Needs::Nothing,
     },
     Figure {
         title: "L3 misses",
@@ -41,6 +50,7 @@ static FIGURES: [Figure; 8] = [
         event: "L3Misses",
         first_by: Some(Order::Misses(Level::L3)),
         of: |cost, _| cost.misses(Level::L3),
+        needs: Needs::L3,
     },
     Figure {
         title: "L1D misses",
@@ -48,6 +58,7 @@ static FIGURES: [Figure; 8] = [
         event: "L1DMisses",
         first_by: Some(Order::Misses(Level::L1)),
         of: |cost, _| cost.data_causes().total(),
+        needs: Needs::Nothing,
     },
     Figure {
         title: "L1I misses",
@@ -55,6 +66,7 @@ static FIGURES: [Figure; 8] = [
         event: "L1IMisses",
         first_by: Some(Order::Misses(Level::L1)),
         of: |cost, _| cost.fetch_causes().total(),
+        needs: Needs::Nothing,
     },
     Figure {
         title: "cycles",
@@ -62,6 +74,7 @@ static FIGURES: [Figure; 8] = [
         event: "Cycles",
         first_by: Some(Order::Cycles),
         of: |cost, machine| cost.cycles(machine),
+        needs: Needs::Nothing,
     },
     Figure {
         title: "fetches",
@@ -69,6 +82,7 @@ static FIGURES: [Figure; 8] = [
         event: "Fetches",
         first_by: None,
         of: |cost, _| cost.accesses_of(Kind::Fetch),
+        needs: Needs::Nothing,
     },
     Figure {
         title: "loads",
@@ -76,6 +90,7 @@ static FIGURES: [Figure; 8] = [
         event: "Loads",
         first_by: None,
         of: |cost, _| cost.accesses_of(Kind::Load),
+        needs: Needs::Nothing,
     },
     Figure {
         title: "stores",
@@ -83,15 +98,34 @@ static FIGURES: [Figure; 8] = [
         event: "Stores",
         first_by: None,
         of: |cost, _| cost.accesses_of(Kind::Store),
+        needs: Needs::Nothing,
+    },
+    Figure {
+        title: "L1 TLB misses",
+        key: "l1_tlb_misses",
+        event: "L1TLBMisses",
+        first_by: None,
+        of: |cost, _| cost.l1_tlb_misses(),
+        needs: Needs::Tlbs,
+    },
+    Figure {
+        title: "walks",
+        key: "walks",
+        event: "Walks",
+        first_by: Some(Order::Walks),
+        of: |cost, _| cost.walks(),
+        needs: Needs::Tlbs,
     },
 ];
 
-/// Those that this machine has.
-pub(super) fn figures(machine: &Machine, order: Order) -> Vec<&'static Figure> {
-    let has_l3 = machine.l3.is_some();
-    let figures = FIGURES.iter();
-    let figures = figures.filter(|figure| has_l3 || figure.key != "l3_misses");
-    let mut figures: Vec<_> = figures.collect();
+/// Those that a replay of this machine has.
+pub(super) fn figures(machine: &Machine, order: Order, has_tlbs: bool) -> Vec<&'static Figure> {
+    let is_there = |figure: &&Figure| match figure.needs {
+        Needs::Nothing => true,
+        Needs::L3 => machine.l3.is_some(),
+        Needs::Tlbs => has_tlbs,
+    };
+    let mut figures: Vec<_> = FIGURES.iter().filter(is_there).collect();
     figures.sort_by_key(|figure| figure.first_by != Some(order));
     figures
 }

@@ -10,7 +10,7 @@ use super::taken::TakenObjects;
 use super::takes::Sharers;
 use crate::heap::Sites;
 use corehop_simulator::detail::{AnalysisTool, Attribution};
-use corehop_simulator::{CacheLevel, Cause, CoreId, LineId, Observer};
+use corehop_simulator::{CacheLevel, Cause, CoreId, LineId, Observer, Translated};
 use corehop_traces::execution::LINE_SHIFT;
 use corehop_traces::{Access, Execution, Kind, Trace};
 use std::collections::HashMap;
@@ -57,7 +57,7 @@ impl Key {
 /// Keys whose numbers are found without hashing: a power of two.
 const RECENT: usize = 1 << 14;
 
-/// The events are of a fetch.
+/// The events are of a fetch, or of a page walk.
 const FETCH: u32 = u32::MAX;
 
 /// The analysis tool.
@@ -67,7 +67,7 @@ pub(crate) struct SharingCollector<'a> {
     recent: Box<[(Key, u32)]>,
     /// By number.
     pub(super) counted: Vec<(Key, SharingCost)>,
-    /// The cost of fetches.
+    /// The cost of fetches and of page walks.
     pub(super) fetches: SharingCost,
     /// By line: the threads that access it, and its number (an address divided by 64).
     pub(super) lines: Vec<(Sharers, u64)>,
@@ -81,6 +81,8 @@ pub(crate) struct SharingCollector<'a> {
     last: u64,
     next_line: u64,
     number: u32,
+    /// Whether the events are of a page walk.
+    is_walk: bool,
 }
 
 impl<'a> SharingCollector<'a> {
@@ -105,6 +107,7 @@ impl<'a> SharingCollector<'a> {
             last: 0,
             next_line: 0,
             number: FETCH,
+            is_walk: false,
         }
     }
 
@@ -173,6 +176,10 @@ impl Observer for SharingCollector<'_> {
     }
 
     fn accessed(&mut self, _: CoreId, kind: Kind, line: LineId) {
+        if self.is_walk {
+            self.fetches.loads += 1;
+            return;
+        }
         let number = self.next_line;
         self.next_line += 1;
         let start = number << LINE_SHIFT;
@@ -181,6 +188,15 @@ impl Observer for SharingCollector<'_> {
         if kind != Kind::Fetch && first <= last {
             self.count(kind, (line, number), (first, last));
         }
+    }
+
+    fn walks(&mut self, _: CoreId) {
+        self.is_walk = true;
+        self.number = FETCH;
+    }
+
+    fn translated(&mut self, _: CoreId, _: Kind, _: &Translated) {
+        self.is_walk = false;
     }
 
     fn missed(&mut self, level: CacheLevel, _: CoreId, _: Kind, cause: Cause, _: LineId) {

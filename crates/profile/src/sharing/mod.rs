@@ -7,8 +7,8 @@
 //! true from false sharing; `taken` finds the heap objects; `rows` makes rows of all after the
 //! replay.
 //!
-//! Loads and stores make rows. Fetches are counted with the lines that are not shared, so that
-//! rows and the rest add up to the replay's counters.
+//! Loads and stores make rows. Fetches and page walks are counted with the lines that are not
+//! shared, so that rows and the rest add up to the replay's counters.
 
 mod collector;
 mod rows;

@@ -6,7 +6,8 @@ pub mod heap;
 use crate::generated::{
     AREAS, CODE, FILE, FUNCTION_BYTES, FUNCTIONS, KERNEL, LAST, STACKS, entered_by,
 };
-use corehop_simulator::{CacheLevel, CoreId, Geometry, Hierarchy, LineId, Machine};
+use crate::paging::{Paging, Region};
+use corehop_simulator::{CacheLevel, CoreId, Geometry, Hierarchy, LineId, Machine, WalkStart};
 use corehop_traces::{Access, Kind, RequestId, Trace};
 use heap::Bytes;
 use std::collections::{BTreeMap, HashMap};
@@ -19,6 +20,8 @@ pub struct Cost {
     /// By level and by cause: cold, capacity, conflict, coherence, inclusion.
     pub misses: [[u64; 5]; 3],
     pub fetch_misses: u64,
+    pub tlb_misses: u64,
+    pub walks: u64,
 }
 
 /// Costs by name, of each view.
@@ -106,18 +109,27 @@ impl<'m> NaiveCaches<'m> {
 
     /// Makes an access of one line; what it cost.
     pub fn access(&mut self, core: u32, kind: Kind, line: u64) -> Cost {
+        self.access_from(0, core, kind, line)
+    }
+
+    /// Makes an access, or from level 1 on one of a page walk that begins at the L2.
+    fn access_from(&mut self, first: usize, core: u32, kind: Kind, line: u64) -> Cost {
         let hierarchy = &mut self.hierarchy;
         let id = *self.ids.entry(line).or_insert_with(|| hierarchy.line(line));
         let before = self.counted(kind);
-        self.hierarchy.access(CoreId(core), kind, id, &mut ());
+        match first {
+            0 => self.hierarchy.access(CoreId(core), kind, id, &mut ()),
+            _ => self.hierarchy.load_from_l2(CoreId(core), id, &mut ()),
+        }
         let after = self.counted(kind);
         let mut cost = Cost {
-            accesses: 1,
+            accesses: u64::from(first == 0),
             ..Cost::default()
         };
         let there_are = if self.machine.l3.is_some() { 3 } else { 2 };
-        let mut missed_levels = 0;
-        for (level, of) in levels(kind).into_iter().take(there_are).enumerate() {
+        let mut missed_levels = first;
+        let levels = levels(kind).into_iter().enumerate();
+        for (level, of) in levels.take(there_are).skip(first) {
             let would_hit = self.would_hit(of, core, line);
             let more = |cause: usize| after.0[level][cause] - before.0[level][cause];
             let [cold, replaced, coherence, inclusion] = [0, 1, 2, 3].map(more);
@@ -154,6 +166,8 @@ impl Cost {
         self.accesses += cost.accesses;
         self.cycles += cost.cycles;
         self.fetch_misses += cost.fetch_misses;
+        self.tlb_misses += cost.tlb_misses;
+        self.walks += cost.walks;
         for (sums, more) in self.misses.iter_mut().zip(cost.misses) {
             for (sum, more) in sums.iter_mut().zip(more) {
                 *sum += more;
@@ -249,11 +263,47 @@ pub fn object_name(pages: &[(u64, Option<u32>)], access: &Access, line: u64) -> 
 }
 
 /// Costs of what comes from this request on, or of everything.
-pub fn attributed(
+pub fn attributed(trace: &Trace, on: (&Machine, u32), from: Option<RequestId>) -> Attributed {
+    attributed_with(trace, on, from, None)
+}
+
+/// Looks up the page of a line, and makes the loads of its walk; what both cost.
+fn translated(
+    naive: &mut NaiveCaches<'_>,
+    paging: &mut Paging,
+    (core, kind): (u32, Kind),
+    address: u64,
+) -> Cost {
+    let before = paging.counters[core as usize];
+    let read = paging.look_up(core as usize, kind == Kind::Fetch, address);
+    let after = paging.counters[core as usize];
+    let mut cost = Cost {
+        tlb_misses: after.l1_misses() - before.l1_misses(),
+        walks: after.walks() - before.walks(),
+        ..Cost::default()
+    };
+    for entry in read {
+        let first = match paging.walks() {
+            WalkStart::L1d => 0,
+            WalkStart::L2 => 1,
+            WalkStart::None => break,
+        };
+        cost.add(&naive.access_from(first, core, Kind::Load, entry / 64));
+    }
+    cost
+}
+
+/// The same with address translation and larger pages in these regions.
+pub fn attributed_with(
     trace: &Trace,
     (machine, cores): (&Machine, u32),
     from: Option<RequestId>,
+    regions: Option<&[Region]>,
 ) -> Attributed {
+    let mut paging = regions.map(|regions| {
+        let translation = machine.translation.as_ref().unwrap();
+        Paging::new(translation, regions, cores as usize)
+    });
     let pages = pages(trace);
     let mut heap = Bytes::of(trace);
     let mut naive = NaiveCaches::new(machine, cores);
@@ -265,8 +315,15 @@ pub fn attributed(
         let core = execution.thread.index() as u32 % cores;
         let start = trace.code_blocks()[execution.code_block as usize].start;
         for access in execution.accesses {
+            let mut page = None;
             for line in access.lines() {
-                let cost = naive.access(core, access.kind, line);
+                let mut cost = Cost::default();
+                if let Some(paging) = &mut paging
+                    && page.replace(paging.page(line * 64)) != Some(paging.page(line * 64))
+                {
+                    cost = translated(&mut naive, paging, (core, access.kind), line * 64);
+                }
+                cost.add(&naive.access(core, access.kind, line));
                 if !is_counting {
                     continue;
                 }
