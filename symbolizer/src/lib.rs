@@ -5,7 +5,7 @@
 //! in this crate (`carried.rs`). Results are cached, so a second query takes a fraction of a
 //! second. Rust names are demangled here, by the demangler of Rust's own tools. Functions shown to
 //! users get their source lines here (`source.rs`). Variables and sections of a binary are read
-//! here (`data.rs`).
+//! here (`data.rs`), and their members (`members.rs`).
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -13,12 +13,14 @@
 mod carried;
 mod data;
 mod error;
+mod members;
 mod output;
 mod source;
 mod symbol;
 
 pub use data::{DataLayout, DataSymbol, Section};
 pub use error::Error;
+pub use members::{Members, VariableType};
 pub use source::{Frame, SourceLine, SourceLines};
 pub use symbol::{Symbol, demangled};
 

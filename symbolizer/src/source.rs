@@ -5,6 +5,7 @@
 //! Debian's debug files share common data (dwz); a debug file names the file that contains it.
 
 use crate::data::DataLayout;
+use crate::members::{self, VariableType};
 use crate::output::Told;
 use addr2line::{Loader, Location};
 use object::Object;
@@ -88,6 +89,18 @@ impl SourceLines {
     pub fn data(&mut self, path: &Path, build_id: &str) -> Option<DataLayout> {
         let debug_file = self.with_debug_data(path, build_id)?;
         DataLayout::of(path, &debug_file)
+    }
+
+    /// Returns the type of each variable of the file at `path`, which has this layout and build id;
+    /// `None` without DWARF.
+    pub fn members(
+        &mut self,
+        path: &Path,
+        build_id: &str,
+        layout: &DataLayout,
+    ) -> Option<Vec<VariableType>> {
+        let debug_file = self.with_debug_data(path, build_id)?;
+        members::variables(&debug_file, common_part(&debug_file).as_deref(), layout)
     }
 
     /// Returns the source location of the function at virtual address `offset` of the file at

@@ -1,0 +1,28 @@
+//! The members of global variables: which member of a struct is at which byte.
+//!
+//! `debug_info` finds the type of each variable in DWARF, `types` makes a tree of its members, and
+//! `layout` is that tree. All elements of an array are one member, `slots[]`, so a tree is as large
+//! as its type. Members that overlap are one as well: DWARF does not describe which one of a union
+//! is in use, and an access has bytes, not bits.
+
+mod debug_info;
+mod layout;
+mod types;
+mod variables;
+
+pub use layout::Members;
+pub(crate) use variables::variables;
+
+/// What DWARF describes of a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VariableType {
+    /// A struct, or an array of them.
+    Members(Members),
+    /// A variable without members, or a union.
+    Whole,
+    /// DWARF does not describe it.
+    Unknown,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,243 @@
+//! The entries of DWARF: finds variables by address, and follows references.
+//!
+//! Debian's debug files share types in a common file (dwz). A type of a variable may be in either.
+//! Damaged DWARF has no members: what cannot be read is skipped, and all reading has a limit.
+
+use gimli::{
+    AttributeValue, DW_AT_abstract_origin, DW_AT_location, DW_AT_specification, DW_AT_type,
+    DW_TAG_variable, DebugInfoOffset, DebuggingInformationEntry, Dwarf, EndianSlice, EntriesRaw,
+    Expression, Operation, RunTimeEndian, Unit, UnitOffset,
+};
+use std::collections::{BTreeMap, HashMap};
+
+pub(super) type Bytes<'d> = EndianSlice<'d, RunTimeEndian>;
+pub(super) type Entry<'d> = DebuggingInformationEntry<Bytes<'d>>;
+pub(super) type Value<'d> = AttributeValue<Bytes<'d>>;
+
+/// References that are followed to reach a type.
+const MOST_REFERENCES: usize = 8;
+
+/// Entries that are kept for one address.
+const MOST_ENTRIES: usize = 4;
+
+/// The place of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Die {
+    /// Whether it is in the common file.
+    is_common: bool,
+    unit: usize,
+    offset: UnitOffset,
+}
+
+/// The units of a file, by ascending offset.
+struct Units<'d> {
+    dwarf: &'d Dwarf<Bytes<'d>>,
+    all: Vec<Unit<Bytes<'d>>>,
+}
+
+impl<'d> Units<'d> {
+    fn of(dwarf: &'d Dwarf<Bytes<'d>>) -> Units<'d> {
+        let mut all = Vec::new();
+        let mut headers = dwarf.units();
+        while let Ok(Some(header)) = headers.next() {
+            all.extend(dwarf.unit(header));
+        }
+        Units { dwarf, all }
+    }
+
+    /// Returns the unit that holds an offset, and the offset in it.
+    fn find(&self, offset: DebugInfoOffset) -> Option<(usize, UnitOffset)> {
+        let starts_before = |unit: &Unit<_>| unit.header.debug_info_offset() <= Some(offset);
+        let unit = self.all.partition_point(starts_before).checked_sub(1)?;
+        let offset = offset.to_unit_offset(&self.all[unit].header)?;
+        Some((unit, offset))
+    }
+}
+
+/// The DWARF of a file.
+pub(super) struct DebugInfo<'d> {
+    own: Units<'d>,
+    common: Option<Units<'d>>,
+}
+
+impl<'d> DebugInfo<'d> {
+    /// Finds the units of a file and of its common part; `None` if the file has none.
+    pub fn of(dwarf: &'d Dwarf<Bytes<'d>>) -> Option<DebugInfo<'d>> {
+        let own = Units::of(dwarf);
+        (!own.all.is_empty()).then(|| DebugInfo {
+            own,
+            common: dwarf.sup().map(Units::of),
+        })
+    }
+
+    fn units(&self, is_common: bool) -> Option<&Units<'d>> {
+        match is_common {
+            true => self.common.as_ref(),
+            false => Some(&self.own),
+        }
+    }
+
+    fn unit(&self, die: Die) -> Option<(&'d Dwarf<Bytes<'d>>, &Unit<Bytes<'d>>)> {
+        let units = self.units(die.is_common)?;
+        Some((units.dwarf, units.all.get(die.unit)?))
+    }
+
+    /// Returns the contents of an entry.
+    pub fn entry(&self, die: Die) -> Option<Entry<'d>> {
+        let (_, unit) = self.unit(die)?;
+        unit.entry(die.offset).ok()
+    }
+
+    /// Returns the text of an attribute.
+    pub fn text(&self, die: Die, value: Value<'d>) -> Option<String> {
+        let (dwarf, unit) = self.unit(die)?;
+        let text = dwarf.attr_string(unit, value).ok()?;
+        Some(text.to_string_lossy().into_owned())
+    }
+
+    /// Returns the number of bytes of an address.
+    pub fn address_bytes(&self, die: Die) -> Option<u64> {
+        let (_, unit) = self.unit(die)?;
+        Some(unit.encoding().address_size.into())
+    }
+
+    /// Returns the value of an expression of one operation, which is added to an address.
+    pub fn added(&self, die: Die, expression: Expression<Bytes<'d>>) -> Option<u64> {
+        let (_, unit) = self.unit(die)?;
+        let mut operations = expression.operations(unit.encoding());
+        match (operations.next(), operations.next()) {
+            (Ok(Some(Operation::PlusConstant { value })), Ok(None)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Returns the entry that an attribute of `die` refers to.
+    pub fn referred(&self, die: Die, value: Value<'d>) -> Option<Die> {
+        let (is_common, offset) = match value {
+            AttributeValue::UnitRef(offset) => return Some(Die { offset, ..die }),
+            AttributeValue::DebugInfoRef(offset) => (die.is_common, offset),
+            AttributeValue::DebugInfoRefSup(offset) => (true, offset),
+            _ => return None,
+        };
+        let (unit, offset) = self.units(is_common)?.find(offset)?;
+        Some(Die {
+            is_common,
+            unit,
+            offset,
+        })
+    }
+
+    /// Returns the type of a variable, which may be that of its declaration.
+    pub fn type_of(&self, mut die: Die) -> Option<Die> {
+        for _ in 0..MOST_REFERENCES {
+            let entry = self.entry(die)?;
+            if let Some(value) = entry.attr_value(DW_AT_type) {
+                return self.referred(die, value);
+            }
+            let elsewhere = [DW_AT_specification, DW_AT_abstract_origin];
+            let value = elsewhere.iter().find_map(|&name| entry.attr_value(name))?;
+            die = self.referred(die, value)?;
+        }
+        None
+    }
+
+    /// Returns the children of an entry. Each entry below it takes one from `budget`; `None` if
+    /// there are more.
+    pub fn children(&self, die: Die, budget: &mut u32) -> Option<Vec<Die>> {
+        let mut children = Vec::new();
+        let Some((_, unit)) = self.unit(die) else {
+            return Some(children);
+        };
+        let Ok(mut entries) = unit.entries_raw(Some(die.offset)) else {
+            return Some(children);
+        };
+        while !entries.is_empty() {
+            let (offset, depth) = (entries.next_offset(), entries.next_depth());
+            if depth == 1 {
+                children.push(Die { offset, ..die });
+            }
+            match skip(&mut entries) {
+                Some(true) => {}
+                Some(false) if depth == 1 => children.truncate(children.len() - 1),
+                Some(false) => {}
+                None => break,
+            }
+            *budget = budget.checked_sub(1)?;
+            if entries.next_depth() < 1 {
+                break;
+            }
+        }
+        Some(children)
+    }
+
+    /// Returns the entries of variables at these addresses.
+    pub fn at(&self, wanted: &HashMap<u64, Vec<usize>>) -> BTreeMap<u64, Vec<Die>> {
+        let mut found = BTreeMap::<u64, Vec<Die>>::new();
+        for number in 0..self.own.all.len() {
+            let unit = Die {
+                is_common: false,
+                unit: number,
+                offset: UnitOffset(0),
+            };
+            self.in_unit(unit, |die, address| {
+                if wanted.contains_key(&address) {
+                    let entries = found.entry(address).or_default();
+                    if entries.len() < MOST_ENTRIES {
+                        entries.push(die);
+                    }
+                }
+            });
+        }
+        found
+    }
+
+    /// Calls `take` for each variable of a unit with an address.
+    fn in_unit(&self, of: Die, mut take: impl FnMut(Die, u64)) -> Option<()> {
+        let (dwarf, unit) = self.unit(of)?;
+        let mut entries = unit.entries_raw(None).ok()?;
+        while !entries.is_empty() {
+            let offset = entries.next_offset();
+            let Some(kind) = entries.read_abbreviation().ok()? else {
+                continue;
+            };
+            if kind.tag() != DW_TAG_variable {
+                entries.skip_attributes(kind.attributes()).ok()?;
+                continue;
+            }
+            for &specification in kind.attributes() {
+                let attribute = entries.read_attribute(specification).ok()?;
+                if attribute.name() == DW_AT_location
+                    && let Some(expression) = attribute.exprloc_value()
+                    && let Some(address) = address(dwarf, unit, expression)
+                {
+                    take(Die { offset, ..of }, address);
+                }
+            }
+        }
+        Some(())
+    }
+}
+
+/// Skips an entry; returns whether it was one, and not the end of a list.
+fn skip(entries: &mut EntriesRaw<'_, Bytes<'_>>) -> Option<bool> {
+    let Some(kind) = entries.read_abbreviation().ok()? else {
+        return Some(false);
+    };
+    entries.skip_attributes(kind.attributes()).ok()?;
+    Some(true)
+}
+
+/// Returns the address that an expression is, if it is no more than that.
+fn address<'d>(
+    dwarf: &Dwarf<Bytes<'d>>,
+    unit: &Unit<Bytes<'d>>,
+    expression: Expression<Bytes<'d>>,
+) -> Option<u64> {
+    let mut operations = expression.operations(unit.encoding());
+    let address = match operations.next().ok()?? {
+        Operation::Address { address } => address,
+        Operation::AddressIndex { index } => dwarf.address(unit, index).ok()?,
+        _ => return None,
+    };
+    operations.next().ok()?.is_none().then_some(address)
+}
