@@ -45,6 +45,7 @@ Example: corehop profile bank.trace
          corehop profile bank.trace --by line,object --request-scaled --warm-up 30
          corehop profile bank.trace --by object --cores 4 --level l3
          corehop profile bank.trace --by function,object --tlb --sort walks
+         corehop profile bank.trace --by member --request-scaled
          corehop profile bank.trace --by sharing --warm-up 30
          corehop profile bank.trace --suggest
          corehop profile bank.trace --what-if padded.toml
@@ -121,6 +122,8 @@ enum ListedBy {
     Line,
     /// Objects in memory: variables, stacks, heap, mappings, code
     Object,
+    /// The same with the members of global structs, from DWARF
+    Member,
     /// Lines of memory that several threads access and at least one stores to
     Sharing,
 }
@@ -241,6 +244,7 @@ impl ListedBy {
             ListedBy::Function => Some(By::Function),
             ListedBy::Line => Some(By::Line),
             ListedBy::Object => Some(By::Object),
+            ListedBy::Member => Some(By::Member),
             ListedBy::Sharing => None,
         }
     }
@@ -324,7 +328,8 @@ impl Arguments {
             return Err(Failure::new(Exit::Input, message)
                 .remedy("leave --request-scaled out, or record with --request-at"));
         }
-        let needs_names = |by: &&ListedBy| matches!(by, ListedBy::Object | ListedBy::Sharing);
+        let needs_names =
+            |by: &&ListedBy| matches!(by, ListedBy::Object | ListedBy::Member | ListedBy::Sharing);
         if let Some(by) = self.by.iter().find(needs_names)
             && trace.index() == Index::Physical
         {

@@ -24,6 +24,7 @@ mod heap;
 mod imports;
 mod in_the_way;
 mod known_accesses;
+mod members;
 mod needs_guest;
 mod needs_postgres;
 mod no_ops;

@@ -220,7 +220,7 @@ impl<'a> Collector<'a> {
     /// Returns the piece of the first byte of the access in this line.
     fn piece_there(&self, line: u64) -> Piece {
         let first = self.address.max(line << LINE_SHIFT);
-        match self.images.piece_at(self.trace, first) {
+        match self.images.part_at(self.trace, first) {
             page @ Piece::Page(_) => self.heap.piece_at(first).unwrap_or(page),
             piece => piece,
         }

@@ -95,6 +95,8 @@ pub struct ViewShown<'p> {
     by: By,
     places: usize,
     unnamed: CostShown,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    without_types: Option<CostShown>,
     rows: Vec<RowShown<'p>>,
 }
 
@@ -224,6 +226,7 @@ pub fn shown<'p>(
         by: view.by,
         places: view.rows.len(),
         unnamed: shown(&view.unnamed()),
+        without_types: (view.by == By::Member).then(|| shown(&view.without_types)),
         rows: view
             .sorted(order, machine)
             .into_iter()

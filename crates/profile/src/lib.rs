@@ -87,7 +87,8 @@ pub fn profile(
     views: &[By],
 ) -> Result<Profile, Error> {
     let needs_sources = views.iter().any(|&by| by != By::Function);
-    let (known, sources) = Known::of(trace, needs_sources, views.contains(&By::Object));
+    let needs_images = views.iter().any(|by| by.is_memory());
+    let (known, sources) = Known::of(trace, views, (needs_sources, needs_images));
     known.profiled(sources, (machine, split), options, (views, false))
 }
 
@@ -101,7 +102,7 @@ pub fn profile_with_sharing(
     options: &ReplayOptions<'_>,
     views: &[By],
 ) -> Result<Profile, Error> {
-    let (known, sources) = Known::of(trace, true, true);
+    let (known, sources) = Known::of(trace, views, (true, true));
     known.profiled(sources, (machine, split), options, (views, true))
 }
 
@@ -145,7 +146,11 @@ struct Known<'t> {
 }
 
 impl<'t> Known<'t> {
-    fn of(trace: &'t Trace, needs_sources: bool, needs_images: bool) -> (Known<'t>, SourceLines) {
+    fn of(
+        trace: &'t Trace,
+        views: &[By],
+        (needs_sources, needs_images): (bool, bool),
+    ) -> (Known<'t>, SourceLines) {
         let builds = trace.modules().iter();
         let builds = builds.map(|module| (Path::new(&module.path), module.build_id.as_str()));
         let mut sources = match needs_sources {
@@ -153,7 +158,7 @@ impl<'t> Known<'t> {
             false => SourceLines::default(),
         };
         let images = match needs_images {
-            true => Images::of(trace, &mut sources),
+            true => Images::of(trace, &mut sources, views.contains(&By::Member)),
             false => Images::default(),
         };
         // Objects on the heap have rows only if images have.
@@ -211,7 +216,7 @@ impl<'t> Known<'t> {
         let view = |&by: &By| match by {
             By::Function => view::by_function(trace, attribution, &counted),
             By::Line => view::by_line(trace, attribution, &counted, &mut lines),
-            By::Object => view::by_object(trace, &names, &counted, &sites),
+            By::Object | By::Member => view::by_memory(by, trace, &names, &counted, &sites),
         };
         let views = views.iter().map(view).collect();
         let sharing = sharing.map(|sharing| {

@@ -24,6 +24,8 @@ const REGION_GAP: u64 = 256;
 pub(crate) enum DataName {
     /// A variable of a module.
     Global { module: usize, name: String },
+    /// A member of a variable of a module.
+    Member { module: usize, name: String },
     /// The part of a module's section that no symbol covers.
     Section { module: usize, name: String },
     /// A thread's stack.
@@ -59,10 +61,21 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Returns the name of one of them.
+    /// Returns the name of the member that a piece is, or else of the object.
+    pub fn member_name(&self, piece: Piece) -> DataName {
+        match piece {
+            Piece::Member(image, symbol, member) => {
+                let (module, name) = self.images.member((image, symbol), member);
+                DataName::Member { module, name }
+            }
+            piece => self.name(piece),
+        }
+    }
+
+    /// Returns the name of the object that one of them is or belongs to.
     pub fn name(&self, piece: Piece) -> DataName {
         match piece {
-            Piece::Symbol(image, symbol) => {
+            Piece::Symbol(image, symbol) | Piece::Member(image, symbol, _) => {
                 let (module, name) = self.images.symbol(image, symbol);
                 let name = name.to_owned();
                 DataName::Global { module, name }
@@ -83,12 +96,31 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Returns the costs of the pieces by name.
-    pub fn named(&self, pieces: &[(DataPiece, Cost)]) -> BTreeMap<DataName, Cost> {
+    /// Returns the cost of variables that DWARF does not describe.
+    pub fn without_types(&self, pieces: &[(DataPiece, Cost)]) -> Cost {
+        let without = pieces
+            .iter()
+            .filter(|(of, _)| self.images.lacks_type(of.piece));
+        without.fold(Cost::default(), |mut sum, (_, cost)| {
+            sum += *cost;
+            sum
+        })
+    }
+
+    /// Returns the costs of the pieces by name of their objects, or of the members.
+    pub fn named(
+        &self,
+        pieces: &[(DataPiece, Cost)],
+        with_members: bool,
+    ) -> BTreeMap<DataName, Cost> {
         let mut named = BTreeMap::<DataName, Cost>::new();
         for (of, cost) in pieces {
             if *cost != Cost::default() {
-                *named.entry(self.name(of.piece)).or_default() += *cost;
+                let name = match with_members {
+                    true => self.member_name(of.piece),
+                    false => self.name(of.piece),
+                };
+                *named.entry(name).or_default() += *cost;
             }
         }
         named

@@ -4,7 +4,7 @@
 //! still the recorded build, has the addresses of its variables. Memory outside all binaries is
 //! counted by page.
 
-use corehop_symbolizer::{DataLayout, DataSymbol, Section, SourceLines};
+use corehop_symbolizer::{DataLayout, DataSymbol, Section, SourceLines, VariableType};
 use corehop_traces::execution::LINE_SHIFT;
 use corehop_traces::{PAGE_SHIFT, Trace};
 use std::collections::HashMap;
@@ -15,6 +15,8 @@ use std::path::Path;
 pub(crate) enum Piece {
     /// A variable: the image, and its symbol.
     Symbol(usize, usize),
+    /// A member of a variable: the image, the symbol, and the member.
+    Member(usize, usize, usize),
     /// The part of a section that no symbol covers.
     Section(usize, usize),
     /// Memory between sections.
@@ -83,6 +85,8 @@ struct Image {
     symbols: Vec<Range>,
     sections: Vec<Range>,
     layout: DataLayout,
+    /// By symbol; `None` without DWARF, or if members are not requested.
+    types: Option<Vec<VariableType>>,
 }
 
 /// The binaries of a trace whose variables are known.
@@ -93,23 +97,33 @@ pub(crate) struct Images {
 }
 
 impl Images {
-    /// Finds the binaries whose files are at their paths and are the recorded builds.
-    pub fn of(trace: &Trace, sources: &mut SourceLines) -> Images {
+    /// Finds the binaries whose files are at their paths and are the recorded builds; with members
+    /// of their variables if requested.
+    pub fn of(trace: &Trace, sources: &mut SourceLines, with_members: bool) -> Images {
         let mut read = HashMap::new();
         let mut images = Images::default();
         for (module, of) in trace.modules().iter().enumerate() {
             let key = (of.path.as_str(), of.build_id.as_str());
-            let layout = read
-                .entry(key)
-                .or_insert_with(|| sources.data(Path::new(&of.path), &of.build_id));
-            if let Some(layout) = layout {
-                images.add(module, of.load_bias, layout);
+            let layout = read.entry(key).or_insert_with(|| {
+                let path = Path::new(&of.path);
+                let layout = sources.data(path, &of.build_id)?;
+                let types = with_members.then(|| sources.members(path, &of.build_id, &layout));
+                Some((layout, types.flatten()))
+            });
+            if let Some((layout, types)) = layout {
+                images.add(module, of.load_bias, layout, types.as_deref());
             }
         }
         images
     }
 
-    fn add(&mut self, module: usize, load_bias: u64, layout: &DataLayout) {
+    fn add(
+        &mut self,
+        module: usize,
+        load_bias: u64,
+        layout: &DataLayout,
+        types: Option<&[VariableType]>,
+    ) {
         let guest = |offset: u64| load_bias.wrapping_add(offset);
         let page = |address: u64| address >> PAGE_SHIFT << PAGE_SHIFT;
         let (start, end) = (page(guest(layout.start)), guest(layout.end));
@@ -132,6 +146,7 @@ impl Images {
             symbols: nested(layout.symbols.iter().map(of_symbol)),
             sections: nested(layout.sections.iter().map(of_section)),
             layout: layout.clone(),
+            types: types.map(<[_]>::to_vec),
         };
         self.all.insert(place, image);
     }
@@ -166,10 +181,57 @@ impl Images {
         }
     }
 
+    /// Returns the same, and of a variable with members the member.
+    pub fn part_at(&self, trace: &Trace, located: u64) -> Piece {
+        let piece = self.piece_at(trace, located);
+        self.part(piece, trace.owner(located).1)
+    }
+
+    /// Returns the member at an address of a piece, or the piece if it has none.
+    fn part(&self, piece: Piece, address: u64) -> Piece {
+        match piece {
+            Piece::Symbol(image, symbol) => match self.variable_type(image, symbol) {
+                Some(VariableType::Members(members)) => {
+                    let start = self.all[image].symbols[symbol].start;
+                    Piece::Member(image, symbol, members.at(address.wrapping_sub(start)))
+                }
+                _ => piece,
+            },
+            piece => piece,
+        }
+    }
+
+    fn variable_type(&self, image: usize, symbol: usize) -> Option<&VariableType> {
+        self.all[image].types.as_ref()?.get(symbol)
+    }
+
+    /// Returns whether a piece is a variable that DWARF does not describe.
+    pub fn lacks_type(&self, piece: Piece) -> bool {
+        match piece {
+            Piece::Symbol(image, symbol) => {
+                let of = self.variable_type(image, symbol);
+                of.is_none_or(|of| *of == VariableType::Unknown)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the module of a variable's member, and the name of both.
+    pub fn member(&self, (image, symbol): (usize, usize), member: usize) -> (usize, String) {
+        let (module, variable) = self.symbol(image, symbol);
+        let name = match self.variable_type(image, symbol) {
+            Some(VariableType::Members(members)) => members.name(member),
+            _ => "",
+        };
+        (module, format!("{variable}{name}"))
+    }
+
     /// Returns the start of a variable or a section; `None` for other pieces.
     pub fn start(&self, piece: Piece) -> Option<u64> {
         match piece {
-            Piece::Symbol(image, symbol) => Some(self.all[image].symbols[symbol].start),
+            Piece::Symbol(image, symbol) | Piece::Member(image, symbol, _) => {
+                Some(self.all[image].symbols[symbol].start)
+            }
             Piece::Section(image, section) => Some(self.all[image].sections[section].start),
             Piece::Image(_) | Piece::Page(_) | Piece::Kernel | Piece::Object(_) | Piece::Freed => {
                 None
@@ -177,13 +239,14 @@ impl Images {
         }
     }
 
-    /// Returns the pieces that a line belongs to, by its number.
+    /// Returns the parts that a line belongs to, by its number.
     pub fn of_line(&self, trace: &Trace, line: u64) -> LinePiece {
         let first = line << LINE_SHIFT;
-        let piece = self.piece_at(trace, first);
+        let piece = self.part_at(trace, first);
         let address = trace.owner(first).1;
+        let part = |address: u64| self.part(self.piece(address), address);
         let is_whole = matches!(piece, Piece::Kernel | Piece::Page(_))
-            || (1..1 << LINE_SHIFT).all(|byte| self.piece(address + byte) == piece);
+            || (1..1 << LINE_SHIFT).all(|byte| part(address + byte) == piece);
         match is_whole {
             true => LinePiece::Whole(piece),
             false => LinePiece::Several,

@@ -22,6 +22,16 @@ pub enum By {
     Line,
     /// Objects in memory: variables, stacks, the heap, mappings, code.
     Object,
+    /// The same with the members of variables.
+    Member,
+}
+
+impl By {
+    /// Returns whether places are memory.
+    #[must_use]
+    pub fn is_memory(self) -> bool {
+        matches!(self, By::Object | By::Member)
+    }
 }
 
 /// What kind of place a row is about.
@@ -38,6 +48,8 @@ pub enum PlaceKind {
     Code,
     /// A variable.
     Global,
+    /// A member of a variable.
+    Member,
     /// The part of a section that no symbol covers.
     Section,
     /// A thread's stack.
@@ -114,6 +126,8 @@ pub struct View {
     pub by: By,
     /// The rows, in no particular order.
     pub rows: Vec<Row>,
+    /// By member: the cost of variables that DWARF does not describe.
+    pub without_types: Cost,
 }
 
 impl View {
@@ -126,6 +140,7 @@ impl View {
         View {
             by,
             rows: rows.collect(),
+            without_types: Cost::default(),
         }
     }
 
@@ -237,9 +252,10 @@ pub(crate) fn code_place(trace: &Trace, code: CodeName) -> Place {
     }
 }
 
-/// Makes rows by accessed object; for fetches, the code of a module. `sites` are the places that
-/// made objects on the heap, by number.
-pub(crate) fn by_object(
+/// Makes rows by accessed object or by its members; for fetches, the code of a module. `sites` are
+/// the places that made objects on the heap, by number.
+pub(crate) fn by_memory(
+    by: By,
     trace: &Trace,
     names: &Names<'_>,
     counted: &Counted,
@@ -263,7 +279,7 @@ pub(crate) fn by_object(
         };
         add(&mut costs, fetched, *cost);
     }
-    for (name, cost) in names.named(&counted.pieces) {
+    for (name, cost) in names.named(&counted.pieces, by == By::Member) {
         let place = match name {
             DataName::Object(site) => sites[site as usize].0.clone(),
             DataName::Heap if !sites.is_empty() => Place {
@@ -278,7 +294,10 @@ pub(crate) fn by_object(
     for (place, more) in sites {
         *made.entry(place).or_default() += *more;
     }
-    let mut view = View::of(By::Object, costs);
+    let mut view = View::of(by, costs);
+    if by == By::Member {
+        view.without_types = names.without_types(&counted.pieces);
+    }
     for row in &mut view.rows {
         row.made = made.get(&row.place).copied();
     }
@@ -304,6 +323,7 @@ pub(crate) fn object_place(trace: &Trace, name: DataName) -> Place {
     let place = |kind, name, module| memory_place(trace, kind, name, module);
     match name {
         DataName::Global { module, name } => place(PlaceKind::Global, name, Some(module)),
+        DataName::Member { module, name } => place(PlaceKind::Member, name, Some(module)),
         DataName::Section { module, name } => place(PlaceKind::Section, name, Some(module)),
         DataName::Stack(thread) => {
             let of = &trace.threads()[thread.index()];

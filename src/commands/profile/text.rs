@@ -90,6 +90,7 @@ impl Table<'_> {
             By::Function => "function",
             By::Line => "source line",
             By::Object => "object in memory",
+            By::Member => "member or object in memory",
         };
         let (scale, level) = (self.scale(), self.level_name());
         line!(text, "by {what}, {scale}; causes of {level} misses");
@@ -119,6 +120,14 @@ impl Table<'_> {
         }
         self.left_out(text, "", rows.len(), ("more row", "more rows"));
         line!(text, "{}", self.unnamed(view));
+        if view.by == By::Member {
+            let part = self.part(&view.without_types);
+            line!(
+                text,
+                "{part} are in variables without known members: no DWARF of the recorded build was \
+                 found, or it does not describe them"
+            );
+        }
     }
 
     /// Prints how many of a table's rows `--limit` leaves out, if any.
@@ -160,33 +169,35 @@ impl Table<'_> {
 
     /// Returns the share without a name, and the reason.
     fn unnamed(&self, view: &View) -> String {
+        let part = self.part(&view.unnamed());
+        let place = match view.by {
+            By::Function => "in code without a symbol: stripped, or outside all modules",
+            By::Line => "in code without line numbers: no DWARF of the recorded build was found",
+            By::Object | By::Member if self.profile.has_heap_objects => {
+                "in memory without a symbol: stripped, another build, anonymous, freed, or \
+                 allocated by an unknown function"
+            }
+            By::Object | By::Member => {
+                "in memory without a symbol: stripped, another build, anonymous, or heap, because \
+                 the trace has no calls of allocators"
+            }
+        };
+        format!("{part} are {place}")
+    }
+
+    /// Returns the share of a cost: `1.2 % of the L2 misses`.
+    fn part(&self, cost: &Cost) -> String {
         let of_what = match self.order {
             Order::Misses(_) => format!("{} misses", self.level_name()),
             Order::Cycles => "cycles".into(),
             Order::Walks => "walks".into(),
         };
-        let part = share(
-            self.sorted_by(&view.unnamed()),
-            self.sorted_by(&self.profile.total),
-            1,
-        );
-        let part = match part.is_empty() {
-            true => "0.0 %".into(),
-            false => part,
+        let all = self.sorted_by(&self.profile.total);
+        let part = match share(self.sorted_by(cost), all, 1) {
+            part if part.is_empty() => "0.0 %".into(),
+            part => part,
         };
-        let place = match view.by {
-            By::Function => "in code without a symbol: stripped, or outside all modules",
-            By::Line => "in code without line numbers: no DWARF of the recorded build was found",
-            By::Object if self.profile.has_heap_objects => {
-                "in memory without a symbol: stripped, another build, anonymous, freed, or \
-                 allocated by an unknown function"
-            }
-            By::Object => {
-                "in memory without a symbol: stripped, another build, anonymous, or heap, because \
-                 the trace has no calls of allocators"
-            }
-        };
-        format!("{part} of the {of_what} are {place}")
+        format!("{part} of the {of_what}")
     }
 }
 
@@ -204,7 +215,7 @@ pub fn title(by: By, place: &Place) -> String {
     };
     match (by, place.kind) {
         (By::Function, _) => shortened(&place.name),
-        (By::Object, PlaceKind::Allocated) if !place.frames.is_empty() => {
+        (By::Object | By::Member, PlaceKind::Allocated) if !place.frames.is_empty() => {
             let frames = place.frames.iter().map(|frame| {
                 let function = frame.function.as_deref().map(shortened);
                 let function = function.unwrap_or("?".into());
@@ -231,7 +242,9 @@ pub fn title(by: By, place: &Place) -> String {
             frames.collect::<Vec<_>>().join(" < ")
         }
         (By::Line, _) => place.name.clone(),
-        (By::Object, PlaceKind::Section) => format!("{} without a symbol", of(&place.name)),
-        (By::Object, _) => of(&shortened(&place.name)),
+        (By::Object | By::Member, PlaceKind::Section) => {
+            format!("{} without a symbol", of(&place.name))
+        }
+        (By::Object | By::Member, _) => of(&shortened(&place.name)),
     }
 }

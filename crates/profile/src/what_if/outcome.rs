@@ -161,7 +161,7 @@ pub(super) fn after_change(
 
 /// Returns the variables of a trace's files.
 pub(super) fn known_objects(trace: &Trace) -> Objects {
-    let images = Images::of(trace, &mut SourceLines::default());
+    let images = Images::of(trace, &mut SourceLines::default(), false);
     Objects::of(trace, &images)
 }
 
