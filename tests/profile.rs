@@ -309,6 +309,18 @@ fn what_cannot_be_profiled_is_refused_with_a_remedy() {
 }
 
 #[test]
+fn source_lines_need_dwarf() {
+    let (code, told) = refused(&folder(2), &["--annotate"]);
+    assert_eq!(code, 3);
+    let message = "bank.trace: no source line is known, because no DWARF was found";
+    assert!(told.contains(message), "{told}");
+    assert!(
+        told.contains("remedy: compile the server with -g"),
+        "{told}"
+    );
+}
+
+#[test]
 fn other_profilers_formats_have_the_totals_of_the_json() {
     let folder = folder(4);
     let arguments = ["--cores", "2", "--warm-up", "1"];

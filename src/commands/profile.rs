@@ -1,9 +1,10 @@
 //! `corehop profile`: which functions, source lines, and data cost how many misses, and why.
 //!
 //! The figures come from the crate `corehop-profile`. This file is its command line, `text` prints
-//! them as tables, `sharing` those of lines that threads share, and `format` writes files for other
-//! profilers. `what_if` compares with a change.
+//! them as tables, `sharing` those of lines that threads share, `annotate` those of lines next to
+//! the source, and `format` writes files for other profilers. `what_if` compares with a change.
 
+mod annotate;
 mod format;
 mod sharing;
 mod text;
@@ -18,6 +19,7 @@ use crate::options::translation::TranslationOptions;
 use crate::terminal::console;
 use crate::terminal::line::Lines;
 use crate::terminal::progress::Bar;
+use annotate::AnnotateArguments;
 use clap::{Args, ValueEnum};
 use corehop_partitioner::attribution::mark;
 use corehop_partitioner::progress::Progress;
@@ -47,6 +49,7 @@ Example: corehop profile bank.trace
          corehop profile bank.trace --by function,object --tlb --sort walks
          corehop profile bank.trace --by member --request-scaled
          corehop profile bank.trace --by sharing --warm-up 30
+         corehop profile bank.trace --annotate=bank.c
          corehop profile bank.trace --suggest
          corehop profile bank.trace --what-if padded.toml
          corehop profile bank.trace --format callgrind -o callgrind.out.bank")]
@@ -109,6 +112,8 @@ pub struct Arguments {
     json: bool,
     #[command(flatten)]
     formatted: FormatArguments,
+    #[command(flatten)]
+    annotate: AnnotateArguments,
     #[command(flatten)]
     what_if: WhatIfArguments,
 }
@@ -235,7 +240,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         limit: arguments.limit,
         is_per_request: arguments.request_scaled,
     };
-    console::print(&table.render())
+    console::print(&match arguments.annotate.is_given() {
+        true => arguments.annotate.render(&table)?,
+        false => table.render(),
+    })
 }
 
 impl ListedBy {
@@ -251,14 +259,15 @@ impl ListedBy {
 }
 
 impl Arguments {
-    /// Replays the trace with this name; files for other profilers have source lines only.
+    /// Replays the trace with this name. Files for other profilers and source files need only
+    /// lines.
     fn profile(
         &self,
         (trace, name): (&Trace, &str),
         machine: &Machine,
         is_for_a_file: bool,
     ) -> Result<Profile, Failure> {
-        let views = match is_for_a_file {
+        let views = match is_for_a_file || self.annotate.is_given() {
             true => vec![By::Line],
             false => self.by.iter().filter_map(|by| by.view()).collect(),
         };

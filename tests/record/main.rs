@@ -4,6 +4,7 @@
 //! without them, because a recorder must be tested on a server.
 
 mod address_spaces;
+mod annotate;
 mod arguments;
 mod choosing;
 mod coming_and_going;

@@ -19,6 +19,12 @@ pub struct CodeFrame {
     pub line: Option<u32>,
 }
 
+/// Returns the innermost source line that is known, and its file.
+pub(crate) fn source_line(frames: &[CodeFrame]) -> Option<(&str, u32)> {
+    let mut frames = frames.iter();
+    frames.find_map(|frame| Some((frame.file.as_deref()?, frame.line?)))
+}
+
 /// The name of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CodeName {

@@ -8,6 +8,7 @@ use corehop_simulator::{
     CacheLevel, Cause, Counters, KindCounters, LevelCounters, Machine, MissCauses,
 };
 use corehop_traces::Kind;
+use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
 /// A level of cache. The kind of an access selects one of the two L1s.
@@ -311,5 +312,14 @@ impl AddAssign for Cost {
         self.l1_tlb_misses += other.l1_tlb_misses;
         self.walks += other.walks;
         self.l2_loads += other.l2_loads;
+    }
+}
+
+impl Sum for Cost {
+    fn sum<I: Iterator<Item = Cost>>(costs: I) -> Cost {
+        costs.fold(Cost::default(), |mut sum, cost| {
+            sum += cost;
+            sum
+        })
     }
 }

@@ -6,9 +6,9 @@
 //! `walks` those of address translation; `fully_associative` separates conflict misses from
 //! capacity misses. Names are looked up after
 //! the replay: `code` names instructions, `objects` names the `pieces` of memory, and `heap_sites`
-//! the calls that made objects on the `heap`. `view` makes rows
-//! of both, `json` prints them, and `formats` writes them for other profilers. This is a separate
-//! crate because it needs the symbolizer, but no search and no plan.
+//! the calls that made objects on the `heap`. `view` makes rows of both, `json` prints them,
+//! `formats` writes them for other profilers, and `sources` groups them by source file. This is a
+//! separate crate because it needs the symbolizer, but no search and no plan.
 //!
 //! `sharing` is a second analysis of the same replay: the lines that several threads access.
 //!
@@ -31,6 +31,7 @@ mod largest;
 mod objects;
 mod pieces;
 mod sharing;
+mod sources;
 mod thread_cores;
 mod view;
 mod walks;
@@ -43,6 +44,7 @@ pub use heap::Made;
 pub use json::{Shown, ViewShown, shown};
 pub use largest::LargestCause;
 pub use sharing::{ObjectOnLine, SharedLine, Sharing, SharingCost, Use, Verdict};
+pub use sources::{SourceFile, Sources};
 pub use thread_cores::{recorded_cores, spread};
 pub use view::{By, Order, Place, PlaceKind, Row, View};
 

@@ -1,6 +1,6 @@
 //! Views: the same costs by function, by source line, and by object in memory.
 
-use crate::code::{CodeFrame, CodeName, Lines};
+use crate::code::{CodeFrame, CodeName, Lines, source_line};
 use crate::collector::Counted;
 use crate::cost::{Cost, Level};
 use crate::heap::Made;
@@ -85,6 +85,14 @@ pub struct Place {
     pub is_named: bool,
 }
 
+impl Place {
+    /// Returns the innermost source line that is known, and its file.
+    #[must_use]
+    pub fn source(&self) -> Option<(&str, u32)> {
+        source_line(&self.frames)
+    }
+}
+
 /// A place and its cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -119,6 +127,17 @@ impl Order {
     }
 }
 
+impl Order {
+    /// Returns the figure of a cost that determines its place.
+    #[must_use]
+    pub fn figure(self, cost: &Cost, machine: &Machine) -> u64 {
+        match self {
+            Order::Misses(level) => cost.misses(level),
+            Order::Cycles => cost.cycles(machine),
+        }
+    }
+}
+
 /// All rows of one view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
@@ -148,10 +167,7 @@ impl View {
     #[must_use]
     pub fn unnamed(&self) -> Cost {
         let unnamed = self.rows.iter().filter(|row| !row.place.is_named);
-        unnamed.fold(Cost::default(), |mut sum, row| {
-            sum += row.cost;
-            sum
-        })
+        unnamed.map(|row| row.cost).sum()
     }
 
     /// Returns the rows by descending cost; equal ones by name.
@@ -235,10 +251,7 @@ pub(crate) fn by_line(
 /// Returns the place of the code with this name.
 pub(crate) fn code_place(trace: &Trace, code: CodeName) -> Place {
     let has_line = !code.frames.is_empty();
-    let innermost = code.frames.iter().find_map(|frame| {
-        let (file, line) = (frame.file.as_ref()?, frame.line?);
-        Some(format!("{file}:{line}"))
-    });
+    let innermost = source_line(&code.frames).map(|(file, line)| format!("{file}:{line}"));
     let module = code.module.map(|module| &trace.modules()[module].path);
     Place {
         kind: match has_line {

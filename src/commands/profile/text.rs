@@ -29,13 +29,7 @@ const PARTS: usize = 2;
 impl Table<'_> {
     /// All tables, with an empty line between them.
     pub fn render(&self) -> Lines {
-        let mut text = Lines::new();
-        let (name, warm_up) = self.named;
-        let cores = self.profile.replay.per_core.len() as u64;
-        let cores = counted(cores, "core", "cores");
-        line!(text, "{name}, machine {}, {cores}", self.machine.name);
-        let replay = &self.profile.replay;
-        counted_requests(&mut text, replay, warm_up, &remarks(self.trace));
+        let mut text = self.head();
         for (index, view) in self.profile.views.iter().enumerate() {
             if index > 0 {
                 line!(text);
@@ -48,6 +42,18 @@ impl Table<'_> {
             }
             self.sharing(&mut text, sharing);
         }
+        text
+    }
+
+    /// Returns what was replayed, and how many requests count.
+    pub fn head(&self) -> Lines {
+        let mut text = Lines::new();
+        let (name, warm_up) = self.named;
+        let cores = self.profile.replay.per_core.len() as u64;
+        let cores = counted(cores, "core", "cores");
+        line!(text, "{name}, machine {}, {cores}", self.machine.name);
+        let replay = &self.profile.replay;
+        counted_requests(&mut text, replay, warm_up, &remarks(self.trace));
         text
     }
 
@@ -163,7 +169,7 @@ impl Table<'_> {
     }
 
     /// Returns the figure that rows are sorted by.
-    fn sorted_by(&self, cost: &Cost) -> u64 {
+    pub fn sorted_by(&self, cost: &Cost) -> u64 {
         self.order.figure(cost, self.machine)
     }
 
