@@ -25,6 +25,7 @@ mod inert;
 mod info_and_check;
 mod info_kernel_visits;
 mod info_system_calls;
+mod interactive;
 mod interrupting;
 mod journey;
 mod kinds_of_plan;

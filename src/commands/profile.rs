@@ -2,10 +2,12 @@
 //!
 //! The figures come from the crate `corehop-profile`. This file is its command line, `text` prints
 //! them as tables, `sharing` those of lines that threads share, `annotate` those of lines next to
-//! the source, and `format` writes files for other profilers. `what_if` compares with a change.
+//! the source, and `format` writes files for other profilers. `interactive` is a table to walk
+//! through. `what_if` compares with a change.
 
 mod annotate;
 mod format;
+mod interactive;
 mod sharing;
 mod text;
 mod what_if;
@@ -24,7 +26,8 @@ use clap::{Args, ValueEnum};
 use corehop_partitioner::attribution::mark;
 use corehop_partitioner::progress::Progress;
 use corehop_profile::{
-    By, Export, Level, Order, Profile, profile, profile_with_sharing, recorded_cores, shown, spread,
+    By, Export, Level, Nested, Order, Profile, profile, profile_nested, profile_with_sharing,
+    recorded_cores, shown, spread,
 };
 use corehop_simulator::{Error, Machine, ReplayOptions, Split};
 use corehop_traces::{Index, Trace};
@@ -50,6 +53,7 @@ Example: corehop profile bank.trace
          corehop profile bank.trace --by member --request-scaled
          corehop profile bank.trace --by sharing --warm-up 30
          corehop profile bank.trace --annotate=bank.c
+         corehop profile bank.trace --interactive
          corehop profile bank.trace --suggest
          corehop profile bank.trace --what-if padded.toml
          corehop profile bank.trace --format callgrind -o callgrind.out.bank")]
@@ -107,6 +111,14 @@ pub struct Arguments {
     addressing: AddressingOptions,
     #[command(flatten)]
     translation: TranslationOptions,
+    /// Show the functions in the terminal, to walk to a function's lines and a line's objects
+    ///
+    /// Enter opens a row, and ? lists all keys.
+    #[arg(
+        long,
+        conflicts_with_all = ["by", "limit", "json", "format", "annotate", "what_if", "suggest", "tlb"]
+    )]
+    interactive: bool,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -166,22 +178,16 @@ enum ListedLevel {
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let level = match arguments.level {
-        ListedLevel::L1 => Level::L1,
-        ListedLevel::L2 => Level::L2,
-        ListedLevel::L3 => Level::L3,
-    };
-    let order = match arguments.sort {
-        Sorted::Misses => Order::Misses(level),
-        Sorted::Cycles => Order::Cycles,
-        Sorted::Walks => Order::Walks,
-    };
+    let (level, order) = arguments.order();
     if order == Order::Walks && !arguments.translation.tlb {
         let message = "--sort walks needs --tlb, which simulates page walks";
         return Err(Failure::new(Exit::Usage, message).remedy("add --tlb"));
     }
     let formatted = arguments.formatted.output()?;
     let what_if = arguments.what_if.file()?;
+    if arguments.interactive {
+        interactive::check()?;
+    }
     machines::tell_host([arguments.machine.as_str()]);
     let machine = Machine::named_or_path(&arguments.machine)?;
     if machine.l3.is_none() && level == Level::L3 {
@@ -210,6 +216,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             .what_if
             .run(&subject, what_if, &arguments.counted, &failure);
     }
+    if arguments.interactive {
+        let (profile, functions) = arguments.nested((&trace, &name), &machine)?;
+        let table = arguments.table(&profile, (&trace, &name), &machine);
+        return interactive::run(&functions, &table);
+    }
     let profile = arguments.profile((&trace, &name), &machine, formatted.is_some())?;
     if let (Some(output), [view]) = (formatted, &profile.views[..]) {
         let cores = profile.replay.per_core.len();
@@ -222,24 +233,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             has_tlbs: arguments.translation.tlb,
         });
     }
-    let named = (name.as_str(), arguments.counted.warm_up);
     if arguments.json {
+        let named = (name.as_str(), arguments.counted.warm_up);
         let shown = shown(&profile, named, &machine, (order, arguments.limit));
         // The keys are strings, and nothing else can fail.
         let mut value = serde_json::to_value(shown).unwrap_or(Value::Null);
         mark(&mut value, &trace);
         return console::print(&Lines::of_json(&value));
     }
-    let table = Table {
-        profile: &profile,
-        trace: &trace,
-        named,
-        machine: &machine,
-        level,
-        order,
-        limit: arguments.limit,
-        is_per_request: arguments.request_scaled,
-    };
+    let table = arguments.table(&profile, (&trace, &name), &machine);
     console::print(&match arguments.annotate.is_given() {
         true => arguments.annotate.render(&table)?,
         false => table.render(),
@@ -259,6 +261,41 @@ impl ListedBy {
 }
 
 impl Arguments {
+    /// Returns the level whose causes are shown, and the order of rows.
+    fn order(&self) -> (Level, Order) {
+        let level = match self.level {
+            ListedLevel::L1 => Level::L1,
+            ListedLevel::L2 => Level::L2,
+            ListedLevel::L3 => Level::L3,
+        };
+        let order = match self.sort {
+            Sorted::Misses => Order::Misses(level),
+            Sorted::Cycles => Order::Cycles,
+            Sorted::Walks => Order::Walks,
+        };
+        (level, order)
+    }
+
+    /// Returns the tables of a profile of the trace with this name.
+    fn table<'a>(
+        &self,
+        profile: &'a Profile,
+        (trace, name): (&'a Trace, &'a str),
+        machine: &'a Machine,
+    ) -> Table<'a> {
+        let (level, order) = self.order();
+        Table {
+            profile,
+            trace,
+            named: (name, self.counted.warm_up),
+            machine,
+            level,
+            order,
+            limit: self.limit,
+            is_per_request: self.request_scaled,
+        }
+    }
+
     /// Replays the trace with this name. Files for other profilers and source files need only
     /// lines.
     fn profile(
@@ -271,6 +308,32 @@ impl Arguments {
             true => vec![By::Line],
             false => self.by.iter().filter_map(|by| by.view()).collect(),
         };
+        self.replayed((trace, name), machine, |on, options| {
+            match self.by.contains(&ListedBy::Sharing) {
+                true => profile_with_sharing(trace, on, options, &views),
+                false => profile(trace, on, options, &views),
+            }
+        })
+    }
+
+    /// Replays the trace with this name, for functions with their lines and objects.
+    fn nested(
+        &self,
+        (trace, name): (&Trace, &str),
+        machine: &Machine,
+    ) -> Result<(Profile, Vec<Nested>), Failure> {
+        self.replayed((trace, name), machine, |on, options| {
+            profile_nested(trace, on, options)
+        })
+    }
+
+    /// Calls this replay of the trace with this name, with a bar.
+    fn replayed<T>(
+        &self,
+        (trace, name): (&Trace, &str),
+        machine: &Machine,
+        replay: impl FnOnce((&Machine, &Split), &ReplayOptions<'_>) -> Result<T, Error>,
+    ) -> Result<T, Failure> {
         let split = self.split((trace, name), machine)?;
         let bar = Bar::new();
         let progress = |executions| bar.advance(executions);
@@ -280,13 +343,9 @@ impl Arguments {
             ..self.counted.options(trace, &progress)
         };
         bar.begin("code blocks profiled", Some(options.executions(trace)));
-        let on = (machine, &split);
-        let profile = match self.by.contains(&ListedBy::Sharing) {
-            true => profile_with_sharing(trace, on, &options, &views),
-            false => profile(trace, on, &options, &views),
-        };
+        let replayed = replay((machine, &split), &options);
         bar.end();
-        profile.map_err(|error| self.failure(name, error))
+        replayed.map_err(|error| self.failure(name, error))
     }
 
     /// Returns the failure of a replay of the trace with this name.
@@ -345,6 +404,11 @@ impl Arguments {
             let by = by.to_possible_value();
             let by = by.as_ref().map_or("", |by| by.get_name());
             let message = format!("--by {by} needs virtual addresses, which name objects");
+            return Err(Failure::new(Exit::Usage, message)
+                .remedy("leave --index out, or list by function or line"));
+        }
+        if self.interactive && trace.index() == Index::Physical {
+            let message = "--interactive needs virtual addresses, which name objects";
             return Err(Failure::new(Exit::Usage, message)
                 .remedy("leave --index out, or list by function or line"));
         }

@@ -40,6 +40,13 @@ pub(crate) struct DataPiece {
     pub stack_of: Option<ThreadId>,
 }
 
+/// An instruction that loads or stores, and a piece of memory, by their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Pair {
+    pub site: u32,
+    pub piece: u32,
+}
+
 /// The counts of a profile.
 pub(crate) struct Counted {
     /// By instruction.
@@ -280,6 +287,34 @@ impl<'a> Collector<'a> {
         }
     }
 
+    /// Returns the current access's site and piece; `None` for fetches.
+    #[inline]
+    pub fn pair(&self) -> Option<Pair> {
+        (self.kind != Kind::Fetch).then_some(Pair {
+            site: self.site,
+            piece: self.piece,
+        })
+    }
+
+    /// Returns the site and the piece of a pair.
+    pub fn of_pair(&self, pair: Pair) -> (Site, Piece) {
+        let piece = self.pieces[pair.piece as usize].piece;
+        (self.sites[pair.site as usize], piece)
+    }
+
+    /// Counts a miss of a level. Returns whether a fully associative cache would have hit.
+    #[inline]
+    pub fn count_miss(
+        &mut self,
+        (level, core): (Level, CoreId),
+        cause: Cause,
+        line: LineId,
+    ) -> bool {
+        let would_hit = self.beside.missed(level, core.index(), line);
+        self.count(|missed| missed.by_level[level as usize].count(cause, would_hit));
+        would_hit
+    }
+
     /// Adds to the misses of the current access.
     #[inline]
     fn count(&mut self, add: impl Fn(&mut Missed)) {
@@ -368,9 +403,7 @@ impl Observer for Collector<'_> {
 
     #[inline]
     fn missed(&mut self, level: CacheLevel, core: CoreId, _: Kind, cause: Cause, line: LineId) {
-        let level = Level::from(level);
-        let would_hit = self.beside.missed(level, core.index(), line);
-        self.count(|missed| missed.by_level[level as usize].count(cause, would_hit));
+        self.count_miss((level.into(), core), cause, line);
     }
 
     fn transferred(&mut self, _: CoreId, _: Kind, _: LineId) {

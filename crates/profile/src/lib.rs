@@ -11,6 +11,7 @@
 //! separate crate because it needs the symbolizer, but no search and no plan.
 //!
 //! `sharing` is a second analysis of the same replay: the lines that several threads access.
+//! `pairs` counts by instruction and piece together, for the rows of `nested`.
 //!
 //! Every view has each access and each miss once, so the rows of each add up to the replay's
 //! counters.
@@ -28,7 +29,9 @@ mod heap_lines;
 mod heap_sites;
 mod json;
 mod largest;
+mod nested;
 mod objects;
+mod pairs;
 mod pieces;
 mod sharing;
 mod sources;
@@ -43,6 +46,7 @@ pub use formats::{Export, Format};
 pub use heap::Made;
 pub use json::{Shown, ViewShown, shown};
 pub use largest::LargestCause;
+pub use nested::{Nested, profile_nested};
 pub use sharing::{ObjectOnLine, SharedLine, Sharing, SharingCost, Use, Verdict};
 pub use sources::{SourceFile, Sources};
 pub use thread_cores::{recorded_cores, spread};
@@ -189,7 +193,8 @@ impl<'t> Known<'t> {
         let attribution = Attribution::of(trace);
         let of = (machine, split.cores());
         let collector = Collector::new(trace, of, &attribution, (&self.images, &self.heap_sites));
-        let sharing = with_sharing.then(|| SharingCollector::new(trace, &attribution, &self.heap_sites));
+        let sharing =
+            with_sharing.then(|| SharingCollector::new(trace, &attribution, &self.heap_sites));
         let on = (machine, split);
         let replayed = match options.page_sizes {
             None => replayed(trace, on, options, (collector, sharing)),

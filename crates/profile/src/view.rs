@@ -127,17 +127,6 @@ impl Order {
     }
 }
 
-impl Order {
-    /// Returns the figure of a cost that determines its place.
-    #[must_use]
-    pub fn figure(self, cost: &Cost, machine: &Machine) -> u64 {
-        match self {
-            Order::Misses(level) => cost.misses(level),
-            Order::Cycles => cost.cycles(machine),
-        }
-    }
-}
-
 /// All rows of one view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
@@ -280,33 +269,12 @@ pub(crate) fn by_memory(
         .iter()
         .filter(|(site, _)| site.kind == Kind::Fetch);
     for (site, cost) in fetches {
-        let mut modules = trace.modules().iter();
-        let holds = modules.position(|module| module.holds(site.pc));
-        let name = match holds {
-            Some(_) => "code",
-            None => "code outside all modules",
-        };
-        let fetched = Place {
-            is_named: holds.is_some(),
-            ..memory_place(trace, PlaceKind::Fetched, name.into(), holds)
-        };
-        add(&mut costs, fetched, *cost);
+        add(&mut costs, fetched_place(trace, site.pc), *cost);
     }
     for (name, cost) in names.named(&counted.pieces, by == By::Member) {
-        let place = match name {
-            DataName::Object(site) => sites[site as usize].0.clone(),
-            DataName::Heap if !sites.is_empty() => Place {
-                name: "heap outside objects".into(),
-                ..object_place(trace, name)
-            },
-            name => object_place(trace, name),
-        };
-        add(&mut costs, place, cost);
+        add(&mut costs, data_place(trace, name, sites), cost);
     }
-    let mut made = BTreeMap::<&Place, Made>::new();
-    for (place, more) in sites {
-        *made.entry(place).or_default() += *more;
-    }
+    let made = made_by(sites);
     let mut view = View::of(by, costs);
     if by == By::Member {
         view.without_types = names.without_types(&counted.pieces);
@@ -315,6 +283,41 @@ pub(crate) fn by_memory(
         row.made = made.get(&row.place).copied();
     }
     view
+}
+
+/// Returns the place that a fetch at this address accesses: the code of a module.
+pub(crate) fn fetched_place(trace: &Trace, pc: u64) -> Place {
+    let mut modules = trace.modules().iter();
+    let holds = modules.position(|module| module.holds(pc));
+    let name = match holds {
+        Some(_) => "code",
+        None => "code outside all modules",
+    };
+    Place {
+        is_named: holds.is_some(),
+        ..memory_place(trace, PlaceKind::Fetched, name.into(), holds)
+    }
+}
+
+/// Returns the place of the data with this name; `sites` are as for [`by_object`].
+pub(crate) fn data_place(trace: &Trace, name: DataName, sites: &[(Place, Made)]) -> Place {
+    match name {
+        DataName::Object(site) => sites[site as usize].0.clone(),
+        DataName::Heap if !sites.is_empty() => Place {
+            name: "heap outside objects".into(),
+            ..object_place(trace, name)
+        },
+        name => object_place(trace, name),
+    }
+}
+
+/// Returns what the sites of each place made.
+pub(crate) fn made_by(sites: &[(Place, Made)]) -> BTreeMap<&Place, Made> {
+    let mut made = BTreeMap::<&Place, Made>::new();
+    for (place, more) in sites {
+        *made.entry(place).or_default() += *more;
+    }
+    made
 }
 
 /// Returns a place in memory, of this module or of none.

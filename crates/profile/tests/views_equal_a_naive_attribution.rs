@@ -5,7 +5,7 @@ use crate::generated::{Step, heap_events, record, record_with_heap, steps, steps
 use crate::naive::{self, attributed};
 use crate::plain::plain;
 use crate::random::{holds, machines};
-use corehop_profile::{By, Cost, Profile, View, profile};
+use corehop_profile::{By, Cost, Nested, Profile, View, profile, profile_nested};
 use corehop_simulator::{Counters, Machine, ReplayOptions, Split, replay};
 use corehop_traces::{HeapEvent, RequestId};
 use proptest::prelude::*;
@@ -22,10 +22,28 @@ pub fn by_name(view: &View, machine: &Machine) -> BTreeMap<String, naive::Cost> 
 }
 
 pub fn sum(view: &View) -> Cost {
-    view.rows.iter().fold(Cost::default(), |mut sum, row| {
-        sum += row.cost;
-        sum
-    })
+    view.rows.iter().map(|row| row.cost).sum()
+}
+
+/// Returns the costs of objects by the names of function, line, and object.
+fn by_names(functions: &[Nested], machine: &Machine) -> BTreeMap<[String; 3], naive::Cost> {
+    let mut named = BTreeMap::new();
+    for function in functions {
+        for line in &function.parts {
+            for object in &line.parts {
+                let names = [function, line, object].map(|of| of.row.place.name.clone());
+                let cost = plain(&object.row.cost, machine);
+                assert_eq!(named.insert(names, cost), None, "two rows have one name");
+            }
+        }
+    }
+    named
+}
+
+/// Whether each row is the sum of its parts.
+fn add_up(nested: &Nested) -> bool {
+    let sum: Cost = nested.parts.iter().map(|part| part.row.cost).sum();
+    nested.parts.is_empty() || sum == nested.row.cost && nested.parts.iter().all(add_up)
 }
 
 #[test]
@@ -75,6 +93,11 @@ fn hold(
         }
         let from = (warm_up > 0).then_some(RequestId(warm_up as u32));
         let expected = attributed(&trace, (&machine, cores), from);
+        let (profile, functions) = profile_nested(&trace, on, &options).unwrap();
+        prop_assert_eq!(&profile.replay, &own);
+        prop_assert_eq!(profile.total, total);
+        prop_assert!(functions.iter().all(add_up));
+        prop_assert_eq!(by_names(&functions, &machine), expected.nested);
         let expected = [expected.functions, expected.lines, expected.objects];
         for (view, expected) in views.iter().zip(expected) {
             prop_assert_eq!(by_name(view, &machine), expected);

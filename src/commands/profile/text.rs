@@ -3,13 +3,14 @@
 use crate::commands::replay::counted_requests;
 use crate::terminal::line::{Lines, line};
 use corehop_partitioner::attribution::remarks;
-use corehop_profile::{By, Causes, Cost, Level, Order, Place, PlaceKind, Profile, View};
+use corehop_profile::{By, Causes, Cost, Level, Order, Place, PlaceKind, Profile, Row, View};
 use corehop_simulator::Machine;
 use corehop_support::format::name::shortened;
 use corehop_support::format::number::{counted, grouped, share};
 use corehop_traces::Trace;
 
 /// The contents of the tables.
+#[derive(Clone, Copy)]
 pub struct Table<'a> {
     pub profile: &'a Profile,
     pub trace: &'a Trace,
@@ -57,7 +58,8 @@ impl Table<'_> {
         text
     }
 
-    fn level_name(&self) -> &'static str {
+    /// Returns the name of the level whose causes are shown.
+    pub fn level_name(&self) -> &'static str {
         match self.level {
             Level::L1 => "L1",
             Level::L2 => "L2",
@@ -92,37 +94,13 @@ impl Table<'_> {
     }
 
     fn view(&self, text: &mut Lines, view: &View) {
-        let what = match view.by {
-            By::Function => "function",
-            By::Line => "source line",
-            By::Object => "object in memory",
-            By::Member => "member or object in memory",
-        };
-        let (scale, level) = (self.scale(), self.level_name());
-        line!(text, "by {what}, {scale}; causes of {level} misses");
-        let causes = self.causes(Causes::default());
-        let causes = causes.map(|(name, _)| format!("{name:>11}"));
-        line!(
-            text,
-            "{:>7}{:>14}{:>11}{:>11}{:>11}{}{}  {what}",
-            "share",
-            "cycles",
-            "L1 misses",
-            "L2 misses",
-            "L3 misses",
-            self.translations(|| ["L1 TLB misses", "walks"].map(str::to_owned)),
-            causes.collect::<String>()
-        );
-        self.row(text, &self.profile.total, "total");
+        line!(text, "{}", self.subject(view.by));
+        line!(text, "{}  {}", self.heads(), what(view.by));
+        line!(text, "{}  total", self.figures(&self.profile.total));
         let rows = view.sorted(self.order, self.machine);
         for row in rows.iter().take(self.limit) {
-            let title = title(view.by, &row.place);
-            let made = row.made.map(|made| {
-                let mean = made.bytes / made.objects.max(1);
-                let objects = counted(made.objects, "object", "objects");
-                format!("{title}, {objects} of {} bytes", grouped(mean))
-            });
-            self.row(text, &row.cost, &made.unwrap_or(title));
+            let title = row_title(view.by, row);
+            line!(text, "{}  {title}", self.figures(&row.cost));
         }
         self.left_out(text, "", rows.len(), ("more row", "more rows"));
         line!(text, "{}", self.unnamed(view));
@@ -144,19 +122,36 @@ impl Table<'_> {
         }
     }
 
-    fn row(&self, text: &mut Lines, cost: &Cost, name: &str) {
+    /// Returns what the rows of a view are, and the meaning of its columns.
+    pub fn subject(&self, by: By) -> String {
+        let (what, scale, level) = (what(by), self.scale(), self.level_name());
+        format!("by {what}, {scale}; causes of {level} misses")
+    }
+
+    /// Returns the titles of the columns in front of the name.
+    pub fn heads(&self) -> String {
+        let causes = self.causes(Causes::default());
+        let causes = causes.map(|(name, _)| format!("{name:>11}"));
+        let misses = ["L1 misses", "L2 misses", "L3 misses"].map(|name| format!("{name:>11}"));
+        let (misses, causes) = (misses.concat(), causes.collect::<String>());
+        let translations = self.translations(|| ["L1 TLB misses", "walks"].map(str::to_owned));
+        let before = format!("{:>7}{:>14}{misses}", "share", "cycles");
+        format!("{before}{translations}{causes}")
+    }
+
+    /// Returns the columns in front of the name of a row.
+    pub fn figures(&self, cost: &Cost) -> String {
         let figure = |figure: u64| self.figure(figure);
         let causes = self.causes(cost.causes(self.level));
         let causes = causes.map(|(_, misses)| format!("{:>11}", figure(misses)));
         let [l1, l2, l3] = [Level::L1, Level::L2, Level::L3].map(|of| figure(cost.misses(of)));
-        line!(
-            text,
-            "{:>7}{:>14}{l1:>11}{l2:>11}{l3:>11}{}{}  {name}",
+        format!(
+            "{:>7}{:>14}{l1:>11}{l2:>11}{l3:>11}{}{}",
             share(self.sorted_by(cost), self.sorted_by(&self.profile.total), 1),
             figure(cost.cycles(self.machine)),
             self.translations(|| [cost.l1_tlb_misses(), cost.walks()].map(figure)),
             causes.collect::<String>()
-        );
+        )
     }
 
     /// Returns the columns of L1 TLB misses and walks; nothing without translation.
@@ -207,7 +202,30 @@ impl Table<'_> {
     }
 }
 
-/// Returns the title of a row.
+/// Returns what the rows of a view are.
+pub fn what(by: By) -> &'static str {
+    match by {
+        By::Function => "function",
+        By::Line => "source line",
+        By::Object => "object in memory",
+        By::Member => "member or object in memory",
+    }
+}
+
+/// Returns the title of a row, with the objects that a place on the heap made.
+pub fn row_title(by: By, row: &Row) -> String {
+    let title = title(by, &row.place);
+    match row.made {
+        None => title,
+        Some(made) => {
+            let mean = made.bytes / made.objects.max(1);
+            let objects = counted(made.objects, "object", "objects");
+            format!("{title}, {objects} of {} bytes", grouped(mean))
+        }
+    }
+}
+
+/// Returns the title of a place.
 pub fn title(by: By, place: &Place) -> String {
     let short = |path: &str| {
         let parts: Vec<&str> = path.rsplitn(PARTS + 1, '/').take(PARTS).collect();

@@ -30,6 +30,8 @@ pub struct Attributed {
     pub functions: BTreeMap<String, Cost>,
     pub lines: BTreeMap<String, Cost>,
     pub objects: BTreeMap<String, Cost>,
+    /// By function, line, and object.
+    pub nested: BTreeMap<[String; 3], Cost>,
 }
 
 /// A cache in which any line can be anywhere: lines, the latest first.
@@ -328,12 +330,14 @@ pub fn attributed_with(
                     continue;
                 }
                 let (function, place) = code_name(execution.code_block, start, access.pc);
-                add(&mut attributed.functions, function, &cost);
-                add(&mut attributed.lines, place, &cost);
+                add(&mut attributed.functions, function.clone(), &cost);
+                add(&mut attributed.lines, place.clone(), &cost);
                 heap.at_stamp(execution.stamp);
                 let object = heap.name(access, line);
                 let object = object.unwrap_or_else(|| object_name(&pages, access, line));
-                add(&mut attributed.objects, object, &cost);
+                add(&mut attributed.objects, object.clone(), &cost);
+                let nested = attributed.nested.entry([function, place, object]);
+                nested.or_default().add(&cost);
             }
         }
     }
