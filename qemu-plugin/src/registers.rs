@@ -11,6 +11,7 @@
 
 use crate::guest;
 use crate::shared::trouble;
+use crate::system::half::is_kernel;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// x86-64's number of a register.
@@ -77,6 +78,19 @@ impl Registers {
         (self.read(RSP), self.read(RAX))
     }
 
+    /// Returns where they are, which differs between virtual CPUs.
+    pub(crate) fn address(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// Returns the first argument at the entry of a kernel's function; `None` if this QEMU keeps
+    /// registers elsewhere. Reads nothing that may be unmapped.
+    pub(crate) fn argument_in_kernel(self) -> Option<u64> {
+        let register = |number: usize| guest::word(self.address().checked_add(8 * number as u64)?);
+        register(RSP).filter(|&stack_pointer| is_kernel(stack_pointer))?;
+        register(ARGUMENTS[0])
+    }
+
     fn read(self, register: usize) -> u64 {
         // SAFETY: `at_entry` has verified that the registers are there, and no other thread changes
         // those of this thread. `at_return` is called only after an entry.
@@ -86,7 +100,7 @@ impl Registers {
     /// Whether the stack pointer points to an address behind a call. Reads nothing that may be
     /// unmapped.
     fn are_plausible(self) -> bool {
-        let there = self.0 as u64;
+        let there = self.address();
         let last = there.checked_add(8 * (COUNT - 1));
         let behind_call = || {
             guest::word(last?)?;

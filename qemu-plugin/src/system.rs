@@ -14,6 +14,7 @@
 //! has callbacks from the start, which return at once until a server runs.
 
 pub(crate) mod callbacks;
+pub(crate) mod cpus;
 mod description;
 pub(crate) mod frames;
 pub(crate) mod half;

@@ -13,7 +13,7 @@ use crate::mappings::Mappings;
 use crate::phase::Phase;
 use crate::shared::plugin;
 use crate::system::frames::{OfPage, Translated};
-use crate::system::{self, callbacks as machine};
+use crate::system::{self, callbacks as machine, cpus};
 use crate::{stale, vcpu};
 use corehop_wire::ring::{RequestMarker, word};
 use qemu_plugin_sys::{
@@ -161,6 +161,9 @@ impl Block {
         };
         if system::is_exit(self.address_of(first)) {
             self.watch_instruction(first, machine::on_exit, std::ptr::null_mut());
+        }
+        if cpus::starts_at(self.address_of(first)) {
+            self.watch_instruction(first, machine::on_cpu_start, std::ptr::null_mut());
         }
         let (instructions, code) = (&self.instructions[places.clone()], &self.bytes[places]);
         let Ok(recorded) = known.recorded(self.address_of(first), code) else {

@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The callbacks of a whole machine: those of `vcpu`, for the running thread.
 
+use super::cpus;
 use super::frames::{self, OfPage, Translated};
 use super::half::is_kernel;
 use super::tasks;
+use crate::registers::{Registers, with_registers};
 use crate::{size_and_kind, vcpu};
 use corehop_wire::ring::word;
 use qemu_plugin_sys::qemu_plugin_meminfo_t;
 use std::ffi::{c_uint, c_void};
 
+with_registers!(on_execution, executes);
+with_registers!(on_marked_execution, executes_marked);
+with_registers!(on_exit, exits);
+with_registers!(on_cpu_start, starts_cpu);
+
 /// A code block runs.
-pub(crate) unsafe extern "C" fn on_execution(cpu: c_uint, translated: *mut c_void) {
-    if tasks::begins_block(cpu as usize) {
+unsafe extern "C" fn executes(index: c_uint, translated: *mut c_void, registers: Registers) {
+    let cpu = cpus::at_block(index as usize, registers);
+    if tasks::begins_block(cpu) {
         let Translated { number, page } = *frames::translated(translated);
-        let place = tasks::place(cpu as usize);
+        let place = tasks::place(cpu);
         // SAFETY: one thread runs all virtual CPUs, so no other code uses any place at the same
         // time.
         unsafe {
@@ -24,11 +32,12 @@ pub(crate) unsafe extern "C" fn on_execution(cpu: c_uint, translated: *mut c_voi
 }
 
 /// The code block at the request marker runs.
-pub(crate) unsafe extern "C" fn on_marked_execution(cpu: c_uint, translated: *mut c_void) {
-    tasks::serves(cpu as usize);
+unsafe extern "C" fn executes_marked(index: c_uint, translated: *mut c_void, registers: Registers) {
+    let cpu = cpus::at_block(index as usize, registers);
+    tasks::serves(cpu);
     let Translated { number, page } = *frames::translated(translated);
-    let place = tasks::place(cpu as usize);
-    // SAFETY: as in `on_execution`.
+    let place = tasks::place(cpu);
+    // SAFETY: as in `executes`.
     unsafe {
         vcpu::on_marked_execution(place as c_uint, number as usize as *mut c_void);
         vcpu::fetches(place, || page);
@@ -36,24 +45,31 @@ pub(crate) unsafe extern "C" fn on_marked_execution(cpu: c_uint, translated: *mu
 }
 
 /// The running thread ends.
-pub(crate) unsafe extern "C" fn on_exit(cpu: c_uint, _: *mut c_void) {
-    if tasks::begins_block(cpu as usize) {
-        // SAFETY: as in `on_execution`.
-        unsafe { vcpu::ends(tasks::place(cpu as usize)) };
+unsafe extern "C" fn exits(index: c_uint, _: *mut c_void, registers: Registers) {
+    let cpu = cpus::at_block(index as usize, registers);
+    if tasks::begins_block(cpu) {
+        // SAFETY: as in `executes`.
+        unsafe { vcpu::ends(tasks::place(cpu)) };
     }
+}
+
+/// The kernel starts a CPU.
+unsafe extern "C" fn starts_cpu(_: c_uint, _: *mut c_void, registers: Registers) {
+    cpus::starts(registers);
 }
 
 /// An access by user code. Accesses in the kernel's half are the processor's own, for an interrupt.
 pub(crate) unsafe extern "C" fn on_user_access(
-    cpu: c_uint,
+    index: c_uint,
     info: qemu_plugin_meminfo_t,
     address: u64,
     template: *mut c_void,
 ) {
-    let place = tasks::place(cpu as usize);
+    let cpu = cpus::at_access(index as usize);
+    let place = tasks::place(cpu);
     if place != 0 && !is_kernel(address) {
         let word = template as usize as u64 | size_and_kind::of(info);
-        // SAFETY: as in `on_execution`.
+        // SAFETY: as in `executes`.
         unsafe {
             vcpu::accesses(place, word::at(word, address), || {
                 OfPage::of_data(info, address)
@@ -64,24 +80,25 @@ pub(crate) unsafe extern "C" fn on_user_access(
 
 /// An access by the kernel.
 pub(crate) unsafe extern "C" fn on_kernel_access(
-    cpu: c_uint,
+    index: c_uint,
     info: qemu_plugin_meminfo_t,
     address: u64,
     template: *mut c_void,
 ) {
-    let place = tasks::place(cpu as usize);
+    let cpu = cpus::at_access(index as usize);
+    let place = tasks::place(cpu);
     let size_and_kind = size_and_kind::of(info);
     if place != 0 {
         let word = template as usize as u64 | size_and_kind;
-        // SAFETY: as in `on_execution`.
+        // SAFETY: as in `executes`.
         unsafe {
             vcpu::accesses(place, word::in_either_half(word, address), || {
                 OfPage::of_data(info, address)
             })
         };
     }
-    if tasks::is_switch(cpu as usize, address) && word::is_store(size_and_kind) {
-        tasks::switches(cpu as usize);
+    if tasks::is_switch(cpu, address) && word::is_store(size_and_kind) {
+        tasks::switches(cpu);
     }
 }
 

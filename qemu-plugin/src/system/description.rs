@@ -20,6 +20,8 @@ pub(crate) struct Description {
     pub(crate) thread: u64,
     /// Address that a thread reaches when it ends.
     pub(crate) exit: u64,
+    /// Address that each CPU but the first reaches, with its number as the argument, when it starts.
+    pub(crate) cpu_start: u64,
     pub(crate) code: Vec<Code>,
 }
 
@@ -49,6 +51,7 @@ impl Description {
                 "process" => description.process = hexadecimal(rest)?,
                 "thread" => description.thread = hexadecimal(rest)?,
                 "exit" => description.exit = hexadecimal(rest)?,
+                "cpu-start" => description.cpu_start = hexadecimal(rest)?,
                 "code" => {
                     let mut fields = rest.splitn(3, ' ');
                     description.code.push(Code {
@@ -60,7 +63,7 @@ impl Description {
                 _ => return None,
             }
         }
-        (words == 7).then_some(description)
+        (words == 8).then_some(description)
     }
 }
 

@@ -10,14 +10,12 @@
 //! here runs concurrently. When it switches to another CPU, events there follow those of the
 //! previous CPU.
 
+use super::cpus::MOST_CPUS;
 use super::{GUEST, Guest};
 use crate::vcpu;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-
-/// Maximum number of CPUs of a guest, a power of two (crates/recorder/src/options.rs).
-const MOST_CPUS: usize = 16;
 
 /// State of a virtual CPU.
 struct Cpu {
@@ -38,6 +36,12 @@ static CPUS: [Cpu; MOST_CPUS] = [const {
 
 /// The CPU that currently runs.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// Returns the CPU that ran the latest code block.
+#[inline(always)]
+pub(super) fn running() -> usize {
+    RUNNING.load(Ordering::Relaxed)
+}
 
 #[inline(always)]
 fn state_of(cpu: usize) -> &'static Cpu {
@@ -87,7 +91,7 @@ pub(crate) fn switches(cpu: usize) {
 #[inline(always)]
 pub(crate) fn begins_block(cpu: usize) -> bool {
     let next = state_of(cpu).next.load(Ordering::Relaxed);
-    if next != place(cpu) || cpu != RUNNING.load(Ordering::Relaxed) {
+    if next != place(cpu) || cpu != running() {
         arrive(cpu, next);
     }
     next != 0

@@ -35,6 +35,13 @@ pub struct Kernel {
 const PATTERN: &str = " [tTwW] | \
                        (current_task|pcpu_hot|__per_cpu_offset|__start_BTF|__stop_BTF)$";
 
+/// The table of per-CPU memory, the function that a thread reaches when it ends, and the one that
+/// each CPU but the first calls with its number when it starts.
+const PER_CPU_OFFSET: &str = "__per_cpu_offset";
+const EXIT: &str = "do_exit";
+const CPU_START: &str = "notify_cpu_starting";
+const REQUIRED: [&str; 3] = [PER_CPU_OFFSET, EXIT, CPU_START];
+
 /// Location of the current task: a variable, or in Linux 6.2 to 6.15 a member of a structure of
 /// data used together.
 const CURRENT: (&str, (&str, &str)) = ("current_task", ("pcpu_hot", "current_task"));
@@ -89,11 +96,12 @@ impl Kernel {
         let mut text = format!("ram {}\n", ram.display());
         for (word, number) in [
             ("cpus", cpus.into()),
-            ("per-cpu-offset", at("__per_cpu_offset")),
+            ("per-cpu-offset", at(PER_CPU_OFFSET)),
             ("current-task", self.current),
             ("process", self.process),
             ("thread", self.thread),
-            ("exit", at("do_exit")),
+            ("exit", at(EXIT)),
+            ("cpu-start", at(CPU_START)),
         ] {
             let _ = writeln!(text, "{word} {number:x}");
         }
@@ -132,7 +140,8 @@ impl Kernel {
             thread,
             current,
         };
-        kernel.address_of("do_exit").map(|_| kernel)
+        let is_there = |name| kernel.address_of(name).is_some();
+        REQUIRED.into_iter().all(is_there).then_some(kernel)
     }
 }
 
@@ -185,7 +194,7 @@ fn ask(parts: &Parts, qemu: &Qemu) -> Result<Kernel, Error> {
         current: 0,
     };
     let at = |name| kernel.address_of(name).ok_or_else(|| unknown(name));
-    for name in ["__per_cpu_offset", "do_exit"] {
+    for name in REQUIRED {
         at(name)?;
     }
     let (start, end) = (at("__start_BTF")?, at("__stop_BTF")?);
@@ -234,6 +243,7 @@ mod tests {
 
     const SAID: &str = "0000000000001fb80 A current_task\nffffffff81000000 T _text\n\
                         ffffffff81000000 t local\nffffffff81000040 T do_exit\n\
+                        ffffffff81000080 T notify_cpu_starting\n\
                         ffffffff82398480 D __per_cpu_offset\nwhole\n";
 
     #[test]
@@ -245,7 +255,7 @@ mod tests {
             current: 0x1fb80,
         };
         let functions: Vec<Symbol> = kernel.functions().collect();
-        assert_eq!(functions.len(), 3);
+        assert_eq!(functions.len(), 4);
         assert_eq!((&*functions[0].name, functions[0].size), ("_text", 64));
         assert_eq!(Kernel::parse(&kernel.text()), Some(kernel.clone()));
         let code = [(0x1000, 0x2000, PathBuf::from("/bin/with space"))];
@@ -253,7 +263,8 @@ mod tests {
         assert_eq!(
             described,
             "ram /proc/1/fd/3\ncpus 2\nper-cpu-offset ffffffff82398480\ncurrent-task 1fb80\n\
-             process 5ac\nthread 5a8\nexit ffffffff81000040\ncode 1000 2000 /bin/with space\n"
+             process 5ac\nthread 5a8\nexit ffffffff81000040\n\
+             cpu-start ffffffff81000080\ncode 1000 2000 /bin/with space\n"
         );
         assert_eq!(
             Kernel::parse("5ac 5a8 1fb80\nffffffff81000000 _text\n"),
