@@ -2,13 +2,13 @@
 //! Recording a whole machine: a kernel with the server and its load, on virtual CPUs that share one
 //! QEMU thread.
 //!
-//! There, a virtual CPU is not a thread, and addresses do not belong to one process. The running
-//! thread is known from the kernel: it stores its `current` task at a fixed place (`tasks`). Its
-//! task data is in the guest's memory, which the recorder has created and this process maps
-//! (`ram`). The file of code is known from its page: the page equals one of a file that the
-//! recorder put into the guest (`pages`). QEMU reports the physical address of a page (`frames`).
-//! The threads of a server are recorded, in user mode and in the kernel. A server is a process that
-//! has reached a request mark.
+//! There, a virtual CPU is not a thread, and addresses do not belong to one process. A virtual CPU
+//! is known by its index, or by the address of its registers (`cpus`). The running thread is known
+//! from the kernel: it stores its `current` task at a fixed place (`tasks`). Its task data is in
+//! the guest's memory, which the recorder has created and this process maps (`ram`). The file of
+//! code is known from its page: the page equals one of a file that the recorder put into the guest
+//! (`pages`). QEMU reports the physical address of a page (`frames`). The threads of a server are
+//! recorded, in user mode and in the kernel. A server is a process that has reached a request mark.
 //!
 //! There is no reset here: QEMU 7.2 would call freed callbacks at the next interrupt. So all code
 //! has callbacks from the start, which return at once until a server runs.
