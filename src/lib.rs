@@ -1,9 +1,9 @@
 //! The command line of `corehop`: record the memory accesses of a server, find where its threads
 //! should hop to another core, and patch it.
 //!
-//! Each subcommand is one file of `commands`; most are stages of the pipeline. What several commands
-//! share lies beside: `options` of the command line, the `terminal`, and the modules here. All
-//! output passes through `terminal::console`, which lets no text of a file control a terminal.
+//! Each subcommand is one file of `commands`; most are stages of the pipeline. Several commands
+//! share `options`, the `terminal`, and the modules here. All output passes through
+//! `terminal::console`, which lets no text of a file control a terminal.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

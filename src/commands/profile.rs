@@ -116,7 +116,9 @@ pub struct Arguments {
     /// Enter opens a row, and ? lists all keys.
     #[arg(
         long,
-        conflicts_with_all = ["by", "limit", "json", "format", "annotate", "what_if", "suggest", "tlb"]
+        conflicts_with_all = [
+            "by", "limit", "json", "format", "annotate", "what_if", "suggest", "tlb"
+        ]
     )]
     interactive: bool,
     /// Print one JSON object instead of tables
