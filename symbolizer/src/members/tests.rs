@@ -174,8 +174,11 @@ fn compile(folder: &TempDir, (compiler, source): (&str, &str), options: &[&str])
     folder.path().join("shop")
 }
 
-/// Returns what DWARF describes, by the variable's last name.
-fn described(program: &Path) -> Option<(DataLayout, BTreeMap<String, (u64, VariableType)>)> {
+/// The size in bytes and the type of each variable, by its last name.
+type Variables = BTreeMap<String, (u64, VariableType)>;
+
+/// Returns what DWARF describes.
+fn described(program: &Path) -> Option<(DataLayout, Variables)> {
     let mut sources = SourceLines::default();
     let layout = sources.data(program, BUILD_ID)?;
     let types = sources.members(program, BUILD_ID, &layout)?;
@@ -188,10 +191,7 @@ fn described(program: &Path) -> Option<(DataLayout, BTreeMap<String, (u64, Varia
     Some((layout, variables))
 }
 
-fn members<'v>(
-    variables: &'v BTreeMap<String, (u64, VariableType)>,
-    name: &str,
-) -> (u64, &'v Members) {
+fn members<'v>(variables: &'v Variables, name: &str) -> (u64, &'v Members) {
     match &variables[name] {
         (size_bytes, VariableType::Members(members)) => (*size_bytes, members),
         other => panic!("{name}: {other:?}"),

@@ -29,7 +29,7 @@ pub struct Source {
 impl Source {
     /// Reads a file at its path, or in one of the folders; or returns why that is impossible.
     pub fn of(file: &SourceFile, folders: &[PathBuf]) -> Result<Source, String> {
-        let path = find(Path::new(&file.path), folders).ok_or_else(|| match folders {
+        let path = find(Path::new(&file.path), folders).ok_or(match folders {
             [] => "no such file; name the folder with the sources by --source-dir",
             _ => "no such file, and no end of its path is in a folder of --source-dir",
         })?;
