@@ -20,7 +20,7 @@ pub(crate) struct Description {
     pub(crate) thread: u64,
     /// Address that a thread reaches when it ends.
     pub(crate) exit: u64,
-    /// Address that each CPU but the first reaches, with its number as the argument, when it starts.
+    /// Address that each CPU but the first reaches when it starts, with its number as the argument.
     pub(crate) cpu_start: u64,
     pub(crate) code: Vec<Code>,
 }
