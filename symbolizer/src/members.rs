@@ -10,19 +10,8 @@ mod layout;
 mod types;
 mod variables;
 
-pub use layout::Members;
+pub use layout::{Members, VariableType};
 pub(crate) use variables::variables;
-
-/// What DWARF describes of a variable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum VariableType {
-    /// A struct, or an array of them.
-    Members(Members),
-    /// A variable without members, or a union.
-    Whole,
-    /// DWARF does not describe it.
-    Unknown,
-}
 
 #[cfg(test)]
 mod tests;

@@ -7,13 +7,11 @@
 //! (`registers`). The kernel calls a function with the CPU's number on each CPU but the first,
 //! before that CPU runs any thread.
 
+use super::description::MOST_CPUS;
 use super::{GUEST, tasks};
 use crate::registers::Registers;
 use crate::shared::trouble;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Maximum number of CPUs of a guest, a power of two (crates/recorder/src/options.rs).
-pub(super) const MOST_CPUS: usize = 16;
 
 /// Whether the index is that of the running CPU: in QEMU with plugin API 1.
 const INDEX_IS_RIGHT: bool = cfg!(not(feature = "api-v4"));

@@ -4,6 +4,9 @@
 
 use std::path::PathBuf;
 
+/// Maximum number of CPUs of a guest, a power of two (crates/recorder/src/options.rs).
+pub(super) const MOST_CPUS: usize = 16;
+
 /// The recorder's description.
 #[derive(Debug, Default)]
 pub(crate) struct Description {

@@ -10,7 +10,7 @@
 //! here runs concurrently. When it switches to another CPU, events there follow those of the
 //! previous CPU.
 
-use super::cpus::MOST_CPUS;
+use super::description::MOST_CPUS;
 use super::{GUEST, Guest};
 use crate::vcpu;
 use std::collections::HashMap;

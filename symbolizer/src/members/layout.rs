@@ -1,5 +1,16 @@
 //! Trees of members: which member is at which offset.
 
+/// What DWARF describes of a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VariableType {
+    /// A struct, or an array of them.
+    Members(Members),
+    /// A variable without members, or a union.
+    Whole,
+    /// DWARF does not describe it.
+    Unknown,
+}
+
 /// Members of a variable, by offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Members {

@@ -4,9 +4,8 @@
 //! source. Bit fields that share bytes, and the members of an unnamed union, overlap: they are one
 //! member, `a|b`. A named union is a member without members.
 
-use super::VariableType;
 use super::debug_info::{DebugInfo, Die, Entry};
-use super::layout::{Field, Members, Node};
+use super::layout::{Field, Members, Node, VariableType};
 use gimli::{
     AttributeValue, DW_AT_GNU_vector, DW_AT_bit_offset, DW_AT_bit_size, DW_AT_byte_size,
     DW_AT_byte_stride, DW_AT_count, DW_AT_data_bit_offset, DW_AT_data_member_location,

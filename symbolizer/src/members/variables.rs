@@ -1,7 +1,7 @@
 //! Reads the DWARF of a file, and describes its variables.
 
-use super::VariableType;
 use super::debug_info::DebugInfo;
+use super::layout::VariableType;
 use super::types::Types;
 use crate::data::DataLayout;
 use gimli::{DwarfSections, EndianSlice, RunTimeEndian};
