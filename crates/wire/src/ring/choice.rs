@@ -3,9 +3,9 @@
 //! Every mark of the server is counted and gives its request a number, from 1. Recorded are either
 //! the first requests up to a limit, or those on a list that the recorder made before the server
 //! started. The list counts only requests that may be selected: those of a pause are not on it, or
-//! a long pause would use it up. No lock is used. A request *pends* from before its mark is counted until it has ended
-//! or is found not to be selected. So if nothing is pending and nothing is left to select, all is
-//! recorded.
+//! a long pause would use it up. No lock is used. A request *pends* from before its mark is counted
+//! until it has ended or is found not to be selected. So if nothing is pending and nothing is left
+//! to select, all is recorded.
 
 use crate::ring::header::Counts;
 use crate::ring::memory::Memory;
