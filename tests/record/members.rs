@@ -143,10 +143,11 @@ fn profiled(recording: &Recording, by: &str) -> Value {
     told["views"][0].take()
 }
 
-/// Counts of the rows of a kind.
+/// Counts of the program's rows of a kind. Where libc has DWARF, it has rows too.
 fn counts(view: &Value, kind: &str) -> Counts {
     let rows = view["rows"].as_array().unwrap().iter();
-    let rows = rows.filter(|row| row["kind"] == kind);
+    let is_program = |row: &&Value| row["module"].as_str().unwrap_or("").ends_with("/server");
+    let rows = rows.filter(|row| row["kind"] == kind).filter(is_program);
     let counts = rows.map(|row| {
         let name = row["name"].as_str().unwrap().to_owned();
         let of = ["loads", "stores"].map(|key| row["cost"][key].as_u64().unwrap());
