@@ -8,7 +8,7 @@ impl Memory {
     /// Counts a system call, in the plugin, unless a request has begun.
     pub fn count_call(&self, number: i64) {
         let header = self.header();
-        if header.counts.marks.load(Ordering::Relaxed) > 0 {
+        if self.seen() > 0 {
             return;
         }
         let place = usize::try_from(number).ok();

@@ -49,15 +49,15 @@ impl Memory {
     pub fn count_mark(&self) -> Mark {
         let counts = self.counts();
         counts.open.fetch_add(1, Ordering::SeqCst);
-        let before = counts.marks.fetch_add(1, Ordering::SeqCst);
-        let number = before.wrapping_add(1);
-        let chosen = !self.is_paused() && {
-            let place = counts
-                .eligible
-                .fetch_add(1, Ordering::SeqCst)
-                .wrapping_add(1);
-            self.is_listed(place) || self.take_declined()
+        // One counter decides, so that each listed place is met once, however threads race.
+        let is_paused = self.is_paused();
+        let (counter, other) = match is_paused {
+            true => (&counts.skipped, &counts.eligible),
+            false => (&counts.eligible, &counts.skipped),
         };
+        let place = counter.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
+        let number = place.wrapping_add(other.load(Ordering::SeqCst));
+        let chosen = !is_paused && (self.is_listed(place) || self.take_declined());
         if !chosen {
             self.settle();
         }
@@ -105,6 +105,14 @@ impl Memory {
             Some(last) => counts.eligible.load(Ordering::SeqCst) >= last.load(Ordering::Relaxed),
             None => counts.taken.load(Ordering::SeqCst) >= self.settings().request_limit,
         }
+    }
+
+    /// Returns the number of marks seen.
+    pub(crate) fn seen(&self) -> u64 {
+        let counts = self.counts();
+        let [eligible, skipped] =
+            [&counts.eligible, &counts.skipped].map(|of| of.load(Ordering::SeqCst));
+        eligible.wrapping_add(skipped)
     }
 
     fn has_declined(&self) -> bool {
@@ -171,7 +179,7 @@ impl Memory {
             listed => listed,
         };
         Requests {
-            seen: counts.marks.load(Ordering::SeqCst),
+            seen: self.seen(),
             chosen: counts.taken.load(Ordering::SeqCst).min(most),
             ended: counts.ended.load(Ordering::SeqCst),
         }

@@ -56,9 +56,10 @@ pub(crate) struct ControlHeader {
 #[repr(C, align(64))]
 #[derive(Debug, Default, FromBytes)]
 pub(crate) struct Counts {
-    pub(crate) marks: AtomicU64,
     /// Marks seen while the selection was not paused.
     pub(crate) eligible: AtomicU64,
+    /// Marks seen while it was.
+    pub(crate) skipped: AtomicU64,
     pub(crate) taken: AtomicU64,
     /// Number of pending requests; in the upper half, number of declined requests without a
     /// replacement. One word, so that both are read at one moment.
