@@ -1,5 +1,6 @@
 //! Sampled requests of a running server are recorded completely, with their numbers, and no others.
 
+use crate::control::control;
 use crate::recording::{Recording, compile};
 use crate::redis;
 use corehop_traces::{EndReason, Ending, Kind, Trace};
@@ -158,11 +159,7 @@ fn requests_before_the_start_are_not_among_those_to_choose_from() {
     let choice = ["--paused", "--requests", "5", "--of", "50", "--seed", "3"];
     let (mut recording, stream) = redis::serving(&choice);
     redis::send_commands(&stream, 200);
-    let started = std::process::Command::new(env!("CARGO_BIN_EXE_corehop"))
-        .args(["control", "start"])
-        .arg(recording.path())
-        .status();
-    assert!(started.unwrap().success());
+    assert!(control(&recording, "start", &[]).status.success());
     redis::send_commands_and_the_last(&stream, 50);
     let trace = recording.trace();
     let numbers: Vec<_> = trace.requests().iter().map(|r| r.number.unwrap()).collect();

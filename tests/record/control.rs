@@ -6,7 +6,7 @@ use crate::redis;
 use corehop_traces::{EndReason, Ending, Note, Trace};
 use std::process::{Command, Output};
 
-fn control(recording: &Recording, order: &str, rest: &[&str]) -> Output {
+pub fn control(recording: &Recording, order: &str, rest: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_corehop"))
         .args(["control", order])
         .arg(recording.path())

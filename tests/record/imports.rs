@@ -191,8 +191,7 @@ fn counted_of_redis(folder: &Path, program: &Path, count: usize) -> u64 {
 fn a_patched_redis_hops_for_delegated_calls_as_often_as_the_replay_says() {
     let (mut recording, stream) = redis::serving(&["--requests", "80"]);
     redis::ask(&stream, commands(REQUESTS));
-    // The request that ends the recording has no answer.
-    (&stream).write_all(b"EXISTS nothing\r\n").unwrap();
+    redis::ask_the_last(&stream, "EXISTS nothing", ":0");
     // Between requests, redis's timer may tick, more often on a slow machine.
     let ticks = redis::entries(&recording.trace(), "serverCron");
     let trace = recording.path();

@@ -139,18 +139,21 @@ impl<'t> LiveObjects<'t> {
     /// Returns what the byte at an address of an access belongs to; `None` for memory that no
     /// allocator has returned.
     pub fn at(&self, address: u64) -> Option<HeapMemory> {
-        let (_, &(end, memory)) = self.ranges.range(..=address).next_back()?;
-        (address < end).then_some(memory)
+        self.range_at(address).map(|(_, memory)| memory)
     }
 
     /// Returns the object that holds the byte at an address of an access: its range, and the event
     /// that began it.
     pub fn object_at(&self, address: u64) -> Option<(Range<u64>, u32)> {
-        let (&start, &(end, memory)) = self.ranges.range(..=address).next_back()?;
-        match memory {
-            HeapMemory::Object(event) if address < end => Some((start..end, event)),
-            _ => None,
+        match self.range_at(address)? {
+            (bytes, HeapMemory::Object(event)) => Some((bytes, event)),
+            (_, HeapMemory::Freed) => None,
         }
+    }
+
+    fn range_at(&self, address: u64) -> Option<(Range<u64>, HeapMemory)> {
+        let (&start, &(end, memory)) = self.ranges.range(..=address).next_back()?;
+        (address < end).then_some((start..end, memory))
     }
 
     /// Returns what a whole line is, by its number.

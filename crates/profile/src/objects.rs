@@ -101,10 +101,7 @@ impl<'a> Names<'a> {
         let without = pieces
             .iter()
             .filter(|(of, _)| self.images.lacks_type(of.piece));
-        without.fold(Cost::default(), |mut sum, (_, cost)| {
-            sum += *cost;
-            sum
-        })
+        without.map(|(_, cost)| *cost).sum()
     }
 
     /// Returns the costs of the pieces by name of their objects, or of the members.

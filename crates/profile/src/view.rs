@@ -299,7 +299,7 @@ pub(crate) fn fetched_place(trace: &Trace, pc: u64) -> Place {
     }
 }
 
-/// Returns the place of the data with this name; `sites` are as for [`by_object`].
+/// Returns the place of the data with this name; `sites` are as for [`by_memory`].
 pub(crate) fn data_place(trace: &Trace, name: DataName, sites: &[(Place, Made)]) -> Place {
     match name {
         DataName::Object(site) => sites[site as usize].0.clone(),
