@@ -2,6 +2,7 @@
 //! --verbose its throughputs. Also reports starts that differ in speed, and rounds without reported
 //! hops.
 
+use crate::failure::Failure;
 use crate::terminal::console;
 use crate::terminal::heartbeat::rounded;
 use crate::terminal::interrupt;
@@ -114,6 +115,11 @@ pub fn in_groups([slower, faster]: &[Group; 2]) -> String {
         "starts differ: {} of {all} ran at {:.2} times the original's speed, {} at {:.2}",
         slower.runs, slower.ratio, faster.runs, faster.ratio
     )
+}
+
+/// Returns the failure of a measurement that an error ended early: its rounds are `kept`.
+pub fn cut_short(error: corehop_measure::Error, kept: &str) -> Failure {
+    Failure::from(error).choices([format!("the rounds before it are kept: {kept}")])
 }
 
 /// Returns a doubt about rounds whose patched server reported no hops, if there are any.

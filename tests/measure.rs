@@ -259,6 +259,52 @@ fn after_an_interrupt_neither_server_nor_load_is_left() {
 }
 
 #[test]
+fn after_an_interrupt_the_rounds_before_it_are_printed() {
+    let folder = folder();
+    let numbers = recorded(folder.path(), "100 120 122 101 99 121");
+    let load =
+        format!("[ $(wc -l < calls) -lt 6 ] || {{ touch hangs; exec sleep 1000; }}; {numbers}");
+    let mut arguments = vec!["--load", &load, "--require-gain", "15", "--rounds", "9"];
+    arguments.extend(["--throughput", "rate ([0-9]+)", "--warm-up", "0"]);
+    let interrupted = |more: &[&str]| {
+        std::fs::write(folder.path().join("calls"), "").unwrap();
+        let hangs = folder.path().join("hangs");
+        let _ = std::fs::remove_file(&hangs);
+        let mut command = measure(folder.path(), &[&arguments[..], more].concat());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        interrupt(&mut child, || hangs.exists());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130));
+        output
+    };
+    let output = interrupted(&[]);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        printed.contains(": 3 rounds, original and patched in turn"),
+        "{printed}"
+    );
+    assert!(
+        printed.ends_with(
+            "verdict     none: measuring ended early: interrupted; every server was ended\n"
+        ),
+        "{printed}"
+    );
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        told.ends_with("the rounds before it are kept: they are above\n"),
+        "{told}"
+    );
+    let figures = figures::of("measure", &interrupted(&["--json"]));
+    assert_eq!(figures["rounds"], 3);
+    assert_eq!(figures["verdict"], "inconclusive");
+    assert_eq!(
+        figures["ended_early"],
+        "interrupted; every server was ended"
+    );
+}
+
+#[test]
 fn a_slower_server_has_an_exit_code_of_its_own_and_wide_intervals_say_nothing() {
     let folder = folder();
     let measured = |numbers: &str, more: &[&str]| {

@@ -33,6 +33,32 @@ fn rounds_of_the_race_count_for_the_winner_and_the_original_runs_once_in_each() 
 }
 
 #[test]
+fn rounds_before_an_error_are_kept_in_the_race_and_after_it_and_are_no_gain() {
+    // The load prints no throughput in the third round, or in the fifth; the original and both
+    // plans run in three rounds, then the original and the second plan.
+    let of_race = "100 101 120 121 100 100";
+    let later = "100 101 120 121 100 100 100 99 119 120 100";
+    for (numbers, rounds) in [(of_race, 2), (later, 4)] {
+        let folder = folder();
+        let output = measure(folder.path(), numbers, &["--plans", "2", "--json"]);
+        assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+        let figures = figures::of("optimize", &output);
+        assert_eq!(figures["original"].as_array().unwrap().len(), rounds);
+        assert_eq!(figures["best"], 1);
+        assert_eq!(figures["gain"], false, "{figures}");
+        assert_eq!(figures["answer"], "open");
+        let early = figures["ended_early"].as_str().unwrap();
+        assert!(early.contains("the output has no match"), "{early}");
+        assert!(figures["why_not"].as_str().unwrap().ends_with(early));
+        let result = folder.path().join("corehop-optimize/result.json");
+        let kept: Value = serde_json::from_slice(&std::fs::read(result).unwrap()).unwrap();
+        assert_eq!(kept, figures);
+        let kept = "the rounds before it are kept: corehop-optimize/result.json, ";
+        assert!(said(&output).contains(kept), "{}", said(&output));
+    }
+}
+
+#[test]
 fn a_plan_that_was_lucky_in_two_rounds_loses_the_race_against_a_steady_one() {
     let folder = folder();
     // Six rounds of the original and both plans, in alternating order.

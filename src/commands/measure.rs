@@ -13,7 +13,7 @@ mod text;
 pub use arguments::Arguments;
 
 use crate::failure::{Exit, Failure};
-use crate::measuring::Shown;
+use crate::measuring::{Shown, cut_short};
 use crate::plan_to_hook::plan_to_hook;
 use crate::terminal::console;
 use crate::terminal::interrupt;
@@ -77,7 +77,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .doubt()
         .into_iter()
         .for_each(|doubt| console::warn(&doubt));
-    verdict(&report)
+    if report.rounds.why_cut_short().is_none() {
+        return verdict(&report);
+    }
+    let error = report.rounds.into_why_cut_short();
+    error.map_or(Ok(()), |error| Err(cut_short(error, "they are above")))
 }
 
 /// Returns the exit code for scripts: whether the gain is as required, and whether there is a loss.

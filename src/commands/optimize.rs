@@ -88,6 +88,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         contested,
         causes: None,
     };
+    if outcome.is_cut_short() {
+        return summary::tell_early(outcome);
+    }
     if outcome.gain().is_none() {
         let causes = || Causes::of(&trace_path, &here.machine, arguments.smallest_gain);
         outcome.causes = Some(interrupt::at_once(&left, causes)??);
@@ -139,12 +142,13 @@ fn measure(
         time: arguments.time_limit,
     };
     let contestants = candidates.contestants(&entrants);
-    let measured = Contest::new(setup, contestants)?.hold(&limits);
-    if interrupt::is_asked() {
-        let left = format!("every server was ended; {left}");
-        return Err(interrupt::failure(&left));
-    }
-    let measured = measured?;
+    let measured = match Contest::new(setup, contestants)?.hold(&limits) {
+        Err(corehop_measure::Error::Interrupted) => {
+            let left = format!("every server was ended; {left}");
+            return Err(interrupt::failure(&left));
+        }
+        measured => measured?,
+    };
     if let Some(doubt) = untold(&measured.rounds) {
         console::warn(&doubt);
     }

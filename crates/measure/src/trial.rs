@@ -117,8 +117,17 @@ impl<'a> Trials<'a> {
     /// Starts one side and measures it.
     ///
     /// # Errors
-    /// All but those of [`Trials::new`].
+    /// All but those of [`Trials::new`]. An interruption is the only error: the same signal may end
+    /// the server or its load.
     pub fn sample(&self, side: Side) -> Result<Sample, Error> {
+        self.measure(side)
+            .map_err(|error| match self.setup.observer.is_interrupted() {
+                true => Error::Interrupted,
+                false => error,
+            })
+    }
+
+    fn measure(&self, side: Side) -> Result<Sample, Error> {
         let is_hooked = side == Side::Patched || self.setup.count.is_some();
         let orders = Orders::new(self.statistics.path())?;
         let mut command = self.command(side, is_hooked, &orders);

@@ -3,7 +3,9 @@
 //! Both sides are shell scripts, so the tests need no hooks and do not depend on this machine's
 //! speed.
 
-use corehop_measure::rounds::{Limits, Outlook, Question, Standing, Verdict, take_turns};
+use corehop_measure::rounds::{
+    Answer, Limits, Outlook, Question, Rounds, Standing, Verdict, take_turns,
+};
 use corehop_measure::server::{Backend, Ready, Sign, UnderLoad, expression};
 use corehop_measure::{Error, Observer, Setup, Trials};
 use corehop_plan::Plan;
@@ -99,7 +101,20 @@ fn under_load(warm_up: u32) -> UnderLoad {
 }
 
 /// Measures two rounds of scripts that run these commands.
-fn measure(folder: &Path, [original, patched]: [&str; 2], watcher: &Watcher) -> Result<(), Error> {
+fn measure(folder: &Path, sides: [&str; 2], watcher: &Watcher) -> Result<(), Error> {
+    let rounds = rounds(folder, sides, watcher, 2)?;
+    assert_eq!(rounds.medians(|sample| sample.throughput), [10.0, 20.0]);
+    assert_eq!(rounds.comparison().verdict(), Verdict::Faster);
+    assert_eq!(rounds.hops(), None);
+    Ok(())
+}
+
+fn rounds(
+    folder: &Path,
+    [original, patched]: [&str; 2],
+    watcher: &Watcher,
+    count: u32,
+) -> Result<Rounds, Error> {
     let original: OsString = script(folder, "original", original).into();
     let patched = script(folder, "patched", patched);
     let under = under_load(1);
@@ -113,12 +128,8 @@ fn measure(folder: &Path, [original, patched]: [&str; 2], watcher: &Watcher) -> 
         kinds: &[],
         observer: watcher,
     };
-    let limits = Limits::fixed(2, Question::Difference);
-    let rounds = take_turns(&Trials::new(setup, Some(&plan()))?, &limits)?;
-    assert_eq!(rounds.medians(|sample| sample.throughput), [10.0, 20.0]);
-    assert_eq!(rounds.comparison().verdict(), Verdict::Faster);
-    assert_eq!(rounds.hops(), None);
-    Ok(())
+    let limits = Limits::fixed(count, Question::Difference);
+    take_turns(&Trials::new(setup, Some(&plan()))?, &limits)
 }
 
 #[test]
@@ -168,4 +179,32 @@ fn an_interruption_ends_the_server_that_runs() {
     assert!(matches!(failed, Error::Interrupted), "{failed}");
     let server = std::fs::read_to_string(&runs).unwrap();
     assert!(!Path::new("/proc").join(server.trim()).exists());
+}
+
+#[test]
+fn an_error_keeps_the_rounds_before_it_once_two_can_be_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let order = folder.path().join("order").display().to_string();
+    let fails_in =
+        |run: usize| format!("[ $(grep -c patched '{order}') -lt {run} ] || exit 3; echo rate 20");
+    let never = Watcher::new(folder.path().join("never"));
+    let measured = |patched: &str| {
+        let _ = std::fs::remove_file(&order);
+        rounds(folder.path(), ["echo rate 10", patched], &never, 5)
+    };
+    // One run warms up.
+    let kept = measured(&fails_in(5)).unwrap();
+    assert_eq!(kept.all().len(), 3);
+    assert_eq!(kept.comparison().verdict(), Verdict::Faster);
+    assert_eq!(kept.answer(), Answer::Open);
+    assert_eq!(never.told.borrow().last().unwrap(), "end");
+    let why = kept.into_why_cut_short().unwrap();
+    assert!(matches!(why, Error::ProgramFailed { .. }), "{why}");
+    assert_eq!(measured(&fails_in(4)).unwrap().all().len(), 2);
+    assert!(matches!(
+        measured(&fails_in(3)),
+        Err(Error::ProgramFailed { .. })
+    ));
+    let all = measured(&fails_in(7)).unwrap();
+    assert!(all.all().len() == 5 && all.why_cut_short().is_none());
 }

@@ -4,7 +4,7 @@ use super::arguments::Arguments;
 use super::predicted::Predicted;
 use crate::measuring::untold;
 use corehop_measure::machine::counters::Kind;
-use corehop_measure::rounds::{Comparison, Rounds};
+use corehop_measure::rounds::{Comparison, Rounds, Verdict};
 use corehop_plan::Plan;
 
 /// The measured result and its context.
@@ -19,6 +19,14 @@ pub struct Report<'a> {
 }
 
 impl Report<'_> {
+    /// Returns the verdict; an error, such as an interruption, leaves none.
+    pub fn verdict(&self) -> Verdict {
+        match self.rounds.why_cut_short() {
+            Some(_) => Verdict::Inconclusive,
+            None => self.comparison.verdict(),
+        }
+    }
+
     /// Returns a doubt about the figures, if there is one.
     pub fn doubt(&self) -> Option<String> {
         if let Some(doubt) = untold(&self.rounds) {

@@ -60,7 +60,15 @@ pub fn render(report: &Report<'_>) -> Lines {
         );
     }
     predicted(&mut text, report);
-    let verdict = match comparison.verdict() {
+    if let Some(error) = report.rounds.why_cut_short() {
+        line!(
+            text,
+            "{:<12}none: measuring ended early: {error}",
+            "verdict"
+        );
+        return text;
+    }
+    let verdict = match report.verdict() {
         Verdict::Faster => format!("faster: {}", change(ratio)),
         Verdict::Slower => format!("slower: {}", change(ratio)),
         Verdict::NoDifference => {

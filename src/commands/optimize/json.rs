@@ -29,6 +29,7 @@ pub fn render(outcome: &Outcome<'_>) -> Value {
         "answer": outcome.answer(),
         "smallest_gain_percent": outcome.arguments.smallest_gain,
         "measuring_seconds": measured.map(|of| of.seconds),
+        "ended_early": measured.and_then(|of| of.why_cut_short()).map(ToString::to_string),
         "ratio": comparison.map(|of| of.ratio),
         "interval": comparison.map(|of| [of.low, of.high]),
         "confidence": CONFIDENCE,

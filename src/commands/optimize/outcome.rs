@@ -2,7 +2,8 @@
 //! the figures that show it.
 //!
 //! A gain requires that the whole interval is above 1, and that the server did hop or make
-//! asynchronous calls. A server that is faster without either is so by chance.
+//! asynchronous calls. A server that is faster without either is so by chance. Nor is there a gain
+//! if an error, such as an interruption, ended the rounds before they were settled.
 
 use super::arguments::Arguments;
 use super::candidate::{Candidate, Candidates, Contested};
@@ -37,7 +38,14 @@ impl Outcome<'_> {
     pub fn gain(&self) -> Option<(&Candidate, &Measured)> {
         let (best, measured) = self.best()?;
         let is_faster = measured.comparison.verdict() == Verdict::Faster;
-        (is_faster && !measured.is_still()).then_some((best, measured))
+        let counts = measured.why_cut_short().is_none() && !measured.is_still();
+        (is_faster && counts).then_some((best, measured))
+    }
+
+    /// Whether an error ended the rounds before they were settled.
+    pub fn is_cut_short(&self) -> bool {
+        let mut measured = self.contested.iter().map(|contested| &contested.measured);
+        measured.any(|measured| measured.why_cut_short().is_some())
     }
 
     /// Returns the best candidate and its measurement.
@@ -129,10 +137,13 @@ impl Outcome<'_> {
                 let speed = shown(&measured.comparison);
                 let groups = measured.rounds.groups();
                 let caution = groups.map(|groups| format!("; {}", in_groups(&groups)));
+                let early = measured.why_cut_short();
+                let early = early.map(|error| format!("; measuring ended early: {error}"));
                 format!(
-                    "{} measured {speed} of the original's speed{}",
+                    "{} measured {speed} of the original's speed{}{}",
                     self.entrants(),
-                    caution.unwrap_or_default()
+                    caution.unwrap_or_default(),
+                    early.unwrap_or_default()
                 )
             }
         })

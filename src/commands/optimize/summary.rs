@@ -6,7 +6,7 @@ use super::outcome::{Outcome, shown};
 use super::search::{Here, Predicted};
 use super::start;
 use crate::failure::{Exit, Failure};
-use crate::measuring::in_groups;
+use crate::measuring::{cut_short, in_groups};
 use crate::terminal::console;
 use crate::terminal::line::{Lines, line};
 use corehop_measure::rounds::{Answer, Decision, Measured};
@@ -18,9 +18,10 @@ use corehop_support::format::number::{change, counted, grouped};
 pub fn keep(outcome: &Outcome<'_>) -> Result<(), Failure> {
     if let Some(contested) = &outcome.contested {
         let speed = shown(&contested.measured.comparison);
-        let next = match outcome.page() {
-            Some(_) => "; writing the report",
-            None => "",
+        let next = match (outcome.is_cut_short(), outcome.page()) {
+            (true, _) => ", not settled",
+            (false, Some(_)) => "; writing the report",
+            (false, None) => "",
         };
         console::say(&format!("{speed} times as fast{next}"));
     }
@@ -38,6 +39,23 @@ pub fn keep(outcome: &Outcome<'_>) -> Result<(), Failure> {
 pub fn left(outcome: &Outcome<'_>) -> String {
     let result = outcome.folder.result();
     format!("all but the report is done: {}", result.display())
+}
+
+/// Writes and prints what was measured before an error ended the rounds, and fails with the error.
+/// No page is written: it would delay the end of an interrupted command.
+pub fn tell_early(outcome: Outcome<'_>) -> Result<(), Failure> {
+    keep(&outcome)?;
+    if outcome.arguments.json {
+        console::print(&Lines::of_json(&json::render(&outcome)))?;
+    }
+    let kept = format!(
+        "{}, {}",
+        outcome.folder.result().display(),
+        outcome.trace.display()
+    );
+    let contested = outcome.contested;
+    let error = contested.and_then(|contested| contested.measured.rounds.into_why_cut_short());
+    error.map_or(Ok(()), |error| Err(cut_short(error, &kept)))
 }
 
 /// Prints the result, and fails if there is no speedup.

@@ -72,6 +72,11 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// Returns why the contest ended before it was settled, if an error ended it.
+    pub fn why_cut_short(&self) -> Option<&Error> {
+        self.rounds.why_cut_short()
+    }
+
     /// Whether the server reported that it neither hopped nor made an asynchronous call.
     pub fn is_still(&self) -> bool {
         self.hops.as_ref().is_some_and(|told| !told.is_any())
@@ -81,6 +86,15 @@ impl Measured {
     pub fn backend(&self) -> &str {
         self.hops.as_ref().map_or("carrier", |told| &told.backend)
     }
+}
+
+/// A race that has ended.
+struct Run {
+    race: Race,
+    /// Each contestant's rounds.
+    rounds: Vec<Vec<Round>>,
+    /// Why it ended early, if an error ended it.
+    cut_short: Option<Error>,
 }
 
 /// All contestants at the start.
@@ -116,19 +130,30 @@ impl<'a> Contest<'a> {
     /// applies to the whole contest, of which the race takes at most half.
     ///
     /// # Errors
-    /// Those of [`Trials::sample`].
+    /// Those of [`Trials::sample`], before there are enough rounds to compare. Later ones are
+    /// returned with the rounds.
     pub fn hold(&self, limits: &Limits) -> Result<Measured, Error> {
         let (since, deadline) = (Instant::now(), limits.deadline());
         self.warm_up()?;
         let rule = Rule::new(limits, self.contestants.len());
-        let (race, mut rounds) = self.race(&rule, limits)?;
+        let Run {
+            race,
+            mut rounds,
+            cut_short,
+        } = self.race(&rule, limits)?;
         let (best, decision) = race.winner();
-        let begun = Begun {
-            rule,
-            rounds: rounds.swap_remove(best),
-            contestant: best,
+        let of_best = rounds.swap_remove(best);
+        let rounds = match cut_short {
+            Some(error) => Rounds::cut_short(of_best, rule, error),
+            None => {
+                let begun = Begun {
+                    rule,
+                    rounds: of_best,
+                    contestant: best,
+                };
+                warm_turns(&self.contestants[best], begun, deadline)?
+            }
         };
-        let rounds = warm_turns(&self.contestants[best], begun, deadline)?;
         Ok(Measured {
             best,
             decision,
@@ -155,14 +180,18 @@ impl<'a> Contest<'a> {
         (0..self.contestants.len()).collect()
     }
 
-    /// Runs rounds of the original and all contestants that are still in the race. Returns the race
-    /// and each contestant's rounds.
-    fn race(&self, rule: &Rule, limits: &Limits) -> Result<(Race, Vec<Vec<Round>>), Error> {
+    /// Runs rounds of the original and all contestants that are still in the race.
+    fn race(&self, rule: &Rule, limits: &Limits) -> Result<Run, Error> {
         let most = MOST_ROUNDS.min(rule.most());
         let mut race = Race::new(self.assumptions.iter().copied(), most);
         let mut rounds = vec![Vec::new(); self.contestants.len()];
+        let mut cut_short = None;
         if race.is_over() {
-            return Ok((race, rounds));
+            return Ok(Run {
+                race,
+                rounds,
+                cut_short,
+            });
         }
         let deadline = limits.time.map(|limit| Instant::now() + limit / 2);
         let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
@@ -174,7 +203,14 @@ impl<'a> Contest<'a> {
         let mut pace = Pace::new();
         while !race.is_over() && (race.rounds() < FEWEST_ROUNDS || !is_late()) {
             let running = race.running();
-            let samples = self.round(&running, race.rounds() % 2 == 1)?;
+            let samples = match self.round(&running, race.rounds() % 2 == 1) {
+                Ok(samples) => samples,
+                Err(error) if race.rounds() >= FEWEST_ROUNDS => {
+                    cut_short = Some(error);
+                    break;
+                }
+                Err(error) => return Err(error),
+            };
             let throughputs: Vec<f64> = samples.iter().map(|sample| sample.throughput).collect();
             pace.add(samples.len());
             race.add(throughputs[0], &throughputs[1..]);
@@ -207,7 +243,11 @@ impl<'a> Contest<'a> {
             }
         }
         observer.end();
-        Ok((race, rounds))
+        Ok(Run {
+            race,
+            rounds,
+            cut_short,
+        })
     }
 
     /// Measures the original and these contestants once each, possibly in reverse order. The

@@ -2,7 +2,8 @@
 //! medians.
 //!
 //! The patched server starts first in every other round, so that neither side always follows the
-//! other.
+//! other. An error in a later round, such as an interruption, ends the measurement: the rounds
+//! before it are kept with the error.
 
 use super::groups::{Group, groups};
 use super::settled::{Answer, Limits, Rule};
@@ -32,6 +33,7 @@ impl Round {
 pub struct Rounds {
     all: Vec<Round>,
     rule: Rule,
+    cut_short: Option<Error>,
 }
 
 /// Minimum number of rounds: a single one has no interval.
@@ -40,7 +42,8 @@ pub(super) const FEWEST_ROUNDS: usize = 2;
 /// Measures rounds.
 ///
 /// # Errors
-/// Those of [`Trials::sample`].
+/// Those of [`Trials::sample`], before there are enough rounds to compare. Later ones are returned
+/// with the rounds.
 pub fn take_turns(trials: &Trials<'_>, limits: &Limits) -> Result<Rounds, Error> {
     let setup = trials.setup();
     let (observer, under) = (setup.observer, setup.under);
@@ -76,7 +79,7 @@ pub(super) struct Begun {
 /// Measures further rounds of servers that are already warm.
 ///
 /// # Errors
-/// Those of [`Trials::sample`].
+/// Those of [`take_turns`].
 pub(super) fn warm_turns(
     trials: &Trials<'_>,
     begun: Begun,
@@ -86,21 +89,18 @@ pub(super) fn warm_turns(
     let (rule, mut all) = (begun.rule, begun.rounds);
     let left = rule.most().saturating_sub(all.len());
     observer.begin("runs of original and patched made", Some(left as u64 * 2));
-    let sample = |side| {
-        let sample = trials.sample(side);
-        observer.advance(1);
-        sample
-    };
     let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     let mut pace = Pace::new();
+    let mut cut_short = None;
     while !(rule.is_settled(&pairs(&all)) || all.len() >= FEWEST_ROUNDS && is_late()) {
-        let first = match all.len() % 2 {
-            0 => Some(sample(Side::Original)?),
-            _ => None,
+        let round = match take_turn(trials, all.len()) {
+            Ok(round) => round,
+            Err(error) if all.len() >= FEWEST_ROUNDS => {
+                cut_short = Some(error);
+                break;
+            }
+            Err(error) => return Err(error),
         };
-        let patched = sample(Side::Patched)?;
-        let original = first.map_or_else(|| sample(Side::Original), Ok)?;
-        let round = Round { original, patched };
         pace.add(2);
         observer.round(all.len() + 1, &round.throughput());
         all.push(round);
@@ -123,7 +123,27 @@ pub(super) fn warm_turns(
         }
     }
     observer.end();
-    Ok(Rounds { all, rule })
+    Ok(Rounds {
+        all,
+        rule,
+        cut_short,
+    })
+}
+
+/// Measures both sides once; the patched one goes first if the number of earlier rounds is odd.
+fn take_turn(trials: &Trials<'_>, earlier: usize) -> Result<Round, Error> {
+    let sample = |side| {
+        let sample = trials.sample(side);
+        trials.setup().observer.advance(1);
+        sample
+    };
+    let first = match earlier % 2 {
+        0 => Some(sample(Side::Original)?),
+        _ => None,
+    };
+    let patched = sample(Side::Patched)?;
+    let original = first.map_or_else(|| sample(Side::Original), Ok)?;
+    Ok(Round { original, patched })
 }
 
 /// Returns the throughputs of original and patched, round by round.
@@ -133,6 +153,25 @@ fn pairs(rounds: &[Round]) -> Vec<(f64, f64)> {
 }
 
 impl Rounds {
+    /// Keeps the rounds that were made before this error.
+    pub(super) fn cut_short(all: Vec<Round>, rule: Rule, error: Error) -> Rounds {
+        Rounds {
+            all,
+            rule,
+            cut_short: Some(error),
+        }
+    }
+
+    /// Returns why the rounds ended before the question was settled, if an error ended them.
+    pub fn why_cut_short(&self) -> Option<&Error> {
+        self.cut_short.as_ref()
+    }
+
+    /// Does the same, and drops the rounds.
+    pub fn into_why_cut_short(self) -> Option<Error> {
+        self.cut_short
+    }
+
     /// Returns all rounds.
     pub fn all(&self) -> &[Round] {
         &self.all
@@ -143,9 +182,13 @@ impl Rounds {
         self.rule.compare(&pairs(&self.all))
     }
 
-    /// Returns the answer to the question.
+    /// Returns the answer to the question. The interval allows for the looks of the rule; an error,
+    /// such as an interruption, is none of them and leaves the question open.
     pub fn answer(&self) -> Answer {
-        self.rule.answer(&self.comparison())
+        match self.cut_short {
+            Some(_) => Answer::Open,
+            None => self.rule.answer(&self.comparison()),
+        }
     }
 
     /// Returns the slower and the faster starts, if the patched server's fall into two groups.
