@@ -117,7 +117,7 @@ pub struct Arguments {
     #[arg(
         long,
         conflicts_with_all = [
-            "by", "limit", "json", "format", "annotate", "what_if", "suggest", "tlb"
+            "by", "limit", "json", "format", "annotate", "what_if", "suggest"
         ]
     )]
     interactive: bool,

@@ -1,4 +1,5 @@
-//! Receives the events of a replay, and counts them by instruction and by piece of memory.
+//! Receives the events of a replay, and counts them by instruction, by piece of memory, and, if
+//! requested, by both together (`pairs`).
 //!
 //! It runs at every access, so it caches lookups. An access of a code block is usually by the same
 //! instruction as the access at the same place of an earlier execution, and a line usually belongs
@@ -12,6 +13,7 @@ use crate::cost::{Cost, Level, Missed, Walked};
 use crate::fully_associative::Beside;
 use crate::heap::Sites;
 use crate::heap_lines::HeapLines;
+use crate::pairs::{Pair, Pairs};
 use crate::pieces::{Images, LinePiece, Piece};
 use corehop_simulator::detail::{AnalysisTool, Attribution};
 use corehop_simulator::{CacheLevel, Cause, CoreId, LineId, Machine, Observer};
@@ -40,11 +42,11 @@ pub(crate) struct DataPiece {
     pub stack_of: Option<ThreadId>,
 }
 
-/// An instruction that loads or stores, and a piece of memory, by their numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Pair {
-    pub site: u32,
-    pub piece: u32,
+/// The cost of an instruction's accesses to a piece.
+pub(crate) struct PairCost {
+    pub site: Site,
+    pub piece: Piece,
+    pub cost: Cost,
 }
 
 /// The counts of a profile.
@@ -53,6 +55,8 @@ pub(crate) struct Counted {
     pub sites: Vec<(Site, Cost)>,
     /// By piece of memory, loads and stores only.
     pub pieces: Vec<(DataPiece, Cost)>,
+    /// By both; empty unless requested.
+    pub pairs: Vec<PairCost>,
 }
 
 impl Counted {
@@ -84,7 +88,7 @@ struct Maker {
 }
 
 /// The analysis tool.
-pub(crate) struct Collector<'a> {
+pub(crate) struct Collector<'a, P> {
     trace: &'a Trace,
     attribution: &'a Attribution,
     images: &'a Images,
@@ -112,6 +116,8 @@ pub(crate) struct Collector<'a> {
     /// By piece, up to the last one that missed a TLB.
     piece_walked: Vec<Walked>,
 
+    pairs: P,
+
     /// By code block: its last instruction.
     last_instructions: Vec<u64>,
     /// By thread: the piece that its last execution's last instruction stored a word to, and the
@@ -134,14 +140,15 @@ pub(crate) struct Collector<'a> {
     piece: u32,
 }
 
-impl<'a> Collector<'a> {
+impl<'a, P: Pairs> Collector<'a, P> {
     /// Creates the tool for this number of cores of a machine.
     pub fn new(
         trace: &'a Trace,
         (machine, cores): (&Machine, u32),
         attribution: &'a Attribution,
         (images, heap_sites): (&'a Images, &'a Sites),
-    ) -> Collector<'a> {
+        pairs: P,
+    ) -> Collector<'a, P> {
         Collector {
             trace,
             attribution,
@@ -161,6 +168,7 @@ impl<'a> Collector<'a> {
             piece_accesses: Vec::new(),
             piece_missed: Vec::new(),
             piece_walked: Vec::new(),
+            pairs,
             last_instructions: trace.code_blocks().iter().map(last_instruction).collect(),
             pushed_to: vec![None; trace.threads().len()],
             thread: ThreadId(0),
@@ -284,35 +292,8 @@ impl<'a> Collector<'a> {
         add(&mut self.site_walked, self.site as usize);
         if self.kind != Kind::Fetch {
             add(&mut self.piece_walked, self.piece as usize);
+            self.pairs.add_walk(walked);
         }
-    }
-
-    /// Returns the current access's site and piece; `None` for fetches.
-    #[inline]
-    pub fn pair(&self) -> Option<Pair> {
-        (self.kind != Kind::Fetch).then_some(Pair {
-            site: self.site,
-            piece: self.piece,
-        })
-    }
-
-    /// Returns the site and the piece of a pair.
-    pub fn of_pair(&self, pair: Pair) -> (Site, Piece) {
-        let piece = self.pieces[pair.piece as usize].piece;
-        (self.sites[pair.site as usize], piece)
-    }
-
-    /// Counts a miss of a level. Returns whether a fully associative cache would have hit.
-    #[inline]
-    pub fn count_miss(
-        &mut self,
-        (level, core): (Level, CoreId),
-        cause: Cause,
-        line: LineId,
-    ) -> bool {
-        let would_hit = self.beside.missed(level, core.index(), line);
-        self.count(|missed| missed.by_level[level as usize].count(cause, would_hit));
-        would_hit
     }
 
     /// Adds to the misses of the current access.
@@ -321,12 +302,22 @@ impl<'a> Collector<'a> {
         add(&mut self.site_missed[self.site as usize]);
         if self.kind != Kind::Fetch {
             add(&mut self.piece_missed[self.piece as usize][self.kind as usize - 1]);
+            self.pairs.count(add);
         }
     }
 }
 
-impl Counting for Collector<'_> {
+impl<P: Pairs> Counting for Collector<'_, P> {
     fn finish(self) -> Counted {
+        let pairs = self.pairs.finish().into_iter().map(|(pair, counts)| {
+            let site = self.sites[pair.site as usize];
+            let piece = self.pieces[pair.piece as usize].piece;
+            let mut cost = Cost::default();
+            cost.add(site.kind, counts.accesses, counts.missed);
+            cost.add_walked(&counts.walked);
+            PairCost { site, piece, cost }
+        });
+        let pairs = pairs.collect();
         let sites = self.sites.into_iter().enumerate().map(|(index, site)| {
             let mut cost = Cost::default();
             cost.add(
@@ -352,6 +343,7 @@ impl Counting for Collector<'_> {
             sites: sites.filter(|(_, cost)| is_used(cost)).collect(),
             // A piece that is not counted may still show where a stack is.
             pieces: pieces.collect(),
+            pairs,
         }
     }
 }
@@ -370,7 +362,7 @@ fn last_instruction(block: &CodeBlock) -> u64 {
     block.start.wrapping_add(offset)
 }
 
-impl Observer for Collector<'_> {
+impl<P: Pairs> Observer for Collector<'_, P> {
     #[inline]
     fn makes(&mut self, _: CoreId, access: &Access) {
         let known = self.makers[self.code_block as usize]
@@ -397,13 +389,17 @@ impl Observer for Collector<'_> {
         if kind != Kind::Fetch {
             self.piece = self.find_piece(line);
             self.piece_accesses[self.piece as usize][kind as usize - 1] += 1;
+            let (site, piece) = (self.site, self.piece);
+            self.pairs.accessed(Pair { site, piece });
         }
         self.next_line += 1;
     }
 
     #[inline]
     fn missed(&mut self, level: CacheLevel, core: CoreId, _: Kind, cause: Cause, line: LineId) {
-        self.count_miss((level.into(), core), cause, line);
+        let level = Level::from(level);
+        let would_hit = self.beside.missed(level, core.index(), line);
+        self.count(|missed| missed.by_level[level as usize].count(cause, would_hit));
     }
 
     fn transferred(&mut self, _: CoreId, _: Kind, _: LineId) {
@@ -419,7 +415,7 @@ impl Observer for Collector<'_> {
     }
 }
 
-impl AnalysisTool for Collector<'_> {
+impl<P: Pairs> AnalysisTool for Collector<'_, P> {
     fn begin(&mut self, execution: &Execution<'_>) {
         let pieces = &mut self.piece_of_line;
         let forget = |line: LineId| pieces[line.index()] = NOT_MET;
@@ -458,5 +454,6 @@ impl AnalysisTool for Collector<'_> {
         self.piece_accesses.fill([0; 2]);
         self.piece_missed.fill(Default::default());
         self.piece_walked.clear();
+        self.pairs.start_counting();
     }
 }

@@ -2,16 +2,15 @@
 //! misses, and why.
 //!
 //! A profile is an analysis tool of one replay ([`corehop_simulator::detail::analyze`]).
-//! `collector` receives the events and counts them by instruction and by piece of memory, and
-//! `walks` those of address translation; `fully_associative` separates conflict misses from
-//! capacity misses. Names are looked up after
+//! `collector` receives the events and counts them by instruction, by piece of memory, and, for the
+//! rows of `nested`, by `pairs` of both; `walks` receives those of address translation, and
+//! `fully_associative` separates conflict misses from capacity misses. Names are looked up after
 //! the replay: `code` names instructions, `objects` names the `pieces` of memory, and `heap_sites`
 //! the calls that made objects on the `heap`. `view` makes rows of both, `json` prints them,
 //! `formats` writes them for other profilers, and `sources` groups them by source file. This is a
 //! separate crate because it needs the symbolizer, but no search and no plan.
 //!
 //! `sharing` is a second analysis of the same replay: the lines that several threads access.
-//! `pairs` counts by instruction and piece together, for the rows of `nested`.
 //!
 //! Every view has each access and each miss once, so the rows of each add up to the replay's
 //! counters.
@@ -61,6 +60,7 @@ use corehop_symbolizer::SourceLines;
 use corehop_traces::Trace;
 use heap::Sites;
 use objects::Names;
+use pairs::{NoPairs, Pairs};
 use pieces::Images;
 use sharing::{Naming, SharingCollector};
 use std::cell::LazyCell;
@@ -191,16 +191,30 @@ impl<'t> Known<'t> {
     ) -> Result<Profile, Error> {
         let trace = self.trace;
         let attribution = Attribution::of(trace);
-        let of = (machine, split.cores());
-        let collector = Collector::new(trace, of, &attribution, (&self.images, &self.heap_sites));
         let sharing =
             with_sharing.then(|| SharingCollector::new(trace, &attribution, &self.heap_sites));
+        let tools = (NoPairs, sharing);
+        let replayed = self.replayed(&attribution, (machine, split), options, tools)?;
+        Ok(self.profile(sources, &attribution, replayed, views))
+    }
+
+    /// Replays the trace, and counts also these pairs and, if requested, by line that threads
+    /// share.
+    fn replayed<'k>(
+        &'k self,
+        attribution: &'k Attribution,
+        (machine, split): (&Machine, &Split),
+        options: &ReplayOptions<'_>,
+        (pairs, sharing): (impl Pairs, Option<SharingCollector<'k>>),
+    ) -> Result<Replayed<'k>, Error> {
+        let (trace, known) = (self.trace, (&self.images, &self.heap_sites));
+        let of = (machine, split.cores());
+        let collector = Collector::new(trace, of, attribution, known, pairs);
         let on = (machine, split);
-        let replayed = match options.page_sizes {
+        match options.page_sizes {
             None => replayed(trace, on, options, (collector, sharing)),
             Some(_) => replayed(trace, on, options, (WalkCollector::new(collector), sharing)),
-        }?;
-        Ok(self.profile(sources, &attribution, replayed, views))
+        }
     }
 
     /// Names what a replay counted, in these views.

@@ -3,15 +3,15 @@
 //! Each level adds up to the one around it, and all functions add up to the replay's counters.
 
 use crate::code::Lines;
-use crate::collector::{Collector, Site};
+use crate::collector::Site;
 use crate::cost::Cost;
 use crate::heap::Made;
 use crate::heap_sites;
 use crate::objects::Names;
-use crate::pairs::PairCollector;
+use crate::pairs::PairCounts;
 use crate::view::{Place, Row, code_place, data_place, fetched_place, made_by, owner_place};
 use crate::{Known, Profile};
-use corehop_simulator::detail::{Attribution, analyze};
+use corehop_simulator::detail::Attribution;
 use corehop_simulator::{Error, Machine, ReplayOptions, Split};
 use corehop_traces::{Kind, Trace};
 use std::collections::BTreeMap;
@@ -37,11 +37,9 @@ pub fn profile_nested(
 ) -> Result<(Profile, Vec<Nested>), Error> {
     let (known, sources) = Known::of(trace, &[], (true, true));
     let attribution = Attribution::of(trace);
-    let on = (machine, split.cores());
-    let collector = Collector::new(trace, on, &attribution, (&known.images, &known.heap_sites));
-    let mut collector = PairCollector::new(collector);
-    let replay = analyze(trace, machine, split, options, &mut collector)?;
-    let (counted, pairs) = collector.finish();
+    let tools = (PairCounts::default(), None);
+    let replayed = known.replayed(&attribution, (machine, split), options, tools)?;
+    let counted = replayed.counted;
 
     let mut lines = Lines::new(trace, sources);
     let names = Names::of(trace, &known.images, &counted.pieces);
@@ -58,12 +56,12 @@ pub fn profile_nested(
             add(site, fetched_place(trace, site.pc), *cost);
         }
     }
-    for pair in pairs {
+    for pair in &counted.pairs {
         let object = data_place(trace, names.name(pair.piece), &sites);
         add(&pair.site, object, pair.cost);
     }
     let profile = Profile {
-        replay,
+        replay: replayed.replay,
         total: counted.total(),
         views: Vec::new(),
         has_heap_objects: !trace.heap_events().is_empty(),

@@ -1,66 +1,80 @@
-//! Counts by instruction and piece of memory together, besides what [`Collector`] counts.
+//! Counts by instruction and piece of memory together, besides what a [`Collector`] counts by each.
 //!
-//! The collector finds the instruction and the piece of each access. So this costs a lookup for
-//! each access of data, and memory for each pair that occurs.
+//! The collector tells what it counts, and numbers instructions and pieces. So a pair costs a
+//! lookup for each access of data, and memory for each pair that occurs. A collector with
+//! [`NoPairs`] has none of this.
+//!
+//! [`Collector`]: crate::collector::Collector
 
-use crate::collector::{Collector, Counted, Counting, Pair, Site};
-use crate::cost::{Cost, Level, Missed};
-use crate::pieces::Piece;
-use corehop_simulator::detail::AnalysisTool;
-use corehop_simulator::{CacheLevel, Cause, CoreId, LineId, Observer};
-use corehop_traces::{Access, Execution, Kind};
+use crate::cost::{Missed, Walked};
 use std::collections::HashMap;
 
-/// The cost of an instruction's accesses to a piece.
-pub(crate) struct PairCost {
-    pub site: Site,
-    pub piece: Piece,
-    pub cost: Cost,
+/// An instruction that loads or stores, and a piece of memory, by their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Pair {
+    pub site: u32,
+    pub piece: u32,
 }
 
-/// The analysis tool.
-pub(crate) struct PairCollector<'a> {
-    collector: Collector<'a>,
+/// The counts of a pair.
+#[derive(Clone, Default)]
+pub(crate) struct Counts {
+    pub accesses: u64,
+    pub missed: Missed,
+    pub walked: Walked,
+}
+
+/// Receives what a collector counts of loads and stores.
+pub(crate) trait Pairs {
+    /// A pair accesses a line. What follows is of this access.
+    fn accessed(&mut self, pair: Pair);
+
+    /// Adds to its misses.
+    fn count(&mut self, add: impl Fn(&mut Missed));
+
+    /// Adds its address translation.
+    fn add_walk(&mut self, walked: Walked);
+
+    /// Forgets all counts.
+    fn start_counting(&mut self);
+
+    /// Returns the counts of pairs that have any.
+    fn finish(self) -> Vec<(Pair, Counts)>;
+}
+
+/// Counts no pairs.
+pub(crate) struct NoPairs;
+
+impl Pairs for NoPairs {
+    #[inline]
+    fn accessed(&mut self, _: Pair) {}
+
+    #[inline]
+    fn count(&mut self, _: impl Fn(&mut Missed)) {}
+
+    fn add_walk(&mut self, _: Walked) {}
+
+    fn start_counting(&mut self) {}
+
+    fn finish(self) -> Vec<(Pair, Counts)> {
+        Vec::new()
+    }
+}
+
+/// Counts pairs.
+#[derive(Default)]
+pub(crate) struct PairCounts {
     number_of: HashMap<Pair, u32>,
     pairs: Vec<Pair>,
     /// By pair.
-    accesses: Vec<u64>,
-    missed: Vec<Missed>,
+    counts: Vec<Counts>,
     /// By site, its latest pair: most instructions access one piece.
     latest: Vec<Option<u32>>,
-    /// The pair of the current access; `None` for fetches.
-    current: Option<u32>,
+    /// The pair of the current access.
+    current: u32,
 }
 
-impl<'a> PairCollector<'a> {
-    /// Counts pairs besides this collector.
-    pub fn new(collector: Collector<'a>) -> PairCollector<'a> {
-        PairCollector {
-            collector,
-            number_of: HashMap::new(),
-            pairs: Vec::new(),
-            accesses: Vec::new(),
-            missed: Vec::new(),
-            latest: Vec::new(),
-            current: None,
-        }
-    }
-
-    /// Returns the collector's counts, and those of pairs that have any.
-    pub fn finish(self) -> (Counted, Vec<PairCost>) {
-        let counts = self.accesses.into_iter().zip(self.missed);
-        let used = self.pairs.into_iter().zip(counts);
-        let used = used.filter(|(_, (accesses, _))| *accesses > 0);
-        let costs = used.map(|(pair, (accesses, missed))| {
-            let (site, piece) = self.collector.of_pair(pair);
-            let mut cost = Cost::default();
-            cost.add(site.kind, accesses, missed);
-            PairCost { site, piece, cost }
-        });
-        let costs = costs.collect();
-        (self.collector.finish(), costs)
-    }
-
+impl PairCounts {
     /// Returns the number of a pair.
     fn number(&mut self, pair: Pair) -> u32 {
         let site = pair.site as usize;
@@ -76,71 +90,39 @@ impl<'a> PairCollector<'a> {
         let number = *self.number_of.entry(pair).or_insert(next);
         if number == next {
             self.pairs.push(pair);
-            self.accesses.push(0);
-            self.missed.push(Missed::default());
+            self.counts.push(Counts::default());
         }
         self.latest[site] = Some(number);
         number
     }
 
-    /// Adds to the misses of the current pair.
+    fn current(&mut self) -> &mut Counts {
+        &mut self.counts[self.current as usize]
+    }
+}
+
+impl Pairs for PairCounts {
+    #[inline]
+    fn accessed(&mut self, pair: Pair) {
+        self.current = self.number(pair);
+        self.current().accesses += 1;
+    }
+
+    #[inline]
     fn count(&mut self, add: impl Fn(&mut Missed)) {
-        if let Some(current) = self.current {
-            add(&mut self.missed[current as usize]);
-        }
-    }
-}
-
-impl Observer for PairCollector<'_> {
-    #[inline]
-    fn makes(&mut self, core: CoreId, access: &Access) {
-        self.collector.makes(core, access);
+        add(&mut self.current().missed);
     }
 
-    #[inline]
-    fn accessed(&mut self, core: CoreId, kind: Kind, line: LineId) {
-        self.collector.accessed(core, kind, line);
-        self.current = self.collector.pair().map(|pair| self.number(pair));
-        if let Some(current) = self.current {
-            self.accesses[current as usize] += 1;
-        }
-    }
-
-    #[inline]
-    fn missed(&mut self, level: CacheLevel, core: CoreId, _: Kind, cause: Cause, line: LineId) {
-        let level = Level::from(level);
-        let would_hit = self.collector.count_miss((level, core), cause, line);
-        self.count(|missed| missed.by_level[level as usize].count(cause, would_hit));
-    }
-
-    fn transferred(&mut self, core: CoreId, kind: Kind, line: LineId) {
-        self.collector.transferred(core, kind, line);
-        self.count(|missed| missed.transfers += 1);
-    }
-
-    fn hit_modified(&mut self, core: CoreId, kind: Kind, line: LineId) {
-        self.collector.hit_modified(core, kind, line);
-        self.count(|missed| missed.hit_modified += 1);
-    }
-
-    fn invalidated(&mut self, cluster: usize, core: CoreId, line: LineId) {
-        self.collector.invalidated(cluster, core, line);
-        self.count(|missed| missed.invalidated_lines += 1);
-    }
-}
-
-impl AnalysisTool for PairCollector<'_> {
-    fn begin(&mut self, execution: &Execution<'_>) {
-        self.collector.begin(execution);
-    }
-
-    fn end(&mut self, hopped: bool) {
-        self.collector.end(hopped);
+    fn add_walk(&mut self, walked: Walked) {
+        self.current().walked += walked;
     }
 
     fn start_counting(&mut self) {
-        self.collector.start_counting();
-        self.accesses.fill(0);
-        self.missed.fill(Missed::default());
+        self.counts.fill(Counts::default());
+    }
+
+    fn finish(self) -> Vec<(Pair, Counts)> {
+        let all = self.pairs.into_iter().zip(self.counts);
+        all.filter(|(_, counts)| counts.accesses > 0).collect()
     }
 }

@@ -6,22 +6,23 @@
 
 use crate::collector::{Collector, Counted, Counting};
 use crate::cost::{Level, Walked};
+use crate::pairs::Pairs;
 use corehop_simulator::detail::AnalysisTool;
 use corehop_simulator::{CacheLevel, Cause, CoreId, LineId, Observer, Translated};
 use corehop_traces::{Access, Execution, Kind};
 
 /// The analysis tool.
-pub(crate) struct WalkCollector<'a> {
-    collector: Collector<'a>,
+pub(crate) struct WalkCollector<'a, P> {
+    collector: Collector<'a, P>,
     /// Whether the events are of a page walk.
     is_walk: bool,
     /// Of the line that the current access references next.
     walked: Walked,
 }
 
-impl<'a> WalkCollector<'a> {
+impl<'a, P> WalkCollector<'a, P> {
     /// Passes all other events to `collector`.
-    pub fn new(collector: Collector<'a>) -> WalkCollector<'a> {
+    pub fn new(collector: Collector<'a, P>) -> WalkCollector<'a, P> {
         WalkCollector {
             collector,
             is_walk: false,
@@ -30,13 +31,13 @@ impl<'a> WalkCollector<'a> {
     }
 }
 
-impl Counting for WalkCollector<'_> {
+impl<P: Pairs> Counting for WalkCollector<'_, P> {
     fn finish(self) -> Counted {
         self.collector.finish()
     }
 }
 
-impl Observer for WalkCollector<'_> {
+impl<P: Pairs> Observer for WalkCollector<'_, P> {
     #[inline]
     fn makes(&mut self, core: CoreId, access: &Access) {
         self.collector.makes(core, access);
@@ -101,7 +102,7 @@ impl Observer for WalkCollector<'_> {
     }
 }
 
-impl AnalysisTool for WalkCollector<'_> {
+impl<P: Pairs> AnalysisTool for WalkCollector<'_, P> {
     fn begin(&mut self, execution: &Execution<'_>) {
         self.collector.begin(execution);
     }

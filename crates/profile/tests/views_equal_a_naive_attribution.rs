@@ -26,7 +26,7 @@ pub fn sum(view: &View) -> Cost {
 }
 
 /// Returns the costs of objects by the names of function, line, and object.
-fn by_names(functions: &[Nested], machine: &Machine) -> BTreeMap<[String; 3], naive::Cost> {
+pub fn by_names(functions: &[Nested], machine: &Machine) -> BTreeMap<[String; 3], naive::Cost> {
     let mut named = BTreeMap::new();
     for function in functions {
         for line in &function.parts {
@@ -41,7 +41,7 @@ fn by_names(functions: &[Nested], machine: &Machine) -> BTreeMap<[String; 3], na
 }
 
 /// Whether each row is the sum of its parts.
-fn add_up(nested: &Nested) -> bool {
+pub fn add_up(nested: &Nested) -> bool {
     let sum: Cost = nested.parts.iter().map(|part| part.row.cost).sum();
     nested.parts.is_empty() || sum == nested.row.cost && nested.parts.iter().all(add_up)
 }

@@ -7,8 +7,8 @@ use crate::paging::Region;
 use crate::random::translations::translations;
 use crate::random::{holds, machines};
 use crate::sharing_equals_a_naive_attribution::{by_address, plain, totals};
-use crate::views_equal_a_naive_attribution::{VIEWS, by_name, sum};
-use corehop_profile::{Cost, Order, SharingCost, profile, profile_with_sharing};
+use crate::views_equal_a_naive_attribution::{VIEWS, add_up, by_name, by_names, sum};
+use corehop_profile::{Cost, Order, SharingCost, profile, profile_nested, profile_with_sharing};
 use corehop_simulator::{
     Machine, PageSize, PageSizes, Replay, ReplayOptions, Split, TlbCounters, replay,
 };
@@ -110,6 +110,14 @@ fn every_view_adds_up_and_equals_a_naive_one() {
         let from = (warm_up > 0).then_some(RequestId(warm_up as u32));
         let on = (machine, case.cores);
         let expected = attributed_with(&trace, on, from, Some(&case.regions));
+        let nested = profile_nested(&trace, (machine, &split), &options).unwrap();
+        let (nested, functions) = nested;
+        prop_assert_eq!((&nested.replay, nested.total), (&of.replay, of.total));
+        prop_assert!(functions.iter().all(add_up));
+        let translated = functions.iter().map(|function| function.row.cost);
+        let translated: Cost = translated.sum();
+        prop_assert_eq!(translations_of(&translated), tlb_totals(&of.replay));
+        prop_assert_eq!(by_names(&functions, machine), expected.nested);
         let expected = [expected.functions, expected.lines, expected.objects];
         for (view, expected) in of.views.iter().zip(expected) {
             prop_assert_eq!(by_name(view, machine), expected);

@@ -154,9 +154,14 @@ impl Table<'_> {
         )
     }
 
+    /// Whether addresses were translated, so that there are columns of L1 TLB misses and walks.
+    pub fn has_tlbs(&self) -> bool {
+        !self.profile.replay.tlbs.is_empty()
+    }
+
     /// Returns the columns of L1 TLB misses and walks; nothing without translation.
     fn translations(&self, columns: impl Fn() -> [String; 2]) -> String {
-        if self.profile.replay.tlbs.is_empty() {
+        if !self.has_tlbs() {
             return String::new();
         }
         let [misses, walks] = columns();

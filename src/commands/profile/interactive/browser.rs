@@ -196,13 +196,15 @@ impl<'a> Browser<'a> {
         self.arrange();
     }
 
-    /// Sorts by the next column: misses from the inner level to the outer, then cycles.
+    /// Sorts by the next column: misses from the inner level to the outer, then cycles, then page
+    /// walks if there are any.
     fn sort_by_next(&mut self) {
         let has_l3 = self.table.machine.l3.is_some();
         self.table.order = match self.table.order {
             Order::Misses(Level::L1) => Order::Misses(Level::L2),
             Order::Misses(Level::L2) if has_l3 => Order::Misses(Level::L3),
             Order::Misses(_) => Order::Cycles,
+            Order::Cycles if self.table.has_tlbs() => Order::Walks,
             Order::Cycles | Order::Walks => Order::Misses(Level::L1),
         };
         if let Order::Misses(level) = self.table.order {

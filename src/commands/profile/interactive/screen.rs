@@ -2,7 +2,7 @@
 //! the rows.
 
 use super::browser::{Browser, Mode};
-use crate::commands::profile::text::what;
+use crate::commands::profile::text::{Table, what};
 use corehop_plan::inert;
 use corehop_profile::{Cost, Order};
 use ratatui::Frame;
@@ -29,8 +29,11 @@ const KEYS: [(&str, &str); 10] = [
 /// Room for names that is more important than figures.
 const NAMES: usize = 24;
 
-/// Widths of the columns: the share, cycles, and each other.
-const COLUMNS: [usize; 3] = [7, 14, 11];
+/// Widths of the first columns: the share, cycles, and misses of three levels.
+const FIRST_COLUMNS: [usize; 5] = [7, 14, 11, 11, 11];
+/// Widths of the columns of address translation, where there are any, and of each cause behind.
+const TRANSLATIONS: [usize; 2] = [15, 11];
+const CAUSE: usize = 11;
 
 /// Rows that are more important than what is above the titles of the columns.
 const FEW_ROWS: usize = 4;
@@ -64,7 +67,7 @@ fn help(room: usize) -> Vec<Line<'static>> {
 /// Returns the table, and above it what there is room for.
 fn table((width, room): (usize, usize), browser: &mut Browser<'_>) -> Vec<Line<'static>> {
     let columns = browser.table;
-    let figures = |cost: &Cost, title: &str| fit(&columns.figures(cost), title, width);
+    let figures = |cost: &Cost, title: &str| fit(&columns, &columns.figures(cost), (title, width));
     let head = columns.head();
     let head = head.as_str().lines().map(|line| Line::raw(line.to_owned()));
     let mut lines: Vec<Line<'static>> = head.collect();
@@ -89,9 +92,10 @@ fn table((width, room): (usize, usize), browser: &mut Browser<'_>) -> Vec<Line<'
 }
 
 /// Returns the figures in front of a name: as many columns as leave room for names.
-fn fit(figures: &str, name: &str, width: usize) -> String {
-    let [share, cycles, others] = COLUMNS;
-    let columns = [share, cycles].into_iter().chain(std::iter::repeat(others));
+fn fit(table: &Table<'_>, figures: &str, (name, width): (&str, usize)) -> String {
+    let translations = TRANSLATIONS.into_iter().filter(|_| table.has_tlbs());
+    let first = FIRST_COLUMNS.into_iter().chain(translations);
+    let columns = first.chain(std::iter::repeat(CAUSE));
     let ends = columns.scan(0, |end, column| {
         *end += column;
         Some(*end)
@@ -118,7 +122,8 @@ fn subject(browser: &Browser<'_>) -> Line<'static> {
 
 /// Returns the titles of the columns; that of the order is reversed.
 fn heads(browser: &Browser<'_>, width: usize) -> Line<'static> {
-    let heads = fit(&browser.table.heads(), what(browser.by()), width);
+    let heads = browser.table.heads();
+    let heads = fit(&browser.table, &heads, (what(browser.by()), width));
     let sorted = match browser.table.order {
         Order::Misses(_) => format!("{} misses", browser.table.level_name()),
         Order::Cycles => "cycles".to_owned(),

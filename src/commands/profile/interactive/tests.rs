@@ -4,7 +4,7 @@ use super::browser::{Browser, Mode, Reaction};
 use super::screen::draw;
 use crate::commands::profile::text::Table;
 use corehop_profile::{Level, Nested, Order, Profile, profile_nested};
-use corehop_simulator::{Machine, ReplayOptions, Split};
+use corehop_simulator::{Machine, PageSizes, ReplayOptions, Split};
 use corehop_traces::{
     CodeBlock, EndReason, Error, Function, Header, Kind, Module, Trace, Writer, WriterOptions,
 };
@@ -27,13 +27,17 @@ struct Profiled {
 
 impl Profiled {
     fn new() -> Profiled {
+        Profiled::with(&ReplayOptions::default())
+    }
+
+    fn with(options: &ReplayOptions<'_>) -> Profiled {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bank.trace");
         record(&path).unwrap();
         let trace = Trace::open(&path).unwrap();
         let machine = Machine::named_or_path("xeon-e5-2620-v4").unwrap();
         let on = (&machine, &Split::thread_per_core(1));
-        let nested = profile_nested(&trace, on, &ReplayOptions::default());
+        let nested = profile_nested(&trace, on, options);
         let (profile, functions) = nested.unwrap();
         Profiled {
             trace,
@@ -277,6 +281,23 @@ fn a_screen_has_what_was_replayed_the_table_and_the_keys() {
     // Any key ends the list of keys, also one with another meaning.
     press(&mut browser, &[KeyCode::Char('q')]);
     assert_eq!(browser.mode, Mode::Table);
+}
+
+#[test]
+fn with_address_translation_walks_are_a_column_to_sort_by() {
+    let page_sizes = PageSizes::default();
+    let profiled = Profiled::with(&ReplayOptions {
+        page_sizes: Some(&page_sizes),
+        ..ReplayOptions::default()
+    });
+    let mut browser = profiled.browser();
+    press(&mut browser, &[KeyCode::Char('s'); 3]);
+    assert_eq!(browser.table.order, Order::Walks);
+    insta::assert_snapshot!("walks", drawn(&mut browser, (120, 9)));
+    // The cause does not fit behind the wider columns.
+    insta::assert_snapshot!("fewer_columns", drawn(&mut browser, (106, 9)));
+    press(&mut browser, &[KeyCode::Char('s')]);
+    assert_eq!(browser.table.order, Order::Misses(Level::L1));
 }
 
 #[test]
