@@ -60,15 +60,16 @@ pub fn render(report: &Report<'_>) -> Lines {
         );
     }
     predicted(&mut text, report);
+    line!(text, "{:<12}{}", "verdict", verdict(report));
+    text
+}
+
+fn verdict(report: &Report<'_>) -> String {
     if let Some(error) = report.rounds.why_cut_short() {
-        line!(
-            text,
-            "{:<12}none: measuring ended early: {error}",
-            "verdict"
-        );
-        return text;
+        return format!("none: measuring ended early: {error}");
     }
-    let verdict = match report.verdict() {
+    let ratio = report.comparison.ratio;
+    match report.verdict() {
         Verdict::Faster => format!("faster: {}", change(ratio)),
         Verdict::Slower => format!("slower: {}", change(ratio)),
         Verdict::NoDifference => {
@@ -79,9 +80,7 @@ pub fn render(report: &Report<'_>) -> Lines {
                 "inconclusive: the interval holds 1, and changes of {TELLING_PERCENT} % or more"
             )
         }
-    };
-    line!(text, "{:<12}{verdict}", "verdict");
-    text
+    }
 }
 
 fn what_is_counted(report: &Report<'_>) -> &'static str {
