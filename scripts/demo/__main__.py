@@ -27,9 +27,10 @@ def pipeline(do: stages.Stages, kept: Kept) -> None:
     mariadb = measure_mariadb(do, kept)
     kept.show(mariadb.lines())
     do.draw(max(mariadb.partitions))
-    redis = do.optimize()
+    load = do.redis_load()
+    redis = do.optimize(load)
     kept.keep("redis", do.layout.optimized_result)
-    kept.show(summary.speed(redis))
+    kept.show(summary.speed(redis, load.title))
     kept.show(summary.places(do.layout, list(mariadb.partitions)))
     do.steps.at = "comparing mariadbd's runs"
     mariadb.judge()

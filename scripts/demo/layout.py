@@ -15,6 +15,20 @@ class StepError(Exception):
 
 
 @dataclass(frozen=True)
+class RedisLoad:
+    """A load that walks two structures, each smaller than an L2 and both together larger."""
+
+    folder: str
+    """Its scripts, in `loads`."""
+
+    title: str
+
+
+DEEP_PAGES = RedisLoad("deep-pages", "deep pages of two sorted sets")
+DEEP_LISTS = RedisLoad("deep-lists", "the middle of two lists")
+
+
+@dataclass(frozen=True)
 class Settings:
     """How much the demo does: every run executes the same transactions."""
 
@@ -87,10 +101,9 @@ class Layout:
         """The output folder of `corehop optimize` for redis."""
         return self.scratch / "redis"
 
-    @property
-    def deep_pages(self) -> Path:
-        """The scripts of redis's load."""
-        return self.checkout / "loads" / "deep-pages"
+    def load(self, load: RedisLoad) -> Path:
+        """Return the folder of a load's scripts."""
+        return self.checkout / "loads" / load.folder
 
     @property
     def optimized_result(self) -> Path:

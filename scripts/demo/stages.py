@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -16,13 +17,26 @@ from corehop_json.partition import Partitioned
 from corehop_json.replay import Replayed
 from corehop_json.statistics import Statistics
 from corehop_json.tpcc import Checksums, Load, Table
-from demo.layout import MACHINE, MARIADBD, REDIS, Layout, Settings, StepError
+from demo.layout import (
+    DEEP_LISTS,
+    DEEP_PAGES,
+    MACHINE,
+    MARIADBD,
+    REDIS,
+    Layout,
+    RedisLoad,
+    Settings,
+    StepError,
+)
 from demo.processes import Command, Keeper, Streams
 from demo.server import Program, Running, make_data_directory, running
 from demo.steps import Input, Steps
 
 MEMORY_LIMIT_MIB = 2048
 LONGEST_STEP_SECONDS = 1800
+
+JUMPS_SINCE = 8
+"""Redis of this version jumps to a deep page of a sorted set; every version walks a list."""
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -35,6 +49,12 @@ class Run(msgspec.Struct, frozen=True):
     def hops(self) -> int:
         """Return the hops of a patched server."""
         return self.statistics.hops if self.statistics else 0
+
+
+def load_of(version: str) -> RedisLoad:
+    """Return the load for what `redis-server --version` prints."""
+    major = re.search(r"\bv=(\d+)\.", version)
+    return DEEP_LISTS if major and int(major[1]) >= JUMPS_SINCE else DEEP_PAGES
 
 
 class Stages:
@@ -189,9 +209,13 @@ class Stages:
 
         self.steps.step("report", title, inputs, [page], work)
 
-    def optimize(self) -> Optimized:
+    def redis_load(self) -> RedisLoad:
+        """Return the load for this machine's redis."""
+        return load_of(self.keeper.run([REDIS, "--version"], Streams("redis.log"), seconds=60))
+
+    def optimize(self, load: RedisLoad) -> Optimized:
         """Record, search, and measure redis with one command."""
-        folder, loads = self.layout.optimized, self.layout.deep_pages
+        folder, loads = self.layout.optimized, self.layout.load(load)
         socket = self.layout.scratch / "redis.socket"
         command: list[str | Path] = [self.layout.corehop, "optimize", "--output", folder, "--json"]
         command += ["--request-at", "processCommand", "--requests", "60"]
@@ -209,7 +233,7 @@ class Stages:
                 fine=(0, 1),
             )
 
-        inputs: list[Input] = [self.layout.corehop, REDIS, loads / "fill.sh", loads / "drive.sh"]
+        inputs: list[Input] = [self.layout.corehop, REDIS, *sorted(loads.iterdir())]
         title = "redis: recorded, searched for this machine and measured"
         outputs = [folder, self.layout.optimized_result]
         self.steps.step("optimize", title, inputs, outputs, work)

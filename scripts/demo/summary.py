@@ -128,9 +128,9 @@ def places(layout: Layout, cores: list[int]) -> list[str]:
     return ["", *(f"{name:<20}{layout.short(path)}" for name, path in named.items())]
 
 
-def speed(found: Optimized) -> list[str]:
-    """Return the lines about redis from `corehop optimize`."""
-    head = ["", "Redis, deep pages of two sorted sets, measured on this machine"]
+def speed(found: Optimized, load: str) -> list[str]:
+    """Return the lines about redis under this load from `corehop optimize`."""
+    head = ["", f"Redis, {load}, measured on this machine"]
     best = found.pays()
     if best is None or found.ratio is None or found.interval is None:
         return [*head, f"  no speedup found: {found.why_not}"]

@@ -17,7 +17,7 @@ from corehop_json.replay import Replayed
 from demo import __main__ as demo
 from demo import ending, exits, summary
 from demo.kept import Kept
-from demo.layout import Layout, Settings, StepError
+from demo.layout import DEEP_LISTS, Layout, RedisLoad, Settings, StepError
 from demo.processes import Keeper
 from demo.stages import Run, Stages
 from demo.steps import Steps
@@ -86,7 +86,11 @@ class Made(Stages):
     def draw(self, cores: int) -> None:
         self.make(f"draw {cores}", self.layout.page, None)
 
-    def optimize(self) -> Optimized:
+    def redis_load(self) -> RedisLoad:
+        return DEEP_LISTS
+
+    def optimize(self, load: RedisLoad) -> Optimized:
+        assert load == DEEP_LISTS
         self.layout.optimized.mkdir(exist_ok=True)
         self.make(REDIS, self.layout.optimized_result, self.found)
         return self.found
@@ -135,6 +139,7 @@ def test_a_demo_that_succeeds_has_every_result_and_prints_what_it_writes(
     assert "  core of argument 3 from foo::bar" in page
     assert "  2 cores, affinity        2005     2005       2.00  agrees" in page
     assert "  4 cores, affinity: left out, this machine has fewer CPUs" in page
+    assert "Redis, the middle of two lists, measured on this machine" in page
     assert "times as fast on 2 cores" in page
     left = [path.name for path in layout.scratch.iterdir() if path.suffix == ".new"]
     assert left == []
@@ -220,7 +225,7 @@ def test_a_failure_of_the_first_stage_does_not_pass_an_earlier_report_off_as_its
 def test_a_page_that_cannot_be_composed_fails_at_its_step(
     layout: Layout, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def speed(_found: Optimized) -> list[str]:
+    def speed(_found: Optimized, _load: str) -> list[str]:
         raise KeyError("core")
 
     monkeypatch.setattr(summary, "speed", speed)
