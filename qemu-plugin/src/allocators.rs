@@ -45,6 +45,8 @@ pub(crate) struct Function {
     /// Its name for people.
     pub(crate) name: String,
     pub(crate) effect: Effect,
+    /// Whether the user names it, perhaps with a wrong argument.
+    pub(crate) is_named: bool,
     /// The code of its file.
     pub(crate) module: Range<u64>,
 }
@@ -149,6 +151,7 @@ impl Allocators {
                 Box::leak(Box::new(Function {
                     name: name.into(),
                     effect,
+                    is_named: self.named.contains_key(name),
                     module: *start..*end,
                 }))
             });

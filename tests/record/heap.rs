@@ -104,6 +104,40 @@ fn an_allocator_without_a_name_is_not_followed() {
 }
 
 #[test]
+fn an_argument_that_is_no_size_makes_no_object_and_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    // Both pools return large objects; of one, the first argument is an address.
+    let source = "#include <stdlib.h>\n\
+        void *from(void *pool, long size) { return pool ? malloc(size) : 0; }\n\
+        void *sized(long size) { return malloc(size); }\n\
+        void serve(void *pool) { free(from(pool, 300000)); free(sized(300000)); }\n\
+        int main(void) {\n\
+            char *pool = malloc(8);\n\
+            for (int n = 0; n < 3; n++) serve(pool);\n\
+            return 0;\n\
+        }\n";
+    let flags = ["-fno-optimize-sibling-calls", "-fno-inline"];
+    compile(folder.path(), "server", source, &flags);
+    let named = ["--allocator", "from:1", "--allocator", "sized"];
+    let server = ["--request-at", "serve", "--", "./server"];
+    let mut recording = Recording::start_in(folder, [&named[..], &server[..]].concat());
+    let trace = recording.trace();
+    let objects = trace.heap_events().iter().filter_map(|event| event.object);
+    let of = |allocator: &str| {
+        let mut objects = objects.clone();
+        objects.any(|of| trace.allocators()[of.allocator as usize] == allocator)
+    };
+    assert!(of("sized") && !of("from"), "{:?}", trace.allocators());
+    let told = recording.stderr();
+    assert_eq!(
+        told.matches("argument 1 of from is no size").count(),
+        1,
+        "{told}"
+    );
+    assert!(!told.contains("of sized"), "{told}");
+}
+
+#[test]
 fn jemallocs_objects_are_recorded_too() {
     let library = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
     assert!(Path::new(library).is_file(), "redis-server depends on it");

@@ -7,6 +7,9 @@
 //! at any depth. A call is over when its thread runs the block behind it with the stack pointer
 //! that a return leaves. A call that ends otherwise (`longjmp`) leaves its return address to be
 //! overwritten, which a later call notices.
+//!
+//! The user may name the wrong argument of a pool's function as the size. A large object is
+//! therefore one only if its end is mapped; an address, for example, is no size.
 
 use super::allocator_calls::{AllocatorCalls, Pending, RECENT};
 use super::{Vcpu, vcpu};
@@ -14,8 +17,13 @@ use crate::allocators::{Effect, Function, Size};
 use crate::heap::HeapObject;
 use crate::known;
 use crate::registers::{AtEntry, Registers, with_registers};
-use crate::shared::plugin;
+use crate::shared::{plugin, trouble};
 use std::ffi::{c_uint, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Smaller objects are not checked.
+const LARGE_BYTES: u64 = 1 << 16;
+const PAGE_BYTES: u64 = 4096;
 
 with_registers!(on_allocator, enters);
 with_registers!(on_return_site, returns);
@@ -36,6 +44,32 @@ unsafe extern "C" fn returns(index: c_uint, _: *mut c_void, registers: Registers
     // SAFETY: as in `enters`.
     if let Some(vcpu) = unsafe { vcpu(index) } {
         vcpu.returns_from_allocator(registers);
+    }
+}
+
+/// Whether the last byte of a large object is mapped.
+fn has_mapped_end(address: u64, size_bytes: u64) -> bool {
+    if size_bytes < LARGE_BYTES {
+        return true;
+    }
+    let page = (address + size_bytes - 1) & !(PAGE_BYTES - 1);
+    let mut is_in_memory = 0u8;
+    // SAFETY: `mincore` only says whether a page is mapped, and writes one byte for one page.
+    unsafe { libc::mincore(page as *mut c_void, 1, &raw mut is_in_memory) == 0 }
+}
+
+/// Tells, once, that an argument is no size.
+fn tell_no_size(allocator: &Function, size_bytes: u64) {
+    static IS_TOLD: AtomicBool = AtomicBool::new(false);
+    if !IS_TOLD.swap(true, Ordering::Relaxed)
+        && let Effect::Returns(Size::Argument(argument)) = allocator.effect
+    {
+        let (name, argument) = (&allocator.name, argument + 1);
+        trouble(&format!(
+            "--allocator {name}:{argument}: argument {argument} of {name} is no size: it was \
+             {size_bytes}, and less memory is mapped there. Such calls make no object; record \
+             again with the argument that is the size"
+        ));
     }
 }
 
@@ -114,6 +148,10 @@ impl Vcpu {
         let is_possible = address
             .checked_add(object.size_bytes)
             .is_some_and(|end| address != 0 && end <= 1 << 47);
+        let is_checked = call.allocator.is_named && address != 0;
+        if is_checked && !(is_possible && has_mapped_end(address, object.size_bytes)) {
+            return tell_no_size(call.allocator, object.size_bytes);
+        }
         match (is_possible, call.ended) {
             (true, _) => self.begins_object(address, object),
             // What a failed call was to move stays, unless its new size is zero.
