@@ -29,7 +29,8 @@ fn measured(ratio: f64, interval: [f64; 2]) -> Value {
         "rounds": 3, "original": [100.0, 90.0, 110.0], "patched": [120.0, 130.0, 110.0],
         "latency": {"original": [1.0, 2.0, 3.0], "patched": [0.5, 0.75, 4.0]},
         "ratio": ratio, "interval": interval, "confidence": 0.95, "resolution_percent": 3.0,
-        "groups": null, "verdict": "faster", "ended_early": null, "required_gain_percent": null, "is_met": null,
+        "groups": null, "verdict": "faster", "ended_early": null,
+        "required_gain_percent": null, "is_met": null,
         "hops": statistics(500),
         "counters": {"available": true, "per_operation": [
             {"name": "L2 misses", "original": 80.0, "patched": null},
