@@ -9,12 +9,17 @@ caches are fed in ways in which they make no difference:
 - A dirty line that leaves a level is stored into the next, and loaded there again if it has gone;
   here lines leave silently. So with stores, only the first level is compared.
 
+Its `load` and `store` write only the lower half of a 64-bit address (`PyArg_ParseTupleAndKeywords`
+with `I` for a `long`): the upper half is what lay there before. `iterload` and `iterstore` take
+whole addresses.
+
 It has no coherence, no inclusion, and no exclusive level: those the oracle in `simulator/tests`
 stands against.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 from pathlib import Path
@@ -88,10 +93,11 @@ def caches(sizes: dict[str, tuple[int, int]], policy: str) -> dict[str, Any]:
 def feed(
     made: dict[str, Any], records: list[tuple[str, int, int]], *, stores_as_loads: bool
 ) -> dict[str, dict[str, int]]:
-    fetch, load, store = made["l1i"].load, made["l1d"].load, made["l1d"].store
-    calls = {"I": fetch, "L": load, "S": load if stores_as_loads else store}
-    for kind, address, size_bytes in records:
-        calls[kind](address, size_bytes)
+    instructions, data = made["l1i"].backend, made["l1d"].backend
+    store = data.iterload if stores_as_loads else data.iterstore
+    calls = {"I": instructions.iterload, "L": data.iterload, "S": store}
+    for (kind, size_bytes), alike in itertools.groupby(records, lambda record: record[::2]):
+        calls[kind]([address for _, address, _ in alike], length=size_bytes)
     return {name: cache.stats() for name, cache in made.items()}
 
 
