@@ -189,6 +189,18 @@ fn signals_and_control_c_restore_the_terminal() {
 }
 
 #[test]
+fn it_ends_with_its_terminal() {
+    let Terminal {
+        controller,
+        mut child,
+        ..
+    } = Terminal::start();
+    // As if the window was closed.
+    drop(controller);
+    assert!(!child.wait().unwrap().success());
+}
+
+#[test]
 fn without_a_terminal_it_is_refused() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
     let output = command
