@@ -2,7 +2,9 @@
 //! reader stops or nothing can be written.
 
 use crate::interrupting::interrupt;
-use corehop_traces::{CodeBlock, EndReason, Header, Kind, RequestId, Trace, Writer, WriterOptions};
+use corehop_traces::{
+    CodeBlock, EndReason, Header, Kind, Module, RequestId, Trace, Writer, WriterOptions,
+};
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -106,6 +108,102 @@ fn chosen_requests_are_written_alone() {
         "corehop: bank.trace: request 9 does not exist: the trace has 2 requests, numbered \
          from 0\n  remedy: `corehop info` prints their number\n"
     );
+}
+
+/// Writes a trace of two requests of one thread. Each runs a loop of two blocks twice, calls a
+/// library, and goes back.
+fn record_branches(path: &Path) -> Result<(), corehop_traces::Error> {
+    let mut writer = Writer::create(path, &Header::default(), &WriterOptions::default())?;
+    for (path, start) in [
+        ("/usr/bin/server", 0x40_0000),
+        ("/usr/lib/library.so", 0x7f00_0000),
+    ] {
+        writer.module(&Module {
+            path: path.into(),
+            build_id: "0a1b".into(),
+            load_bias: start,
+            start,
+            end: start + 0x1000,
+        })?;
+    }
+    let mut block = |start, sizes: &[u8]| {
+        let block = CodeBlock::new(start, sizes.iter().copied());
+        writer.code_block(&block, None)
+    };
+    let [head, tail] = [block(0x40_0100, &[4, 2])?, block(0x40_0106, &[3, 2])?];
+    let called = block(0x7f00_0020, &[1])?;
+    let thread = writer.thread(1, 1)?;
+    for request in 0..2 {
+        writer.stamp(thread, request)?;
+        writer.request(thread)?;
+        for block in [head, tail, head, tail, called] {
+            writer.execution(thread, block)?;
+        }
+    }
+    writer.finish(EndReason::ServerExited)?;
+    Ok(())
+}
+
+#[test]
+fn a_profile_for_bolt_has_taken_branches_and_what_runs_between_them() {
+    let folder = tempfile::tempdir().unwrap();
+    record_branches(&folder.path().join("bank.trace")).unwrap();
+    let bolt = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+        command.args(["export", "bank.trace"]).args(arguments);
+        let output = command.current_dir(folder.path()).output().unwrap();
+        let [said, told] = [output.stdout, output.stderr].map(|of| String::from_utf8(of).unwrap());
+        (output.status.code(), said, told)
+    };
+    let server = "B X:0 100 1 0\nB 109 X:0 2 0\nB 109 100 2 0\nF 100 109 4\n";
+    assert_eq!(
+        bolt(&["--format", "bolt"]),
+        (Some(0), server.into(), String::new())
+    );
+    let library = "B X:0 20 2 0\nB 20 X:0 1 0\nF 20 20 1\n";
+    let named = ["--format", "bolt", "--module", "library.so"];
+    assert_eq!(bolt(&named), (Some(0), library.into(), String::new()));
+    let one = "B 109 X:0 1 0\nB 109 100 1 0\nF 100 109 2\n";
+    let first = [
+        "--format",
+        "bolt",
+        "--module",
+        "/usr/bin/server",
+        "--requests",
+        "0",
+    ];
+    assert_eq!(bolt(&first), (Some(0), one.into(), String::new()));
+    let (code, said, told) = bolt(&["--format", "bolt", "--module", "bank"]);
+    assert_eq!((code, said.as_str()), (Some(2), ""));
+    assert_eq!(
+        told,
+        "corehop: --module bank: bank.trace has no such file\n  \
+         remedy: name one of these files:\n    /usr/bin/server\n    /usr/lib/library.so\n"
+    );
+    let (code, _, told) = bolt(&["--module", "server"]);
+    assert_eq!(code, Some(2));
+    assert!(
+        told.starts_with("corehop: --module needs --format bolt\n"),
+        "{told}"
+    );
+    let elsewhere = self::folder(1);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+    command.args([
+        "export",
+        "--format",
+        "bolt",
+        "bank.trace",
+        "-o",
+        "bank.bolt",
+    ]);
+    let output = command.current_dir(elsewhere.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        String::from_utf8(output.stderr)
+            .unwrap()
+            .contains("no code of a file was executed")
+    );
+    assert_eq!(names(&elsewhere), ["bank.trace"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `corehop export`: writes a trace in a format that other cache simulators read.
+//! `corehop export`: writes a trace in a format that other tools read.
 //!
 //! The text serves to check this simulator against another, so it has one record per access that a
 //! replay counts, in replay order. One fetch per instruction, as Valgrind writes, would exceed the
@@ -15,12 +15,12 @@ use clap::{Args, ValueEnum};
 use corehop_partitioner::progress;
 use corehop_support::atomic_file::{Output, PRIVATE};
 use corehop_traces::convert::drmemtrace::Branches;
-use corehop_traces::convert::{drmemtrace, lackey};
-use corehop_traces::{Chosen, Execution, RequestId, Trace, WriterOptions, copy_chosen};
+use corehop_traces::convert::{bolt, drmemtrace, lackey};
+use corehop_traces::{Chosen, Execution, Module, RequestId, Trace, WriterOptions, copy_chosen};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-/// Export a trace for other cache simulators
+/// Export a trace for other tools
 ///
 /// The format `lackey` is text with one record per access, in replay order: `I ADDRESS,SIZE` is a
 /// fetch, ` L ADDRESS,SIZE` a load, ` S ADDRESS,SIZE` a store. Addresses are hexadecimal, sizes
@@ -29,12 +29,17 @@ use std::path::PathBuf;
 ///
 /// The format `drmemtrace` has one record per instruction, load, and store, with threads. The
 /// format `corehop` writes a corehop trace, for example of fewer requests.
+///
+/// The format `bolt` is the pre-aggregated profile of one module for `llvm-bolt -pa`: `B FROM TO
+/// COUNT 0` for taken branches, `F FROM TO COUNT` for what runs between two of them. Addresses are
+/// hexadecimal, relative to the file; `X:0` is outside of it.
 /// docs/reference/exchange.md describes what each format keeps.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   corehop export bank.trace --requests 90-99 -o bank.lackey
   corehop export --format drmemtrace bank.trace -o bank.drmemtrace
+  corehop export --format bolt --module bank bank.trace -o bank.bolt
   corehop export --format corehop --without-kernel system.trace -o user.trace")]
 pub struct Arguments {
     /// Trace to export
@@ -55,6 +60,11 @@ pub struct Arguments {
     /// Default: everything in the trace.
     #[arg(long, value_name = "LIST", value_parser = request_list)]
     requests: Option<RequestList>,
+    /// File of the program or library to write a profile of, by its path or name
+    ///
+    /// Only with --format bolt. Default: the one that executed the most instructions.
+    #[arg(long, value_name = "FILE")]
+    module: Option<String>,
     /// Omit the kernel's accesses from a trace recorded with `record --system`
     #[arg(long)]
     without_kernel: bool,
@@ -69,10 +79,16 @@ enum Format {
     Drmemtrace,
     /// A corehop trace, which requires a file
     Corehop,
+    /// Taken branches of one file, for BOLT
+    Bolt,
 }
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.module.is_some() && !matches!(arguments.format, Format::Bolt) {
+        return Err(Failure::new(Exit::Usage, "--module needs --format bolt")
+            .remedy("leave --module out: the other formats have all modules"));
+    }
     if let Format::Corehop = arguments.format {
         return export_trace(arguments);
     }
@@ -161,6 +177,16 @@ fn export(
                 .try_for_each(|access| lackey::write(access, out))
                 .map_err(failed)
         }),
+        Format::Bolt => {
+            let mut profile = bolt::Profile::new(trace);
+            each(arguments, trace, requests, |execution| {
+                profile.execution(execution);
+                Ok(())
+            })?;
+            let module = module(arguments, trace, &profile)?;
+            profile.write(module, out).map_err(failed)?;
+            Ok(())
+        }
         Format::Drmemtrace | Format::Corehop => {
             let branches = branches(trace)?;
             let exporter = drmemtrace::Exporter::begin(trace, branches, out);
@@ -171,6 +197,32 @@ fn export(
             exporter.finish().map_err(failed)
         }
     }
+}
+
+/// Returns the module to write a profile of.
+fn module<'t>(
+    arguments: &Arguments,
+    trace: &'t Trace,
+    profile: &bolt::Profile<'t>,
+) -> Result<&'t Module, Failure> {
+    let path = arguments.trace.display();
+    let Some(named) = &arguments.module else {
+        return profile.busiest().ok_or_else(|| {
+            let message = format!("{path}: no code of a file was executed, so there is no profile");
+            Failure::new(Exit::Input, message).remedy("record the server again, under load")
+        });
+    };
+    let is_named = |module: &&Module| {
+        let name = module.path.rsplit('/').next();
+        module.path == *named || name == Some(named.as_str())
+    };
+    trace.modules().iter().find(is_named).ok_or_else(|| {
+        let message = format!("--module {named}: {path} has no such file");
+        let all = trace.modules().iter().map(|module| module.path.clone());
+        Failure::new(Exit::Usage, message)
+            .remedy("name one of these files:")
+            .choices(all)
+    })
 }
 
 /// Returns the branches of a trace. They are known only after a pass over the whole trace.

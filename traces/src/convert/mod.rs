@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod assembler;
+pub mod bolt;
 pub mod champsim;
 pub mod drmemtrace;
 mod error;

@@ -1,5 +1,6 @@
 //! Tests of imports and exports.
 
+mod branches_for_bolt;
 mod dynamorios_rules;
 mod exported;
 mod exported_records_keep_dynamorios_rules;
