@@ -30,7 +30,7 @@ pub(crate) enum AddressSpace {
 const USER_BYTES: u64 = 1 << 47;
 
 /// Size of a page, the unit of mappings.
-const PAGE_BYTES: u64 = 4096;
+pub(crate) const PAGE_BYTES: u64 = 4096;
 
 impl AddressSpace {
     /// Returns the state of a process that starts a program.

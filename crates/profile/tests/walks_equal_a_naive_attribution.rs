@@ -110,12 +110,10 @@ fn every_view_adds_up_and_equals_a_naive_one() {
         let from = (warm_up > 0).then_some(RequestId(warm_up as u32));
         let on = (machine, case.cores);
         let expected = attributed_with(&trace, on, from, Some(&case.regions));
-        let nested = profile_nested(&trace, (machine, &split), &options).unwrap();
-        let (nested, functions) = nested;
+        let (nested, functions) = profile_nested(&trace, (machine, &split), &options).unwrap();
         prop_assert_eq!((&nested.replay, nested.total), (&of.replay, of.total));
         prop_assert!(functions.iter().all(add_up));
-        let translated = functions.iter().map(|function| function.row.cost);
-        let translated: Cost = translated.sum();
+        let translated: Cost = functions.iter().map(|of| of.row.cost).sum();
         prop_assert_eq!(translations_of(&translated), tlb_totals(&of.replay));
         prop_assert_eq!(by_names(&functions, machine), expected.nested);
         let expected = [expected.functions, expected.lines, expected.objects];

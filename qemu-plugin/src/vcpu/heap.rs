@@ -13,6 +13,7 @@
 
 use super::allocator_calls::{AllocatorCalls, Pending, RECENT};
 use super::{Vcpu, vcpu};
+use crate::address_space::PAGE_BYTES;
 use crate::allocators::{Effect, Function, Size};
 use crate::heap::HeapObject;
 use crate::known;
@@ -23,7 +24,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Smaller objects are not checked.
 const LARGE_BYTES: u64 = 1 << 16;
-const PAGE_BYTES: u64 = 4096;
 
 with_registers!(on_allocator, enters);
 with_registers!(on_return_site, returns);

@@ -60,11 +60,10 @@ pub struct Profile<'a> {
 impl<'a> Profile<'a> {
     /// Begins without counts.
     pub fn new(trace: &'a Trace) -> Profile<'a> {
-        let numbers: Vec<_> = trace.requests().iter().map(|of| of.number).collect();
-        let is_gap = |pair: &[Option<u64>]| !is_next(pair[0], pair[1]);
+        let mut pairs = trace.requests().windows(2);
         Profile {
             trace,
-            has_gaps: numbers.windows(2).any(is_gap),
+            has_gaps: pairs.any(|pair| !is_next(pair[0].number, pair[1].number)),
             stretches: HashMap::new(),
             branches: HashMap::new(),
             fall_throughs: HashMap::new(),

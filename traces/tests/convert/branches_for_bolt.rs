@@ -123,8 +123,8 @@ fn naive(trace: &Trace) -> BTreeMap<String, u64> {
             place += 1;
         }
     }
-    let calls = calls(&threads, &numbers(trace));
-    let numbers = numbers(trace);
+    let numbers: Vec<u64> = trace.requests().iter().map(|r| r.number.unwrap()).collect();
+    let calls = calls(&threads, &numbers);
     let place = |address: u64| match (BIAS + 0x1000..BIAS + 0x3000).contains(&address) {
         true => format!("{:x}", address - BIAS),
         false => "X:0".into(),
@@ -157,10 +157,6 @@ fn naive(trace: &Trace) -> BTreeMap<String, u64> {
         }
     }
     lines
-}
-
-fn numbers(trace: &Trace) -> Vec<u64> {
-    trace.requests().iter().map(|r| r.number.unwrap()).collect()
 }
 
 /// Whether requests between two instructions of a thread were not recorded.

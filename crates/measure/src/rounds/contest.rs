@@ -12,7 +12,7 @@ use super::interval::Comparison;
 use super::race::{Assumption, Decision, MOST_ROUNDS, Race, Raced};
 use super::settled::{Limits, Rule};
 use super::standing::{Pace, Stage, Standing};
-use super::turns::{Begun, FEWEST_ROUNDS, Round, Rounds, warm_turns};
+use super::turns::{Begun, FEWEST_ROUNDS, Round, Rounds, ends, warm_turns};
 use crate::server::Hops;
 use crate::{Error, Sample, Setup, Side, Trials};
 use corehop_plan::Plan;
@@ -205,11 +205,10 @@ impl<'a> Contest<'a> {
             let running = race.running();
             let samples = match self.round(&running, race.rounds() % 2 == 1) {
                 Ok(samples) => samples,
-                Err(error) if race.rounds() >= FEWEST_ROUNDS => {
-                    cut_short = Some(error);
+                Err(error) => {
+                    cut_short = Some(ends(error, race.rounds())?);
                     break;
                 }
-                Err(error) => return Err(error),
             };
             let throughputs: Vec<f64> = samples.iter().map(|sample| sample.throughput).collect();
             pace.add(samples.len());

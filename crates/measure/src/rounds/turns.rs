@@ -95,11 +95,10 @@ pub(super) fn warm_turns(
     while !(rule.is_settled(&pairs(&all)) || all.len() >= FEWEST_ROUNDS && is_late()) {
         let round = match take_turn(trials, all.len()) {
             Ok(round) => round,
-            Err(error) if all.len() >= FEWEST_ROUNDS => {
-                cut_short = Some(error);
+            Err(error) => {
+                cut_short = Some(ends(error, all.len())?);
                 break;
             }
-            Err(error) => return Err(error),
         };
         pace.add(2);
         observer.round(all.len() + 1, &round.throughput());
@@ -128,6 +127,14 @@ pub(super) fn warm_turns(
         rule,
         cut_short,
     })
+}
+
+/// Returns an error that ends the rounds early. Without enough rounds to compare, fails with it.
+pub(super) fn ends(error: Error, rounds: usize) -> Result<Error, Error> {
+    match rounds >= FEWEST_ROUNDS {
+        true => Ok(error),
+        false => Err(error),
+    }
 }
 
 /// Measures both sides once; the patched one goes first if the number of earlier rounds is odd.
