@@ -68,8 +68,6 @@ class Stages:
         self.settings = settings
         self.keeper = keeper
         self.steps = steps or Steps(layout.scratch / "done")
-        # `make clean` also removes the symbolizer's cache.
-        os.environ["XDG_CACHE_HOME"] = str(layout.scratch / "cache")
 
     def load_database(self) -> None:
         """Create a data directory and fill it with TPC-C's tables, once for all runs."""
