@@ -152,7 +152,7 @@ fn main() -> Outcome<()> {
         Some(recording) => recording.trace.clone(),
         None => sample::make(folder.path(), !is_whole)?,
     };
-    let client = match server::missing(&server, &[]) {
+    let client = match server::missing(&server) {
         Some(reason) => Err(reason),
         None => client::measure(&server, folder.path()).map_err(|error| error.to_string()),
     };
@@ -198,7 +198,7 @@ fn record(
     if extent.recorded().is_empty() {
         return Ok(Vec::new());
     }
-    if let Some(reason) = server::missing(server, &[server::EMULATOR]) {
+    if let Some(reason) = server::unrecordable(server) {
         reasons.push(format!("recorded: {reason}"));
         return Ok(Vec::new());
     }
@@ -249,7 +249,7 @@ fn native(
     folder: &Path,
 ) -> Outcome<Vec<Row>> {
     let nulls = |reason: &str| row::nulls(server, VARIANTS, reason);
-    if let Some(reason) = server::missing(server, &[]).or_else(|| sample::is_foreign(trace)) {
+    if let Some(reason) = server::missing(server).or_else(|| sample::is_foreign(trace)) {
         return Ok(nulls(&reason));
     }
     let outside_us = client.as_ref().map_or(0.0, |client| client.outside_us);

@@ -179,7 +179,7 @@ pub fn measure(here: &Here, is_whole: bool) -> Outcome<()> {
     let mut table = Table::of(VARIANTS);
     for by_data in all {
         let server = &*by_data.server;
-        table.add(match server::missing(server, &[]) {
+        table.add(match server::missing(server) {
             Some(reason) => row::nulls(server, VARIANTS, &reason),
             None => match measure_one(&by_data, &effort) {
                 Err(error) if is_whole => row::nulls(server, VARIANTS, &error.to_string()),

@@ -204,7 +204,7 @@ pub fn measure(here: &Here, is_whole: bool) -> Outcome<()> {
     let (mut table, mut beside) = (Table::of(VARIANTS), Vec::new());
     for &(sets, name, there) in loads {
         let server = Allocating { sets, name, keys };
-        let rows = match server::missing(&server, &[]) {
+        let rows = match server::missing(&server) {
             Some(reason) => row::nulls(&server, VARIANTS, &reason),
             None => match measure_one(&server, &effort) {
                 Err(error) if is_whole => row::nulls(&server, VARIANTS, &error.to_string()),

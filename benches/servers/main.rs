@@ -13,8 +13,8 @@
 //! would spend most of its time filling them.
 //!
 //! Without arguments, as under `cargo test`, redis answers a few requests, to show that it works.
-//! `COREHOP_BENCH` selects the servers to measure (`redis,memcached`), `COREHOP_STARTS` sets the
-//! number of starts, `COREHOP_AWAKE=1` keeps the CPUs from halting (awake.rs).
+//! `COREHOP_BENCH` selects the servers to measure (`redis,memcached`), or their loads
+//! (`redis:deep-pages:0.7`, with the share of an L2), `COREHOP_STARTS` sets the number of starts, `COREHOP_AWAKE=1` keeps the CPUs from halting (awake.rs).
 //!
 //! `make bench-verdicts` runs it with `--verdicts`: the verdicts of `auto`, twenty times over.
 //! `make bench-data-hops` runs it with `--data-hops`: hops by data (data_hops.rs), and
@@ -115,7 +115,7 @@ fn main() -> Outcome<()> {
     }
     let mut table = Table::of(VARIANTS);
     for server in wanted(&here, is_whole)? {
-        table.add(match server::missing(&*server, &[server::EMULATOR]) {
+        table.add(match server::unrecordable(&*server) {
             Some(reason) => row::nulls(&*server, VARIANTS, &reason),
             None => match measure(&*server, &effort) {
                 Ok(rows) => rows,
@@ -165,12 +165,22 @@ fn wanted(here: &Here, is_whole: bool) -> Outcome<Vec<Box<dyn Server>>> {
     let names: Vec<&str> = names.split(',').collect();
     if let Some(other) = names
         .iter()
-        .find(|name| all.iter().all(|s| s.name() != **name))
+        .find(|name| !all.iter().any(|server| is_named(&**server, name)))
     {
-        return Err(format!("COREHOP_BENCH: no server is called {other}").into());
+        return Err(format!("COREHOP_BENCH: no server or load is called {other}").into());
     }
-    all.retain(|server| names.contains(&server.name()));
+    all.retain(|server| names.iter().any(|name| is_named(&**server, name)));
     Ok(all)
+}
+
+/// Whether a name is a server's, or also has its load and size: `redis:deep-pages:0.7`.
+fn is_named(server: &dyn Server, name: &str) -> bool {
+    let (its_name, load) = (server.name(), server.load_name());
+    let size = server
+        .size_of_l2()
+        .map(|size| format!("{its_name}:{load}:{size}"));
+    let names = [its_name.to_owned(), format!("{its_name}:{load}")];
+    names.iter().chain(&size).any(|of| of == name)
 }
 
 /// Records and splits a server, and measures it in every variant.

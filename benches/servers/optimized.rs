@@ -80,7 +80,7 @@ pub fn measure(here: &Here, is_whole: bool) -> Outcome<()> {
     );
     let (mut rows, mut reasons) = (Vec::new(), Vec::new());
     for known in wanted(here, is_whole)? {
-        let missing = server::missing(&*known.server, &[server::EMULATOR]);
+        let missing = server::unrecordable(&*known.server);
         let measured = match missing {
             Some(reason) => Err(reason.into()),
             None => runs(&known, is_whole),

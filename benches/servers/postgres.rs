@@ -10,6 +10,7 @@ use crate::Outcome;
 use crate::running::{Place, Running};
 use crate::server::{Answered, Launch, Load, Server};
 use crate::started::PATIENCE;
+use corehop_recorder::tools::built_qemu;
 use std::io::{BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::PathBuf;
@@ -48,7 +49,7 @@ impl Server for Postgres {
         if let Err(error) = programs() {
             return Some(error.to_string());
         }
-        let qemu = qemu();
+        let qemu = built_qemu();
         (!qemu.is_file()).then(|| {
             let qemu = qemu.display();
             format!("no {qemu}, without which postgres cannot be recorded: make qemu")
@@ -101,7 +102,7 @@ impl Server for Postgres {
         );
         Ok(Launch {
             command,
-            environment: vec![("COREHOP_QEMU".into(), qemu().display().to_string())],
+            environment: vec![("COREHOP_QEMU".into(), built_qemu().display().to_string())],
             refuses_root: true,
         })
     }
@@ -222,14 +223,6 @@ fn programs() -> Outcome<PathBuf> {
         .filter(|folder| folder.join("postgres").is_file())
         .max();
     Ok(folder.ok_or("no postgres: apt-get install postgresql")?)
-}
-
-/// Returns the path where `make qemu` installs it.
-fn qemu() -> PathBuf {
-    let cache = std::env::var_os("XDG_CACHE_HOME").filter(|value| !value.is_empty());
-    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
-    let cache = cache.map(PathBuf::from).unwrap_or_else(home);
-    cache.join("corehop/qemu/qemu-x86_64")
 }
 
 /// Returns a command that runs as a user other than root.

@@ -8,9 +8,6 @@ use crate::Outcome;
 use crate::mariadb::installed;
 use crate::running::{Place, Running};
 
-/// The program that records servers, with its Debian package.
-pub const EMULATOR: (&str, &str) = ("/usr/bin/qemu-x86_64", "qemu-user");
-
 /// How a server is started.
 #[derive(Default)]
 pub struct Launch {
@@ -74,11 +71,19 @@ pub trait Load {
     fn batch(&mut self) -> Outcome<Answered>;
 }
 
-/// Returns which file that a server or its use needs is not installed, and the remedy.
-pub fn missing(server: &dyn Server, more: &[(&str, &str)]) -> Option<String> {
-    let mut needs = server.needs().iter().chain(more);
+/// Returns which file that a server needs is not installed, and the remedy.
+pub fn missing(server: &dyn Server) -> Option<String> {
+    let mut needs = server.needs().iter();
     match needs.find(|(file, _)| !installed::file(file).exists()) {
         Some((file, package)) => Some(format!("{file} is missing: apt-get install {package}")),
         None => server.lacks(),
+    }
+}
+
+/// Returns why a server cannot be recorded here, and the remedy.
+pub fn unrecordable(server: &dyn Server) -> Option<String> {
+    match corehop_recorder::tools::qemu() {
+        Ok(_) => missing(server),
+        Err(error) => Some(error.to_string()),
     }
 }

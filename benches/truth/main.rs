@@ -145,8 +145,8 @@ fn staged(machine: &Machine, is_whole: bool) -> Outcome<Vec<Row>> {
                 .flat_map(|&ratios| rows_of("staged", found, ratios)),
         );
     }
-    if !recorded::is_possible() {
-        println!("nothing is recorded: apt-get install qemu-user");
+    if let Err(error) = corehop_recorder::tools::qemu() {
+        println!("nothing is recorded: {error}");
         return Ok(rows);
     }
     for found in &found {

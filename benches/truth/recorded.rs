@@ -14,8 +14,6 @@ use corehop_simulator::Machine;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The recorder's emulator.
-const EMULATOR: &str = "/usr/bin/qemu-x86_64";
 /// Approximate total accesses of a recording, over all phases.
 const TOUCHES: u32 = 640_000;
 /// Minimum turns of a session.
@@ -24,11 +22,6 @@ const TURNS: u32 = 8;
 const LONG_MS: u32 = 600_000;
 const MEMORY_LIMIT_MIB: &str = "2048";
 const CORES: u32 = 2;
-
-/// Whether recording is possible here.
-pub fn is_possible() -> bool {
-    Path::new(EMULATOR).exists()
-}
 
 /// Returns the predicted ratios to in place, of carrier and of affinity.
 pub fn ratios(program: &Program, machine: &Machine, point: Point) -> Outcome<[f64; 2]> {

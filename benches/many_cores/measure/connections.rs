@@ -29,7 +29,7 @@ pub fn measure(here: &Here, plans: &Plans, deadline: Instant, is_brief: bool) ->
     let chosen = CORES.map(|cores| here.topology.on_cores(&here.cpus, cores));
     let mut planned: Vec<Result<Planned, String>> = Vec::new();
     for (cores, cpus) in CORES.into_iter().zip(&chosen) {
-        planned.push(match (missing(&server, &[]), cpus) {
+        planned.push(match (missing(&server), cpus) {
             (Some(reason), _) => Err(reason),
             (None, None) => {
                 let there = here.topology.cores(here.cpus.iter().copied());

@@ -50,7 +50,7 @@ type Counted = Vec<(Variant, Map<String, Value>)>;
 
 fn count(here: &Here, plans: &Plans, kinds: &[Kind], deadline: Instant) -> Result<Value, String> {
     let server = Redis::of(SHARE_OF_L2, here.l2_bytes);
-    if let Some(reason) = missing(&server, &[]) {
+    if let Some(reason) = missing(&server) {
         return Err(reason);
     }
     let planned = plans.plan(server.name())?;

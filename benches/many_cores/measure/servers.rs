@@ -32,7 +32,7 @@ pub fn measure(here: &Here, plans: &Plans, deadline: Instant, is_brief: bool) ->
     let cpus = here.topology.on_cores(&here.cpus, CORES);
     let planned: Vec<Result<Planned, String>> = servers
         .iter()
-        .map(|server| match (missing(&**server, &[]), &cpus) {
+        .map(|server| match (missing(&**server), &cpus) {
             (Some(reason), _) => Err(reason),
             (None, None) => Err(NO_CORES.into()),
             (None, Some(_)) => plans.plan(server.name()),

@@ -10,7 +10,7 @@ use crate::nginx::Nginx;
 use crate::planning::{Wanted, record};
 use crate::redis::Redis;
 use crate::running::folder;
-use crate::server::{EMULATOR, Server, missing};
+use crate::server::{Server, unrecordable};
 use crate::tpcc::Mariadb;
 use corehop_plan::Request;
 use corehop_simulator::Machine;
@@ -84,7 +84,7 @@ fn pack_server(server: &dyn Server, requests: u64, plans: &[ToSearch], part: &Pa
     };
     let place = folder.path().join("recorded");
     // One server that cannot be recorded leaves the others.
-    let recorded = match missing(server, &[EMULATOR]) {
+    let recorded = match unrecordable(server) {
         Some(reason) => Err(reason),
         None => record(server, &wanted, place, &trace)
             .map_err(|error| error.to_string())
