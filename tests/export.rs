@@ -111,12 +111,13 @@ fn chosen_requests_are_written_alone() {
 }
 
 /// Writes a trace of two requests of one thread. Each runs a loop of two blocks twice, calls a
-/// library, and goes back.
+/// library, and goes back. Another library is loaded, but never called.
 fn record_branches(path: &Path) -> Result<(), corehop_traces::Error> {
     let mut writer = Writer::create(path, &Header::default(), &WriterOptions::default())?;
     for (path, start) in [
         ("/usr/bin/server", 0x40_0000),
         ("/usr/lib/library.so", 0x7f00_0000),
+        ("/usr/lib/unused.so", 0x7f10_0000),
     ] {
         writer.module(&Module {
             path: path.into(),
@@ -178,8 +179,14 @@ fn a_profile_for_bolt_has_taken_branches_and_what_runs_between_them() {
     assert_eq!(
         told,
         "corehop: --module bank: bank.trace has no such file\n  \
-         remedy: name one of these files:\n    /usr/bin/server\n    /usr/lib/library.so\n"
+         remedy: name one of these files:\n    /usr/bin/server\n    /usr/lib/library.so\n    \
+         /usr/lib/unused.so\n"
     );
+    let unused = ["--format", "bolt", "--module", "unused.so"];
+    let told = "corehop: bank.trace: no branch of /usr/lib/unused.so was taken, so there is no \
+                profile\n  remedy: name another file with --module, or record the server again, \
+                under load\n";
+    assert_eq!(bolt(&unused), (Some(3), String::new(), told.into()));
     let (code, _, told) = bolt(&["--module", "server"]);
     assert_eq!(code, Some(2));
     assert!(

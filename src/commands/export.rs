@@ -184,8 +184,10 @@ fn export(
                 Ok(())
             })?;
             let module = module(arguments, trace, &profile)?;
-            profile.write(module, out).map_err(failed)?;
-            Ok(())
+            match profile.write(module, out).map_err(failed)? {
+                0 => Err(no_branches(arguments, module)),
+                _ => Ok(()),
+            }
         }
         Format::Drmemtrace | Format::Corehop => {
             let branches = branches(trace)?;
@@ -223,6 +225,13 @@ fn module<'t>(
             .remedy("name one of these files:")
             .choices(all)
     })
+}
+
+fn no_branches(arguments: &Arguments, module: &Module) -> Failure {
+    let (path, module) = (arguments.trace.display(), &module.path);
+    let message = format!("{path}: no branch of {module} was taken, so there is no profile");
+    Failure::new(Exit::Input, message)
+        .remedy("name another file with --module, or record the server again, under load")
 }
 
 /// Returns the branches of a trace. They are known only after a pass over the whole trace.
