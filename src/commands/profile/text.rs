@@ -24,6 +24,12 @@ pub struct Table<'a> {
     pub is_per_request: bool,
 }
 
+/// Characters of the columns of share, cycles, and misses.
+const FIRST: [usize; 5] = [7, 14, 11, 11, 11];
+/// Those of L1 TLB misses and walks.
+const TRANSLATIONS: [usize; 2] = [15, 11];
+/// Those of a cause.
+const CAUSE: usize = 11;
 /// Parts of a file's path that are shown: its name and its folder.
 const PARTS: usize = 2;
 
@@ -95,12 +101,16 @@ impl Table<'_> {
 
     fn view(&self, text: &mut Lines, view: &View) {
         line!(text, "{}", self.subject(view.by));
-        line!(text, "{}  {}", self.heads(), what(view.by));
-        line!(text, "{}  total", self.figures(&self.profile.total));
+        line!(text, "{}  {}", self.heads().concat(), what(view.by));
+        line!(
+            text,
+            "{}  total",
+            self.figures(&self.profile.total).concat()
+        );
         let rows = view.sorted(self.order, self.machine);
         for row in rows.iter().take(self.limit) {
             let title = row_title(view.by, row);
-            line!(text, "{}  {title}", self.figures(&row.cost));
+            line!(text, "{}  {title}", self.figures(&row.cost).concat());
         }
         self.left_out(text, "", rows.len(), ("more row", "more rows"));
         line!(text, "{}", self.unnamed(view));
@@ -129,28 +139,25 @@ impl Table<'_> {
     }
 
     /// Returns the titles of the columns in front of the name.
-    pub fn heads(&self) -> String {
+    pub fn heads(&self) -> Vec<String> {
         let causes = self.causes(Causes::default());
-        let causes = causes.map(|(name, _)| format!("{name:>11}"));
-        let misses = ["L1 misses", "L2 misses", "L3 misses"].map(|name| format!("{name:>11}"));
-        let (misses, causes) = (misses.concat(), causes.collect::<String>());
-        let translations = self.translations(|| ["L1 TLB misses", "walks"].map(str::to_owned));
-        let before = format!("{:>7}{:>14}{misses}", "share", "cycles");
-        format!("{before}{translations}{causes}")
+        self.columns(
+            ["share", "cycles", "L1 misses", "L2 misses", "L3 misses"].map(str::to_owned),
+            ["L1 TLB misses", "walks"].map(str::to_owned),
+            causes.map(|(name, _)| name.to_owned()),
+        )
     }
 
     /// Returns the columns in front of the name of a row.
-    pub fn figures(&self, cost: &Cost) -> String {
+    pub fn figures(&self, cost: &Cost) -> Vec<String> {
         let figure = |figure: u64| self.figure(figure);
-        let causes = self.causes(cost.causes(self.level));
-        let causes = causes.map(|(_, misses)| format!("{:>11}", figure(misses)));
         let [l1, l2, l3] = [Level::L1, Level::L2, Level::L3].map(|of| figure(cost.misses(of)));
-        format!(
-            "{:>7}{:>14}{l1:>11}{l2:>11}{l3:>11}{}{}",
-            share(self.sorted_by(cost), self.sorted_by(&self.profile.total), 1),
-            figure(cost.cycles(self.machine)),
-            self.translations(|| [cost.l1_tlb_misses(), cost.walks()].map(figure)),
-            causes.collect::<String>()
+        let share = share(self.sorted_by(cost), self.sorted_by(&self.profile.total), 1);
+        let causes = self.causes(cost.causes(self.level));
+        self.columns(
+            [share, figure(cost.cycles(self.machine)), l1, l2, l3],
+            [cost.l1_tlb_misses(), cost.walks()].map(figure),
+            causes.map(|(_, misses)| figure(misses)),
         )
     }
 
@@ -159,13 +166,23 @@ impl Table<'_> {
         !self.profile.replay.tlbs.is_empty()
     }
 
-    /// Returns the columns of L1 TLB misses and walks; nothing without translation.
-    fn translations(&self, columns: impl Fn() -> [String; 2]) -> String {
-        if !self.has_tlbs() {
-            return String::new();
-        }
-        let [misses, walks] = columns();
-        format!("{misses:>15}{walks:>11}")
+    /// Aligns columns; those of TLBs are there only if addresses were translated.
+    fn columns(
+        &self,
+        first: [String; 5],
+        translations: [String; 2],
+        causes: impl Iterator<Item = String>,
+    ) -> Vec<String> {
+        let translations = translations.into_iter().filter(|_| self.has_tlbs());
+        let causes = causes.zip(std::iter::repeat(CAUSE));
+        let columns = first
+            .into_iter()
+            .zip(FIRST)
+            .chain(translations.zip(TRANSLATIONS));
+        let columns = columns.chain(causes);
+        columns
+            .map(|(text, width)| format!("{text:>width$}"))
+            .collect()
     }
 
     /// Returns the figure that rows are sorted by.

@@ -2,7 +2,7 @@
 //! the rows.
 
 use super::browser::{Browser, Mode};
-use crate::commands::profile::text::{Table, what};
+use crate::commands::profile::text::what;
 use corehop_plan::inert;
 use corehop_profile::{Cost, Order};
 use ratatui::Frame;
@@ -28,12 +28,6 @@ const KEYS: [(&str, &str); 10] = [
 
 /// Room for names that is more important than figures.
 const NAMES: usize = 24;
-
-/// Widths of the first columns: the share, cycles, and misses of three levels.
-const FIRST_COLUMNS: [usize; 5] = [7, 14, 11, 11, 11];
-/// Widths of the columns of address translation, where there are any, and of each cause behind.
-const TRANSLATIONS: [usize; 2] = [15, 11];
-const CAUSE: usize = 11;
 
 /// Rows that are more important than what is above the titles of the columns.
 const FEW_ROWS: usize = 4;
@@ -67,7 +61,7 @@ fn help(room: usize) -> Vec<Line<'static>> {
 /// Returns the table, and above it what there is room for.
 fn table((width, room): (usize, usize), browser: &mut Browser<'_>) -> Vec<Line<'static>> {
     let columns = browser.table;
-    let figures = |cost: &Cost, title: &str| fit(&columns, &columns.figures(cost), (title, width));
+    let figures = |cost: &Cost, title: &str| fit(&columns.figures(cost), (title, width));
     let head = columns.head();
     let head = head.as_str().lines().map(|line| Line::raw(line.to_owned()));
     let mut lines: Vec<Line<'static>> = head.collect();
@@ -91,22 +85,18 @@ fn table((width, room): (usize, usize), browser: &mut Browser<'_>) -> Vec<Line<'
     lines
 }
 
-/// Returns the figures in front of a name: as many columns as leave room for names.
-fn fit(table: &Table<'_>, figures: &str, (name, width): (&str, usize)) -> String {
-    let translations = TRANSLATIONS.into_iter().filter(|_| table.has_tlbs());
-    let first = FIRST_COLUMNS.into_iter().chain(translations);
-    let columns = first.chain(std::iter::repeat(CAUSE));
-    let ends = columns.scan(0, |end, column| {
-        *end += column;
-        Some(*end)
-    });
-    let fits = |end: &usize| end + 2 + NAMES <= width && *end <= figures.len();
-    match ends.take_while(fits).last().unwrap_or(0) {
-        0 => name.to_owned(),
-        kept => {
-            let figures: String = figures.chars().take(kept).collect();
-            format!("{figures}  {name}")
+/// Returns a line: as many columns as leave room for names, then the name.
+fn fit(columns: &[String], (name, width): (&str, usize)) -> String {
+    let mut line = String::new();
+    for column in columns {
+        if line.len() + column.len() + 2 + NAMES > width {
+            break;
         }
+        line += column;
+    }
+    match line.is_empty() {
+        true => name.to_owned(),
+        false => format!("{line}  {name}"),
     }
 }
 
@@ -122,8 +112,7 @@ fn subject(browser: &Browser<'_>) -> Line<'static> {
 
 /// Returns the titles of the columns; that of the order is reversed.
 fn heads(browser: &Browser<'_>, width: usize) -> Line<'static> {
-    let heads = browser.table.heads();
-    let heads = fit(&browser.table, &heads, (what(browser.by()), width));
+    let heads = fit(&browser.table.heads(), (what(browser.by()), width));
     let sorted = match browser.table.order {
         Order::Misses(_) => format!("{} misses", browser.table.level_name()),
         Order::Cycles => "cycles".to_owned(),
