@@ -69,7 +69,8 @@ fn folder() -> tempfile::TempDir {
 
 fn corehop(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
-    command.current_dir(folder).args(arguments);
+    command.current_dir(folder).env("COREHOP_HOST", "");
+    command.args(arguments);
     command
 }
 

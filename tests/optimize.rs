@@ -15,7 +15,8 @@ use std::process::{Command, Output, Stdio};
 const SERVER: &str = "/usr/bin/redis-server";
 const LOAD: &str = "redis-cli -s socket -r 40 get key > /dev/null";
 
-/// Returns `corehop optimize` in `folder`, for a server on a socket there.
+/// Returns `corehop optimize` in `folder`, for a server on a socket there. The latencies of this
+/// machine are assumed, so that predictions are the same everywhere.
 fn optimize(folder: &Path, arguments: &[&str]) -> Command {
     of(folder, arguments, SERVER)
 }
@@ -25,6 +26,7 @@ fn of(folder: &Path, arguments: &[&str], server: &str) -> Command {
     let server = [server, "--port", "0", "--unixsocket", "socket", "--save"];
     command
         .current_dir(folder)
+        .env("COREHOP_HOST", "")
         .arg("optimize")
         .args(arguments)
         .arg("--")
@@ -133,6 +135,45 @@ pub fn measure(folder: &Path, numbers: &str, more: &[&str]) -> Output {
     arguments.extend(["--throughput", "rate ([0-9]+)", "--warm-up", "0"]);
     arguments.extend(more);
     optimize(folder, &arguments).output().unwrap()
+}
+
+#[test]
+fn latencies_are_measured_unless_the_machine_is_calibrated() {
+    let folder = folder();
+    let trace = trace();
+    let calibrated = folder.path().join("host.toml");
+    let run = |more: &[&str]| {
+        let arguments = ["--load", LOAD, "--trace", trace.to_str().unwrap()];
+        let mut command = optimize(folder.path(), &[&arguments, more].concat());
+        let output = command.env("COREHOP_HOST", &calibrated).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+        said(&output)
+    };
+    let left = folder.path().join("corehop-optimize/machine.toml");
+    let measured = "corehop: machine host: latencies measured: L2 ";
+    let told = run(&[]);
+    assert!(told.contains(measured), "{told}");
+    assert!(
+        told.contains(" cycles, corehop-optimize/machine.toml\n"),
+        "{told}"
+    );
+    let text = std::fs::read_to_string(&left).unwrap();
+    assert!(
+        text.starts_with("# This machine, measured by `corehop optimize`"),
+        "{text}"
+    );
+    let assumed = text
+        .lines()
+        .filter(|line| line.ends_with("# assumed: it was not measured"));
+    assert!(assumed.count() >= 3, "{text}");
+    std::fs::copy(&left, &calibrated).unwrap();
+    let told = run(&["--force"]);
+    assert!(
+        told.contains("corehop: machine host: as measured, "),
+        "{told}"
+    );
+    assert!(!told.contains(measured), "{told}");
+    assert!(!left.exists());
 }
 
 #[test]

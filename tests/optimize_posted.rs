@@ -126,6 +126,7 @@ fn run(command: &mut Command, folder: &Path, kind: &str, rate: &str, more: &[&st
     let load = format!("./server ask {rate}");
     command
         .current_dir(folder)
+        .env("COREHOP_HOST", "")
         .args(["--requests", "30", "--max-rounds", "2", "--warm-up", "0"])
         .args(["--load", &load, "--throughput", "rate ([0-9]+)"])
         .args(more)
@@ -263,6 +264,7 @@ fn posted_calls_that_were_lucky_in_two_rounds_lose_the_race_against_a_steady_pla
                 posted; [ $(wc -l < posted) -le 2 ] || rate=100; fi; echo rate $rate";
     let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
         .current_dir(folder.path())
+        .env("COREHOP_HOST", "")
         .args([
             "optimize",
             "--trace",
@@ -371,6 +373,7 @@ fn after_an_interrupt_of_the_measurement_the_recording_is_left_and_nothing_to_st
     let log = std::fs::File::create(folder.path().join("log")).unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_corehop"))
         .current_dir(folder.path())
+        .env("COREHOP_HOST", "")
         .args(["optimize", "--force", "--trace", &trace()])
         .args(["--load", "./server ask 1 > load; exec sleep 1000"])
         .args(["--", "./server", "threads"])

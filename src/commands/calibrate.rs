@@ -136,7 +136,7 @@ fn refusal(doubts: &[Doubt]) -> Failure {
 }
 
 /// Shows the stages of the calibration, and stops it on a signal.
-struct Shown(Bar);
+pub struct Shown(pub Bar);
 
 impl Observer for Shown {
     fn begin(&self, stage: &str, total: u64) {

@@ -50,12 +50,13 @@ use std::path::Path;
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let here = Here::look(&arguments.machine, arguments.cores)?;
+    let mut here = Here::look(&arguments.machine, arguments.cores)?;
     arguments.system_calls.check(&here)?;
     can_be_hooked(arguments)?;
     let folder = Folder::new(arguments)?;
     let under = arguments.under.under_load();
     interrupt::listen()?;
+    here.measure_latencies(&folder)?;
     let trace_path = match &arguments.trace {
         Some(trace) => trace.clone(),
         None => recording::record(arguments, &under, &folder)?,

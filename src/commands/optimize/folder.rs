@@ -76,7 +76,13 @@ impl Folder {
 
     fn results(&self) -> Vec<PathBuf> {
         let tried = (0..MOST_TRIED).map(|index| self.tried(index));
-        let named = [self.plan(), self.start(), self.report(), self.result()];
+        let named = [
+            self.machine(),
+            self.plan(),
+            self.start(),
+            self.report(),
+            self.result(),
+        ];
         named.into_iter().chain(tried).collect()
     }
 
@@ -88,6 +94,11 @@ impl Folder {
     /// Returns the path of the server's output during recording.
     pub fn log(&self) -> PathBuf {
         self.path.join("server.log")
+    }
+
+    /// Returns the path of the machine, if its latencies were measured.
+    pub fn machine(&self) -> PathBuf {
+        self.path.join("machine.toml")
     }
 
     /// Returns the path of the plan with a gain.
@@ -113,6 +124,11 @@ impl Folder {
     /// Returns the path of the JSON result.
     pub fn result(&self) -> PathBuf {
         self.path.join("result.json")
+    }
+
+    /// Writes the machine.
+    pub fn keep_machine(&self, text: &str) -> Result<(), Failure> {
+        keep(&self.machine(), text)
     }
 
     /// Writes the plans found.

@@ -7,10 +7,14 @@
 //! searches often find the same plan, which is kept once. At least one plan of each kind is kept,
 //! if there is room.
 
+use super::folder::Folder;
+use crate::commands::calibrate::Shown;
 use crate::failure::Failure;
 use crate::one_way;
 use crate::options::machines;
 use crate::terminal::progress::Bar;
+use crate::terminal::{console, interrupt};
+use corehop_measure::calibration::{self, Effort, calibrate, doubts, render};
 use corehop_measure::machine::cpus::can_carry;
 use corehop_measure::rounds::Assumption;
 use corehop_partitioner::by_argument::{self, Sought};
@@ -20,7 +24,9 @@ use corehop_partitioner::requests::{Searched, complete};
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Comparison, Error, Settings, partition, plan};
 use corehop_plan::{Destination, Mode, Plan};
-use corehop_simulator::{Machine, host};
+use corehop_simulator::Machine;
+use corehop_simulator::calibrated::{self, Calibrated};
+use corehop_simulator::host::{self, Host};
 use corehop_support::topology::{Topology, allowed};
 use corehop_traces::{FunctionId, Trace};
 use std::path::Path;
@@ -35,6 +41,8 @@ const SEARCHED: usize = 10;
 /// The machine for which plans are searched.
 pub struct Here {
     pub machine: Machine,
+    /// This machine, if its latencies are assumed because nobody has calibrated it.
+    uncalibrated: Option<Host>,
     /// Maximum number of cores to hop between.
     pub cores: u32,
     /// Whether this process may also run on cores of another type.
@@ -54,21 +62,71 @@ fn cores(named: &str) -> [u32; 2] {
     [all as u32, alike as u32]
 }
 
+/// Returns this machine, and its description if nobody has calibrated it. An empty `COREHOP_HOST`
+/// means that latencies stay assumed, so that results do not depend on measurements.
+fn this_machine() -> Result<(Machine, Option<Host>), Failure> {
+    let host = host::described()?;
+    Ok(match calibrated::look(&host.machine) {
+        Calibrated::Taken { machine, .. } => (*machine, None),
+        Calibrated::Missing if calibrated::place().is_none() => (host.machine, None),
+        Calibrated::Missing | Calibrated::Ignored { .. } => (host.machine.clone(), Some(host)),
+    })
+}
+
+/// Sets the cost of hops that the fastest backend here has.
+fn with_usual_hops(mut machine: Machine) -> Machine {
+    if can_carry() {
+        machine.set_hop_cost(machine.carried_hop_cycles());
+    }
+    machine
+}
+
 impl Here {
     /// Reads the machine `named`.
     pub fn look(named: &str, most_cores: u32) -> Result<Here, Failure> {
         machines::tell_host([named]);
-        let mut machine = Machine::named_or_path(named)?;
-        if can_carry() {
-            machine.set_hop_cost(machine.carried_hop_cycles());
-        }
+        let (machine, uncalibrated) = match named {
+            "host" => this_machine()?,
+            _ => (Machine::named_or_path(named)?, None),
+        };
         let [all, alike] = cores(named);
         let cores = alike.min(machine.cores).min(most_cores).min(MOST_CORES);
         Ok(Here {
-            machine,
+            machine: with_usual_hops(machine),
+            uncalibrated,
             cores,
             has_other_cores: all > alike,
         })
+    }
+
+    /// Measures the latencies of this machine, unless it is calibrated, and writes them as a
+    /// machine file. If that fails, they remain assumed.
+    pub fn measure_latencies(&mut self, folder: &Folder) -> Result<(), Failure> {
+        let Some(host) = &self.uncalibrated else {
+            return Ok(());
+        };
+        let measured = match calibrate(host, &Effort::LATENCIES, &Shown(Bar::new())) {
+            Err(calibration::Error::Interrupted) => {
+                return Err(interrupt::failure("nothing was recorded"));
+            }
+            Err(error) => {
+                console::warn(&format!("machine host: its latencies are assumed: {error}"));
+                return Ok(());
+            }
+            Ok(measured) => measured,
+        };
+        folder.keep_machine(&render(&measured, &doubts(&measured)))?;
+        let machine = measured.machine();
+        let l3 = machine.l3.map(|l3| format!(", L3 {}", l3.latency_cycles));
+        console::say(&format!(
+            "corehop: machine host: latencies measured: L2 {}{}, memory {} cycles, {}",
+            machine.l2.latency_cycles,
+            l3.unwrap_or_default(),
+            machine.memory_latency_cycles,
+            folder.machine().display(),
+        ));
+        self.machine = with_usual_hops(machine);
+        Ok(())
     }
 
     /// Returns why no plan can be used here, if so.

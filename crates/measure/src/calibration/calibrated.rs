@@ -18,6 +18,9 @@ pub struct Calibration {
     pub cpu_model: String,
     /// The CPUs that this process may use.
     pub cpus: Vec<usize>,
+    /// The command that measured.
+    #[serde(skip)]
+    pub command: &'static str,
     /// Whether the quick calibration was selected.
     pub is_quick: bool,
     /// The machine, as the kernel describes it.

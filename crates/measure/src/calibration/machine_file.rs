@@ -68,17 +68,13 @@ fn spread(quartiles: Quartiles, decimals: usize) -> String {
 fn head(calibration: &Calibration) -> String {
     let mut text = String::new();
     let clocks = &calibration.clocks;
-    let effort = match calibration.is_quick {
-        true => "`corehop calibrate --quick`, which measures nothing well",
-        false => "`corehop calibrate`",
-    };
     let pages = match calibration.has_huge_pages {
         true => "in huge pages, so that the TLB hardly matters",
         false => "in small pages, since the kernel gave no huge ones: misses of the TLB are in it",
     };
     let cpus = calibration.cpus.len();
     let said = [
-        format!("This machine, measured by {effort}."),
+        format!("This machine, measured by {}.", calibration.command),
         format!("{}, {cpus} CPUs allowed.", calibration.cpu_model),
         "Of each number the median is used; in brackets, half of the readings lie between.".into(),
         format!(
@@ -151,7 +147,7 @@ fn scalars(text: &mut String, calibration: &Calibration, machine: &Machine) {
 /// Describes where a number comes from: how it was measured, in cycles and nanoseconds.
 fn source(figure: Option<Figure>, how: &str) -> String {
     match figure {
-        None => "assumed: it could not be measured".into(),
+        None => "assumed: it was not measured".into(),
         Some(Figure { cycles, ns }) => {
             format!("[{how}] {}; {:.1} ns", spread(cycles, 1), ns.median)
         }
