@@ -4,28 +4,6 @@ use crate::plugin::build_plugins;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Whether this machine's redis jumps to a page, as the tutorial says of Redis 8, so that no plan
-/// gains.
-fn redis_jumps() -> bool {
-    let output = Command::new("redis-server").arg("--version").output();
-    let said = String::from_utf8(output.unwrap().stdout).unwrap();
-    let version = said.split_once(" v=").unwrap().1.split('.').next();
-    version.unwrap().parse::<u32>().unwrap() >= 8
-}
-
-/// Returns the commands for a redis whose plans are refused: `partition` exits with code 5, and its
-/// reader continues with `--ignore-verdict`.
-fn after_a_refusal(commands: &str) -> String {
-    let lines = commands.lines().map(|line| match line {
-        partition if partition.starts_with("corehop partition ") => {
-            let anyway = partition.replace("partition", "partition --ignore-verdict");
-            format!("code=0; {partition} || code=$?; test $code = 5\n{anyway}\n")
-        }
-        line => format!("{line}\n"),
-    });
-    lines.collect()
-}
-
 /// Returns the indented lines of the page.
 fn commands() -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/tutorial.md");
@@ -55,10 +33,6 @@ fn every_command_of_the_tutorial_does_what_it_says() {
             "the page leaves out {name}"
         );
     }
-    let commands = match redis_jumps() {
-        true => after_a_refusal(&commands),
-        false => commands,
-    };
     build_plugins();
     let corehop = Path::new(env!("CARGO_BIN_EXE_corehop")).parent().unwrap();
     let path = format!("{}:{}", corehop.display(), std::env::var("PATH").unwrap());
