@@ -14,7 +14,8 @@
 //!
 //! Without arguments, as under `cargo test`, redis answers a few requests, to show that it works.
 //! `COREHOP_BENCH` selects the servers to measure (`redis,memcached`), or their loads
-//! (`redis:deep-pages:0.7`, with the share of an L2), `COREHOP_STARTS` sets the number of starts, `COREHOP_AWAKE=1` keeps the CPUs from halting (awake.rs).
+//! (`redis:deep-pages:0.7`, with the share of an L2), `COREHOP_STARTS` sets the number of starts,
+//! `COREHOP_AWAKE=1` keeps the CPUs from halting (awake.rs).
 //!
 //! `make bench-verdicts` runs it with `--verdicts`: the verdicts of `auto`, twenty times over.
 //! `make bench-data-hops` runs it with `--data-hops`: hops by data (data_hops.rs), and

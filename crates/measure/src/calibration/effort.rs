@@ -45,7 +45,7 @@ impl Effort {
         queuing_ms: 100,
     };
 
-    /// Takes about a second: measures no hops, and only the part of the curve with the L3's latency.
+    /// Takes about a second: measures no hops, and of the curve only what has the L3's latency.
     pub const LATENCIES: Effort = Effort {
         command: "`corehop optimize`, in a second; `corehop calibrate` measures more and better",
         is_quick: false,
