@@ -56,7 +56,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let folder = Folder::new(arguments)?;
     let under = arguments.under.under_load();
     interrupt::listen()?;
-    here.measure_latencies(&folder)?;
+    if let Some(file) = here.measure_latencies()? {
+        folder.keep_machine(&file)?;
+        let (latencies, file) = (here.latencies(), folder.machine());
+        let file = file.display();
+        console::say(&format!(
+            "corehop: machine host: latencies measured: {latencies}, {file}"
+        ));
+    }
     let trace_path = match &arguments.trace {
         Some(trace) => trace.clone(),
         None => recording::record(arguments, &under, &folder)?,

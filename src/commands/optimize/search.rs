@@ -7,7 +7,6 @@
 //! searches often find the same plan, which is kept once. At least one plan of each kind is kept,
 //! if there is room.
 
-use super::folder::Folder;
 use crate::commands::calibrate::Shown;
 use crate::failure::Failure;
 use crate::one_way;
@@ -99,34 +98,35 @@ impl Here {
         })
     }
 
-    /// Measures the latencies of this machine, unless it is calibrated, and writes them as a
-    /// machine file. If that fails, they remain assumed.
-    pub fn measure_latencies(&mut self, folder: &Folder) -> Result<(), Failure> {
+    /// Measures the latencies of this machine, unless it is calibrated. Returns the machine file.
+    /// If the measurement fails, they remain assumed.
+    pub fn measure_latencies(&mut self) -> Result<Option<String>, Failure> {
         let Some(host) = &self.uncalibrated else {
-            return Ok(());
+            return Ok(None);
         };
-        let measured = match calibrate(host, &Effort::LATENCIES, &Shown(Bar::new())) {
-            Err(calibration::Error::Interrupted) => {
-                return Err(interrupt::failure("nothing was recorded"));
+        match calibrate(host, &Effort::LATENCIES, &Shown(Bar::new())) {
+            Ok(measured) => {
+                self.machine = with_usual_hops(measured.machine());
+                Ok(Some(render(&measured, &doubts(&measured))))
             }
+            Err(calibration::Error::Interrupted) => Err(interrupt::failure("nothing was recorded")),
             Err(error) => {
                 console::warn(&format!("machine host: its latencies are assumed: {error}"));
-                return Ok(());
+                Ok(None)
             }
-            Ok(measured) => measured,
-        };
-        folder.keep_machine(&render(&measured, &doubts(&measured)))?;
-        let machine = measured.machine();
+        }
+    }
+
+    /// Returns the machine's latencies as text.
+    pub fn latencies(&self) -> String {
+        let machine = &self.machine;
         let l3 = machine.l3.map(|l3| format!(", L3 {}", l3.latency_cycles));
-        console::say(&format!(
-            "corehop: machine host: latencies measured: L2 {}{}, memory {} cycles, {}",
+        format!(
+            "L2 {}{}, memory {} cycles",
             machine.l2.latency_cycles,
             l3.unwrap_or_default(),
-            machine.memory_latency_cycles,
-            folder.machine().display(),
-        ));
-        self.machine = with_usual_hops(machine);
-        Ok(())
+            machine.memory_latency_cycles
+        )
     }
 
     /// Returns why no plan can be used here, if so.
