@@ -58,8 +58,11 @@ fn unencoded(code: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn only_the_encoding_may_differ() {
-    let code = "// capnp binary version: 0.9.2\nmod trace {\n  static ENCODED_NODE: [Word; 1] = [\n    \
-                word(5),\n  ];\n  fn get() {}\n}\n";
+    let code = "// capnp binary version: 0.9.2\n\
+                static ENCODED_NODE: [Word; 1] = [\n\
+                word(5),\n\
+                ];\n\
+                fn get() {}\n";
     let other = code.replace("0.9.2", "1.1.0").replace("word(5)", "word(6)");
     assert_ne!(version(code), version(&other));
     assert!(unencoded(code).eq(unencoded(&other)));
