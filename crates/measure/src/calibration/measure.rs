@@ -49,14 +49,11 @@ pub fn calibrate(
         Some(pair) => cores::transfer(pair.cpus, effort)?,
     };
     step(observer)?;
-    let (hops, without) = match effort.hop_rounds {
-        0 => (hops::Hops::default(), Vec::new()),
-        _ => match hops::measure(effort, observer) {
-            Err(error @ Error::Program { .. }) => {
-                (hops::Hops::default(), vec![format!("hops: {error}")])
-            }
-            measured => measured?,
-        },
+    let (hops, without) = match hops::measure(effort, observer) {
+        Err(error @ Error::Program { .. }) => {
+            (hops::Hops::default(), vec![format!("hops: {error}")])
+        }
+        measured => measured?,
     };
     left_out.extend(without);
     let disturbance = watch.end();
