@@ -4,7 +4,8 @@
 //! the runner counts them as skipped.
 
 use crate::plugin::build_plugins;
-use std::path::{Path, PathBuf};
+use corehop_recorder::tools::built_qemu;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// QEMU 10.
@@ -13,12 +14,7 @@ pub struct Qemu10(PathBuf);
 impl Qemu10 {
     /// Builds its plugin. Fails with a remedy without such a QEMU.
     pub fn found() -> Qemu10 {
-        let cache = std::env::var_os("XDG_CACHE_HOME").filter(|value| !value.is_empty());
-        let cache = cache.map(PathBuf::from).unwrap_or_else(|| {
-            let home = std::env::var_os("HOME").unwrap_or_default();
-            Path::new(&home).join(".cache")
-        });
-        let qemu = cache.join("corehop/qemu/qemu-x86_64");
+        let qemu = built_qemu();
         let is_there = qemu.is_file();
         assert!(is_there, "no {}: `make qemu` builds it", qemu.display());
         build_plugins();
