@@ -8,33 +8,36 @@ use corehop_partitioner::machine_list::{first, for_plan};
 use corehop_plan::Plan;
 use corehop_simulator::Machine;
 use corehop_simulator::calibrated::{self, Calibrated};
-use corehop_simulator::host;
+use corehop_simulator::host::{self, Host};
 use procfs::{CpuInfo, Current};
 use std::path::Path;
 
-/// Reports the machine if one of these names, with or without a weight, is `host`.
-pub fn tell_host<'a>(names: impl IntoIterator<Item = &'a str>) {
+/// Reports the machine if one of these names, with or without a weight, is `host`. Returns it if
+/// nobody has calibrated it; not with an empty `COREHOP_HOST`, which asks for assumed latencies.
+pub fn tell_host<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Host> {
     let is_host = |name: &str| name.split('=').next() == Some("host");
     if !names.into_iter().any(is_host) {
-        return;
+        return None;
     }
     // The code that reads the machine reports what the kernel does not describe.
-    let Ok(host) = host::described() else {
-        return;
-    };
+    let host = host::described().ok()?;
     for assumed in &host.assumed {
         console::warn(&format!("machine host: {assumed}"));
     }
     match calibrated::look(&host.machine) {
-        Calibrated::Missing => {}
-        Calibrated::Taken { path, .. } => console::say(&format!(
-            "corehop: machine host: as measured, {}",
-            path.display()
-        )),
-        Calibrated::Ignored { path, why } => console::warn(&format!(
-            "{}: ignored for machine host: {why}; `corehop calibrate` measures this machine",
-            path.display()
-        )),
+        Calibrated::Missing => calibrated::place().map(|_| host),
+        Calibrated::Taken { path, .. } => {
+            let path = path.display();
+            console::say(&format!("corehop: machine host: as measured, {path}"));
+            None
+        }
+        Calibrated::Ignored { path, why } => {
+            console::warn(&format!(
+                "{}: ignored for machine host: {why}; `corehop calibrate` measures this machine",
+                path.display()
+            ));
+            Some(host)
+        }
     }
 }
 

@@ -24,7 +24,6 @@ use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Comparison, Error, Settings, partition, plan};
 use corehop_plan::{Destination, Mode, Plan};
 use corehop_simulator::Machine;
-use corehop_simulator::calibrated::{self, Calibrated};
 use corehop_simulator::host::{self, Host};
 use corehop_support::topology::{Topology, allowed};
 use corehop_traces::{FunctionId, Trace};
@@ -61,17 +60,6 @@ fn cores(named: &str) -> [u32; 2] {
     [all as u32, alike as u32]
 }
 
-/// Returns this machine, and its description if nobody has calibrated it. An empty `COREHOP_HOST`
-/// means that latencies stay assumed, so that results do not depend on measurements.
-fn this_machine() -> Result<(Machine, Option<Host>), Failure> {
-    let host = host::described()?;
-    Ok(match calibrated::look(&host.machine) {
-        Calibrated::Taken { machine, .. } => (*machine, None),
-        Calibrated::Missing if calibrated::place().is_none() => (host.machine, None),
-        Calibrated::Missing | Calibrated::Ignored { .. } => (host.machine.clone(), Some(host)),
-    })
-}
-
 /// Sets the cost of hops that the fastest backend here has.
 fn with_usual_hops(mut machine: Machine) -> Machine {
     if can_carry() {
@@ -83,11 +71,8 @@ fn with_usual_hops(mut machine: Machine) -> Machine {
 impl Here {
     /// Reads the machine `named`.
     pub fn look(named: &str, most_cores: u32) -> Result<Here, Failure> {
-        machines::tell_host([named]);
-        let (machine, uncalibrated) = match named {
-            "host" => this_machine()?,
-            _ => (Machine::named_or_path(named)?, None),
-        };
+        let uncalibrated = machines::tell_host([named]);
+        let machine = Machine::named_or_path(named)?;
         let [all, alike] = cores(named);
         let cores = alike.min(machine.cores).min(most_cores).min(MOST_CORES);
         Ok(Here {
