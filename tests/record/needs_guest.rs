@@ -218,17 +218,20 @@ fn the_kernel_is_entered_as_often_for_each_system_call_as_strace_counts() {
     while let Some(execution) = executions.next().unwrap() {
         visits.execution(&execution);
     }
-    let (mut calls, mut faults) = (Counts::new(), 0);
+    let (mut calls, mut faults, mut ticks) = (Counts::new(), 0, 0);
     for visit in visits.all() {
         match visit.reason {
             Reason::SystemCall => *calls.entry(visit.name.clone()).or_default() += 1,
             Reason::Exception => faults += u64::from(visit.name == "page_fault"),
-            Reason::Interrupt => {}
+            Reason::Interrupt => ticks += u64::from(visit.name == "common_interrupt"),
             Reason::Idle | Reason::Other => panic!("{visit:?}"),
         }
     }
     // The program stores to each of 256 new pages.
     assert!(faults >= 256, "{faults} page faults");
+    // It counts for at least 24 million instructions, each a nanosecond of the guest's timer, whose
+    // period is at most 10 ms.
+    assert!(ticks >= 2, "{ticks} interrupts of the timer");
     assert_eq!((calls["pread64"], calls["getppid"]), (7, 2));
     // The machine has no random numbers yet, so libc reads the clock instead. Outside the machine
     // it would do so without the kernel.

@@ -3,6 +3,10 @@
 //! A system call, an interrupt and an exception are visits. One may interrupt another, which
 //! continues when it ends. Code marks the boundaries: entries have names ([`Reason`]), an interrupt
 //! ends with `iret`, and a thread's return to user code ends all its visits.
+//!
+//! A device's interrupt enters through a stub that belongs to its vector and has no name (Linux's
+//! `irq_entries_start`). The stub jumps to `asm_common_interrupt`, so it is the next code block
+//! that names the visit. In the kernel, the stub counts for what it interrupts.
 
 use super::doors::{Door, Reason};
 use super::mode::Mode;
@@ -34,6 +38,10 @@ struct Thread {
     open: Vec<usize>,
     /// Whether the innermost visit ends before the next execution.
     is_leaving: bool,
+    /// Whether its last execution was user code.
+    is_user: bool,
+    /// Whether its last execution entered the kernel from user code, and no function.
+    is_stub: bool,
 }
 
 impl<'t> Visits<'t> {
@@ -57,8 +65,11 @@ impl<'t> Visits<'t> {
         let block = &self.trace.code_blocks()[execution.code_block as usize];
         if Mode::of(block.start) == Mode::User {
             thread.open.clear();
+            (thread.is_user, thread.is_stub) = (true, false);
             return None;
         }
+        let was_user = std::mem::take(&mut thread.is_user);
+        let was_stub = std::mem::take(&mut thread.is_stub);
         let entered = execution.entry.map(|function| function.index());
         let door = entered.and_then(|function| self.doors.get(function));
         let mut begin = |reason: Reason, name: &str| {
@@ -70,11 +81,18 @@ impl<'t> Visits<'t> {
             self.visits.len() - 1
         };
         match door.unwrap_or(&Door::None) {
+            Door::In(reason @ Reason::Interrupt, name) if was_stub => {
+                let stub = *thread.open.last()?;
+                (self.visits[stub].reason, self.visits[stub].name) = (*reason, name.clone());
+            }
             Door::In(reason @ (Reason::Interrupt | Reason::Exception), name) => {
                 thread.open.push(begin(*reason, name));
             }
             Door::In(reason, name) => thread.open = vec![begin(*reason, name)],
-            _ if thread.open.is_empty() => thread.open.push(begin(Reason::Other, "")),
+            _ if thread.open.is_empty() => {
+                thread.open.push(begin(Reason::Other, ""));
+                thread.is_stub = was_user && entered.is_none();
+            }
             _ => {}
         }
         let innermost = *thread.open.last()?;

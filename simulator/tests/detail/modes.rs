@@ -64,7 +64,7 @@ fn beginning_of(steps: &[Step], place: usize) -> usize {
     let mut since: Vec<usize> = back.collect();
     since.reverse();
     let (mut open, mut leaves) = (Vec::new(), false);
-    for step in since {
+    for (number, &step) in since.iter().enumerate() {
         if leaves {
             open.pop();
         }
@@ -72,12 +72,29 @@ fn beginning_of(steps: &[Step], place: usize) -> usize {
         leaves = block == 3;
         match block {
             0 => open = vec![step],
-            2 => open.push(step),
+            4 if number == 1 && is_stub(steps, since[0]) => {}
+            2 | 4 => open.push(step),
             _ if open.is_empty() => open.push(step),
             _ => {}
         }
     }
     *open.last().unwrap()
+}
+
+/// Returns whether this step came from user code and enters no function: an interrupt's stub, if
+/// the thread's next step is the interrupt's common code.
+fn is_stub(steps: &[Step], place: usize) -> bool {
+    let (thread, block) = (steps[place].thread, steps[place].block);
+    let before = steps[..place].iter().rfind(|step| step.thread == thread);
+    let from_user = before.is_some_and(|step| !KERNEL_BLOCKS.contains(&step.block));
+    from_user && block == BLOCKS + 5
+}
+
+/// Returns the next step of a step's thread, if any, as the number of its kernel block.
+fn next_of(steps: &[Step], place: usize) -> Option<u32> {
+    let thread = steps[place].thread;
+    let next = steps[place + 1..].iter().find(|step| step.thread == thread);
+    next.and_then(|step| step.block.checked_sub(BLOCKS))
 }
 
 /// Sums the visits that began at `first` or later, in the form of [`told`].
@@ -88,6 +105,10 @@ fn by_kind(steps: &[Step], visits: &BTreeMap<usize, NaiveVisit>, first: usize) -
             0 if visit.reads => (Reason::SystemCall, "read"),
             0 => (Reason::SystemCall, ""),
             2 => (Reason::Exception, "page_fault"),
+            4 => (Reason::Interrupt, "common_interrupt"),
+            _ if is_stub(steps, begun) && next_of(steps, begun) == Some(4) => {
+                (Reason::Interrupt, "common_interrupt")
+            }
             _ => (Reason::Other, ""),
         };
         let sizes = [

@@ -17,13 +17,14 @@ const BUILD: &str = "0a1b";
 pub const BLOCKS: u32 = 2 * FUNCTIONS + 2;
 
 /// Blocks of kernel code, after all others.
-pub const KERNEL_BLOCKS: std::ops::Range<u32> = BLOCKS..BLOCKS + 5;
-/// The functions of the first of them.
-const KERNELS: [&str; 4] = [
+pub const KERNEL_BLOCKS: std::ops::Range<u32> = BLOCKS..BLOCKS + 6;
+/// The functions of all but the last.
+const KERNELS: [&str; 5] = [
     "entry_SYSCALL_64",
     "__x64_sys_read",
     "asm_exc_page_fault",
     "native_irq_return_iret",
+    "asm_common_interrupt",
 ];
 /// Address of the first kernel block.
 pub const KERNEL: u64 = 0xffff_ffff_8100_0000;
