@@ -174,6 +174,17 @@ fn latencies_are_measured_unless_the_machine_is_calibrated() {
     );
     assert!(!told.contains(measured), "{told}");
     assert!(!left.exists());
+    // Without a folder for a calibration there is none.
+    let trace = trace.to_str().unwrap();
+    let mut command = optimize(
+        folder.path(),
+        &["--load", LOAD, "--trace", trace, "--force"],
+    );
+    for variable in ["COREHOP_HOST", "XDG_CONFIG_HOME", "HOME"] {
+        command.env_remove(variable);
+    }
+    let told = said(&command.output().unwrap());
+    assert!(told.contains(measured), "{told}");
 }
 
 #[test]

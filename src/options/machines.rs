@@ -25,7 +25,8 @@ pub fn tell_host<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Host> {
         console::warn(&format!("machine host: {assumed}"));
     }
     match calibrated::look(&host.machine) {
-        Calibrated::Missing => calibrated::place().map(|_| host),
+        Calibrated::Refused => None,
+        Calibrated::Missing => Some(host),
         Calibrated::Taken { path, .. } => {
             let path = path.display();
             console::say(&format!("corehop: machine host: as measured, {path}"));

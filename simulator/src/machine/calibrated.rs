@@ -21,6 +21,9 @@ const CPUINFO: &str = "/proc/cpuinfo";
 /// The result of the search for a calibration of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Calibrated {
+    /// `COREHOP_HOST` is empty: the machine is the one that the kernel describes, and nothing of it
+    /// is to be measured.
+    Refused,
     /// There is no calibration file.
     Missing,
     /// The file matches this machine.
@@ -74,6 +77,7 @@ fn model_in(cpuinfo: &str) -> Option<&str> {
 /// Searches for a calibration of the machine `described` by the kernel.
 pub fn look(described: &Machine) -> Calibrated {
     match place() {
+        None if std::env::var_os(VARIABLE).is_some() => Calibrated::Refused,
         None => Calibrated::Missing,
         Some(path) => look_at(path, described, &cpu_model()),
     }
