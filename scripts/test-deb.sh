@@ -5,8 +5,8 @@
 # Missing files and dependencies of the package are missing there too, because no checkout is
 # available. Nothing of the chroot remains.
 #
-# usage: scripts/test-deb.sh FILE.deb, as root; RELEASE (bookworm) is the Debian, for which a
-# package of an older one will do
+# usage: scripts/test-deb.sh FILE.deb, as root; RELEASE is the Debian (default: this machine's), for
+# which a package of an older one will do
 # exit code: 0 all works there, 2 usage, 6 something is missing here, else that of what failed
 set -eu
 cd "$(dirname "$0")/.."
@@ -14,7 +14,8 @@ cd "$(dirname "$0")/.."
 . scripts/setup/packages.sh
 . scripts/setup/root.sh
 
-release=${RELEASE:-bookworm}
+release=${RELEASE:-$(. /etc/os-release && echo "${VERSION_CODENAME:-}")}
+[ "$release" ] || fail "the system does not name its release" "set RELEASE, such as bookworm"
 [ $# -eq 1 ] && [ -f "$1" ] || {
     echo "usage: scripts/test-deb.sh FILE.deb" >&2
     exit 2
