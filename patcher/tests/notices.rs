@@ -40,6 +40,10 @@ fn stacks() -> Notices {
     Notices::of("notices_stacks")
 }
 
+fn inherited() -> Notices {
+    Notices::of("notices_inherited")
+}
+
 #[test]
 fn a_thread_that_blocks_broken_pipes_gets_an_error_and_no_signal() {
     signals().same("broken pipe");
@@ -88,6 +92,28 @@ fn children_by_clone_have_no_carriers_of_their_parents() {
 #[test]
 fn a_child_is_traced_by_its_parent() {
     processes().same("traced");
+}
+
+#[test]
+fn new_threads_have_the_rights_of_the_thread_that_started_them() {
+    let inherited = inherited();
+    let trials = ["rights of new threads", "files of new threads"];
+    for trial in trials
+        .into_iter()
+        .chain(["folder of new threads", "restricted"])
+    {
+        inherited.same(trial);
+    }
+}
+
+#[test]
+fn a_process_with_one_thread_left_may_change_its_namespaces() {
+    inherited().same("namespaces");
+}
+
+#[test]
+fn the_descriptors_of_one_thread_are_nobody_elses() {
+    inherited().same("descriptors");
 }
 
 #[test]

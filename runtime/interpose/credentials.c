@@ -10,7 +10,11 @@
  *
  * Other changes affect only the calling thread: capabilities, namespaces, scheduling. If it is the
  * only thread, they affect the whole process. A change of one thread among several must reach no
- * other thread, so that thread stays home for good.
+ * other thread, so that thread stays home for good. Threads that it starts inherit rights and
+ * namespaces, which carriers lack, so they stay home too.
+ *
+ * The kernel allows some changes of namespaces only to a process with one thread, which may be one
+ * whose other threads have ended. So all carriers end for such a change.
  *
  * A program that installs a filter of system calls allows its own calls, not those of the runtime.
  * From then on it runs as if it were not patched.
@@ -23,7 +27,6 @@
 #include "home.h"
 #include "originals.h"
 #include "pool.h"
-#include "posted.h"
 #include "rest.h"
 #include "watchdog.h"
 
@@ -41,7 +44,6 @@
 #define DEFER_TASKRUN (1u << 13)
 
 typedef int credential_function(long, long, long, long, long);
-typedef long syscall_function(long, long, long, long, long, long, long);
 
 /* Whether a thread is the calling one. It is given by libc's handle or by the kernel's id. */
 bool is_itself(uintptr_t thread)
@@ -89,8 +91,6 @@ static int alone(void **kept, const char *name, long a, long b, long c, long d, 
 
 /* Assembler names define these: the prototypes here differ from those in the headers. */
 #define EXPORT __attribute__((visibility("default")))
-EXPORT int caught_prctl(long, long, long, long, long) __asm__("prctl");
-EXPORT long caught_syscall(long, long, long, long, long, long, long) __asm__("syscall");
 
 /* All of these take at most five arguments, none of them floating-point, and return an int. */
 #define ALONE(name)                                                        \
@@ -130,6 +130,31 @@ void stay_apart(void)
     }
 }
 
+void stay_inherited(void)
+{
+    self.is_inherited = true;
+    stay_for_good();
+}
+
+void stay_apart_inherited(void)
+{
+    if (!is_only_thread())
+        self.is_inherited = true;
+    stay_apart();
+}
+
+bool leave_threads(bool needs_one_thread)
+{
+    bool is_only = is_only_thread();
+    if (!is_only)
+        stay_inherited();
+    if ((!is_only && !needs_one_thread) || !must_close())
+        return false;
+    stay_home();
+    close_pool();
+    return true;
+}
+
 static int of_one_thread(void **kept, const char *name, long a, long b, long c, long d, long e)
 {
     if (is_only_thread())
@@ -138,19 +163,61 @@ static int of_one_thread(void **kept, const char *name, long a, long b, long c, 
     return ((credential_function *)original(kept, name))(a, b, c, d, e);
 }
 
-/* Likewise. */
-#define OF_ONE_THREAD(name)                                                \
-    EXPORT int caught_##name(long, long, long, long, long) __asm__(#name); \
-    int caught_##name(long a, long b, long c, long d, long e)              \
-    {                                                                      \
-        static void *kept;                                                 \
-        return of_one_thread(&kept, #name, a, b, c, d, e);                 \
-    }
+EXPORT int caught_nice(long) __asm__("nice");
+int caught_nice(long change)
+{
+    static void *kept;
+    return of_one_thread(&kept, "nice", change, 0, 0, 0, 0);
+}
 
-OF_ONE_THREAD(capset)
-OF_ONE_THREAD(unshare)
-OF_ONE_THREAD(setns)
-OF_ONE_THREAD(nice)
+bool needs_one_thread(long number, long first, long second)
+{
+    const long of_a_process = CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM;
+    if (number == __NR_unshare)
+        return (first & of_a_process) != 0;
+    /* Without a kind, any namespace may be meant. */
+    return number == __NR_setns &&
+           ((int)second == 0 || (second & (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWTIME)) != 0);
+}
+
+static int with_rights(void **kept, const char *name, long number, long a, long b, long c)
+{
+    bool is_closed = leave_threads(needs_one_thread(number, a, b));
+    int result = ((credential_function *)original(kept, name))(a, b, c, 0, 0);
+    if (is_closed)
+        reopen_pool();
+    return result;
+}
+
+EXPORT int caught_capset(long, long) __asm__("capset");
+int caught_capset(long header, long data)
+{
+    static void *kept;
+    return with_rights(&kept, "capset", __NR_capset, header, data, 0);
+}
+
+EXPORT int caught_unshare(long) __asm__("unshare");
+int caught_unshare(long flags)
+{
+    static void *kept;
+    return with_rights(&kept, "unshare", __NR_unshare, flags, 0, 0);
+}
+
+EXPORT int caught_setns(long, long) __asm__("setns");
+int caught_setns(long file, long kind)
+{
+    static void *kept;
+    return with_rights(&kept, "setns", __NR_setns, file, kind, 0);
+}
+
+EXPORT int caught_close_range(long, long, long) __asm__("close_range");
+int caught_close_range(long first, long last, long flags)
+{
+    static void *kept;
+    if (unshares_files(flags))
+        return with_rights(&kept, "close_range", __NR_close_range, first, last, flags);
+    return ((credential_function *)original(&kept, "close_range"))(first, last, flags, 0, 0);
+}
 
 void keep_another_home(uintptr_t thread)
 {
@@ -196,11 +263,7 @@ int caught_sched_setparam(long thread, long parameters)
     return of_a_thread(&kept, "sched_setparam", thread, parameters, 0);
 }
 
-#define FILTERS "the program filters its system calls"
-
-/* Before a filter of system calls is installed, or the time-stamp counter is forbidden, the
- * runtime's threads end, since they make system calls and read the counter. */
-static void rest_for_good(const char *reason)
+void rest_for_good(const char *reason)
 {
     stay_for_good();
     if (program.backend == NULL || has_come_to_rest())
@@ -226,7 +289,7 @@ static bool changes_the_thread(int option)
     }
 }
 
-int caught_prctl(long option, long b, long c, long d, long e)
+EXPORT int caught_prctl(long option, long b, long c, long d, long e)
 {
     static void *kept;
     if ((int)option == PR_SET_SECCOMP)
@@ -237,80 +300,4 @@ int caught_prctl(long option, long b, long c, long d, long e)
         stay_apart();
     stay_home();
     return ((credential_function *)original(&kept, "prctl"))((int)option, b, c, d, e);
-}
-
-static bool is_of_the_thread(long number)
-{
-    switch (number) {
-    /* clang-format off */
-    case __NR_rt_sigprocmask: case __NR_sigaltstack: case __NR_sched_setaffinity:
-    case __NR_clone: case __NR_clone3: case __NR_vfork: case __NR_fork: case __NR_execve:
-    case __NR_execveat: case __NR_exit: case __NR_set_robust_list: case __NR_setpriority:
-    case __NR_setuid: case __NR_setgid: case __NR_setreuid: case __NR_setregid:
-    case __NR_setresuid: case __NR_setresgid: case __NR_setgroups: case __NR_setfsuid:
-    case __NR_setfsgid: case __NR_capset: case __NR_seccomp: case __NR_prctl:
-    case __NR_unshare: case __NR_setns: case __NR_landlock_restrict_self:
-    case __NR_set_mempolicy: case __NR_ioprio_set: case __NR_sched_setattr:
-    case __NR_sched_setscheduler: case __NR_sched_setparam: case __NR_rseq:
-    case __NR_arch_prctl: case __NR_set_tid_address: case __NR_perf_event_open:
-    case __NR_ptrace: case __NR_personality: case __NR_ioperm: case __NR_iopl:
-    case __NR_signalfd: case __NR_signalfd4: case __NR_add_key: case __NR_request_key:
-    case __NR_keyctl:
-        /* clang-format on */
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* Signals that a thread may send to itself or wait for, sleeps, and operations under way in a ring
- * of the program. */
-static bool is_made_at_home(long number)
-{
-    return number == __NR_kill || number == __NR_tkill || number == __NR_tgkill ||
-           number == __NR_rt_sigqueueinfo || number == __NR_rt_tgsigqueueinfo ||
-           number == __NR_pause || number == __NR_nanosleep || number == __NR_clock_nanosleep ||
-           number == __NR_io_uring_enter;
-}
-
-/* Whether a ring of the program belongs to the calling thread from here on. */
-static bool takes_a_ring(long number, long second)
-{
-    if (number == __NR_io_uring_setup)
-        return is_tied((const void *)second);
-    return number == __NR_io_uring_register &&
-           (second == IORING_REGISTER_ENABLE_RINGS || second == IORING_REGISTER_RING_FDS);
-}
-
-/* Whether such a call makes a child with separate memory, in which it returns 0. */
-static bool forks(long number, long first)
-{
-    if (number == __NR_clone)
-        return (first & CLONE_VM) == 0;
-    if (number == __NR_clone3)
-        return (*(const uint64_t *)first & CLONE_VM) == 0;
-    return number == __NR_fork;
-}
-
-/* A thread that makes such a call past libc affects only itself: it stays home from then on. */
-long caught_syscall(long number, long a, long b, long c, long d, long e, long f)
-{
-    static void *kept;
-    if (number == __NR_gettid && self.fiber != NULL)
-        return self.fiber->home;
-    if (UNLIKELY(number == __NR_seccomp))
-        rest_for_good(FILTERS);
-    else if (UNLIKELY(is_of_the_thread(number)) && carriers_are_possible())
-        stay_for_good();
-    else if (carriers_are_possible() && UNLIKELY(takes_a_ring(number, b)))
-        stay_for_good();
-    else if (UNLIKELY(is_made_at_home(number)))
-        stay_home();
-    libc_function *posted = posted_past_libc(number);
-    if (UNLIKELY(posted != NULL))
-        return (int)posted(a, b, c, d, e, f, 0); /* the return value of libc's functions */
-    long result = ((syscall_function *)original(&kept, "syscall"))(number, a, b, c, d, e, f);
-    if (UNLIKELY(result == 0) && forks(number, a))
-        process_forked();
-    return result;
 }

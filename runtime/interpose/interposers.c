@@ -38,10 +38,12 @@ enum rule {
     UNPINNED,        /* home first; if affinity pins the thread, on all of its CPUs */
     PLACES_A_THREAD, /* likewise; a thread that places itself is no longer moved */
     HOME_FOR_GOOD,
-    APART,          /* likewise, unless it is the only thread: then the process changes */
-    APART_IF_OWN,   /* likewise, if the first argument is the calling thread */
-    RING_BY_FLAGS,  /* for good, if the third argument ties a ring to the calling thread */
-    RING_BY_SECOND, /* likewise, if the flags are where the second one points */
+    HOME_INHERITED,  /* likewise, and so do threads that it starts */
+    APART,           /* for good, unless it is the only thread: then the process changes */
+    APART_INHERITED, /* likewise, and so do threads that it starts */
+    APART_IF_OWN,    /* as APART, if the first argument is the calling thread */
+    RING_BY_FLAGS,   /* for good, if the third argument ties a ring to the calling thread */
+    RING_BY_SECOND,  /* likewise, if the flags are where the second one points */
     RING_BY_THIRD,
     HOME_IF_SAVING,
     HOME_IF_RESTORING,
@@ -174,6 +176,10 @@ interposed_call(uint32_t index, uintptr_t first, uintptr_t second, uintptr_t at,
         affinity_release();
     if (rule == HOME_FOR_GOOD || rule == CLONES || (rule == PLACES_A_THREAD && is_itself(first)))
         stay_for_good();
+    if (rule == HOME_INHERITED)
+        stay_inherited();
+    if (rule == APART_INHERITED)
+        stay_apart_inherited();
     if (rule == CLONES && (third & CLONE_VM) == 0)
         prepare_child((uintptr_t *)at);
     if (UNLIKELY(sets_apart(rule, first, second, third)))
@@ -212,6 +218,7 @@ struct beginning {
     void *(*run)(void *);
     void *argument;
     uint32_t taken;
+    bool is_inherited; /* the thread stays home, as the one that starts it */
 };
 
 /* The start functions of threads that are about to begin. The new thread gives its slot back
@@ -227,12 +234,13 @@ static struct beginning *keep_beginning(void *(*run)(void *), void *argument)
         if (__atomic_exchange_n(&beginning->taken, 1, __ATOMIC_ACQUIRE) == 0) {
             beginning->run = run;
             beginning->argument = argument;
+            beginning->is_inherited = self.is_inherited;
             return beginning;
         }
     }
     struct beginning *beginning = map_memory(sizeof *beginning);
     if (beginning != NULL)
-        *beginning = (struct beginning){run, argument, 1};
+        *beginning = (struct beginning){run, argument, 1, self.is_inherited};
     return beginning;
 }
 
@@ -264,6 +272,8 @@ static void *begin(void *argument)
     void *volatile result;
     give_back(argument);
     self.followed = true;
+    if (UNLIKELY(beginning.is_inherited))
+        stay_inherited();
     pthread_cleanup_push(end, NULL);
     result = beginning.run(beginning.argument);
     pthread_cleanup_pop(1);

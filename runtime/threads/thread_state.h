@@ -74,6 +74,7 @@ struct thread_state {
     bool blocking;       /* it stopped because of signals it blocks, until that may change */
     bool followed;       /* its end will be noticed, so it may leave its kernel thread */
     bool bound;          /* it ends, or has state of its kernel thread: it stays there */
+    bool is_inherited;   /* that state is also of threads that it starts: they stay home too */
 } __attribute__((aligned(64)));
 
 extern __thread struct thread_state self __attribute__((tls_model("initial-exec")));

@@ -1,0 +1,125 @@
+/*
+ * syscall(): calls by number are treated as the function of that call.
+ *
+ * A thread that makes a call about itself goes home first. If the call changes the kernel's state
+ * of the thread alone, the thread stays home from then on. credentials.c treats changes of rights.
+ */
+#define _GNU_SOURCE
+#include "carrier.h"
+#include "credentials.h"
+#include "forks.h"
+#include "home.h"
+#include "originals.h"
+#include "pool.h"
+#include "posted.h"
+
+#include <asm/unistd.h>
+#include <linux/io_uring.h>
+#include <linux/keyctl.h>
+#include <sched.h>
+
+typedef long syscall_function(long, long, long, long, long, long, long);
+
+/* The assembler name defines this: the prototype differs from that in the header. */
+__attribute__((visibility("default"))) long caught_syscall(long, long, long, long, long, long,
+                                                           long) __asm__("syscall");
+
+/* Calls that change rights or namespaces, which new threads inherit. */
+static bool changes_rights(long number, long third)
+{
+    switch (number) {
+    /* clang-format off */
+    case __NR_setuid: case __NR_setgid: case __NR_setreuid: case __NR_setregid:
+    case __NR_setresuid: case __NR_setresgid: case __NR_setgroups: case __NR_capset:
+    case __NR_unshare: case __NR_setns: case __NR_landlock_restrict_self:
+    case __NR_set_mempolicy: case __NR_personality: case __NR_ioperm: case __NR_iopl:
+        /* clang-format on */
+        return true;
+    default:
+        return number == __NR_close_range && unshares_files(third);
+    }
+}
+
+static bool is_of_the_thread(long number)
+{
+    switch (number) {
+    /* clang-format off */
+    case __NR_rt_sigprocmask: case __NR_sigaltstack: case __NR_sched_setaffinity:
+    case __NR_clone: case __NR_clone3: case __NR_vfork: case __NR_fork: case __NR_execve:
+    case __NR_execveat: case __NR_exit: case __NR_set_robust_list: case __NR_setpriority:
+    case __NR_seccomp: case __NR_ioprio_set: case __NR_sched_setattr:
+    case __NR_sched_setscheduler: case __NR_sched_setparam: case __NR_rseq:
+    case __NR_arch_prctl: case __NR_set_tid_address: case __NR_perf_event_open:
+    case __NR_ptrace: case __NR_signalfd: case __NR_signalfd4: case __NR_add_key:
+    case __NR_request_key: case __NR_keyctl: case __NR_setfsuid: case __NR_setfsgid:
+        /* clang-format on */
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Which of those change what new threads inherit: the user for files, and the session's keyring. */
+static bool passes_on(long number, long first)
+{
+    return number == __NR_setfsuid || number == __NR_setfsgid ||
+           (number == __NR_keyctl && first == KEYCTL_JOIN_SESSION_KEYRING);
+}
+
+/* Signals that a thread may send to itself or wait for, sleeps, and operations under way in a ring
+ * of the program. */
+static bool is_made_at_home(long number)
+{
+    return number == __NR_kill || number == __NR_tkill || number == __NR_tgkill ||
+           number == __NR_rt_sigqueueinfo || number == __NR_rt_tgsigqueueinfo ||
+           number == __NR_pause || number == __NR_nanosleep || number == __NR_clock_nanosleep ||
+           number == __NR_io_uring_enter;
+}
+
+/* Whether a ring of the program belongs to the calling thread from here on. */
+static bool takes_a_ring(long number, long second)
+{
+    if (number == __NR_io_uring_setup)
+        return is_tied((const void *)second);
+    return number == __NR_io_uring_register &&
+           (second == IORING_REGISTER_ENABLE_RINGS || second == IORING_REGISTER_RING_FDS);
+}
+
+/* Whether such a call makes a child with separate memory, in which it returns 0. */
+static bool forks(long number, long first)
+{
+    if (number == __NR_clone)
+        return (first & CLONE_VM) == 0;
+    if (number == __NR_clone3)
+        return (*(const uint64_t *)first & CLONE_VM) == 0;
+    return number == __NR_fork;
+}
+
+long caught_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    static void *kept;
+    bool is_closed = false;
+    if (number == __NR_gettid && self.fiber != NULL)
+        return self.fiber->home;
+    if (UNLIKELY(number == __NR_prctl))
+        return caught_prctl(a, b, c, d, e);
+    if (UNLIKELY(number == __NR_seccomp))
+        rest_for_good(FILTERS);
+    else if (UNLIKELY(changes_rights(number, c)) && carriers_are_possible())
+        is_closed = leave_threads(needs_one_thread(number, a, b));
+    else if (UNLIKELY(is_of_the_thread(number)) && carriers_are_possible())
+        passes_on(number, a) ? stay_inherited() : stay_for_good();
+    else if (carriers_are_possible() && UNLIKELY(takes_a_ring(number, b)))
+        stay_for_good();
+    else if (UNLIKELY(is_made_at_home(number)))
+        stay_home();
+    libc_function *posted = posted_past_libc(number);
+    if (UNLIKELY(posted != NULL))
+        return (int)posted(a, b, c, d, e, f, 0); /* the return value of libc's functions */
+    long result = ((syscall_function *)original(&kept, "syscall"))(number, a, b, c, d, e, f);
+    if (UNLIKELY(is_closed))
+        reopen_pool();
+    if (UNLIKELY(result == 0) && forks(number, a))
+        process_forked();
+    return result;
+}
