@@ -44,6 +44,20 @@ fn inherited() -> Notices {
     Notices::of("notices_inherited")
 }
 
+fn numbers() -> Notices {
+    Notices::of("notices_numbers")
+}
+
+/// What the runtime prints where a mutex changes priorities.
+fn of_priorities(backend: &str) -> &'static str {
+    match backend {
+        "carrier" | "auto" => {
+            "corehop: carrier: a mutex changes its owner's priority: from here on affinity\n"
+        }
+        _ => "",
+    }
+}
+
 #[test]
 fn a_thread_that_blocks_broken_pipes_gets_an_error_and_no_signal() {
     signals().same("broken pipe");
@@ -117,6 +131,23 @@ fn the_descriptors_of_one_thread_are_nobody_elses() {
 }
 
 #[test]
+fn calls_by_number_are_about_the_thread_that_makes_them() {
+    let numbers = numbers();
+    for trial in ["processors", "clocks", "signals", "masks"] {
+        numbers.same(trial);
+    }
+}
+
+#[test]
+fn a_lock_by_number_that_changes_priorities_is_locked_and_unlocked_at_home() {
+    let notices = numbers();
+    for backend in BACKENDS {
+        let moved = notices.same_under(backend, "owner");
+        assert_eq!(moved.errors, of_priorities(backend), "{backend}");
+    }
+}
+
+#[test]
 fn a_thread_that_places_itself_stays_there() {
     rights().same("places itself");
 }
@@ -143,17 +174,18 @@ fn calls_that_wait_end_with_eintr_where_the_handler_says_so() {
 
 #[test]
 fn a_program_that_filters_system_calls_runs_on_without_hops() {
-    let notices = rights();
-    for backend in BACKENDS {
-        let moved = notices.same_under(backend, "filter");
-        let expected = match backend {
-            "off" => "",
-            _ => {
-                "corehop: the program filters its system calls: from here on without hops, and \
-                 without statistics\n"
-            }
-        };
-        assert_eq!(moved.errors, expected, "{backend}");
+    for notices in [rights(), numbers()] {
+        for backend in BACKENDS {
+            let moved = notices.same_under(backend, "filter");
+            let expected = match backend {
+                "off" => "",
+                _ => {
+                    "corehop: the program filters its system calls: from here on without hops, \
+                     and without statistics\n"
+                }
+            };
+            assert_eq!(moved.errors, expected, "{backend}");
+        }
     }
 }
 
@@ -227,13 +259,7 @@ fn a_mutex_that_changes_priorities_is_locked_and_unlocked_at_home() {
     let notices = threads();
     for backend in BACKENDS {
         let moved = notices.same_under(backend, "priority");
-        let expected = match backend {
-            "carrier" | "auto" => {
-                "corehop: carrier: a mutex changes its owner's priority: from here on affinity\n"
-            }
-            _ => "",
-        };
-        assert_eq!(moved.errors, expected, "{backend}");
+        assert_eq!(moved.errors, of_priorities(backend), "{backend}");
     }
 }
 

@@ -5,18 +5,22 @@
  * of the thread alone, the thread stays home from then on. credentials.c treats changes of rights.
  */
 #define _GNU_SOURCE
+#include "affinity.h"
 #include "carrier.h"
 #include "credentials.h"
 #include "forks.h"
 #include "home.h"
+#include "interposers.h"
 #include "originals.h"
 #include "pool.h"
 #include "posted.h"
 
 #include <asm/unistd.h>
+#include <linux/futex.h>
 #include <linux/io_uring.h>
 #include <linux/keyctl.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 typedef long syscall_function(long, long, long, long, long, long, long);
 
@@ -66,14 +70,76 @@ static bool passes_on(long number, long first)
            (number == __NR_keyctl && first == KEYCTL_JOIN_SESSION_KEYRING);
 }
 
-/* Signals that a thread may send to itself or wait for, sleeps, and operations under way in a ring
- * of the program. */
+/* Signals that a thread may send to itself or wait for, what the kernel tells a thread about
+ * itself, sleeps, and operations under way in a ring of the program. */
 static bool is_made_at_home(long number)
 {
-    return number == __NR_kill || number == __NR_tkill || number == __NR_tgkill ||
-           number == __NR_rt_sigqueueinfo || number == __NR_rt_tgsigqueueinfo ||
-           number == __NR_pause || number == __NR_nanosleep || number == __NR_clock_nanosleep ||
-           number == __NR_io_uring_enter;
+    switch (number) {
+    /* clang-format off */
+    case __NR_kill: case __NR_tkill: case __NR_tgkill: case __NR_rt_sigqueueinfo:
+    case __NR_rt_tgsigqueueinfo: case __NR_pidfd_send_signal: case __NR_rt_sigpending:
+    case __NR_rt_sigsuspend: case __NR_rt_sigtimedwait: case __NR_pause: case __NR_nanosleep:
+    case __NR_clock_nanosleep: case __NR_sched_getaffinity: case __NR_sched_getscheduler:
+    case __NR_sched_getparam: case __NR_sched_getattr: case __NR_getpriority:
+    case __NR_ioprio_get: case __NR_get_mempolicy: case __NR_get_robust_list:
+    case __NR_timer_create: case __NR_io_uring_enter:
+        /* clang-format on */
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Likewise, depending on an argument: waits with a mask of signals, and clocks of one thread. */
+static bool is_made_at_home_with(long number, long first, long fourth, long fifth, long sixth)
+{
+    switch (number) {
+    case __NR_ppoll:
+        return fourth != 0;
+    case __NR_epoll_pwait:
+    case __NR_epoll_pwait2:
+        return fifth != 0;
+    case __NR_pselect6:
+        return sixth != 0;
+    case __NR_clock_gettime:
+        return is_of_a_thread((clockid_t)first);
+    case __NR_getrusage:
+        return (int)first == RUSAGE_THREAD;
+    default:
+        return false;
+    }
+}
+
+/* Calls that read the mask of CPUs, or pass it on. */
+static bool is_unpinned(long number)
+{
+    switch (number) {
+    /* clang-format off */
+    case __NR_sched_getaffinity: case __NR_clone: case __NR_clone3: case __NR_vfork:
+    case __NR_fork: case __NR_execve: case __NR_execveat:
+        /* clang-format on */
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Whether such a call locks or unlocks a mutex that holds the kernel's id of its owner. */
+static bool changes_priorities(long number, long operation)
+{
+    if (LIKELY(number != __NR_futex))
+        return false;
+    switch (operation & FUTEX_CMD_MASK) {
+    case FUTEX_LOCK_PI:
+    case FUTEX_LOCK_PI2:
+    case FUTEX_TRYLOCK_PI:
+    case FUTEX_UNLOCK_PI:
+    case FUTEX_WAIT_REQUEUE_PI:
+    case FUTEX_CMP_REQUEUE_PI:
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* Whether a ring of the program belongs to the calling thread from here on. */
@@ -109,10 +175,15 @@ long caught_syscall(long number, long a, long b, long c, long d, long e, long f)
         is_closed = leave_threads(needs_one_thread(number, a, b));
     else if (UNLIKELY(is_of_the_thread(number)) && carriers_are_possible())
         passes_on(number, a) ? stay_inherited() : stay_for_good();
+    else if (UNLIKELY(changes_priorities(number, b)))
+        give_up_now(CHANGES_PRIORITIES);
     else if (carriers_are_possible() && UNLIKELY(takes_a_ring(number, b)))
         stay_for_good();
-    else if (UNLIKELY(is_made_at_home(number)))
+    else if (UNLIKELY(is_made_at_home(number)) ||
+             UNLIKELY(is_made_at_home_with(number, a, d, e, f)))
         stay_home();
+    if (UNLIKELY(is_unpinned(number)))
+        affinity_release();
     libc_function *posted = posted_past_libc(number);
     if (UNLIKELY(posted != NULL))
         return (int)posted(a, b, c, d, e, f, 0); /* the return value of libc's functions */

@@ -35,12 +35,6 @@ void prepare_clocks(void)
     usage_itself = dlsym(RTLD_NEXT, "getrusage");
 }
 
-/* The kernel's numbers of threads' clocks are negative, with this bit. */
-static bool is_of_a_thread(clockid_t clock)
-{
-    return clock == CLOCK_THREAD_CPUTIME_ID || (clock < 0 && (clock & 4) != 0);
-}
-
 static int with_errno(long result)
 {
     return result < 0 ? (int)fail(result) : (int)result;

@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Why the process continues with affinity. */
+#define CHANGES_PRIORITIES "a mutex changes its owner's priority"
+
 /* To be called before a call that changes only the calling thread. The thread stays home for good,
  * unless it is the only one: then carriers that start later inherit the change. */
 void stay_apart(void);

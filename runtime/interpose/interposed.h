@@ -33,6 +33,7 @@ INTERPOSED(signalfd, HOME_FOR_GOOD)
 /* A signal that a thread sends to itself or to its process arrives before the call returns. */
 INTERPOSED(kill, HOME_FIRST)
 INTERPOSED(killpg, HOME_FIRST)
+INTERPOSED(pidfd_send_signal, HOME_FIRST)
 INTERPOSED(sigqueue, HOME_FIRST)
 INTERPOSED(tgkill, HOME_FIRST)
 INTERPOSED(pthread_kill, HOME_IF_OWN)

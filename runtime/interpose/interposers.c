@@ -343,7 +343,7 @@ EXPORT int pthread_mutexattr_setprotocol(pthread_mutexattr_t *attributes, int pr
 {
     static void *kept;
     if (protocol != PTHREAD_PRIO_NONE)
-        give_up_now("a mutex changes its owner's priority");
+        give_up_now(CHANGES_PRIORITIES);
     int (*next)(pthread_mutexattr_t *, int) = original(&kept, "pthread_mutexattr_setprotocol");
     return next(attributes, protocol);
 }
