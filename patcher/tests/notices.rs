@@ -109,6 +109,11 @@ fn a_child_is_traced_by_its_parent() {
 }
 
 #[test]
+fn a_fork_without_functions_calls_none() {
+    processes().same("fork without functions");
+}
+
+#[test]
 fn new_threads_have_the_rights_of_the_thread_that_started_them() {
     let inherited = inherited();
     let trials = ["rights of new threads", "files of new threads"];

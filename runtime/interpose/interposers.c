@@ -348,6 +348,20 @@ EXPORT int pthread_mutexattr_setprotocol(pthread_mutexattr_t *attributes, int pr
     return next(attributes, protocol);
 }
 
+/* Unlike fork(), it calls no functions of pthread_atfork(), by which the child would learn that it
+ * has no carriers. */
+EXPORT int _Fork(void)
+{
+    static void *kept;
+    int (*next)(void) = original(&kept, "_Fork");
+    stay_home();
+    affinity_release();
+    int child = next();
+    if (child == 0)
+        process_forked();
+    return child;
+}
+
 EXPORT int gettid(void)
 {
     if (self.fiber != NULL)
