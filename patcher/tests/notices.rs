@@ -114,6 +114,11 @@ fn a_fork_without_functions_calls_none() {
 }
 
 #[test]
+fn a_process_in_the_background_is_stopped_where_it_changes_its_terminal() {
+    processes().same("background");
+}
+
+#[test]
 fn new_threads_have_the_rights_of_the_thread_that_started_them() {
     let inherited = inherited();
     let trials = ["rights of new threads", "files of new threads"];

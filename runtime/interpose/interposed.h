@@ -41,6 +41,13 @@ INTERPOSED(pthread_sigqueue, HOME_IF_OWN)
 INTERPOSED(raise, HOME_FIRST)
 INTERPOSED(gsignal, HOME_FIRST)
 INTERPOSED(abort, HOME_FIRST)
+/* The kernel stops a process in the background, unless the calling thread blocks the signal. */
+INTERPOSED(tcsetattr, HOME_FIRST)
+INTERPOSED(tcsetpgrp, HOME_FIRST)
+INTERPOSED(tcflush, HOME_FIRST)
+INTERPOSED(tcflow, HOME_FIRST)
+INTERPOSED(tcdrain, HOME_FIRST)
+INTERPOSED(tcsendbreak, HOME_FIRST)
 /* Coroutines; coroutines.c has makecontext. */
 INTERPOSED(getcontext, HOME_FIRST)
 INTERPOSED(setcontext, HOME_FIRST)
