@@ -160,6 +160,7 @@ fn a_lock_by_number_that_changes_priorities_is_locked_and_unlocked_at_home() {
 #[test]
 fn a_thread_that_places_itself_stays_there() {
     rights().same("places itself");
+    rights().same("placed by another");
 }
 
 #[test]

@@ -13,7 +13,9 @@
  * Pinning has a consequence: a thread or process that a hopped thread creates would inherit its
  * single CPU, and a query of its mask would return that CPU. So pthread_create, fork, and all other
  * calls that start programs or threads or query a mask (interposed.h) see the program's own mask.
- * The next hook pins the thread again. A thread that sets its own affinity is no longer moved.
+ * The next hook pins the thread again. A thread that somebody else has placed is no longer moved:
+ * it, another thread, or another process may set its affinity, by whatever call. Therefore each hop
+ * first asks the kernel for the mask, which costs little beside the move.
  */
 #define _GNU_SOURCE
 #include "affinity.h"
@@ -31,18 +33,54 @@ static long set_mask(const struct mask *mask)
     return system_call(__NR_sched_setaffinity, 0, (long)mask_size, (long)mask, 0, 0, 0);
 }
 
+/* In move(), which a handler may interrupt: the remembered core and the mask may differ. */
+static __thread bool is_moving __attribute__((tls_model("initial-exec")));
+
+static bool stays_placed(void)
+{
+    self.core = -1;
+    return self.bound = self.stopped = true;
+}
+
+/* Whether the thread has another mask than the runtime gave it, or another thread gave it one that
+ * may be the same. Then it stays there for good. */
+static bool is_placed(void)
+{
+    struct mask mask;
+    const struct mask *own = &own_mask;
+    int32_t core;
+    if (UNLIKELY(is_moving))
+        return false;
+    if (UNLIKELY(__atomic_load_n(&self.counters->is_placed, __ATOMIC_RELAXED)))
+        return stays_placed();
+    do {
+        core = __atomic_load_n(&self.core, __ATOMIC_RELAXED);
+        if (system_call(__NR_sched_getaffinity, 0, (long)mask_size, (long)&mask, 0, 0, 0) < 0)
+            return false;
+    } while (UNLIKELY(__atomic_load_n(&self.core, __ATOMIC_RELAXED) != core));
+    if (core >= 0)
+        own = &masks[self.team * program.cores + core];
+    for (size_t i = 0; i < mask_size / sizeof *mask.words; i++)
+        if (UNLIKELY(mask.words[i] != own->words[i]))
+            return stays_placed();
+    return false;
+}
+
 /* Moves the thread to `core`; true if it is there. */
 static bool move(int32_t core)
 {
     int32_t before = self.core;
+    is_moving = true;
     do {
         __atomic_store_n(&self.core, core, __ATOMIC_RELAXED);
         if (UNLIKELY(set_mask(&masks[self.team * program.cores + core]) < 0)) {
             self.stopped = true;
             self.core = before;
+            is_moving = false;
             return false;
         }
     } while (UNLIKELY(__atomic_load_n(&self.core, __ATOMIC_RELAXED) != core));
+    is_moving = false;
     return true;
 }
 
@@ -50,7 +88,7 @@ static void hop(uint64_t *hops, int32_t core)
 {
     if (self.backend != &affinity_backend)
         take_over(&affinity_backend);
-    if (self.stopped)
+    if (self.stopped || is_placed())
         return;
     uint64_t began = hop_begins();
     if (!move(core)) {
@@ -82,7 +120,7 @@ static bool prepare(void)
 /* Between these two the calling thread may run anywhere the program may. */
 void affinity_suspend(void)
 {
-    if (self.backend == &affinity_backend && self.core >= 0)
+    if (self.backend == &affinity_backend && self.core >= 0 && !is_placed())
         set_mask(&own_mask);
 }
 

@@ -48,12 +48,11 @@ static bool is_of_the_thread(long number)
 {
     switch (number) {
     /* clang-format off */
-    case __NR_rt_sigprocmask: case __NR_sigaltstack: case __NR_sched_setaffinity:
-    case __NR_clone: case __NR_clone3: case __NR_vfork: case __NR_fork: case __NR_execve:
-    case __NR_execveat: case __NR_exit: case __NR_set_robust_list: case __NR_setpriority:
-    case __NR_seccomp: case __NR_ioprio_set: case __NR_sched_setattr:
-    case __NR_sched_setscheduler: case __NR_sched_setparam: case __NR_rseq:
-    case __NR_arch_prctl: case __NR_set_tid_address: case __NR_perf_event_open:
+    case __NR_rt_sigprocmask: case __NR_sigaltstack: case __NR_clone: case __NR_clone3:
+    case __NR_vfork: case __NR_fork: case __NR_execve: case __NR_execveat: case __NR_exit:
+    case __NR_set_robust_list: case __NR_setpriority: case __NR_seccomp: case __NR_ioprio_set:
+    case __NR_sched_setattr: case __NR_sched_setscheduler: case __NR_sched_setparam:
+    case __NR_rseq: case __NR_arch_prctl: case __NR_set_tid_address: case __NR_perf_event_open:
     case __NR_ptrace: case __NR_signalfd: case __NR_signalfd4: case __NR_add_key:
     case __NR_request_key: case __NR_keyctl: case __NR_setfsuid: case __NR_setfsgid:
         /* clang-format on */
@@ -169,6 +168,10 @@ long caught_syscall(long number, long a, long b, long c, long d, long e, long f)
         return self.fiber->home;
     if (UNLIKELY(number == __NR_prctl))
         return caught_prctl(a, b, c, d, e);
+    if (UNLIKELY(number == __NR_sched_setaffinity)) {
+        affinity_release();
+        place((uintptr_t)a);
+    }
     if (UNLIKELY(number == __NR_seccomp))
         rest_for_good(FILTERS);
     else if (UNLIKELY(changes_rights(number, c)) && carriers_are_possible())

@@ -227,6 +227,25 @@ void keep_another_home(uintptr_t thread)
     detain(thread);
 }
 
+/* The kernel's id of a thread, which libc does not give: the thread's clock has it. */
+static int id_of(uintptr_t thread)
+{
+    clockid_t clock;
+    if (thread == (uintptr_t)(int)thread)
+        return (int)thread;
+    return pthread_getcpuclockid((pthread_t)thread, &clock) == 0 ? ~(clock >> 3) : 0;
+}
+
+void place(uintptr_t thread)
+{
+    if (is_itself(thread)) {
+        stay_for_good();
+    } else {
+        keep_another_home(thread);
+        note_placed(id_of(thread));
+    }
+}
+
 /* A thread that another one schedules also comes home for good. */
 static int of_a_thread(void **kept, const char *name, long thread, long b, long c)
 {

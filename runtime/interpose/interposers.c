@@ -174,8 +174,10 @@ interposed_call(uint32_t index, uintptr_t first, uintptr_t second, uintptr_t at,
         return original(&fork_itself, "fork");
     if (rule == UNPINNED || rule == PLACES_A_THREAD || rule == AS_FORK)
         affinity_release();
-    if (rule == HOME_FOR_GOOD || rule == CLONES || (rule == PLACES_A_THREAD && is_itself(first)))
+    if (rule == HOME_FOR_GOOD || rule == CLONES)
         stay_for_good();
+    if (rule == PLACES_A_THREAD)
+        place(first);
     if (rule == HOME_INHERITED)
         stay_inherited();
     if (rule == APART_INHERITED)
@@ -184,7 +186,7 @@ interposed_call(uint32_t index, uintptr_t first, uintptr_t second, uintptr_t at,
         prepare_child((uintptr_t *)at);
     if (UNLIKELY(sets_apart(rule, first, second, third)))
         stay_apart();
-    else if (rule == APART_IF_OWN || rule == PLACES_A_THREAD)
+    else if (rule == APART_IF_OWN)
         keep_another_home(first);
     if (rule == HOME_IF_RESTORING) {
         uintptr_t to = stack_of((struct __jmp_buf_tag *)first, at);

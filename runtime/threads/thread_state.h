@@ -42,6 +42,7 @@ struct call {
 struct thread_counters {
     struct thread_counters *next;
     int owner; /* kernel thread id */
+    uint32_t is_placed; /* another thread has set its affinity */
     uint64_t failed_hops;
     uint64_t declined_hops; /* the plan requested them, and load.c declined */
     uint64_t lengths[LENGTHS];
@@ -92,6 +93,8 @@ bool prepare_threads(void);
 /* Gives the calling thread counters, at its first hook. */
 void take_counters(void);
 void forget_threads(void);
+/* The calling thread sets the affinity of the one with this kernel thread id. */
+void note_placed(int thread);
 const struct thread_counters *all_counters(void);
 /* Bytes of thread_counters for other counters, initially zero. They must be requested before
  * prepare_threads(), which sets their offset (post.c). */

@@ -70,6 +70,7 @@ static struct thread_counters *idle_counters(int process, int thread)
         if (owner != 0 && idle &&
             __atomic_compare_exchange_n(&counters->owner, &owner, thread, false, __ATOMIC_ACQ_REL,
                                         __ATOMIC_RELAXED)) {
+            __atomic_store_n(&counters->is_placed, 0, __ATOMIC_RELAXED);
             __atomic_store_n(&cursor, next, __ATOMIC_RELAXED);
             return counters;
         }
@@ -161,6 +162,14 @@ void forget_threads(void)
     for (size_t at = more_at; at < more_at + more_size; at += sizeof(uint64_t))
         *(uint64_t *)((char *)shared + at) = 0;
     publish(shared);
+}
+
+void note_placed(int thread)
+{
+    struct thread_counters *counters = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
+    for (; counters != NULL; counters = counters->next)
+        if (__atomic_load_n(&counters->owner, __ATOMIC_RELAXED) == thread)
+            __atomic_store_n(&counters->is_placed, 1, __ATOMIC_RELAXED);
 }
 
 const struct thread_counters *all_counters(void)
