@@ -185,8 +185,8 @@ static void write_verdict(struct output_file *out, struct verdict verdict)
     PUT(out,
         ",\"auto\":{\"verdict\":\"%s\",\"trials\":%lu,\"gains\":%lu,\"pairs\":%lu,\"won\":%lu,",
         verdict.said, verdict.trials, verdict.gains, verdict.pairs, verdict.won);
-    PUT(out, "\"speed_percent\":%lu,\"cost_percent\":%lu,\"mover\":\"%s\"}",
-        verdict.speed_percent, verdict.cost_percent, mover()->name);
+    PUT(out, "\"speed_percent\":%lu,\"cost_percent\":%lu,\"mover\":\"%s\"}", verdict.speed_percent,
+        verdict.cost_percent, mover()->name);
 }
 
 /* Writes why carriers refuse the program: the plan's reason, or one that occurred at run time. */

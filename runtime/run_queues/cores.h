@@ -40,9 +40,9 @@ struct fiber {
     uint8_t form;            /* how its registers are saved (vectors.c) */
     uint8_t registers[256] __attribute__((aligned(64))); /* SSE */
     uint8_t *vectors;                                    /* what does not fit above */
-    uint32_t away;        /* from leaving home until it is back */
-    uint32_t detained;    /* it never leaves home again */
-    uint32_t arrived;     /* it is back, and home may continue it */
+    uint32_t away;                                       /* from leaving home until it is back */
+    uint32_t detained;                                   /* it never leaves home again */
+    uint32_t arrived;                                    /* it is back, and home may continue it */
     uint32_t declined_at; /* the look of load.c after which it last declined a hop */
     int home;             /* kernel thread id */
     void *parked;         /* home's stack pointer while it sleeps */

@@ -93,8 +93,7 @@ const char *open_output_file(struct output_file *out, const char *path)
     if (unfit != NULL || out->error < 0)
         return unfit;
     if (!out->is_stream) {
-        format_text(out->beside, sizeof out->beside, "%s.%u.%lu.part", path, thread,
-                    clock_now());
+        format_text(out->beside, sizeof out->beside, "%s.%u.%lu.part", path, thread, clock_now());
         opened = out->beside;
         flags = O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL | O_NOFOLLOW;
     }

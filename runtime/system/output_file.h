@@ -31,10 +31,9 @@ static inline void make_room(struct output_file *out)
         flush_output_file(out);
 }
 /* Appends a text of at most 512 bytes, by format_text(). */
-#define PUT(out, ...)                                            \
-    (make_room(out),                                             \
-     (out)->used += format_text((out)->buffer + (out)->used, \
-                                  sizeof(out)->buffer - (out)->used, __VA_ARGS__))
+#define PUT(out, ...)                                                        \
+    (make_room(out), (out)->used += format_text((out)->buffer + (out)->used, \
+                                                sizeof(out)->buffer - (out)->used, __VA_ARGS__))
 /* Renames the file to its final name; returns zero or a negative errno. */
 long close_output_file(struct output_file *out);
 

@@ -41,7 +41,7 @@ struct call {
  * sum over all threads that ever ran. */
 struct thread_counters {
     struct thread_counters *next;
-    int owner; /* kernel thread id */
+    int owner;          /* kernel thread id */
     uint32_t is_placed; /* another thread has set its affinity */
     uint64_t failed_hops;
     uint64_t declined_hops; /* the plan requested them, and load.c declined */
