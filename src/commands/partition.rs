@@ -458,7 +458,7 @@ fn deliver(
     };
     let said = match arguments.json {
         true => json::render(search, &plan),
-        false => text::render(search, &plan, delivery.output().map(Output::path)),
+        false => text::render(search, &delivery),
     };
     delivery.make(&said)
 }

@@ -267,6 +267,9 @@ fn a_plan_that_does_not_pay_is_written_only_anyway() {
         said.contains("no plan was written: no speedup found"),
         "{said}"
     );
+    let result = String::from_utf8(output.stdout).unwrap();
+    let unwritten = "plan        not written: no speedup found\n";
+    assert!(result.contains(unwritten), "{result}");
     assert!(!path.exists());
     let anyway = partition(&[&roomy[..], &["--ignore-verdict"]].concat());
     assert!(anyway.status.success(), "{anyway:?}");

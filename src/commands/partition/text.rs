@@ -1,5 +1,6 @@
 //! The result of the search as text, for a terminal.
 
+use super::delivery::Delivery;
 use super::finished_search::FinishedSearch;
 use super::looked_for::{candidates, looked_for, proof};
 use super::{backends, delegated, doubts, returns};
@@ -13,13 +14,15 @@ use corehop_partitioner::objective::Objective;
 use corehop_partitioner::requests::TrainTestSplit;
 use corehop_plan::{Mode, Plan};
 use corehop_simulator::Machine;
+use corehop_support::atomic_file::Output;
 use corehop_support::format::number::{change, counted};
 use corehop_traces::RequestId;
 use std::path::Path;
 
 /// Returns all lines of the result: the split, its gain, its certainty, and the next step. With
 /// --verbose, also how it was found and the alternatives.
-pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) -> Lines {
+pub fn render(search: &FinishedSearch<'_>, delivery: &Delivery<'_>) -> Lines {
+    let plan = delivery.plan;
     let mut text = Lines::new();
     let outcome = search.result.outcome;
     let of = format!("{}, machine {}", plan.trace, plan.machine);
@@ -51,7 +54,7 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) 
         }
     }
     say(&mut text, "verdict", &verdict(search));
-    match written {
+    match delivery.output().map(Output::path) {
         Some(path) if path == Path::new("-") => say(&mut text, "plan", "standard output"),
         Some(path) => {
             let path = path.display();
@@ -59,7 +62,13 @@ pub fn render(search: &FinishedSearch<'_>, plan: &Plan, written: Option<&Path>) 
             let next = format!("corehop patch --plan {path} PROGRAM -o PROGRAM.hop");
             say(&mut text, "next", &format!("{next}, then corehop measure"));
         }
-        None => say(&mut text, "plan", "not written: name a file with -o"),
+        None => {
+            let why = match &delivery.against {
+                Some((why, _)) => why,
+                None => "name a file with -o",
+            };
+            say(&mut text, "plan", &format!("not written: {why}"));
+        }
     }
     text
 }
