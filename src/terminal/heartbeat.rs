@@ -13,6 +13,9 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 const EVERY: Duration = Duration::from_secs(10);
+/// Steps of a shorter time give no pace: the first ones may come within microseconds, or prepare
+/// the rest.
+const SHORTEST: Duration = Duration::from_secs(1);
 const MILLION: f64 = 1e6;
 
 /// All stages of one name.
@@ -71,13 +74,12 @@ impl Work {
     }
 
     /// Returns steps per second or seconds per step, and the estimated remaining time; empty before
-    /// the first step.
+    /// the first step, and in the first second.
     fn pace(&self, spent: Duration) -> String {
-        let seconds = spent.as_secs_f64();
-        if self.done == 0 || seconds <= 0.0 {
+        if self.done == 0 || spent < SHORTEST {
             return String::new();
         }
-        let rate = self.done as f64 / seconds;
+        let rate = self.done as f64 / spent.as_secs_f64();
         let pace = match rate {
             MILLION.. => format!(", {:.1} million/s", rate / MILLION),
             10.0.. => format!(", {rate:.0}/s"),
@@ -257,6 +259,19 @@ mod tests {
         assert_eq!(
             told(&[(3_210_000, None)], 20),
             "3.2 million splits tried, 160500/s"
+        );
+    }
+
+    #[test]
+    fn the_first_steps_tell_no_remaining_time() {
+        let told = |milliseconds| {
+            let first = after(&[(1, Some(34_000_000))]);
+            first.told("blocks read", Duration::from_millis(milliseconds))
+        };
+        assert_eq!(told(999), "0.0 of 34.0 million blocks read (0 %)");
+        assert_eq!(
+            told(1000),
+            "0.0 of 34.0 million blocks read (0 %), 1.0/s, about 9444.4 h left"
         );
     }
 
