@@ -194,7 +194,11 @@ fn other_sets(
         }
         let way_bytes = cache.sets() * LINE_SIZE_BYTES;
         let mut add = |change| {
-            let reason = format!("{} conflict misses of the {name}", causes.conflict);
+            let misses = match causes.conflict {
+                1 => "miss",
+                _ => "misses",
+            };
+            let reason = format!("{} conflict {misses} of the {name}", causes.conflict);
             all.push(Candidate { reason, change });
         };
         let change = Change {
