@@ -367,7 +367,12 @@ impl From<corehop_partitioner::Error> for Failure {
             Error::Trace(error) => error.into(),
             Error::Replay(error) => error.into(),
             Error::Timed(corehop_simulator::timing::Error::Trace(error)) => error.into(),
-            Error::NoRequests | Error::TooFewRequests { .. } | Error::NoPointers => {
+            Error::NoRequests
+            | Error::NoFunctions
+            | Error::NoPointers
+            | Error::TooFewRequests { .. }
+            | Error::NonePatchable { .. }
+            | Error::TooFewCandidates { .. } => {
                 Failure::new(Exit::Input, error).of_some_trace().explained()
             }
             _ => Failure::new(Exit::Input, error).explained(),

@@ -87,6 +87,24 @@ fn info_says_of_an_imported_trace_what_is_known_and_no_more() {
 }
 
 #[test]
+fn what_needs_functions_names_the_trace_without_any_and_advises_no_wider_choice() {
+    let folder = tempfile::tempdir().unwrap();
+    let requests = ["--request-at", "0x401004", "-"];
+    // The second request completes the first.
+    let text = format!("{TEXT}I  00401004,4\n");
+    said(&folder, &[&LACKEY[..], &requests].concat(), text.as_bytes());
+    for command in [
+        &["functions", "x.trace"][..],
+        &["candidates", "--requests", "1", "x.trace"],
+        &["partition", "--cores", "2", "--requests", "1", "x.trace"],
+    ] {
+        let error = refused(&folder, 3, command, b"");
+        let missing = "corehop: x.trace: the trace has no functions: ";
+        assert!(error.starts_with(missing), "{command:?}: {error}");
+    }
+}
+
+#[test]
 fn a_recorded_server_goes_out_and_comes_back_in_drmemtraces_records() {
     let folder = tempfile::tempdir().unwrap();
     server::record(&folder.path().join("bank.trace")).unwrap();

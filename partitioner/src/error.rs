@@ -1,6 +1,7 @@
 //! Errors of a search.
 
 use crate::candidates::{CandidateRule, Candidates};
+use corehop_traces::Trace;
 
 /// Why a search for a plan failed.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +21,12 @@ pub enum Error {
          function that every request enters"
     )]
     NoRequests,
+    /// The trace contains no functions.
+    #[error(
+        "the trace has no functions: it was imported from a format that keeps no calls; record \
+         the server with `corehop record`"
+    )]
+    NoFunctions,
     /// The trace contains no arguments of functions.
     #[error(
         "the trace has no arguments of functions: it was imported, or recorded by an older \
@@ -69,6 +76,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// Fails if the trace has no functions, so that none can be a candidate.
+    ///
+    /// # Errors
+    /// [`Error::NoFunctions`].
+    pub fn without_functions(trace: &Trace) -> Result<(), Error> {
+        match trace.functions().is_empty() {
+            true => Err(Error::NoFunctions),
+            false => Ok(()),
+        }
+    }
+
     /// Returns the applicable error for candidates that are fewer than `wanted`.
     pub(crate) fn too_few(candidates: &Candidates, wanted: u32, rule: &CandidateRule) -> Error {
         match (candidates.groups, candidates.unpatchable.first()) {

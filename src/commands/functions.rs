@@ -90,6 +90,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let failure = Failure::from(corehop_partitioner::Error::NoRequests);
         return Err(failure.of_trace(&trace_name));
     }
+    corehop_partitioner::Error::without_functions(&trace)
+        .map_err(|error| Failure::from(error).of_trace(&trace_name))?;
     let rule = CandidateRule {
         max_calls: 1,
         min_share: arguments.min_share,
