@@ -76,11 +76,11 @@ pub enum Error {
 }
 
 impl Error {
-    /// Fails if the trace has no functions, so that none can be a candidate.
+    /// Fails if the trace has no functions, of which candidates are made.
     ///
     /// # Errors
     /// [`Error::NoFunctions`].
-    pub fn without_functions(trace: &Trace) -> Result<(), Error> {
+    pub fn needs_functions(trace: &Trace) -> Result<(), Error> {
         match trace.functions().is_empty() {
             true => Err(Error::NoFunctions),
             false => Ok(()),

@@ -119,7 +119,7 @@ fn candidates_of(
     progress: &dyn Progress,
 ) -> Result<Candidates, Error> {
     let training: Vec<RequestId> = train_test.training().collect();
-    Error::without_functions(trace)?;
+    Error::needs_functions(trace)?;
     let candidates = Candidates::of(trace, &training, &settings.rule, progress)?;
     match candidates.groups < settings.functions {
         false => Ok(candidates),

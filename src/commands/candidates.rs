@@ -99,7 +99,7 @@ fn list(
         let told = by_argument::told(&trace, trace_name, min_share, arguments.json)?;
         return console::print(&told);
     }
-    corehop_partitioner::Error::without_functions(&trace)?;
+    corehop_partitioner::Error::needs_functions(&trace)?;
     let parts = TrainTestSplit::of(trace.requests(), scope.searched(), scope.seed)?;
     let learning: Vec<RequestId> = parts.training().collect();
     let bar = Bar::new();

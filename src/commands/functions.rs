@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let failure = Failure::from(corehop_partitioner::Error::NoRequests);
         return Err(failure.of_trace(&trace_name));
     }
-    corehop_partitioner::Error::without_functions(&trace)
+    corehop_partitioner::Error::needs_functions(&trace)
         .map_err(|error| Failure::from(error).of_trace(&trace_name))?;
     let rule = CandidateRule {
         max_calls: 1,
