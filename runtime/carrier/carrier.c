@@ -57,9 +57,10 @@ bool carriers_are_possible(void)
 
 void give_up(const char *reason)
 {
-    if (refusal != NULL)
+    const char *none = NULL;
+    if (!__atomic_compare_exchange_n(&refusal, &none, reason, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_SEQ_CST))
         return;
-    refusal = reason;
     bool is_in_use = program.backend == &carrier_backend;
     if (is_in_use || auto_is_on())
         complain("carrier: %s: from here on affinity", reason);
