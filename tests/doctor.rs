@@ -7,7 +7,7 @@ use corehop_recorder::tools;
 use serde_json::Value;
 use std::process::{Command, Output};
 
-const CHECKS: [&str; 19] = [
+const CHECKS: [&str; 20] = [
     "qemu",
     "plugin",
     "recording",
@@ -17,6 +17,7 @@ const CHECKS: [&str; 19] = [
     "cpus",
     "smt",
     "l3",
+    "neighbors",
     "caches",
     "fsgsbase",
     "rseq",

@@ -232,12 +232,19 @@ fn posts_calls(folder: &Path, words: &[&str]) {
     assert!(posted > 0, "{told}");
 }
 
+/// Leaves out the line that machines with neighbors have.
+fn without_neighbors(told: &str) -> String {
+    let lines = told.split_inclusive('\n');
+    let is_kept = |line: &&str| !line.starts_with("caution     in ");
+    lines.filter(is_kept).collect()
+}
+
 #[test]
 fn people_are_told_the_calls_and_the_command_and_by_which_figure_they_do_not_pay() {
     let folder = folder();
     let output = optimize(folder.path(), "threads", "160", &["--trace", &trace()]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    let told = String::from_utf8_lossy(&output.stdout);
+    let told = without_neighbors(&String::from_utf8_lossy(&output.stdout));
     let head = "./server: 1.600 (1.600 to 1.600, 95 % confidence) times as fast with \
                 asynchronous system calls\n\nmeasured    2 rounds in turn, ";
     assert!(told.starts_with(head), "{told}");

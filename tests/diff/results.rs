@@ -29,7 +29,7 @@ fn measured(ratio: f64, interval: [f64; 2]) -> Value {
         "rounds": 3, "original": [100.0, 90.0, 110.0], "patched": [120.0, 130.0, 110.0],
         "latency": {"original": [1.0, 2.0, 3.0], "patched": [0.5, 0.75, 4.0]},
         "ratio": ratio, "interval": interval, "confidence": 0.95, "resolution_percent": 3.0,
-        "groups": null, "verdict": "faster", "ended_early": null,
+        "groups": null, "neighbors": null, "verdict": "faster", "ended_early": null,
         "required_gain_percent": null, "is_met": null,
         "hops": statistics(500),
         "counters": {"available": true, "per_operation": [
@@ -58,7 +58,7 @@ fn optimized(ratio: f64, interval: [f64; 2], core: u32) -> Value {
         "plan": "p.toml", "report": "p.html", "system_calls": null, "system_calls_untried": null,
         "start": "start.sh", "command": "x", "carriers": [], "trace": "t", "machine": "host",
         "hop_cost_cycles": 900, "original": [10.0, 11.0], "patched": [20.0, 21.0],
-        "groups": null, "chosen_by": "only", "best": 1, "hops": statistics(7),
+        "groups": null, "neighbors": null, "chosen_by": "only", "best": 1, "hops": statistics(7),
         "tried": [
             {"plan": null, "cores": null, "functions": null, "predicted": null,
              "system_calls": "read@1", "raced": null},

@@ -4,6 +4,7 @@
 //! `server/started` has the steps of a started server up to its measurement.
 
 use crate::machine::counters::{Count, Counting, Kind};
+use crate::machine::neighbors::{Width, widths};
 use crate::server::load;
 use crate::server::orders::Orders;
 use crate::server::started::Started;
@@ -12,6 +13,7 @@ use crate::{Error, Observer};
 use corehop_patcher::InMemory;
 use corehop_plan::Plan;
 use corehop_support::processes::find;
+use corehop_support::topology::allowed;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -39,6 +41,8 @@ pub struct Sample {
     pub hops: Option<Hops>,
     /// Counts of the processor in the server during the load.
     pub counts: Vec<Count>,
+    /// Width of the allowed CPUs just before and after the load, while the server is idle.
+    pub widths: Vec<Width>,
 }
 
 impl Sample {
@@ -187,9 +191,12 @@ impl<'a> Trials<'a> {
     ) -> Result<Sample, Error> {
         server.prepare(load)?;
         let before = orders.and_then(|orders| orders.ask(|| server.processes()));
+        let cpus = allowed();
+        let mut idle = widths(&cpus);
         let mut counting = self.counting(server);
         let (printed, seconds) = server.load(load)?;
         let counts = counting.as_mut().and_then(|counting| counting.read().ok());
+        idle.extend(widths(&cpus));
         // If the server reported nothing before, do not wait for it again.
         let hops = orders.zip(before).and_then(|(orders, before)| {
             let after = orders.ask(|| server.processes())?;
@@ -201,6 +208,7 @@ impl<'a> Trials<'a> {
             seconds,
             hops,
             counts: counts.unwrap_or_default(),
+            widths: idle,
         })
     }
 
@@ -219,6 +227,7 @@ impl<'a> Trials<'a> {
             seconds,
             hops: orders.and_then(Orders::told),
             counts: counts.unwrap_or_default(),
+            widths: widths(&allowed()),
         })
     }
 

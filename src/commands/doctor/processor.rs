@@ -3,13 +3,21 @@
 
 use super::finding::{Check, Finding};
 use corehop_measure::machine::cpus::{has_fsgsbase, has_shadow_stack};
+use corehop_measure::machine::neighbors::{Neighbors, widths};
 use corehop_simulator::{Error, Level, host};
 use corehop_support::topology::{Topology, allowed};
+use std::time::{Duration, Instant};
+
+/// How long the cores are watched for neighbors.
+const WATCHED: Duration = Duration::from_secs(1);
+/// Neighbors come and go in tenths of a second.
+const BETWEEN_READINGS: Duration = Duration::from_millis(10);
 
 /// All checks.
 pub fn look() -> Vec<Finding> {
     let (topology, allowed) = (Topology::here(), allowed());
     let mut findings = cores(&topology, &allowed);
+    findings.push(neighbors(&allowed));
     findings.push(caches(host::read(&topology, &allowed)));
     findings.extend([fsgsbase(), restartable_sequences(), shadow_stack()]);
     findings
@@ -48,6 +56,28 @@ fn cores(topology: &Topology, allowed: &[usize]) -> Vec<Finding> {
         ),
     };
     vec![cpus, smt, l3]
+}
+
+/// Reads the cores for a second: whether something else uses them.
+fn neighbors(allowed: &[usize]) -> Finding {
+    let check = Check {
+        name: "neighbors",
+        serves: "hops, measure",
+    };
+    let until = Instant::now() + WATCHED;
+    let mut readings = Vec::new();
+    while Instant::now() < until {
+        readings.extend(widths(allowed));
+        std::thread::sleep(BETWEEN_READINGS);
+    }
+    match Neighbors::of(&readings) {
+        None => check.ok("none were seen in a second"),
+        Some(seen) => check.warn(
+            seen.to_string(),
+            "measure on a machine that has its cores to itself: times vary here, and an L2 holds \
+             less",
+        ),
+    }
 }
 
 /// Reports the caches of `--machine host`, and the assumptions about them.

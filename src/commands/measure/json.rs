@@ -37,6 +37,7 @@ pub fn render(report: &Report<'_>) -> Value {
         "confidence": CONFIDENCE,
         "resolution_percent": comparison.resolution_percent(),
         "groups": report.rounds.groups(),
+        "neighbors": report.rounds.neighbors(),
         "verdict": report.verdict(),
         "ended_early": report.rounds.why_cut_short().map(ToString::to_string),
         "required_gain_percent": arguments.require_gain,

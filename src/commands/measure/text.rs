@@ -51,6 +51,9 @@ pub fn render(report: &Report<'_>) -> Lines {
     if let Some(groups) = report.rounds.groups() {
         line!(text, "{:<12}{}", "caution", in_groups(&groups));
     }
+    if let Some(neighbors) = report.rounds.neighbors() {
+        line!(text, "{:<12}{neighbors}", "caution");
+    }
     hops(&mut text, report);
     if let Err(reason) = &report.counters {
         line!(

@@ -48,6 +48,7 @@ pub fn render(outcome: &Outcome<'_>) -> Value {
         "original": rounds(0),
         "patched": rounds(1),
         "groups": measured.and_then(|measured| measured.rounds.groups()),
+        "neighbors": outcome.neighbors(),
         "chosen_by": measured.map(|measured| measured.decision),
         "best": contested.map(Contested::best).or(outcome.page()),
         "hops": measured.and_then(|measured| measured.hops.as_ref()),

@@ -13,6 +13,7 @@ use super::search::Here;
 use super::start;
 use crate::measuring::in_groups;
 use crate::options::carriers::Known;
+use corehop_measure::machine::neighbors::Neighbors;
 use corehop_measure::rounds::{Answer, CONFIDENCE, Comparison, Measured, Verdict};
 use corehop_measure::server::tunables_here;
 use corehop_support::format::number::{change, counted};
@@ -66,6 +67,12 @@ impl Outcome<'_> {
         let best = self.contested.as_ref().map(Contested::best);
         let predicted = (!self.candidates.all.is_empty()).then_some(0);
         best.filter(is_plan).or(predicted.filter(is_plan))
+    }
+
+    /// Returns who else used the cores during the measurement.
+    pub fn neighbors(&self) -> Option<Neighbors> {
+        let (_, measured) = self.best()?;
+        measured.rounds.neighbors()
     }
 
     /// Returns the shell command that starts the faster server; `None` without a gain.
@@ -137,12 +144,14 @@ impl Outcome<'_> {
                 let speed = shown(&measured.comparison);
                 let groups = measured.rounds.groups();
                 let caution = groups.map(|groups| format!("; {}", in_groups(&groups)));
+                let beside = self.neighbors().map(|neighbors| format!("; {neighbors}"));
                 let early = measured.why_cut_short();
                 let early = early.map(|error| format!("; measuring ended early: {error}"));
                 format!(
-                    "{} measured {speed} of the original's speed{}{}",
+                    "{} measured {speed} of the original's speed{}{}{}",
                     self.entrants(),
                     caution.unwrap_or_default(),
+                    beside.unwrap_or_default(),
                     early.unwrap_or_default()
                 )
             }

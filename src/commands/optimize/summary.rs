@@ -90,6 +90,10 @@ pub fn tell(outcome: &Outcome<'_>) -> Result<(), Failure> {
 fn advice(outcome: &Outcome<'_>) -> &'static str {
     let causes = outcome.causes.as_ref();
     match outcome.answer() {
+        Answer::Open if outcome.neighbors().is_some() => {
+            "results vary too much between rounds: rerun with --trace on a machine that has its \
+             cores to itself, or raise --max-rounds"
+        }
         Answer::Open => {
             "results vary too much between rounds: rerun with --trace on an idle machine, or raise \
              --max-rounds"
@@ -126,6 +130,9 @@ fn text(outcome: &Outcome<'_>, (pays, measured): (&Candidate, &Measured), comman
     }
     if let Some(groups) = measured.rounds.groups() {
         line!(text, "{:<12}{}", "caution", in_groups(&groups));
+    }
+    if let Some(neighbors) = outcome.neighbors() {
+        line!(text, "{:<12}{neighbors}", "caution");
     }
     match pays {
         Candidate::Plan(pays) => {

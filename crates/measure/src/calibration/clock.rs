@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// Rounds of additions in a reading: about 10 us.
 const ROUNDS: u32 = 512;
+/// Rounds in a reading of each kind of additions: less than 10 us together.
+const SHORT_ROUNDS: u32 = 256;
 /// Readings per measurement. The median counts, because one may be interrupted.
 const READINGS: usize = 9;
 /// How long a core stays busy before measurements, so that its clock has risen.
@@ -39,6 +41,18 @@ pub fn warm_up() -> f64 {
 pub fn core_ghz() -> f64 {
     let cycles = f64::from(ROUNDS) * f64::from(additions::IN_A_ROUND);
     let reading = || cycles / nanoseconds_of(|| additions::add(ROUNDS));
+    let readings: Vec<f64> = (0..READINGS).map(|_| reading()).collect();
+    median(&readings)
+}
+
+/// Measures how many independent additions the core currently does per cycle.
+pub fn additions_per_cycle() -> f64 {
+    let reading = || {
+        let chain =
+            nanoseconds_of(|| additions::add(SHORT_ROUNDS)) / f64::from(additions::IN_A_ROUND);
+        let independent = nanoseconds_of(|| additions::add_independent(SHORT_ROUNDS));
+        chain * f64::from(additions::INDEPENDENT_IN_A_ROUND) / independent
+    };
     let readings: Vec<f64> = (0..READINGS).map(|_| reading()).collect();
     median(&readings)
 }

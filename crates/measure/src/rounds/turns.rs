@@ -9,6 +9,7 @@ use super::groups::{Group, groups};
 use super::settled::{Answer, Limits, Rule};
 use super::standing::{Pace, Stage, Standing};
 use super::{Comparison, median};
+use crate::machine::neighbors::Neighbors;
 use crate::server::Hops;
 use crate::{Error, Sample, Side, Trials};
 use std::time::Instant;
@@ -227,6 +228,14 @@ impl Rounds {
         let told = self.all.iter();
         let told = told.filter_map(|round| round.patched.hops.clone());
         Hops::together(&told.collect::<Vec<_>>())
+    }
+
+    /// Returns who else used the cores; `None` without signs of anyone.
+    pub fn neighbors(&self) -> Option<Neighbors> {
+        let samples = self.all.iter();
+        let samples = samples.flat_map(|round| [&round.original, &round.patched]);
+        let widths: Vec<_> = samples.flat_map(|of| of.widths.iter().copied()).collect();
+        Neighbors::of(&widths)
     }
 
     /// Returns the median time of a hop over all rounds, in nanoseconds; 0 if unknown.
