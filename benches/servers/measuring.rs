@@ -19,6 +19,7 @@ use crate::planning::Planned;
 use crate::row::Row;
 use crate::running::{Running, Variant, Way};
 use crate::server::{Answered, Load, Server};
+use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 
@@ -128,6 +129,9 @@ pub fn measure(
     let mut contest = Contest::of(server, effort, planned);
     for start in 0..effort.starts {
         contest.start(server, effort, &folder.join(format!("start-{start}")))?;
+        // A bench that is ended later has told these.
+        let rows: Vec<Value> = contest.rows().iter().map(Row::json).collect();
+        eprintln!("{}", json!({"starts": start + 1, "rows": rows}));
     }
     Ok(contest.rows())
 }

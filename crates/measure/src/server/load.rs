@@ -11,8 +11,8 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Interval between checks whether a program has ended; it limits the accuracy of times.
-const LOOK_EVERY: Duration = Duration::from_millis(1);
+/// Interval between checks for an interruption while a program runs.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Why a text is not an expression that finds a number.
 #[derive(Debug, thiserror::Error)]
@@ -94,7 +94,7 @@ pub fn run<E: From<Error>>(
     end_with_this_process(&mut shell);
     let began = Instant::now();
     let mut load = Process::spawn(&mut shell).map_err(|source| Error::NoShell { role, source })?;
-    let (status, seconds) = ended(|| load.ended(), began, go_on)?;
+    let (status, seconds) = ended(|limit| load.ended_within(limit), began, go_on)?;
     let printed = read(&out);
     if !status.success() {
         let said = last_lines(&(printed + &read(&err)));
@@ -108,19 +108,19 @@ pub fn run<E: From<Error>>(
     Ok((printed, seconds))
 }
 
-/// Waits until `program` returns an exit status, as long as `go_on` returns no error. Also returns
-/// the seconds since `began`.
+/// Waits until `program`, which waits for a limited time, returns an exit status, as long as
+/// `go_on` returns no error. Also returns the seconds since `began`.
 pub(crate) fn ended<E>(
-    mut program: impl FnMut() -> Option<ExitStatus>,
+    mut program: impl FnMut(Duration) -> Option<ExitStatus>,
     began: Instant,
     go_on: impl Fn() -> Result<(), E>,
 ) -> Result<(ExitStatus, f64), E> {
     loop {
-        if let Some(status) = program() {
+        // First, because a short program has ended after one wait.
+        go_on()?;
+        if let Some(status) = program(LOOK_EVERY) {
             return Ok((status, began.elapsed().as_secs_f64()));
         }
-        go_on()?;
-        std::thread::sleep(LOOK_EVERY);
     }
 }
 
@@ -186,6 +186,9 @@ mod tests {
         let (printed, seconds) = run("echo 5; sleep 0.02").unwrap();
         assert_eq!(printed, "5\n");
         assert!(seconds >= 0.02);
+        let never = || Err(Error::Interrupted);
+        let ended = super::run((Role::Load, "true"), folder.path(), never);
+        assert!(matches!(ended, Err(Error::Interrupted)));
         let failed = run("echo half; echo wrong >&2; exit 3").unwrap_err();
         assert_eq!(failed.to_string(), "the load failed, exit status: 3");
         assert_eq!(failed.said(), ["half", "wrong"]);

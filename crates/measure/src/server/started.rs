@@ -127,7 +127,11 @@ impl<'a> Started<'a> {
     /// [`Error::Interrupted`] and [`Error::ProgramFailed`].
     pub(crate) fn finish(&mut self) -> Result<(String, f64), Error> {
         let go_on = || heed_interrupts(self.observer);
-        let (status, seconds) = ended(|| self.processes.ended(), self.began, go_on)?;
+        let (status, seconds) = ended(
+            |limit| self.processes.ended_within(limit),
+            self.began,
+            go_on,
+        )?;
         match status.success() {
             true => Ok((read(&printed(self.folder)[0]), seconds)),
             false => Err(Error::ProgramFailed {

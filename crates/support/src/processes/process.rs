@@ -3,7 +3,8 @@
 //! It leads its own process group. So a Ctrl-C at the terminal reaches only corehop, which first
 //! finishes its current work, and its children are ended with it.
 
-use rustix::process::{Pid, Signal, set_parent_process_death_signal};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, set_parent_process_death_signal};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,6 +12,9 @@ use std::time::{Duration, Instant};
 
 /// Maximum time for a process to end after SIGTERM before it is killed.
 pub const GRACE: Duration = Duration::from_secs(20);
+
+/// Interval between checks whether a process has ended, where the kernel cannot tell it.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// The action of SIGXFSZ when corehop was started, which is restored in its children.
 static BEYOND_FILE_LIMIT: AtomicUsize = AtomicUsize::new(libc::SIG_DFL);
@@ -69,6 +73,26 @@ impl Process {
             self.status = self.child.try_wait().ok().flatten();
         }
         self.status
+    }
+
+    /// Waits until it has ended, at most for this time. Meanwhile this process sleeps: looking
+    /// every millisecond would take CPUs from the program, and in a measurement only from busy
+    /// ones.
+    pub fn ended_within(&mut self, limit: Duration) -> Option<ExitStatus> {
+        if self.ended().is_none() {
+            let id = Pid::from_raw(self.child.id().cast_signed());
+            let file = id.and_then(|id| pidfd_open(id, PidfdFlags::empty()).ok());
+            match (file, limit.try_into()) {
+                (Some(file), Ok(limit)) => {
+                    let mut files = [PollFd::new(&file, PollFlags::IN)];
+                    // A signal ends the wait early, and the caller looks for it.
+                    let _ = poll(&mut files, Some(&limit));
+                }
+                // Linux before 5.3, or a filter.
+                _ => std::thread::sleep(limit.min(LOOK_EVERY)),
+            }
+        }
+        self.ended()
     }
 
     /// Sends SIGTERM and waits until it has ended; kills it after [`GRACE`], or at once if `hurry`

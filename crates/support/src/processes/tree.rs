@@ -37,6 +37,11 @@ impl Tree {
         self.keeper.ended()
     }
 
+    /// Waits until it has ended, at most for this time ([`Process::ended_within`]).
+    pub fn ended_within(&mut self, limit: Duration) -> Option<ExitStatus> {
+        self.keeper.ended_within(limit)
+    }
+
     /// Returns the process whose [`descendants`] are all of its processes; it is not one of them.
     pub fn ancestor(&self) -> u32 {
         self.keeper.id()
