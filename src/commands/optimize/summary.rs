@@ -101,6 +101,10 @@ fn advice(outcome: &Outcome<'_>) -> &'static str {
         _ if causes.is_some_and(|causes| causes.are_negligible()) => {
             "keep the original server: it hardly waits for caches beyond its L2"
         }
+        Answer::NoGain if outcome.neighbors().is_some() => {
+            "keep the original server, and try what removes its misses; where the cores have no \
+             neighbors, rerun with --trace"
+        }
         Answer::Gain | Answer::NoGain => {
             "keep the original server, and try what removes its misses"
         }
