@@ -10,3 +10,4 @@ pub mod new_trace;
 pub mod requests;
 pub mod scope;
 pub mod translation;
+pub mod words;

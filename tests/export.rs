@@ -323,7 +323,7 @@ fn the_kernel_can_be_left_out_of_text_and_of_a_trace() {
     assert_eq!(output.status.code(), Some(0));
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(
-        told.starts_with("user.trace: 1 requests, 2 accesses, "),
+        told.starts_with("user.trace: 1 request, 2 accesses, "),
         "{told}"
     );
     std::fs::rename(

@@ -66,7 +66,7 @@ fn a_text_from_a_file_or_a_pipe_is_a_trace() {
     let from_pipe = [&LACKEY[..], &requests].concat();
     let (_, error) = said(&folder, &from_pipe, TEXT.as_bytes());
     assert!(
-        error.starts_with("x.trace: 1 requests, 5 accesses, "),
+        error.starts_with("x.trace: 1 request, 5 accesses, "),
         "{error}"
     );
     let (from_a_pipe, _) = said(&folder, &["export", "x.trace"], b"");

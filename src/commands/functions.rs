@@ -160,7 +160,8 @@ impl Listing<'_> {
         );
         Failure::new(Exit::Findings, message).remedy(
             "lower --min-share; or record again with one request at a time on each connection, \
-             and all of one kind",
+             and all of one kind; where requests get no answer, name their function by \
+             --request-at",
         )
     }
 

@@ -12,6 +12,7 @@ use crate::terminal::progress::Bar;
 use clap::{Args, ValueEnum};
 use corehop_partitioner::progress::Progress;
 use corehop_recorder::trace_file;
+use corehop_support::format::number::counted;
 use corehop_traces::convert::drmemtrace::Program;
 use corehop_traces::convert::{Error, Imported, Options, champsim, drmemtrace, lackey};
 use corehop_traces::{Header, Writer, WriterOptions};
@@ -253,9 +254,9 @@ fn failure(error: Error) -> Failure {
 fn say(output: &Path, imported: &Imported) {
     let summary = &imported.summary;
     console::say(&format!(
-        "{}: {} requests, {} accesses, {}",
+        "{}: {}, {} accesses, {}",
         output.display(),
-        summary.requests,
+        counted(summary.requests, "request", "requests"),
         summary.accesses,
         indicatif::HumanBytes(summary.size_bytes),
     ));

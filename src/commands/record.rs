@@ -3,6 +3,7 @@
 //! The crate `corehop-recorder` records; this file has its options.
 
 use crate::failure::{Exit, Failure};
+use crate::options::words::word;
 use crate::recording::{self, CARRIED};
 use clap::Args;
 use corehop_recorder::{Allocator, Options, SystemOptions};
@@ -187,7 +188,7 @@ pub struct Arguments {
     force: bool,
 
     /// Server and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required = true, value_name = "COMMAND", value_parser = word())]
     command: Vec<String>,
 }
 

@@ -6,6 +6,7 @@ use crate::terminal::interrupt;
 use crate::terminal::progress::Bar;
 use corehop_partitioner::progress;
 use corehop_recorder::trace_file;
+use corehop_support::format::number::counted;
 use corehop_traces::{Error, Summary, Watched};
 use std::path::Path;
 
@@ -37,9 +38,9 @@ pub fn write(
     let copied = copied(stage, copy);
     let summary = copied.inspect_err(|_| trace_file::abandon(output))?;
     console::say(&format!(
-        "{}: {} requests, {} accesses, {}",
+        "{}: {}, {} accesses, {}",
         output.display(),
-        summary.requests,
+        counted(summary.requests, "request", "requests"),
         summary.accesses,
         indicatif::HumanBytes(summary.size_bytes),
     ));

@@ -2,6 +2,7 @@
 
 use super::system_calls::{Wanted, wanted};
 use crate::options::load_options::{LoadOptions, width};
+use crate::options::words::word;
 use clap::Args;
 use corehop_support::quantity::duration::seconds;
 use corehop_support::quantity::size::{Size, mebibytes};
@@ -155,6 +156,6 @@ pub struct Arguments {
     #[arg(long, help_heading = "Output")]
     pub(super) json: bool,
     /// Server, found in PATH, and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required = true, value_name = "COMMAND", value_parser = word())]
     pub(super) command: Vec<String>,
 }
