@@ -2,6 +2,10 @@
 """What neighbors on the cores' other hardware threads cost, and what they leave of a split's gain.
 
     neighbors.py PLAN [STARTS]
+    neighbors.py --measure PLAN [RUNS]
+
+With --measure, `corehop measure` compares both servers in ten rounds, several times, and the table
+has the least busy run first. Without it:
 
 PLAN is a plan of `corehop optimize` for redis-server under loads/deep-lists. In a start, the
 original and the server with the plan's hops (carrier) serve batches of a hundred requests in turn.
@@ -174,9 +178,39 @@ def machine() -> str:
     return f"{os.cpu_count()} CPUs {model}, L2 {l2} KiB, Linux {platform.release()}"
 
 
+def measured(plan: str) -> tuple[float, float, float, float]:
+    """Measure once; return the share of readings with a busy neighbor, and the ratio."""
+    scripts = bound.LOADS / LOAD
+    command = ["corehop", "measure", "-q", "--json", "--rounds", "10", "--plan", plan]
+    command += ["--throughput", "([0-9.]+) requests per second"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/socket"
+        command += ["--prepare", f"sh {scripts}/fill.sh {path}"]
+        command += ["--load", f"sh {scripts}/drive.sh {path}", "--", "redis-server", "--port", "0"]
+        command += ["--unixsocket", path, "--save", "", "--dir", folder]
+        output = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
+    told = json.loads(output)
+    neighbors = told["neighbors"] or {"busy_share": 0.0}
+    return neighbors["busy_share"], told["ratio"], *told["interval"]
+
+
+def measure(plan: str, runs: int) -> None:
+    """Print the runs, the least busy first."""
+    print(machine(), "\n\nruns of ten rounds\n", sep="")
+    print(f"{'busy readings':>14}{'ratio':>8}{'interval':>14}")
+    found = sorted(measured(plan) for _ in range(runs))
+    for share, ratio, low, high in found:
+        print(f"{100 * share:>12.0f} %{ratio:>8.3f}{low:>8.3f}-{high:.3f}")
+    keys = ("busy_share", "ratio", "low", "high")
+    print("\n" + json.dumps({"rows": [dict(zip(keys, run, strict=True)) for run in found]}))
+
+
 def main() -> None:
-    """Print the medians by the number of cores that were alone."""
+    """Print the medians by the number of cores that were alone, or of measurements."""
     match sys.argv[1:]:
+        case ["--measure", plan, *runs]:
+            measure(plan, int(runs[0]) if runs else 12)
+            return
         case [plan, *starts]:
             pass
         case _:
