@@ -10,6 +10,7 @@
 
 use crate::calibration::{additions_per_cycle, pinned};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// A reading below this share of the core's best is one with a busy neighbor. Without a neighbor,
 /// readings differ by a few percent.
@@ -56,17 +57,16 @@ impl Neighbors {
     /// Returns what these readings show; `None` without signs of neighbors. Each CPU is compared
     /// with itself, because cores of a machine may differ.
     pub fn of(widths: &[Width]) -> Option<Neighbors> {
-        let mut cpus: Vec<usize> = widths.iter().map(|width| width.cpu).collect();
-        cpus.sort_unstable();
-        cpus.dedup();
-        let count = |cpu: usize| widths.iter().filter(|width| width.cpu == cpu).count();
-        cpus.retain(|&cpu| count(cpu) >= FEWEST_READINGS);
-        let relative = cpus.iter().flat_map(|&cpu| relative(widths, cpu));
-        let relative: Vec<f64> = relative.collect();
-        let mut busy: Vec<f64> = relative.clone();
-        busy.retain(|&width| width < BUSY_BELOW);
-        busy.sort_by(f64::total_cmp);
-        let busy_share = busy.len() as f64 / relative.len().max(1) as f64;
+        let mut by_cpu: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        for width in widths {
+            let of_cpu = by_cpu.entry(width.cpu).or_default();
+            of_cpu.push(width.additions_per_cycle);
+        }
+        by_cpu.retain(|_, of_cpu| of_cpu.len() >= FEWEST_READINGS);
+        let mut shares: Vec<f64> = by_cpu.into_values().flat_map(shares_of_best).collect();
+        shares.sort_by(f64::total_cmp);
+        let busy = &shares[..shares.partition_point(|&share| share < BUSY_BELOW)];
+        let busy_share = busy.len() as f64 / shares.len().max(1) as f64;
         (busy_share >= FEWEST_BUSY).then(|| Neighbors {
             busy_share,
             speed_beside: busy[busy.len() / 2],
@@ -88,13 +88,11 @@ impl std::fmt::Display for Neighbors {
     }
 }
 
-/// Returns the readings of a CPU as shares of its best.
-fn relative(widths: &[Width], cpu: usize) -> Vec<f64> {
-    let of_cpu = widths.iter().filter(|width| width.cpu == cpu);
-    let mut of_cpu: Vec<f64> = of_cpu.map(|width| width.additions_per_cycle).collect();
+/// Returns the readings of a CPU, at least one, as shares of its best.
+fn shares_of_best(mut of_cpu: Vec<f64>) -> impl Iterator<Item = f64> {
     of_cpu.sort_by(f64::total_cmp);
     let best = of_cpu[(of_cpu.len() - 1) * BEST_PERCENT / 100];
-    of_cpu.iter().map(|width| width / best).collect()
+    of_cpu.into_iter().map(move |width| width / best)
 }
 
 #[cfg(test)]
