@@ -196,12 +196,14 @@ impl<'a> Trials<'a> {
         let mut counting = self.counting(server);
         let (printed, seconds) = server.load(load)?;
         let counts = counting.as_mut().and_then(|counting| counting.read().ok());
-        idle.extend(widths(&cpus));
         // If the server reported nothing before, do not wait for it again.
         let hops = orders.zip(before).and_then(|(orders, before)| {
             let after = orders.ask(|| server.processes())?;
             Some(after.since(&before))
         });
+        // After that wait, because workers still spin at the end of a load, on a core of which this
+        // process may also use the other hardware thread.
+        idle.extend(widths(&cpus));
         Ok(Sample {
             throughput: self.throughput(&printed, seconds, hops.as_ref())?,
             latency: self.latency(&printed)?,
