@@ -3,108 +3,83 @@
 //! Hill and Smith call a miss a *conflict* if a fully associative LRU cache of the same size would
 //! have hit ("Evaluating associativity in CPU caches", 1989). Each simulated cache has such a
 //! counterpart, which receives exactly its accesses. It loses no lines to stores of other cores,
-//! because these misses already have a cause. Lines are in a list ordered by last access, so every
-//! access takes constant time.
+//! because these misses already have a cause.
+//!
+//! An access of a line that the cache holds only notes the time. A heap orders the lines by the
+//! times that it knows. Where a line has to leave, the first of the heap may have been accessed
+//! later than the heap knows; it then gets its time, and the next one is first.
 
 use crate::cost::Level;
 use corehop_simulator::{LineId, Machine};
 use corehop_traces::Kind;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
-/// Stands for no line or no place.
-const NONE: u32 = u32::MAX;
-
-#[derive(Clone, Copy)]
-struct Entry {
-    line: u32,
-    newer: u32,
-    older: u32,
-}
+/// The time of no access.
+const NEVER: u64 = 0;
 
 /// One such cache.
 pub(crate) struct FullyAssociative {
-    /// By line: its entry, or [`NONE`].
-    place: Vec<u32>,
-    entries: Vec<Entry>,
     capacity: usize,
-    newest: u32,
-    oldest: u32,
+    /// Number of accesses so far.
+    time: u64,
+    /// By line: the time of its last access, or [`NEVER`] for a line that the cache does not hold.
+    last_access: Vec<u64>,
+    /// Each line in the cache, with the time of one of its accesses.
+    lines: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 impl FullyAssociative {
     /// Creates an empty cache with room for this many lines, at least one.
     pub fn new(lines: u64) -> FullyAssociative {
         FullyAssociative {
-            place: Vec::new(),
-            entries: Vec::new(),
             capacity: lines.max(1) as usize,
-            newest: NONE,
-            oldest: NONE,
+            time: NEVER,
+            last_access: Vec::new(),
+            lines: BinaryHeap::new(),
         }
     }
 
     /// Accesses a line, and returns whether the cache held it.
     #[inline]
-    pub fn access(&mut self, line: LineId) -> bool {
-        if let Some(newest) = self.entries.get(self.newest as usize)
-            && newest.line == line.0
-        {
-            return true;
-        }
-        self.access_another(line)
-    }
-
-    fn access_another(&mut self, LineId(line): LineId) -> bool {
-        if line as usize >= self.place.len() {
-            self.place.resize(line as usize + 1, NONE);
-        }
-        let place = self.place[line as usize];
-        let place = match place {
-            NONE => self.room(),
-            _ => {
-                self.take_out(place);
-                place
+    pub fn access(&mut self, LineId(line): LineId) -> bool {
+        self.time += 1;
+        match self.last_access.get_mut(line as usize) {
+            Some(last_access) if *last_access != NEVER => {
+                *last_access = self.time;
+                true
             }
-        };
-        let was_there = self.place[line as usize] != NONE;
-        self.place[line as usize] = place;
-        self.entries[place as usize] = Entry {
-            line,
-            newer: NONE,
-            older: self.newest,
-        };
-        match self.newest {
-            NONE => self.oldest = place,
-            newest => self.entries[newest as usize].newer = place,
+            _ => {
+                self.bring(line);
+                false
+            }
         }
-        self.newest = place;
-        was_there
     }
 
-    /// Returns an entry that is not in the list: a new one, or that of the oldest line.
-    fn room(&mut self) -> u32 {
-        if self.entries.len() < self.capacity {
-            self.entries.push(Entry {
-                line: NONE,
-                newer: NONE,
-                older: NONE,
-            });
-            return self.entries.len() as u32 - 1;
+    /// Brings a line into the cache.
+    fn bring(&mut self, line: u32) {
+        if line as usize >= self.last_access.len() {
+            self.last_access.resize(line as usize + 1, NEVER);
         }
-        let place = self.oldest;
-        self.place[self.entries[place as usize].line as usize] = NONE;
-        self.take_out(place);
-        place
+        if self.lines.len() == self.capacity {
+            self.evict();
+        }
+        self.last_access[line as usize] = self.time;
+        self.lines.push(Reverse((self.time, line)));
     }
 
-    fn take_out(&mut self, place: u32) {
-        let Entry { newer, older, .. } = self.entries[place as usize];
-        match newer {
-            NONE => self.newest = older,
-            _ => self.entries[newer as usize].older = older,
-        }
-        match older {
-            NONE => self.oldest = newer,
-            _ => self.entries[older as usize].newer = newer,
+    /// Evicts the line that was not accessed for the longest time.
+    fn evict(&mut self) {
+        while let Some(mut first) = self.lines.peek_mut() {
+            let Reverse((time, line)) = &mut *first;
+            let last_access = &mut self.last_access[*line as usize];
+            if time == last_access {
+                *last_access = NEVER;
+                PeekMut::pop(first);
+                return;
+            }
+            *time = *last_access;
         }
     }
 }
@@ -194,8 +169,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_line_is_there_if_few_others_came_since(
-            capacity in 1u64..6,
-            lines in prop::collection::vec(0u32..9, 0..200),
+            capacity in 1u64..20,
+            lines in prop::collection::vec(0u32..29, 0..400),
         ) {
             let mut cache = FullyAssociative::new(capacity);
             let mut stack: Vec<u32> = Vec::new();
