@@ -35,6 +35,7 @@ fn translate(machine: &Machine) {
         request: None,
         number: 0,
         code_block: 0,
+        template: 0,
         entry: None,
         accesses: &[Access {
             address: 4092,

@@ -55,6 +55,7 @@
 //!             request: None,
 //!             number: call.into(),
 //!             code_block: function.0,
+//!             template: 0,
 //!             entry: Some(function),
 //!             accesses: &referenced[function.index()],
 //!         });

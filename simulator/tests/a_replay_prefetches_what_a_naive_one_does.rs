@@ -5,7 +5,8 @@ use crate::random::{holds, machines};
 use crate::timing::against_naive::prefetches::prediction;
 use corehop_simulator::timing::PrefetcherName;
 use corehop_simulator::{
-    CacheLevel, CoreId, Geometry, Hierarchy, LineId, Machine, Replayer, Split,
+    CacheLevel, CoreId, Geometry, Hierarchy, LevelCounters, LineId, Machine, MissCauses, Replayer,
+    Split,
 };
 use corehop_traces::{Access, Execution, Kind, ThreadId};
 use proptest::collection::vec;
@@ -83,6 +84,14 @@ impl Naive<'_> {
     }
 }
 
+fn misses(level: &LevelCounters, kind: Kind) -> MissCauses {
+    match kind {
+        Kind::Fetch => level.fetch.misses,
+        Kind::Load => level.load.misses,
+        Kind::Store => level.store.misses,
+    }
+}
+
 #[test]
 fn prefetches_of_random_programs() {
     let prefetchers = prop_oneof![Just(PrefetcherName::NextLine), Just(PrefetcherName::Stride)];
@@ -123,6 +132,7 @@ fn prefetches_of_random_programs() {
                         request: None,
                         number: 0,
                         code_block: 0,
+                        template: 0,
                         entry: None,
                         accesses: &[access],
                     });
@@ -139,11 +149,7 @@ fn prefetches_of_random_programs() {
                 .enumerate()
             {
                 for kind in [Kind::Fetch, Kind::Load, Kind::Store] {
-                    let levels = [&own.l1d, &own.l2, &own.l3].map(|level| match kind {
-                        Kind::Fetch => level.fetch.misses,
-                        Kind::Load => level.load.misses,
-                        Kind::Store => level.store.misses,
-                    });
+                    let levels = [&own.l1d, &own.l2, &own.l3].map(|level| misses(level, kind));
                     let names = [CacheLevel::L1D, CacheLevel::L2, CacheLevel::L3];
                     for (own, name) in levels.into_iter().zip(names) {
                         if (kind, name) != (Kind::Fetch, CacheLevel::L1D) {

@@ -35,6 +35,7 @@ fn replay(machine: &Machine, sizes: &PageSizes, split: &Split, all: &[(u32, Acce
             request: None,
             number,
             code_block: function,
+            template: 0,
             entry: Some(FunctionId(function)),
             accesses: &[access],
         });

@@ -127,6 +127,8 @@ pub struct Templates {
 /// The range of a template's accesses, and its other properties.
 #[derive(Clone, Copy)]
 pub struct Template {
+    /// Its number in the trace.
+    pub number: u32,
     start: u64,
     first_access: u32,
     access_count: u32,
@@ -252,7 +254,9 @@ impl Templates {
         let too_many = |_| Malformed::TooManyTemplates;
         let first_access = u32::try_from(self.accesses.len()).map_err(too_many)?;
         let first_hole = u32::try_from(self.holes.len()).map_err(too_many)?;
+        let number = u32::try_from(self.all.len()).map_err(too_many)?;
         let template = Template {
+            number,
             start: block.start,
             first_access,
             first_hole,

@@ -61,6 +61,9 @@ pub struct Execution<'a> {
     pub number: u64,
     /// Index into the trace's code blocks.
     pub code_block: u32,
+    /// Number of its template: executions with equal numbers make the same accesses, except for
+    /// the addresses of data.
+    pub template: u32,
     /// The function whose entry is the start of this block, if there is one.
     pub entry: Option<FunctionId>,
     /// Fetches, loads and stores in program order. The fetch of a line precedes the data accesses

@@ -138,6 +138,7 @@ impl<'t> Executions<'t> {
             request: self.cursors[self.current.index()].request,
             number,
             code_block: played.code_block,
+            template: played.template,
             entry,
             accesses: &self.played.accesses[accesses],
         }))

@@ -38,6 +38,7 @@ fn miss_share(policy: &str) -> f64 {
             request: None,
             number: pass as u64,
             code_block: 0,
+            template: 0,
             entry: None,
             accesses: &path,
         });

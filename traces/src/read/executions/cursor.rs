@@ -26,6 +26,8 @@ pub struct PlayedExecution {
     pub end: u32,
     /// The code block's number.
     pub code_block: u32,
+    /// The template's number.
+    pub template: u32,
     /// 1 + the number of the function that the code block enters, or 0.
     pub entry: u32,
 }
@@ -131,6 +133,7 @@ impl Cursor {
             played.executions.push(PlayedExecution {
                 end: end as u32,
                 code_block: template.code_block,
+                template: template.number,
                 entry: template.entry,
             });
             if end >= played.enough {
