@@ -15,6 +15,12 @@ impl<A: Observer, B: Observer> Observer for Both<A, B> {
     }
 
     #[inline]
+    fn repeats(&mut self, core: CoreId, access: &Access, line: LineId) {
+        self.0.repeats(core, access, line);
+        self.1.repeats(core, access, line);
+    }
+
+    #[inline]
     fn accessed(&mut self, core: CoreId, kind: Kind, line: LineId) {
         self.0.accessed(core, kind, line);
         self.1.accessed(core, kind, line);

@@ -1,9 +1,9 @@
 //! Receives the events of a replay, and counts them by instruction, by piece of memory, and, if
 //! requested, by both together (`pairs`).
 //!
-//! It runs at every access, so it caches lookups. An access of a code block is usually by the same
-//! instruction as the access at the same place of an earlier execution, and a line usually belongs
-//! to one piece of memory. Fetches are counted by instruction only; the module follows from it.
+//! It runs at every access, so it does little there. All executions of a template make their
+//! accesses by the same instructions, so counting executions counts these accesses.
+//! Fetches are counted by instruction only; the module follows from it.
 //!
 //! A trace has no stack pointers, but a call pushes its return address. If a function is entered
 //! after an instruction that stored a word, and this instruction is not the one directly in front
@@ -12,9 +12,9 @@
 use crate::cost::{Cost, Level, Missed, Walked};
 use crate::fully_associative::Beside;
 use crate::heap::Sites;
-use crate::heap_lines::HeapLines;
+use crate::numbered_pieces::NumberedPieces;
 use crate::pairs::{Pair, Pairs};
-use crate::pieces::{Images, LinePiece, Piece};
+use crate::pieces::{Images, Piece};
 use corehop_simulator::detail::{AnalysisTool, Attribution};
 use corehop_simulator::{CacheLevel, Cause, CoreId, LineId, Machine, Observer};
 use corehop_traces::execution::LINE_SHIFT;
@@ -74,224 +74,177 @@ pub(crate) trait Counting: AnalysisTool {
     fn finish(self) -> Counted;
 }
 
-/// The line was not accessed yet.
+/// A template that was not executed yet.
 const NOT_MET: u32 = u32::MAX;
-/// The line belongs to several pieces.
-const SEVERAL: u32 = u32::MAX - 1;
 
-/// The instruction that made the access at one place of a code block.
+/// The executions of a template.
 #[derive(Clone, Copy)]
-struct Maker {
-    pc: u64,
-    site: u32,
-    kind: Kind,
+struct TemplateUse {
+    /// Index of its accesses' sites, or [`NOT_MET`].
+    first_site: u32,
+    accesses: u32,
+    executions: u64,
+    /// The address behind its last instruction, if that one stores a word.
+    pushed_at: Option<u64>,
+}
+
+/// The counts of memory, by piece.
+struct MemoryCounts<'a> {
+    pieces: NumberedPieces<'a>,
+    /// By piece, loads before stores.
+    accesses: Vec<[u64; 2]>,
+    missed: Vec<[Missed; 2]>,
+    /// By piece, up to the last one that missed a TLB.
+    walked: Vec<Walked>,
+    /// By piece, up to the last one that is a stack: the thread.
+    stack_of: Vec<Option<ThreadId>>,
+    /// By thread: the piece that its last execution's last instruction stored a word to, and the
+    /// address behind that instruction.
+    pushed_to: Vec<Option<(u32, u64)>>,
 }
 
 /// The analysis tool.
 pub(crate) struct Collector<'a, P> {
     trace: &'a Trace,
     attribution: &'a Attribution,
-    images: &'a Images,
     pub beside: Beside,
-    heap: HeapLines<'a>,
 
-    /// By code block, then by an access's place in an execution.
-    makers: Vec<Vec<Maker>>,
+    /// By template.
+    templates: Vec<TemplateUse>,
+    /// The sites of each template's accesses.
+    sites_of_accesses: Vec<u32>,
     site_of: HashMap<Site, u32>,
     sites: Vec<Site>,
-    /// By site.
-    site_accesses: Vec<u64>,
+    /// By site: the lines that its accesses referenced besides their first.
+    site_further_lines: Vec<u64>,
     site_missed: Vec<Missed>,
     site_hops: Vec<u64>,
     /// By site, up to the last one that missed a TLB.
     site_walked: Vec<Walked>,
 
-    /// By line.
-    piece_of_line: Vec<u32>,
-    piece_of: HashMap<Piece, u32>,
-    pieces: Vec<DataPiece>,
-    /// By piece, and loads before stores.
-    piece_accesses: Vec<[u64; 2]>,
-    piece_missed: Vec<[Missed; 2]>,
-    /// By piece, up to the last one that missed a TLB.
-    piece_walked: Vec<Walked>,
-
+    memory: Option<MemoryCounts<'a>>,
     pairs: P,
 
-    /// By code block: its last instruction.
-    last_instructions: Vec<u64>,
-    /// By thread: the piece that its last execution's last instruction stored a word to, and the
-    /// address behind that instruction.
-    pushed_to: Vec<Option<(u32, u64)>>,
-
     thread: ThreadId,
-    code_block: u32,
-    /// The next access's place in the execution.
-    place: usize,
-    /// The site of the execution's first access.
-    first_site: u32,
+    template: u32,
+    /// Index of the next access's site.
+    next_site: usize,
     /// Of the current access: its instruction, its address, and its next line.
     site: u32,
     kind: Kind,
-    size_bytes: u16,
-    pc: u64,
     address: u64,
     next_line: u64,
     piece: u32,
 }
 
 impl<'a, P: Pairs> Collector<'a, P> {
-    /// Creates the tool for this number of cores of a machine.
+    /// Creates the tool for this number of cores of a machine. Without `memory`, it counts by
+    /// instruction only.
     pub fn new(
         trace: &'a Trace,
         (machine, cores): (&Machine, u32),
         attribution: &'a Attribution,
-        (images, heap_sites): (&'a Images, &'a Sites),
+        memory: Option<(&'a Images, &'a Sites)>,
         pairs: P,
     ) -> Collector<'a, P> {
+        let memory = memory.map(|(images, heap_sites)| MemoryCounts {
+            pieces: NumberedPieces::new(trace, images, heap_sites),
+            accesses: Vec::new(),
+            missed: Vec::new(),
+            walked: Vec::new(),
+            stack_of: Vec::new(),
+            pushed_to: vec![None; trace.threads().len()],
+        });
         Collector {
             trace,
             attribution,
-            images,
             beside: Beside::new(machine, cores),
-            heap: HeapLines::new(trace, heap_sites),
-            makers: vec![Vec::new(); trace.code_blocks().len()],
+            templates: Vec::new(),
+            sites_of_accesses: Vec::new(),
             site_of: HashMap::new(),
             sites: Vec::new(),
-            site_accesses: Vec::new(),
+            site_further_lines: Vec::new(),
             site_missed: Vec::new(),
             site_hops: Vec::new(),
             site_walked: Vec::new(),
-            piece_of_line: Vec::new(),
-            piece_of: HashMap::new(),
-            pieces: Vec::new(),
-            piece_accesses: Vec::new(),
-            piece_missed: Vec::new(),
-            piece_walked: Vec::new(),
+            memory,
             pairs,
-            last_instructions: trace.code_blocks().iter().map(last_instruction).collect(),
-            pushed_to: vec![None; trace.threads().len()],
             thread: ThreadId(0),
-            code_block: 0,
-            place: 0,
-            first_site: 0,
+            template: 0,
+            next_site: 0,
             site: 0,
             kind: Kind::Fetch,
-            size_bytes: 0,
-            pc: 0,
             address: 0,
             next_line: 0,
             piece: 0,
         }
     }
 
-    /// Finds the instruction of the current access, at this place for the first time.
-    fn maker(&mut self, access: &Access) -> Maker {
-        let site = Site {
-            pc: access.pc,
-            kind: access.kind,
-            owner: self.attribution.owner_of(self.code_block) as u32,
-        };
-        let number = match self.site_of.get(&site) {
-            Some(&number) => number,
-            None => {
-                let number = self.sites.len() as u32;
-                self.site_of.insert(site, number);
-                self.sites.push(site);
-                self.site_accesses.push(0);
-                self.site_missed.push(Missed::default());
-                self.site_hops.push(0);
-                number
-            }
-        };
-        let maker = Maker {
-            pc: access.pc,
-            site: number,
-            kind: access.kind,
-        };
-        let makers = &mut self.makers[self.code_block as usize];
-        match makers.get_mut(self.place) {
-            Some(known) => *known = maker,
-            None => makers.resize(self.place + 1, maker),
+    /// Numbers the instructions of a template that is executed for the first time.
+    #[cold]
+    fn meet(&mut self, execution: &Execution<'_>) {
+        let template = execution.template as usize;
+        if template >= self.templates.len() {
+            let none = TemplateUse {
+                first_site: NOT_MET,
+                accesses: 0,
+                executions: 0,
+                pushed_at: None,
+            };
+            self.templates.resize(template + 1, none);
         }
-        maker
-    }
-
-    /// Returns the piece that the current access belongs to, in this line.
-    #[inline]
-    fn find_piece(&mut self, line: LineId) -> u32 {
-        let number = self.next_line;
-        let known = self.piece_of_line.get(line.index()).copied();
-        match known.unwrap_or(NOT_MET) {
-            NOT_MET => self.meet(line, number),
-            SEVERAL => {
-                let piece = self.piece_there(number);
-                self.number(piece)
-            }
-            piece => piece,
+        let block = &self.trace.code_blocks()[execution.code_block as usize];
+        let last_access = execution.accesses.last();
+        self.templates[template] = TemplateUse {
+            first_site: self.sites_of_accesses.len() as u32,
+            accesses: execution.accesses.len() as u32,
+            executions: 0,
+            pushed_at: last_access.and_then(|last| pushed_at(block, last)),
+        };
+        let owner = self.attribution.owner_of(execution.code_block) as u32;
+        for access in execution.accesses {
+            let site = self.number(Site {
+                pc: access.pc,
+                kind: access.kind,
+                owner,
+            });
+            self.sites_of_accesses.push(site);
         }
     }
 
-    /// Returns the piece of the first byte of the access in this line.
-    fn piece_there(&self, line: u64) -> Piece {
-        let first = self.address.max(line << LINE_SHIFT);
-        match self.images.part_at(self.trace, first) {
-            page @ Piece::Page(_) => self.heap.piece_at(first).unwrap_or(page),
-            piece => piece,
+    fn number(&mut self, site: Site) -> u32 {
+        let next = self.sites.len() as u32;
+        let number = *self.site_of.entry(site).or_insert(next);
+        if number == next {
+            self.sites.push(site);
+            self.site_further_lines.push(0);
+            self.site_missed.push(Missed::default());
+            self.site_hops.push(0);
         }
-    }
-
-    fn meet(&mut self, line: LineId, number: u64) -> u32 {
-        let piece = match self.images.of_line(self.trace, number) {
-            LinePiece::Whole(page @ Piece::Page(_)) => {
-                let of_heap = self.heap.of_line(number, line);
-                of_heap.unwrap_or(LinePiece::Whole(page))
-            }
-            piece => piece,
-        };
-        let (kept, piece) = match piece {
-            LinePiece::Whole(piece) => {
-                let piece = self.number(piece);
-                (piece, piece)
-            }
-            LinePiece::Several => {
-                let piece = self.piece_there(number);
-                (SEVERAL, self.number(piece))
-            }
-        };
-        if line.index() >= self.piece_of_line.len() {
-            self.piece_of_line.resize(line.index() + 1, NOT_MET);
-        }
-        self.piece_of_line[line.index()] = kept;
-        piece
-    }
-
-    fn number(&mut self, piece: Piece) -> u32 {
-        if let Some(&number) = self.piece_of.get(&piece) {
-            return number;
-        }
-        let number = self.pieces.len() as u32;
-        self.piece_of.insert(piece, number);
-        self.pieces.push(DataPiece {
-            piece,
-            stack_of: None,
-        });
-        self.piece_accesses.push([0; 2]);
-        self.piece_missed.push(Default::default());
         number
+    }
+
+    /// References a line by an access that begins at `address`.
+    #[inline(always)]
+    fn reference(&mut self, core: CoreId, kind: Kind, line: (LineId, u64), address: u64) {
+        self.beside.access_l1(core.index(), kind, line.0);
+        if kind != Kind::Fetch
+            && let Some(memory) = &mut self.memory
+        {
+            let (site, piece) = (self.site, memory.count(kind, line, address));
+            self.piece = piece;
+            self.pairs.accessed(Pair { site, piece });
+        }
     }
 
     /// Adds the translation of the line that the current access referenced last.
     pub fn add_walk(&mut self, walked: Walked) {
-        let add = |all: &mut Vec<Walked>, index: usize| {
-            if index >= all.len() {
-                all.resize(index + 1, Walked::default());
-            }
-            all[index] += walked;
-        };
-        add(&mut self.site_walked, self.site as usize);
-        if self.kind != Kind::Fetch {
-            add(&mut self.piece_walked, self.piece as usize);
+        add_walked_at(&mut self.site_walked, self.site, walked);
+        if self.kind == Kind::Fetch {
+            return;
+        }
+        if let Some(memory) = &mut self.memory {
+            add_walked_at(&mut memory.walked, self.piece, walked);
             self.pairs.add_walk(walked);
         }
     }
@@ -300,18 +253,90 @@ impl<'a, P: Pairs> Collector<'a, P> {
     #[inline]
     fn count(&mut self, add: impl Fn(&mut Missed)) {
         add(&mut self.site_missed[self.site as usize]);
-        if self.kind != Kind::Fetch {
-            add(&mut self.piece_missed[self.piece as usize][self.kind as usize - 1]);
+        if self.kind == Kind::Fetch {
+            return;
+        }
+        if let Some(memory) = &mut self.memory {
+            add(&mut memory.missed[self.piece as usize][self.kind as usize - 1]);
             self.pairs.count(add);
         }
+    }
+
+    /// Returns the number of accesses by site.
+    fn site_accesses(&self) -> Vec<u64> {
+        let mut accesses = self.site_further_lines.clone();
+        for of in &self.templates {
+            let sites = self.sites_of_accesses.iter().skip(of.first_site as usize);
+            for &site in sites.take(of.accesses as usize) {
+                accesses[site as usize] += of.executions;
+            }
+        }
+        accesses
+    }
+}
+
+impl MemoryCounts<'_> {
+    /// Counts an access of a line to a piece, and returns the piece.
+    #[inline]
+    fn count(&mut self, kind: Kind, line: (LineId, u64), address: u64) -> u32 {
+        let piece = self.pieces.find(line, address);
+        if piece as usize >= self.accesses.len() {
+            let pieces = self.pieces.all.len();
+            self.accesses.resize(pieces, [0; 2]);
+            self.missed.resize(pieces, Default::default());
+        }
+        self.accesses[piece as usize][kind as usize - 1] += 1;
+        piece
+    }
+
+    /// Notes a stack if this execution shows that the previous one of its thread pushed an address.
+    #[inline]
+    fn enter(&mut self, trace: &Trace, execution: &Execution<'_>) {
+        if let (Some((piece, next)), Some(_)) =
+            (self.pushed_to[execution.thread.index()], execution.entry)
+            && trace.code_blocks()[execution.code_block as usize].start != next
+        {
+            let piece = piece as usize;
+            if piece >= self.stack_of.len() {
+                self.stack_of.resize(piece + 1, None);
+            }
+            self.stack_of[piece].get_or_insert(execution.thread);
+        }
+    }
+
+    fn start_counting(&mut self) {
+        self.accesses.fill([0; 2]);
+        self.missed.fill(Default::default());
+        self.walked.clear();
+    }
+
+    fn finish(self) -> Vec<(DataPiece, Cost)> {
+        let pieces = self.pieces.all.into_iter().enumerate();
+        let piece = |(index, piece)| {
+            let [loads, stores] = self.accesses[index];
+            let [load_missed, store_missed] = self.missed[index];
+            let mut cost = Cost::default();
+            cost.add(Kind::Load, loads, load_missed);
+            cost.add(Kind::Store, stores, store_missed);
+            add_walked(&self.walked, index, &mut cost);
+            let stack_of = self.stack_of.get(index).copied().flatten();
+            (DataPiece { piece, stack_of }, cost)
+        };
+        // A piece that is not counted may still show where a stack is.
+        pieces.map(piece).collect()
     }
 }
 
 impl<P: Pairs> Counting for Collector<'_, P> {
     fn finish(self) -> Counted {
+        let accesses = self.site_accesses();
+        let pieces = self
+            .memory
+            .as_ref()
+            .map_or(&[][..], |memory| &memory.pieces.all);
         let pairs = self.pairs.finish().into_iter().map(|(pair, counts)| {
             let site = self.sites[pair.site as usize];
-            let piece = self.pieces[pair.piece as usize].piece;
+            let piece = pieces[pair.piece as usize];
             let mut cost = Cost::default();
             cost.add(site.kind, counts.accesses, counts.missed);
             cost.add_walked(&counts.walked);
@@ -320,32 +345,27 @@ impl<P: Pairs> Counting for Collector<'_, P> {
         let pairs = pairs.collect();
         let sites = self.sites.into_iter().enumerate().map(|(index, site)| {
             let mut cost = Cost::default();
-            cost.add(
-                site.kind,
-                self.site_accesses[index],
-                self.site_missed[index],
-            );
+            cost.add(site.kind, accesses[index], self.site_missed[index]);
             cost.add_hops(self.site_hops[index]);
             add_walked(&self.site_walked, index, &mut cost);
             (site, cost)
         });
-        let pieces = self.pieces.into_iter().enumerate().map(|(index, piece)| {
-            let [loads, stores] = self.piece_accesses[index];
-            let [load_missed, store_missed] = self.piece_missed[index];
-            let mut cost = Cost::default();
-            cost.add(Kind::Load, loads, load_missed);
-            cost.add(Kind::Store, stores, store_missed);
-            add_walked(&self.piece_walked, index, &mut cost);
-            (piece, cost)
-        });
         let is_used = |cost: &Cost| *cost != Cost::default();
         Counted {
             sites: sites.filter(|(_, cost)| is_used(cost)).collect(),
-            // A piece that is not counted may still show where a stack is.
-            pieces: pieces.collect(),
+            pieces: self.memory.map_or(Vec::new(), MemoryCounts::finish),
             pairs,
         }
     }
+}
+
+/// Adds to the walks of the site or piece with this number.
+fn add_walked_at(all: &mut Vec<Walked>, number: u32, walked: Walked) {
+    let index = number as usize;
+    if index >= all.len() {
+        all.resize(index + 1, Walked::default());
+    }
+    all[index] += walked;
 }
 
 /// Adds the walks of the site or piece with this index.
@@ -355,43 +375,41 @@ fn add_walked(all: &[Walked], index: usize, cost: &mut Cost) {
     }
 }
 
-/// Returns the address of the last instruction of a block.
-fn last_instruction(block: &CodeBlock) -> u64 {
-    let last = block.instructions.last();
-    let offset = last.map_or(0, |instruction| u64::from(instruction.offset));
-    block.start.wrapping_add(offset)
+/// Returns the address behind the last instruction of a block whose last access this is, if that
+/// instruction stores a word.
+fn pushed_at(block: &CodeBlock, last_access: &Access) -> Option<u64> {
+    let last = block.instructions.last()?;
+    let pc = block.start.wrapping_add(last.offset.into());
+    let is_push =
+        last_access.kind == Kind::Store && last_access.size_bytes == WORD && last_access.pc == pc;
+    is_push.then(|| pc.wrapping_add(last.size_bytes.into()))
 }
 
 impl<P: Pairs> Observer for Collector<'_, P> {
     #[inline]
     fn makes(&mut self, _: CoreId, access: &Access) {
-        let known = self.makers[self.code_block as usize]
-            .get(self.place)
-            .copied();
-        let known = known.filter(|maker| maker.pc == access.pc && maker.kind == access.kind);
-        let maker = known.unwrap_or_else(|| self.maker(access));
-        if self.place == 0 {
-            self.first_site = maker.site;
-        }
-        self.place += 1;
-        self.site = maker.site;
-        self.kind = maker.kind;
-        self.size_bytes = access.size_bytes;
-        self.pc = access.pc;
+        self.site = self.sites_of_accesses[self.next_site];
+        self.next_site += 1;
+        self.kind = access.kind;
         self.address = access.address;
-        self.next_line = access.address >> LINE_SHIFT;
+        let lines = access.lines();
+        self.next_line = *lines.start();
+        if lines.start() != lines.end() {
+            self.site_further_lines[self.site as usize] += lines.end() - lines.start();
+        }
+    }
+
+    #[inline]
+    fn repeats(&mut self, core: CoreId, access: &Access, line: LineId) {
+        self.site = self.sites_of_accesses[self.next_site];
+        self.next_site += 1;
+        let line = (line, access.address >> LINE_SHIFT);
+        self.reference(core, access.kind, line, access.address);
     }
 
     #[inline]
     fn accessed(&mut self, core: CoreId, kind: Kind, line: LineId) {
-        self.site_accesses[self.site as usize] += 1;
-        self.beside.access_l1(core.index(), kind, line);
-        if kind != Kind::Fetch {
-            self.piece = self.find_piece(line);
-            self.piece_accesses[self.piece as usize][kind as usize - 1] += 1;
-            let (site, piece) = (self.site, self.piece);
-            self.pairs.accessed(Pair { site, piece });
-        }
+        self.reference(core, kind, (line, self.next_line), self.address);
         self.next_line += 1;
     }
 
@@ -416,44 +434,47 @@ impl<P: Pairs> Observer for Collector<'_, P> {
 }
 
 impl<P: Pairs> AnalysisTool for Collector<'_, P> {
+    #[inline]
     fn begin(&mut self, execution: &Execution<'_>) {
-        let pieces = &mut self.piece_of_line;
-        let forget = |line: LineId| pieces[line.index()] = NOT_MET;
-        self.heap.run(execution.stamp, forget);
         self.thread = execution.thread;
-        self.code_block = execution.code_block;
-        self.place = 0;
-        let pushed_to = self.pushed_to[execution.thread.index()];
-        if let (Some((piece, next)), Some(_)) = (pushed_to, execution.entry)
-            && self.trace.code_blocks()[execution.code_block as usize].start != next
-        {
-            let piece = &mut self.pieces[piece as usize];
-            piece.stack_of = piece.stack_of.or(Some(execution.thread));
+        self.template = execution.template;
+        let known = self.templates.get(execution.template as usize);
+        if known.is_none_or(|known| known.first_site == NOT_MET) {
+            self.meet(execution);
+        }
+        let template = &mut self.templates[execution.template as usize];
+        template.executions += 1;
+        self.next_site = template.first_site as usize;
+        if let Some(memory) = &mut self.memory {
+            memory.pieces.run(execution.stamp);
+            memory.enter(self.trace, execution);
         }
     }
 
+    #[inline]
     fn end(&mut self, hopped: bool) {
-        let is_push = self.kind == Kind::Store
-            && self.size_bytes == WORD
-            && self.pc == self.last_instructions[self.code_block as usize];
-        self.pushed_to[self.thread.index()] = is_push.then(|| {
-            let block = &self.trace.code_blocks()[self.code_block as usize];
-            let size = block.instructions.last().map_or(0, |last| last.size_bytes);
-            (self.piece, self.pc.wrapping_add(size.into()))
-        });
-        if hopped {
-            self.site_hops[self.first_site as usize] += 1;
+        let template = &self.templates[self.template as usize];
+        if let Some(memory) = &mut self.memory {
+            let pushed = template.pushed_at.map(|next| (self.piece, next));
+            memory.pushed_to[self.thread.index()] = pushed;
+        }
+        if hopped && template.accesses > 0 {
+            let first = self.sites_of_accesses[template.first_site as usize];
+            self.site_hops[first as usize] += 1;
         }
     }
 
     fn start_counting(&mut self) {
-        self.site_accesses.fill(0);
+        for template in &mut self.templates {
+            template.executions = 0;
+        }
+        self.site_further_lines.fill(0);
         self.site_missed.fill(Missed::default());
         self.site_hops.fill(0);
         self.site_walked.clear();
-        self.piece_accesses.fill([0; 2]);
-        self.piece_missed.fill(Default::default());
-        self.piece_walked.clear();
+        if let Some(memory) = &mut self.memory {
+            memory.start_counting();
+        }
         self.pairs.start_counting();
     }
 }

@@ -136,22 +136,18 @@ impl<'t> LiveObjects<'t> {
         all.filter(|&(_, end, _)| end > range.start).collect()
     }
 
-    /// Returns what the byte at an address of an access belongs to; `None` for memory that no
-    /// allocator has returned.
-    pub fn at(&self, address: u64) -> Option<HeapMemory> {
-        self.range_at(address).map(|(_, memory)| memory)
-    }
-
     /// Returns the object that holds the byte at an address of an access: its range, and the event
     /// that began it.
     pub fn object_at(&self, address: u64) -> Option<(Range<u64>, u32)> {
-        match self.range_at(address)? {
+        match self.at(address)? {
             (bytes, HeapMemory::Object(event)) => Some((bytes, event)),
             (_, HeapMemory::Freed) => None,
         }
     }
 
-    fn range_at(&self, address: u64) -> Option<(Range<u64>, HeapMemory)> {
+    /// Returns what the byte at an address of an access belongs to, with all its bytes; `None` for
+    /// memory that no allocator has returned.
+    pub fn at(&self, address: u64) -> Option<(Range<u64>, HeapMemory)> {
         let (&start, &(end, memory)) = self.ranges.range(..=address).next_back()?;
         (address < end).then_some((start..end, memory))
     }

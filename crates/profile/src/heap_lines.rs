@@ -9,6 +9,7 @@ use corehop_simulator::LineId;
 use corehop_traces::Trace;
 use corehop_traces::execution::LINE_SHIFT;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The heap as pieces.
 pub(crate) struct HeapLines<'a> {
@@ -49,18 +50,21 @@ impl<'a> HeapLines<'a> {
         });
     }
 
-    /// Returns the piece at an address; `None` if no allocator has returned it.
-    pub fn piece_at(&self, address: u64) -> Option<Piece> {
-        self.objects.at(address).map(|memory| self.piece(memory))
+    /// Returns the piece at an address, and its bytes; `None` if no allocator has returned it.
+    pub fn piece_at(&self, address: u64) -> Option<(Piece, Range<u64>)> {
+        let (bytes, memory) = self.objects.at(address)?;
+        Some((self.piece(memory), bytes))
     }
 
-    /// Returns the pieces of a line that the collector keeps from now on; `None` if no allocator
-    /// has returned any of it.
-    pub fn of_line(&mut self, number: u64, line: LineId) -> Option<LinePiece> {
-        if self.sites.all.is_empty() {
-            return None;
+    /// Adds a line of which the collector keeps the pieces from now on.
+    pub fn add(&mut self, number: u64, line: LineId) {
+        if !self.sites.all.is_empty() {
+            self.known.insert(number, line);
         }
-        self.known.insert(number, line);
+    }
+
+    /// Returns the pieces of a line; `None` if no allocator has returned any of it.
+    pub fn of_line(&self, number: u64) -> Option<LinePiece> {
         match self.objects.of_line(number) {
             HeapLine::Other => None,
             HeapLine::Whole(memory) => Some(LinePiece::Whole(self.piece(memory))),

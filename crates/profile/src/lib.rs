@@ -4,11 +4,12 @@
 //! A profile is an analysis tool of one replay ([`corehop_simulator::detail::analyze`]).
 //! `collector` receives the events and counts them by instruction, by piece of memory, and, for the
 //! rows of `nested`, by `pairs` of both; `walks` receives those of address translation, and
-//! `fully_associative` separates conflict misses from capacity misses. Names are looked up after
-//! the replay: `code` names instructions, `objects` names the `pieces` of memory, and `heap_sites`
-//! the calls that made objects on the `heap`. `view` makes rows of both, `json` prints them,
-//! `formats` writes them for other profilers, and `sources` groups them by source file. This is a
-//! separate crate because it needs the symbolizer, but no search and no plan.
+//! `fully_associative` separates conflict misses from capacity misses. `numbered_pieces` finds the
+//! piece of each access. Names are looked up after the replay: `code` names instructions, `objects`
+//! names the `pieces` of memory, and `heap_sites` the calls that made objects on the `heap`. `view`
+//! makes rows of both, `json` prints them, `formats` writes them for other profilers, and `sources`
+//! groups them by source file. This is a separate crate because it needs the symbolizer, but no
+//! search and no plan.
 //!
 //! `sharing` is a second analysis of the same replay: the lines that several threads access.
 //!
@@ -29,6 +30,7 @@ mod heap_sites;
 mod json;
 mod largest;
 mod nested;
+mod numbered_pieces;
 mod objects;
 mod pairs;
 mod pieces;
@@ -149,6 +151,8 @@ struct Known<'t> {
     trace: &'t Trace,
     images: Images,
     heap_sites: Sites,
+    /// Whether accesses are counted by piece of memory.
+    needs_pieces: bool,
 }
 
 impl<'t> Known<'t> {
@@ -176,6 +180,7 @@ impl<'t> Known<'t> {
             trace,
             images,
             heap_sites,
+            needs_pieces: needs_images,
         };
         (known, sources)
     }
@@ -207,9 +212,12 @@ impl<'t> Known<'t> {
         options: &ReplayOptions<'_>,
         (pairs, sharing): (impl Pairs, Option<SharingCollector<'k>>),
     ) -> Result<Replayed<'k>, Error> {
-        let (trace, known) = (self.trace, (&self.images, &self.heap_sites));
+        let trace = self.trace;
+        let memory = self
+            .needs_pieces
+            .then_some((&self.images, &self.heap_sites));
         let of = (machine, split.cores());
-        let collector = Collector::new(trace, of, attribution, known, pairs);
+        let collector = Collector::new(trace, of, attribution, memory, pairs);
         let on = (machine, split);
         match options.page_sizes {
             None => replayed(trace, on, options, (collector, sharing)),

@@ -66,6 +66,15 @@ pub trait Observer {
         let _ = (core, access);
     }
 
+    /// Called instead of [`Observer::makes`] and [`Observer::accessed`] when a thread on `core`
+    /// makes this access, which is of one line and changes no cache, because it repeats the one
+    /// before. By default, it calls both.
+    #[inline]
+    fn repeats(&mut self, core: CoreId, access: &Access, line: LineId) {
+        self.makes(core, access);
+        self.accessed(core, access.kind, line);
+    }
+
     /// Called before `core` references `line` and before all effects of this access.
     fn accessed(&mut self, core: CoreId, kind: Kind, line: LineId) {
         let _ = (core, kind, line);

@@ -4,6 +4,7 @@
 //! supports observers.
 
 mod prefetching;
+mod repetitions;
 mod replayer;
 mod translator;
 

@@ -18,12 +18,14 @@ use crate::report::counters::Counters;
 use crate::report::observer::{CacheLevel, Observer, Translated};
 use crate::report::replay::Replay;
 use crate::sequential::prefetching::{Prefetching, Watching};
+use crate::sequential::repetitions::Repetitions;
 use crate::sequential::translator::Translator;
 use crate::threads::split::Split;
 use crate::threads::thread_placement::ThreadPlacement;
 use crate::translation::PageSizes;
 use corehop_traces::execution::LINE_SHIFT;
-use corehop_traces::{Access, Calls, Execution, Kind, ThreadId};
+use corehop_traces::{Access, Calls, Execution, Kind, LineReference, ThreadId};
+use std::ops::RangeInclusive;
 
 /// Number of lines whose ids are found without hashing.
 const RECENT_LINES: usize = 1 << 12;
@@ -34,6 +36,7 @@ pub struct Replayer<'a> {
     machine: &'a Machine,
     hierarchy: Hierarchy,
     lines: Lines,
+    repetitions: Repetitions,
     split: &'a Split,
     thread_placement: ThreadPlacement<'a>,
     /// Counts of each core.
@@ -79,6 +82,7 @@ impl<'a> Replayer<'a> {
             machine,
             hierarchy: Hierarchy::new(&Geometry::new(machine, cores, 1)),
             lines: Lines::new(RECENT_LINES),
+            repetitions: Repetitions::new(Geometry::set_partition_count_of(machine)),
             split,
             thread_placement: ThreadPlacement::new(split, None),
             moves: vec![Moves::default(); cores as usize],
@@ -100,6 +104,8 @@ impl<'a> Replayer<'a> {
     pub fn with_page_map(mut self, map: &PageMap) -> Self {
         let geometry = Geometry::new(self.machine, self.split.cores(), 1).with_page_map(map);
         self.hierarchy = Hierarchy::new(&geometry);
+        // Lines of any two pages may share a set of the L2.
+        self.repetitions = Repetitions::new(1);
         self
     }
 
@@ -152,20 +158,61 @@ impl<'a> Replayer<'a> {
         accesses: &[Access],
         observer: &mut impl Observer,
     ) {
+        self.repetitions.on_core(core);
+        let is_plain = self.translator.is_none() && self.prefetching.is_none();
         for access in accesses {
-            observer.makes(core, access);
-            let mut page = None;
-            for line in access.lines() {
-                if self.translator.is_some() {
-                    self.translate((core, access.kind), line, &mut page, observer);
-                }
-                let id = self.id(line);
-                self.moves[core.index()].accesses[access.kind as usize] += 1;
-                match self.prefetching {
-                    None => self.hierarchy.access(core, access.kind, id, observer),
-                    Some(_) => self.access_and_prefetch(core, access, (line, id), observer),
-                }
+            let (first, last) = access.lines().into_inner();
+            if is_plain && first == last {
+                self.access_line(core, access, first, observer);
+            } else {
+                self.access_lines(core, access, first..=last, observer);
             }
+        }
+    }
+
+    /// Makes an access within a line, without translation and prefetches.
+    #[inline(always)]
+    fn access_line(
+        &mut self,
+        core: CoreId,
+        access: &Access,
+        line: u64,
+        observer: &mut impl Observer,
+    ) {
+        let kind = access.kind;
+        self.moves[core.index()].accesses[kind as usize] += 1;
+        let reference = LineReference::new(line, kind);
+        if let Some(id) = self.repetitions.find(reference) {
+            observer.repeats(core, access, id);
+            return;
+        }
+        observer.makes(core, access);
+        let id = self.id(line);
+        self.repetitions.add(reference, id);
+        self.hierarchy.access(core, kind, id, observer);
+    }
+
+    /// Makes an access of these lines.
+    fn access_lines(
+        &mut self,
+        core: CoreId,
+        access: &Access,
+        lines: RangeInclusive<u64>,
+        observer: &mut impl Observer,
+    ) {
+        observer.makes(core, access);
+        let mut page = None;
+        for line in lines {
+            if self.translator.is_some() {
+                self.translate((core, access.kind), line, &mut page, observer);
+            }
+            let id = self.id(line);
+            self.moves[core.index()].accesses[access.kind as usize] += 1;
+            match self.prefetching {
+                None => self.hierarchy.access(core, access.kind, id, observer),
+                Some(_) => self.access_and_prefetch(core, access, (line, id), observer),
+            }
+            self.repetitions.forget(line);
         }
     }
 
