@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::terminal::console;
+use corehop_support::format::number::counted;
 use corehop_traces::{Ending, Trace};
 use std::path::Path;
 
@@ -13,9 +14,9 @@ pub fn open(path: &Path) -> Result<Trace, Failure> {
     if let Ending::Cut { offset, .. } = trace.ending() {
         let path = path.display();
         console::warn(&format!(
-            "warning: {path}: the recording was cut off; the result covers the {} requests \
-             before byte {offset}; `corehop check {path}` shows what is missing",
-            trace.requests().len()
+            "warning: {path}: the recording was cut off; the result covers the {} before byte \
+             {offset}; `corehop check {path}` shows what is missing",
+            counted(trace.requests().len() as u64, "request", "requests")
         ));
     }
     if trace.lacks_address_spaces() {

@@ -6,6 +6,7 @@ use crate::terminal::console;
 use crate::terminal::progress::Bar;
 use corehop_partitioner::progress::Progress;
 use corehop_recorder::{Event, Observer, Options};
+use corehop_support::format::number::counted;
 use corehop_traces::{EndReason, Summary};
 use corehop_wire::ring::RequestMarker;
 use indicatif::HumanBytes;
@@ -88,9 +89,9 @@ fn written(
         let _ = write!(why, " of {of}, chosen with seed {seed}");
     }
     format!(
-        "{}: {} requests {why}, {} accesses, {}",
+        "{}: {} {why}, {} accesses, {}",
         output.display(),
-        summary.requests,
+        counted(summary.requests, "request", "requests"),
         millions(summary.accesses),
         HumanBytes(summary.size_bytes),
     )
