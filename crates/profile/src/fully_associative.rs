@@ -17,17 +17,17 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
 /// The time of no access.
-const NEVER: u64 = 0;
+const NEVER: u32 = 0;
 
 /// One such cache.
 pub(crate) struct FullyAssociative {
     capacity: usize,
-    /// Number of accesses so far.
-    time: u64,
+    /// The time of the latest access; times are ordered, and have no unit.
+    time: u32,
     /// By line: the time of its last access, or [`NEVER`] for a line that the cache does not hold.
-    last_access: Vec<u64>,
+    last_access: Vec<u32>,
     /// Each line in the cache, with the time of one of its accesses.
-    lines: BinaryHeap<Reverse<(u64, u32)>>,
+    lines: BinaryHeap<Reverse<(u32, u32)>>,
 }
 
 impl FullyAssociative {
@@ -44,6 +44,9 @@ impl FullyAssociative {
     /// Accesses a line, and returns whether the cache held it.
     #[inline]
     pub fn access(&mut self, LineId(line): LineId) -> bool {
+        if self.time == u32::MAX {
+            self.shorten_times();
+        }
         self.time += 1;
         match self.last_access.get_mut(line as usize) {
             Some(last_access) if *last_access != NEVER => {
@@ -54,6 +57,18 @@ impl FullyAssociative {
                 self.bring(line);
                 false
             }
+        }
+    }
+
+    /// Makes all times as short as their order allows.
+    #[cold]
+    fn shorten_times(&mut self) {
+        let mut lines: Vec<u32> = self.lines.drain().map(|Reverse((_, line))| line).collect();
+        lines.sort_unstable_by_key(|&line| self.last_access[line as usize]);
+        self.time = lines.len() as u32;
+        for (time, line) in (NEVER + 1..).zip(lines) {
+            self.last_access[line as usize] = time;
+            self.lines.push(Reverse((time, line)));
         }
     }
 
@@ -171,8 +186,11 @@ mod tests {
         fn a_line_is_there_if_few_others_came_since(
             capacity in 1u64..20,
             lines in prop::collection::vec(0u32..29, 0..400),
+            // The times may have to be shortened meanwhile.
+            left in 0u32..800,
         ) {
             let mut cache = FullyAssociative::new(capacity);
+            cache.time = u32::MAX - left;
             let mut stack: Vec<u32> = Vec::new();
             for line in lines {
                 let depth = stack.iter().position(|&other| other == line);
