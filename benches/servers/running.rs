@@ -27,7 +27,9 @@ use tempfile::TempDir;
 const LAST_WORDS: Duration = Duration::from_secs(20);
 /// Subfolder of a server's folder that the server may write to as any user.
 const ITS_OWN: &str = "its-own";
-/// File in it, with the statistics of a server that decides itself.
+/// Subfolder with the patched copies of its files.
+const PATCHED: &str = "patched";
+/// File in [`ITS_OWN`], with the statistics of a server that decides itself.
 const STATISTICS: &str = "statistics";
 
 /// A running process and its settings.
@@ -118,7 +120,7 @@ impl Place {
 
 /// Patches copies of all files in a plan, in a subfolder of this one.
 fn patched(plan: &Path, folder: &Path) -> Outcome<PathBuf> {
-    let copies = folder.join("patched");
+    let copies = folder.join(PATCHED);
     std::fs::create_dir(&copies)?;
     let planned = corehop_plan::read(plan).map_err(|error| error.to_string())?;
     let mut files: Vec<&str> = planned.functions.iter().map(|f| &*f.module).collect();
@@ -232,13 +234,17 @@ impl Running {
         Ok(Verdict(most.ok_or("no statistics")?))
     }
 
-    /// Returns why the runtime moves threads in another way than requested, if it does.
-    pub fn refusal(&self) -> Option<String> {
+    /// Returns why the runtime moves threads in another way than requested, or not at all, if so.
+    /// One that decides itself may do so.
+    pub fn refusal(&self, variant: Variant) -> Option<String> {
         let said = self.errors();
         let mut lines = said.lines().filter(|line| line.starts_with("corehop: "));
-        lines
-            .find(|line| line.contains("affinity"))
-            .map(str::to_owned)
+        let refuses = |line: &&str| match variant {
+            Variant::Auto => false,
+            Variant::Carrier if line.contains("affinity") => true,
+            _ => line.contains("running without hops"),
+        };
+        lines.find(refuses).map(str::to_owned)
     }
 
     /// Returns all its output on standard error.
@@ -348,6 +354,10 @@ fn command(launch: &Launch, way: &Way, is_patched: bool, folder: &Path) -> Comma
     if let Way::Hopping { variant, .. } = way
         && variant.is_hooked()
     {
+        if is_patched {
+            // The plan may name libraries that the program is linked to.
+            command.env("LD_LIBRARY_PATH", folder.join(PATCHED));
+        }
         command.env("COREHOP_BACKEND", variant.name());
         if *variant == Variant::Auto {
             let statistics = folder.join(ITS_OWN).join(STATISTICS);
