@@ -300,10 +300,7 @@ impl Side {
 impl Starts {
     /// Adds the results of one more start.
     fn add(&mut self, side: &Side, original: &Side) {
-        let refusal = match side.variant.is_hooked() {
-            true => side.running.refusal(side.variant),
-            false => None,
-        };
+        let refusal = side.running.refusal(side.variant);
         let failed = [original, side].into_iter().find_map(|side| {
             let reason = side.load.as_ref().err()?;
             Some(format!("{}: {reason}", side.variant.name()))
