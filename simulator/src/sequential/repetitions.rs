@@ -48,20 +48,12 @@ impl Repetitions {
     #[inline]
     pub fn find(&mut self, reference: LineReference) -> Option<LineId> {
         let (last, id) = *self.last_of(reference.line());
-        let bits = reference.bits();
-        // The bits of a load are one less than those of a store to the same line, and the load is
-        // the only odd kind of the three.
-        (last.wrapping_sub(bits) <= bits & 1).then_some(id)
+        reference.repeats(last).then_some(id)
     }
 
     /// Adds a reference that is simulated.
     #[inline]
     pub fn add(&mut self, reference: LineReference, id: LineId) {
         *self.last_of(reference.line()) = (reference.bits(), id);
-    }
-
-    /// Forgets the last reference of a line's set partition, because something else may change it.
-    pub fn forget(&mut self, line: u64) {
-        self.last_of(line).0 = NONE;
     }
 }

@@ -207,12 +207,13 @@ impl<'a> Replayer<'a> {
                 self.translate((core, access.kind), line, &mut page, observer);
             }
             let id = self.id(line);
+            let reference = LineReference::new(line, access.kind);
+            self.repetitions.add(reference, id);
             self.moves[core.index()].accesses[access.kind as usize] += 1;
             match self.prefetching {
                 None => self.hierarchy.access(core, access.kind, id, observer),
                 Some(_) => self.access_and_prefetch(core, access, (line, id), observer),
             }
-            self.repetitions.forget(line);
         }
     }
 

@@ -77,9 +77,7 @@ impl TraceFilter {
         let mut take = |reference: &LineReference| {
             let bits = reference.bits();
             let last = &mut self.last[bits as usize & mask];
-            // The bits of a load are one less than those of a store to the same line, and the load
-            // is the only odd kind of the three.
-            let keep = last.wrapping_sub(bits) > bits & 1;
+            let keep = !reference.repeats(*last);
             *last = std::hint::select_unpredictable(keep, bits, *last);
             // Every reference is written, and the position advances only past those to keep. A
             // processor cannot predict which ones these are, and a misprediction costs more than a

@@ -31,6 +31,15 @@ impl LineReference {
         self.0
     }
 
+    /// Returns whether it changes no cache after a reference with these bits that was the previous
+    /// one of its set partition: it is the same, or a load after a store to the line.
+    #[inline(always)]
+    pub fn repeats(self, last: u64) -> bool {
+        // The bits of a load are one less than those of a store to the same line, and the load is
+        // the only odd kind of the three.
+        last.wrapping_sub(self.0) <= self.0 & 1
+    }
+
     /// Returns whether it is a fetch, a load or a store.
     #[inline(always)]
     pub fn kind(self) -> Kind {
