@@ -12,6 +12,7 @@
 use crate::cost::{Cost, Level, Missed, Walked};
 use crate::fully_associative::Beside;
 use crate::heap::Sites;
+use crate::numbered::Numbered;
 use crate::numbered_pieces::NumberedPieces;
 use crate::pairs::{Pair, Pairs};
 use crate::pieces::{Images, Piece};
@@ -19,7 +20,6 @@ use corehop_simulator::detail::{AnalysisTool, Attribution};
 use corehop_simulator::{CacheLevel, Cause, CoreId, LineId, Machine, Observer};
 use corehop_traces::execution::LINE_SHIFT;
 use corehop_traces::{Access, CodeBlock, Execution, Kind, ThreadId, Trace};
-use std::collections::HashMap;
 
 /// Bytes of a return address.
 const WORD: u16 = 8;
@@ -113,8 +113,7 @@ pub(crate) struct Collector<'a, P> {
     templates: Vec<TemplateUse>,
     /// The sites of each template's accesses.
     sites_of_accesses: Vec<u32>,
-    site_of: HashMap<Site, u32>,
-    sites: Vec<Site>,
+    sites: Numbered<Site>,
     /// By site: the lines that its accesses referenced besides their first.
     site_further_lines: Vec<u64>,
     site_missed: Vec<Missed>,
@@ -161,8 +160,7 @@ impl<'a, P: Pairs> Collector<'a, P> {
             beside: Beside::new(machine, cores),
             templates: Vec::new(),
             sites_of_accesses: Vec::new(),
-            site_of: HashMap::new(),
-            sites: Vec::new(),
+            sites: Numbered::default(),
             site_further_lines: Vec::new(),
             site_missed: Vec::new(),
             site_hops: Vec::new(),
@@ -213,15 +211,13 @@ impl<'a, P: Pairs> Collector<'a, P> {
     }
 
     fn number(&mut self, site: Site) -> u32 {
-        let next = self.sites.len() as u32;
-        let number = *self.site_of.entry(site).or_insert(next);
-        if number == next {
-            self.sites.push(site);
+        let number = self.sites.of(site);
+        if number == self.site_missed.len() {
             self.site_further_lines.push(0);
             self.site_missed.push(Missed::default());
             self.site_hops.push(0);
         }
-        number
+        number as u32
     }
 
     /// References a line by an access that begins at `address`.
@@ -281,7 +277,7 @@ impl MemoryCounts<'_> {
     fn count(&mut self, kind: Kind, line: (LineId, u64), address: u64) -> u32 {
         let piece = self.pieces.find(line, address);
         if piece as usize >= self.accesses.len() {
-            let pieces = self.pieces.all.len();
+            let pieces = self.pieces.all().len();
             self.accesses.resize(pieces, [0; 2]);
             self.missed.resize(pieces, Default::default());
         }
@@ -311,7 +307,7 @@ impl MemoryCounts<'_> {
     }
 
     fn finish(self) -> Vec<(DataPiece, Cost)> {
-        let pieces = self.pieces.all.into_iter().enumerate();
+        let pieces = self.pieces.all().iter().copied().enumerate();
         let piece = |(index, piece)| {
             let [loads, stores] = self.accesses[index];
             let [load_missed, store_missed] = self.missed[index];
@@ -333,9 +329,9 @@ impl<P: Pairs> Counting for Collector<'_, P> {
         let pieces = self
             .memory
             .as_ref()
-            .map_or(&[][..], |memory| &memory.pieces.all);
+            .map_or(&[][..], |memory| memory.pieces.all());
         let pairs = self.pairs.finish().into_iter().map(|(pair, counts)| {
-            let site = self.sites[pair.site as usize];
+            let site = self.sites.all()[pair.site as usize];
             let piece = pieces[pair.piece as usize];
             let mut cost = Cost::default();
             cost.add(site.kind, counts.accesses, counts.missed);
@@ -343,7 +339,8 @@ impl<P: Pairs> Counting for Collector<'_, P> {
             PairCost { site, piece, cost }
         });
         let pairs = pairs.collect();
-        let sites = self.sites.into_iter().enumerate().map(|(index, site)| {
+        let sites = self.sites.all().iter().copied().enumerate();
+        let sites = sites.map(|(index, site)| {
             let mut cost = Cost::default();
             cost.add(site.kind, accesses[index], self.site_missed[index]);
             cost.add_hops(self.site_hops[index]);

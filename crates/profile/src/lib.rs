@@ -30,6 +30,7 @@ mod heap_sites;
 mod json;
 mod largest;
 mod nested;
+mod numbered;
 mod numbered_pieces;
 mod objects;
 mod pairs;

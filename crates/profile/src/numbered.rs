@@ -1,10 +1,10 @@
-//! What a file has once, and refers to by number.
+//! What a file or an analysis has once, and refers to by number.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
 /// Things in the order in which they were met first.
-pub(super) struct Numbered<T> {
+pub(crate) struct Numbered<T> {
     all: Vec<T>,
     numbers: HashMap<T, usize>,
 }

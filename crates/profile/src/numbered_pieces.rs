@@ -6,11 +6,11 @@
 
 use crate::heap::Sites;
 use crate::heap_lines::HeapLines;
+use crate::numbered::Numbered;
 use crate::pieces::{Images, LinePiece, Piece};
 use corehop_simulator::LineId;
 use corehop_traces::execution::LINE_SHIFT;
 use corehop_traces::{PAGE_SHIFT, Trace};
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// What was not accessed yet: a line, or a part of one.
@@ -42,9 +42,7 @@ pub(crate) struct NumberedPieces<'a> {
     parts: Vec<Parts>,
     /// Indices of `parts` that no line has any more.
     spare: Vec<u32>,
-    number_of: HashMap<Piece, u32>,
-    /// By number.
-    pub all: Vec<Piece>,
+    all: Numbered<Piece>,
 }
 
 impl<'a> NumberedPieces<'a> {
@@ -57,8 +55,7 @@ impl<'a> NumberedPieces<'a> {
             of_line: Vec::new(),
             parts: Vec::new(),
             spare: Vec::new(),
-            number_of: HashMap::new(),
-            all: Vec::new(),
+            all: Numbered::default(),
         }
     }
 
@@ -164,12 +161,12 @@ impl<'a> NumberedPieces<'a> {
     }
 
     fn number(&mut self, piece: Piece) -> u32 {
-        let next = self.all.len() as u32;
-        let number = *self.number_of.entry(piece).or_insert(next);
-        if number == next {
-            self.all.push(piece);
-        }
-        number
+        self.all.of(piece) as u32
+    }
+
+    /// Returns the pieces by number.
+    pub fn all(&self) -> &[Piece] {
+        self.all.all()
     }
 }
 

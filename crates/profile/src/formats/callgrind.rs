@@ -6,9 +6,9 @@
 //! as `(anonymous namespace)::f` begins like a number. No line has totals, so readers add them up.
 
 use super::export::{CREATOR, Export};
-use super::numbered::Numbered;
 use super::stacks::Stack;
 use crate::cost::Cost;
+use crate::numbered::Numbered;
 use std::collections::BTreeMap;
 use std::io::{Result, Write};
 

@@ -6,8 +6,8 @@
 //! `fxprof-processed-profile` 0.8 writes neither files nor lines.
 
 use super::export::{CREATOR, Export};
-use super::numbered::Numbered;
 use super::stacks::{Stack, file_name};
+use crate::numbered::Numbered;
 use corehop_plan::inert;
 use serde_json::{Value, json};
 use std::io::{Result, Write};

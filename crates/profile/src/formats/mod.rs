@@ -7,7 +7,6 @@ mod callgrind;
 mod export;
 mod figures;
 mod firefox;
-mod numbered;
 mod pprof;
 mod speedscope;
 mod stacks;

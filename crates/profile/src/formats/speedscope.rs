@@ -5,8 +5,8 @@
 //! other: module, function, functions that were inlined there, line.
 
 use super::export::{CREATOR, Export};
-use super::numbered::Numbered;
 use super::stacks::{Stack, file_name};
+use crate::numbered::Numbered;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::io::{Result, Write};

@@ -6,8 +6,8 @@
 mod message;
 
 use super::export::Export;
-use super::numbered::Numbered;
 use super::stacks::{Stack, file_name};
+use crate::numbered::Numbered;
 use corehop_plan::inert;
 use corehop_traces::Module;
 use flate2::Compression;
