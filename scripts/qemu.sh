@@ -2,7 +2,8 @@
 # Builds a QEMU 10 with plugins, for servers that crash under Debian 12's (postgres forks).
 #
 # Debian's own newer qemu-user is static and has no plugins. The source is Debian 13's, fetched by
-# apt from this machine's mirror and verified by apt's keys; nothing of that release is installed.
+# apt from this machine's mirror and verified by Debian's keys; nothing of that release is
+# installed. On other distributions, COREHOP_DEBIAN_MIRROR names a mirror of Debian.
 # The build takes some minutes and 600 MB, most of which is freed at the end. The program stays in
 # ${XDG_CACHE_HOME:-~/.cache}/corehop/qemu, where `corehop doctor` finds it.
 #
@@ -20,9 +21,11 @@ home=${XDG_CACHE_HOME:-$HOME/.cache}/corehop/qemu
 work=$home/work
 
 fetch() {
-    mirror=$(debian_archives | sed -n 's:^\([^ ]*/debian/\{0,1\}\) .*:\1:p' | head -n 1)
-    [ -n "$mirror" ] || fail "apt knows no mirror of Debian" "apt-get update"
-    echo "$mirror $release main" | own_lists 'deb deb-src'
+    mirror=${COREHOP_DEBIAN_MIRROR:-$(archives debian |
+        sed -n 's:^\([^ ]*/debian/\{0,1\}\) .*:\1:p' | head -n 1)}
+    [ -n "$mirror" ] || fail "apt knows no mirror of Debian" \
+        "apt-get update, or on another distribution: name a mirror in COREHOP_DEBIAN_MIRROR"
+    echo "$mirror $release main" | own_lists debian 'deb deb-src'
     say "fetching QEMU's source of Debian's $release"
     failure_code=7
     # The build needs a newer meson than Debian 12's: a few Python files, which are not installed.

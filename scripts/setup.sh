@@ -28,6 +28,9 @@ case ${1-} in
 esac
 
 require_rust
+case $purpose in
+    compile | test) require_browser ;;
+esac
 if [ "$purpose" = compile ]; then
     install_packages test
     exit

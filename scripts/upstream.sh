@@ -36,7 +36,8 @@ fetch() {
     failure_code=7
     rm -rf "$source" "$scratch/$1/version" "$work"
     mkdir -p "$scratch/$1"
-    debian_archives | own_lists deb-src
+    distribution=$(release)
+    archives "${distribution% *}" | own_lists "${distribution% *}" deb-src
     (cd "$work" && own_apt apt-get update && fetch_source "$wanted") ||
         fail "the source of $wanted could not be fetched" \
             "see apt's message above; a mirror keeps the newest: apt-get install $2"

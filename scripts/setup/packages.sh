@@ -4,26 +4,53 @@
 POLICY=/usr/sbin/policy-rc.d
 POLICY_MARK="written by the set-up of corehop, removed when it ends"
 
-# Prints the number of this Debian release, and nothing on another distribution.
-debian_release() {
+# Prints the distribution and its release: `debian 13`, `ubuntu 24.04`.
+release() {
     # shellcheck source=/dev/null
-    (. /etc/os-release && [ "${ID-}" = debian ] && echo "${VERSION_ID-}") 2>/dev/null || true
+    (. "${OS_RELEASE:-/etc/os-release}" && echo "${ID-} ${VERSION_ID-}") 2>/dev/null || true
 }
 
 # Prints the package of the release's postgres.
 postgres_package() {
-    case $(debian_release) in
-        12) echo postgresql-15 ;;
-        13) echo postgresql-17 ;;
+    case $(release) in
+        "debian 12") echo postgresql-15 ;;
+        "debian 13") echo postgresql-17 ;;
         *) echo postgresql ;;
     esac
 }
 
-# Prints the package of libtcmalloc_minimal.so.4, which Debian 13 renamed for 64-bit time.
+# Prints the package of libtcmalloc_minimal.so.4, which newer releases renamed for 64-bit time.
 tcmalloc_package() {
-    case $(debian_release) in
-        12) echo libtcmalloc-minimal4 ;;
+    case $(release) in
+        "debian 12" | "ubuntu 22.04") echo libtcmalloc-minimal4 ;;
         *) echo libtcmalloc-minimal4t64 ;;
+    esac
+}
+
+# Prints the package of a part of MariaDB. Ubuntu 22.04 has its version in the name.
+mariadb_package() {
+    case $(release) in
+        "ubuntu 22.04") echo "mariadb-$1-core-10.6" ;;
+        *) echo "mariadb-$1-core" ;;
+    esac
+}
+
+# Prints a package of Python 3.11 or newer: itself, `-venv` or `-dev`. Ubuntu 22.04's python3 is
+# older.
+python_package() {
+    case $(release) in
+        "ubuntu 22.04") echo "python3.11${1-}" ;;
+        *) echo "python3${1-}" ;;
+    esac
+}
+
+# Ubuntu has chromium as a snap only.
+require_browser() {
+    case $(release) in
+        ubuntu*)
+            ! lacks chromium ||
+                fail "there is no chromium, and apt has none here" "snap install chromium"
+            ;;
     esac
 }
 
@@ -65,20 +92,20 @@ missing_packages() {
         return 0
     fi
     lacks /usr/bin/qemu-x86_64 && echo qemu-user
-    lacks /usr/sbin/mariadbd && echo mariadb-server-core
-    lacks_system_tables && echo mariadb-server-core
-    lacks mariadb && echo mariadb-client-core
+    lacks /usr/sbin/mariadbd && mariadb_package server
+    lacks_system_tables && mariadb_package server
+    lacks mariadb && mariadb_package client
     lacks /usr/bin/redis-server && echo redis-server
     lacks redis-cli && echo redis-tools
     lacks capnp && echo capnproto
-    lacks python3 && echo python3
-    has_venv || echo python3-venv
+    lacks python3 && python_package
+    has_venv || python_package -venv
     if [ "$1" = test ]; then
         lacks /usr/bin/python3 && echo python3
         lacks g++ && echo g++
         lacks valgrind && echo valgrind
         lacks strace && echo strace
-        lacks_python_headers && echo python3-dev
+        lacks_python_headers && python_package -dev
         lacks /usr/bin/memcached && echo memcached
         lacks /usr/sbin/nginx && echo nginx-light
         lacks /usr/sbin/lighttpd && echo lighttpd
@@ -126,8 +153,8 @@ missing_for_qemu() {
     { lacks pkg-config || ! pkg-config --exists glib-2.0 gmodule-2.0; } && echo libglib2.0-dev
     lacks dpkg-source && echo dpkg-dev
     lacks xz && echo xz-utils
-    lacks python3 && echo python3
-    has_venv || echo python3-venv
+    lacks python3 && python_package
+    has_venv || python_package -venv
     lacks /usr/share/keyrings/debian-archive-keyring.gpg && echo debian-archive-keyring
     return 0
 }

@@ -25,7 +25,7 @@ require_qemu_with_plugins() {
 
 has_guest() {
     [ -x "$parts/guest/bin/busybox" ] &&
-        ls "$parts"/guest/boot/vmlinuz-*-cloud-amd64 >/dev/null 2>&1
+        ls "$parts"/guest/boot/vmlinuz-* >/dev/null 2>&1
 }
 
 go_on_without() {

@@ -1,14 +1,14 @@
 # shellcheck shell=sh
-# Rust is installed by rustup, which Debian packages from 13 on: Debian's own versions of Rust are
-# too old.
+# Rust is installed by rustup, which Debian packages from 13 on, and Ubuntu from 24.04 on. Their own
+# versions of Rust are too old.
 
 require_rust() {
     PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
     needed=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
     remedy="install rustup (https://rustup.rs), run 'rustup default stable', then try again"
-    case $(debian_release) in
-        "" | 12) ;;
-        *) remedy="apt-get install rustup, run 'rustup default stable', then try again" ;;
+    case $(release) in
+        "debian 12" | "ubuntu 22.04") ;;
+        debian* | ubuntu*) remedy="apt-get install rustup, run 'rustup default stable', then try again" ;;
     esac
     command -v cargo >/dev/null 2>&1 ||
         fail "Rust is missing ($needed or newer is needed)" "$remedy"

@@ -1,24 +1,26 @@
 # shellcheck shell=sh
-# Debian's source packages: fetched by apt from this machine's mirrors and verified by Debian's
-# keys. Lists and archives are in $work, so those of this machine stay unchanged.
+# Source packages: fetched by apt from mirrors of Debian or Ubuntu and verified by their keys. Lists
+# and archives are in $work, so those of this machine stay unchanged.
 
-DEBIAN_KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
-
-# Prints `URI suite component` for each part of Debian's archive that apt knows.
-debian_archives() {
+# Prints `URI suite component` for each part of an archive, `debian` or `ubuntu`, that apt knows.
+archives() {
     apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
-        grep -E '^[^ ]*/debian(-security)?(/[^ ]*)? '
+        grep -E "^[^ ]*/$1(-security)?(/[^ ]*)? "
 }
 
-# own_lists TYPES: creates $work, with lists of the archives on standard input, in the format of
-# debian_archives.
+# own_lists ARCHIVE TYPES: creates $work, with lists of the parts of this archive on standard input,
+# in the format of `archives`.
 own_lists() {
-    [ -e "$DEBIAN_KEYS" ] ||
-        fail "Debian's keys are not in $DEBIAN_KEYS" "apt-get install debian-archive-keyring"
+    keys=/usr/share/keyrings/$1-archive-keyring.gpg
+    case $1 in
+        debian) package=debian-archive-keyring ;;
+        *) package=$1-keyring ;;
+    esac
+    [ -e "$keys" ] || fail "the keys of $1's archive are not in $keys" "apt-get install $package"
     mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
     while read -r uri suite component; do
         printf 'Types: %s\nURIs: %s\nSuites: %s\nComponents: %s\nSigned-By: %s\n\n' \
-            "$1" "$uri" "$suite" "$component" "$DEBIAN_KEYS"
+            "$2" "$uri" "$suite" "$component" "$keys"
     done >"$work/release.sources"
 }
 

@@ -40,7 +40,7 @@ def guest() -> str | None:
     if not shutil.which(os.environ.get("COREHOP_QEMU_SYSTEM", "qemu-system-x86_64")):
         return "no qemu-system-x86_64"
     for variable, pattern in [
-        ("COREHOP_GUEST_KERNEL", "boot/vmlinuz-*-cloud-amd64"),
+        ("COREHOP_GUEST_KERNEL", "boot/vmlinuz-*"),
         ("COREHOP_GUEST_BUSYBOX", "bin/busybox"),
     ]:
         if variable not in os.environ and not any((kept() / "guest").glob(pattern)):

@@ -16,8 +16,8 @@ pub struct Parts {
     pub busybox: PathBuf,
 }
 
-const REMEDY: &str = "`make guest` in a checkout fetches Debian's linux-image-cloud-amd64 and \
-                      busybox-static, `sh /usr/share/corehop/scripts/guest.sh` with the Debian \
+const REMEDY: &str = "`make guest` in a checkout fetches a kernel for virtual machines and \
+                      busybox-static from Debian or Ubuntu, `sh /usr/share/corehop/scripts/guest.sh` with the Debian \
                       package; or name files in COREHOP_GUEST_KERNEL and COREHOP_GUEST_BUSYBOX";
 
 /// Finds both: from the environment, from the download, or as installed.
@@ -50,13 +50,16 @@ fn named(variable: &'static str) -> Result<Option<PathBuf>, Error> {
     }
 }
 
-/// Returns the newest kernel, by the numbers in its name. Debian's kernels for virtual machines
-/// contain all that a guest needs in one file.
+/// Ends of the names of kernels that contain all that a guest needs in one file: Debian's for
+/// virtual machines, and Ubuntu's. Ubuntu's `-kvm` does not name its variables.
+const FLAVORS: [&str; 2] = ["-cloud-amd64", "-generic"];
+
+/// Returns the newest kernel, by the numbers in its name.
 fn newest_kernel(folder: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let kernels = entries.map(|entry| entry.path()).filter(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with("vmlinuz-") && name.ends_with("-cloud-amd64")
+        name.starts_with("vmlinuz-") && FLAVORS.iter().any(|flavor| name.ends_with(flavor))
     });
     kernels.max_by_key(|path| numbers(path))
 }
@@ -89,6 +92,9 @@ mod tests {
         }
         let found = newest_kernel(folder.path()).unwrap();
         assert!(found.ends_with("vmlinuz-6.1.0-56-cloud-amd64"));
+        std::fs::write(folder.path().join("vmlinuz-6.8.0-31-generic"), "").unwrap();
+        let found = newest_kernel(folder.path()).unwrap();
+        assert!(found.ends_with("vmlinuz-6.8.0-31-generic"));
         assert_eq!(newest_kernel(&folder.path().join("none")), None);
     }
 }
