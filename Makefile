@@ -196,9 +196,9 @@ bench-messages:
 	@cargo bench --locked --bench messages -- --whole
 
 # The table skips servers that cannot be installed, with a note.
-bench-servers:
+bench-servers: build
 	@scripts/setup.sh bench || [ $$? -eq 7 ]
-	@cargo bench --locked --bench servers -- --whole
+	@scripts/calibrated.sh cargo bench --locked --bench servers -- --whole
 
 bench-verdicts: build
 	@cargo bench --locked --bench servers -- --verdicts

@@ -60,7 +60,6 @@ pub fn record(
     let wanted = Wanted {
         requests: u64::from(REQUESTS * connections),
         connections,
-        is_warm: true,
     };
     let took = match planning::record(server, &wanted, place, &trace)? {
         Ok(took) => took,

@@ -1,5 +1,10 @@
 //! Predictions of the timed replay for this machine's variants, with the plan of the native runs.
 //!
+//! The servers with several connections have a thread for each, which blocks in the kernel while it
+//! has a core. Carriers then decline hops to a core with more threads than wait for the own one,
+//! and stop if they decline most (docs/reference/carrier.md, `COREHOP_QUEUE`). `affinity` declines
+//! none.
+//!
 //! Hooks cost nothing in it. If the CPU time of a request outside the server's code (the client's
 //! and the kernel's) is known, connections think as long. No predicted throughput leaves these CPUs
 //! less time than that, because native clients share them.
@@ -12,6 +17,8 @@ use std::path::Path;
 
 const HOST: &str = "host";
 const CORES: u32 = 2;
+/// What carriers do where threads block: its name in results, and on the command line.
+const CARRIED: (&str, &str) = ("split-if-idle", "split-if-idle=0");
 
 /// Predicted throughputs by scheduler, number of connections and cost of a hop.
 pub struct Prediction {
@@ -38,7 +45,7 @@ impl Prediction {
                 plan,
                 connections,
                 is_repeating: true,
-                schedulers: &["free", "pinned", "split"],
+                schedulers: &["free", "pinned", "split", CARRIED.1],
                 think_cycles: (outside_us * cycles_per_us) as u64,
                 hop_cycles,
             })
@@ -56,20 +63,30 @@ impl Prediction {
     pub fn ratio(&self, variant: Variant, connections: u32) -> Option<f64> {
         let [carrier, affinity] = &self.by_backend;
         let (simulated, scheduler) = match variant {
-            Variant::Carrier => (carrier, "split"),
+            Variant::Carrier if self.stops(connections) => (carrier, "free"),
+            Variant::Carrier => (carrier, CARRIED.0),
             Variant::Affinity => (affinity, "split"),
             Variant::Pinned => (carrier, "pinned"),
             Variant::Auto => return Some(self.ratio(Variant::Carrier, connections)?.max(1.0)),
             Variant::OneCore => return Some(1.0 / f64::from(connections.min(CORES))),
             Variant::Original | Variant::Again | Variant::Count => return Some(1.0),
         };
-        let of = |scheduler: &str| {
-            let mut all = simulated.iter();
-            let found = all.find(|t| t.connections == connections && t.scheduler == scheduler);
-            found.map(beside_clients)
-        };
+        let of = |scheduler| found(simulated, connections, scheduler).map(beside_clients);
         Some(of(scheduler)? / of("free")?)
     }
+
+    /// Whether carriers stop, because they decline more hops than they make while threads wait.
+    fn stops(&self, connections: u32) -> bool {
+        let [carrier, _] = &self.by_backend;
+        let hops = |scheduler| found(carrier, connections, scheduler).map_or(0.0, |t| t.hops);
+        connections > CORES && hops("split") > 2.0 * hops(CARRIED.0)
+    }
+}
+
+/// Returns the result of a scheduler with this many connections.
+fn found<'t>(simulated: &'t [Timed], connections: u32, scheduler: &str) -> Option<&'t Timed> {
+    let is_it = |t: &&Timed| t.connections == connections && t.scheduler == scheduler;
+    simulated.iter().find(is_it)
 }
 
 /// Returns the throughput if think time is work on the same cores. A request then takes the time of

@@ -32,8 +32,6 @@ pub struct Wanted {
     pub requests: u64,
     /// Connections of the load.
     pub connections: u32,
-    /// Whether an unrecorded batch of the load precedes.
-    pub is_warm: bool,
 }
 
 impl Planned {
@@ -48,7 +46,6 @@ impl Planned {
         let wanted = Wanted {
             requests,
             connections: 1,
-            is_warm: false,
         };
         match record(server, &wanted, folder.join("recorded"), &trace)? {
             Err(reason) => Ok(Err(reason)),
@@ -114,8 +111,9 @@ impl std::fmt::Display for Planned {
     }
 }
 
-/// Drives the server under the recorder until enough requests are recorded. Returns the time since
-/// the first recordable request. The inner error explains why there is no trace.
+/// Drives the server under the recorder until enough requests are recorded. Recording begins after
+/// the server is filled, which may take requests too, and after a batch of its load. Returns the
+/// time since then. The inner error explains why there is no trace.
 pub fn record(
     server: &dyn Server,
     wanted: &Wanted,
@@ -126,7 +124,6 @@ pub fn record(
         trace,
         request_at: server.request_at(),
         requests: wanted.requests,
-        is_paused: wanted.is_warm,
         memory_limit_mib: MEMORY_LIMIT_MIB,
     };
     let mut running = Running::start(server, &way, folder)?;
@@ -151,10 +148,8 @@ fn drive(
 ) -> Outcome<Duration> {
     server.fill(running)?;
     let mut load = server.connect(running, wanted.connections)?;
-    if wanted.is_warm {
-        load.batch()?;
-        start_recording(trace)?;
-    }
+    load.batch()?;
+    start_recording(trace)?;
     let begun = Instant::now();
     let deadline = begun + PATIENCE;
     while Instant::now() < deadline {

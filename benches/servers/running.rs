@@ -327,14 +327,10 @@ fn command(launch: &Launch, way: &Way, is_patched: bool, folder: &Path) -> Comma
             trace,
             request_at,
             requests,
-            is_paused,
             memory_limit_mib,
         } => {
             let (trace, requests) = (trace.display().to_string(), requests.to_string());
-            add(&[corehop, "record", "-q", "-o", &trace]);
-            if *is_paused {
-                add(&["--paused"]);
-            }
+            add(&[corehop, "record", "-q", "--paused", "-o", &trace]);
             add(&["--memory-limit", memory_limit_mib]);
             add(&["--request-at", request_at, "--requests", &requests, "--"]);
         }

@@ -42,12 +42,11 @@ impl Variant {
 
 /// How to run a server.
 pub enum Way<'a> {
+    /// Paused until `corehop control start`.
     Recorded {
         trace: &'a Path,
         request_at: &'a str,
         requests: u64,
-        /// Whether it pauses until `corehop control start`.
-        is_paused: bool,
         memory_limit_mib: &'a str,
     },
     Hopping {

@@ -80,7 +80,6 @@ fn pack_server(server: &dyn Server, requests: u64, plans: &[ToSearch], part: &Pa
     let wanted = Wanted {
         requests,
         connections: 1,
-        is_warm: false,
     };
     let place = folder.path().join("recorded");
     // One server that cannot be recorded leaves the others.
