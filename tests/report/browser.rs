@@ -49,6 +49,8 @@ impl Browser {
                 "--mute-audio",
             ])
             .arg(format!("--user-data-dir={}", profile.path().display()))
+            // It leaves folders in its temporary folder.
+            .env("TMPDIR", profile.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());

@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 /// Maximum time for a process to end after SIGTERM before it is killed.
 pub const GRACE: Duration = Duration::from_secs(20);
 
+/// Interval between looks whether an end has become urgent.
+const HURRY_WITHIN: Duration = Duration::from_millis(5);
+
 /// Interval between checks whether a process has ended, where the kernel cannot tell it.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
@@ -105,7 +108,7 @@ impl Process {
                 self.kill();
                 return;
             }
-            std::thread::sleep(Duration::from_millis(5));
+            self.ended_within(HURRY_WITHIN);
         }
         // Remaining children.
         self.signal(Signal::KILL);

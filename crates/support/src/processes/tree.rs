@@ -58,7 +58,7 @@ impl Tree {
         self.signal(Signal::TERM);
         let deadline = Instant::now() + GRACE;
         while self.ended().is_none() && !hurry() && Instant::now() < deadline {
-            std::thread::sleep(LOOK_EVERY);
+            self.ended_within(LOOK_EVERY);
         }
         self.kill();
     }
@@ -67,7 +67,7 @@ impl Tree {
         let deadline = Instant::now() + KILLED_WITHIN;
         while self.ended().is_none() && Instant::now() < deadline {
             self.signal(Signal::KILL);
-            std::thread::sleep(LOOK_EVERY);
+            self.ended_within(LOOK_EVERY);
         }
     }
 
