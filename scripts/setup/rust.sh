@@ -8,7 +8,9 @@ require_rust() {
     remedy="install rustup (https://rustup.rs), run 'rustup default stable', then try again"
     case $(release) in
         "debian 12" | "ubuntu 22.04") ;;
-        debian* | ubuntu*) remedy="apt-get install rustup, run 'rustup default stable', then try again" ;;
+        debian* | ubuntu*)
+            remedy="apt-get install rustup, run 'rustup default stable', then try again"
+            ;;
     esac
     command -v cargo >/dev/null 2>&1 ||
         fail "Rust is missing ($needed or newer is needed)" "$remedy"

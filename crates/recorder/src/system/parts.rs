@@ -17,7 +17,7 @@ pub struct Parts {
 }
 
 const REMEDY: &str = "`make guest` in a checkout fetches a kernel for virtual machines and \
-                      busybox-static from Debian or Ubuntu, `sh /usr/share/corehop/scripts/guest.sh` with the Debian \
+                      busybox-static, `sh /usr/share/corehop/scripts/guest.sh` with the Debian \
                       package; or name files in COREHOP_GUEST_KERNEL and COREHOP_GUEST_BUSYBOX";
 
 /// Finds both: from the environment, from the download, or as installed.
