@@ -36,7 +36,7 @@ impl Prediction {
     ) -> Outcome<Prediction> {
         let cycles_per_us = 1000.0 * corehop_measure::calibration::core_ghz();
         let machine = Machine::named_or_path(HOST).map_err(|error| error.to_string())?;
-        let simulated = |hop_cycles| {
+        let simulated = |hop_cycles, schedulers: &[&str]| {
             replay(&Question {
                 trace,
                 machine: HOST,
@@ -45,13 +45,14 @@ impl Prediction {
                 plan,
                 connections,
                 is_repeating: true,
-                schedulers: &["free", "pinned", "split", CARRIED.1],
+                schedulers,
                 think_cycles: (outside_us * cycles_per_us) as u64,
                 hop_cycles,
             })
         };
-        let carrier = simulated(Some(machine.carried_hop_cycles()))?;
-        let affinity = simulated(None)?;
+        let carried = Some(machine.carried_hop_cycles());
+        let carrier = simulated(carried, &["free", "pinned", "split", CARRIED.1])?;
+        let affinity = simulated(None, &["free", "split"])?;
         Ok(Prediction {
             by_backend: [carrier, affinity],
         })
