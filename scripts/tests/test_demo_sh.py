@@ -7,14 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from stand_ins import write
 
 SCRIPT = Path(__file__).resolve().parents[1] / "demo.sh"
-
-
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
 
 
 def demo(folder: Path, *, set_up: int, build: int, search: int = 0) -> tuple[int, str]:

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from stand_ins import write
 
 SCRIPTS = Path(__file__).resolve().parents[1]
 ASKED = "tcmalloc_package; mariadb_package server; python_package -venv; postgres_package"
@@ -28,12 +29,6 @@ def described(folder: Path, release: str) -> dict[str, str]:
         "PATH": f"{folder}/bin:/usr/bin:/bin",
         "HOME": str(folder),
     }
-
-
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
 
 
 @pytest.mark.parametrize("release", NAMES)
