@@ -467,7 +467,6 @@ fn tlbs_that_no_file_says_are_refused_and_so_are_regions_that_are_none() {
     for arguments in [
         &["--huge-pages", "all"][..],
         &["--tlb", "--huge-pages", "heap"],
-        &["--tlb", "--timed"],
         &["--tlb", "--system-calls", "all@1"],
     ] {
         let output = replay(&folder_with_tlbs(), arguments);

@@ -306,3 +306,41 @@ fn what_makes_no_sense_is_refused() {
         assert_eq!(timed(unusable).status.code(), Some(2), "{unusable:?}");
     }
 }
+
+#[test]
+fn translations_are_told_for_every_placement_of_pages() {
+    let folder = folder();
+    let tlbs = [MACHINE, include_str!("machines/tlbs.toml")].concat();
+    std::fs::write(folder.path().join("tiny.toml"), tlbs).unwrap();
+    let run = |more: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+            .args(["replay", "bank.trace", "--machine", "tiny.toml", "--timed"])
+            .args(["--tlb", "--scheduler", "free", "--random-pages", "1,2"])
+            .args(more)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    insta::assert_snapshot!(run(&[]));
+    let told = conforming::read(&["replay-timed"], run(&["--json"]));
+    let settings = told["settings"].as_array().unwrap();
+    let seeds: Vec<&Value> = settings.iter().map(|of| &of["random_pages"]).collect();
+    assert_eq!(seeds, [1, 2]);
+    for setting in settings {
+        let cores = setting["per_core"].as_array().unwrap();
+        let cycles = |of: &Value| of["translation_cycles"].as_u64().unwrap();
+        assert_eq!(cycles(setting), cores.iter().map(cycles).sum::<u64>());
+        assert!(cycles(setting) > 0);
+    }
+}
+
+#[test]
+fn a_machine_without_tlbs_is_refused_with_them() {
+    let said = refused(3, &["--tlb"]);
+    assert!(
+        said.starts_with("corehop: machine tiny has no TLBs"),
+        "{said}"
+    );
+}

@@ -50,6 +50,8 @@ pub fn rate<M: CoreModel>(
         split,
         scheduler,
         prefetcher: timed::PrefetcherName::None,
+        page_sizes: None,
+        random_pages: None,
         load: timed::Load::Closed {
             think_cycles: 0,
             exponential: false,

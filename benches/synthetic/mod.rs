@@ -49,6 +49,8 @@ pub fn setting<'a>(
         split: Some(split),
         scheduler: scheduler.parse().expect("the name of a scheduler"),
         prefetcher: PrefetcherName::None,
+        page_sizes: None,
+        random_pages: None,
         load: Load::Closed {
             think_cycles: 0,
             exponential: false,

@@ -176,6 +176,8 @@ impl<'a> TimedReplay<'a> {
             split,
             scheduler: scheduler.parse().expect("the name of a scheduler"),
             prefetcher: PrefetcherName::None,
+            page_sizes: None,
+            random_pages: None,
             load: Load::Closed {
                 think_cycles: 0,
                 exponential: false,

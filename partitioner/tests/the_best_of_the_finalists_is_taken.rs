@@ -100,6 +100,8 @@ fn elapsed(trace: &Trace, machine: &Machine, connections: usize, split: Option<&
             .parse()
             .unwrap(),
         prefetcher: PrefetcherName::None,
+        page_sizes: None,
+        random_pages: None,
         load: Load::Closed {
             think_cycles: 0,
             exponential: false,

@@ -96,7 +96,7 @@ pub struct Arguments {
     /// Each request runs as soon as its thread has a core (docs/reference/timed.md).
     #[arg(
         long,
-        conflicts_with_all = ["detail", "requests", "baseline", "tlb"],
+        conflicts_with_all = ["detail", "requests", "baseline"],
         help_heading = "Timed replay"
     )]
     timed: bool,
@@ -176,6 +176,7 @@ impl Arguments {
         let asked = Asked {
             trace: &self.trace,
             taken: &self.taken,
+            translation: &self.translation,
             machine: &self.machine[0],
             plan: self.run.plan.as_deref(),
             warm_up: self.warm_up,

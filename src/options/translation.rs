@@ -5,8 +5,8 @@ use clap::Args;
 use corehop_simulator::{Machine, PageSize, PageSizes};
 use corehop_traces::{Index, Trace};
 
-/// The options of address translation.
-#[derive(Args)]
+/// The options of address translation. By default, addresses are not translated.
+#[derive(Args, Default)]
 #[command(next_help_heading = "Address translation")]
 pub struct TranslationOptions {
     /// Also simulate TLBs and page walks, which read page tables through the caches

@@ -89,6 +89,7 @@ fn told_of(trace: &Trace, machine: &Machine, nodes: u64) -> Vec<(Vec<u8>, u64)> 
                 address_from: *address_from,
                 at_least_cycles: 0,
                 takes_line: false,
+                translation_cycles: 0,
             });
             if of_nodes {
                 told[request.index()].0.push(*address_from);

@@ -1,8 +1,8 @@
 //! The in-order model: every reference takes the latency of the level that served it.
 //!
-//! References do not overlap, and instructions take no time besides their references. It computes
-//! the same sum as [`crate::Counters::cycles`], so replays with and without clocks agree. It
-//! overestimates: a processor overlaps hits and independent misses.
+//! References do not overlap, and instructions take no time besides their references. Without
+//! address translation, it computes the same sum as [`crate::Counters::cycles`], so replays with and
+//! without clocks agree. It overestimates: a processor overlaps hits and independent misses.
 
 use crate::Machine;
 use crate::core_model::{CoreModel, Reference, ServedBy};
@@ -46,18 +46,26 @@ impl InOrder {
     #[inline]
     pub(crate) fn cycles_of(&self, reference: Reference) -> u64 {
         let latency = self.latency(reference.kind, reference.served_by);
-        u64::from(latency.max(reference.at_least_cycles))
+        u64::from(latency.max(reference.at_least_cycles)) + u64::from(reference.translation_cycles)
     }
 
-    /// Returns the cycles until the store owns its line: zero if it hits a line that the core owns.
+    /// Returns the cycles of this reference if hits in an L1 take no time.
+    #[inline]
+    pub(crate) fn cycles_of_miss(&self, reference: Reference) -> u64 {
+        match reference.served_by {
+            ServedBy::L1 => reference.translation_cycles.into(),
+            _ => self.cycles_of(reference),
+        }
+    }
+
+    /// Returns the cycles until the store owns its line: zero if a TLB of the first level and its
+    /// L1 serve it, and the core owns the line.
     #[inline]
     pub(crate) fn cycles_of_store(&self, reference: Reference) -> u64 {
-        let served = match reference.served_by {
-            ServedBy::L1 => 0,
-            _ => self.cycles_of(reference),
-        };
+        let served = self.cycles_of_miss(reference);
+        let transfer = self.latency(reference.kind, ServedBy::OtherL2);
         match reference.takes_line {
-            true => served.max(self.latency(reference.kind, ServedBy::OtherL2).into()),
+            true => served.max(u64::from(transfer) + u64::from(reference.translation_cycles)),
             false => served,
         }
     }

@@ -12,6 +12,9 @@
 //! - An instruction takes 65 536 / (instructions per cycle) units, rounded to the nearest whole
 //!   number, at least 1, when it is announced. Its *position* is the number of instructions
 //!   announced by then: all references of a code block have that of its last instruction.
+//! - An address that no first-level TLB translates takes its *translation*: the lookup in the second
+//!   level and the loads of a page walk, one after the other. A reference that misses has it added
+//!   to its latency. A reference that hits counts as a miss of this latency.
 //! - A fetch that misses its L1I takes the full latency of the level that served it, regardless of
 //!   other outstanding references. A fetch that hits takes nothing.
 //! - Loads are timed on a second clock, the *stalls*: the cycles for which loads have stopped the
@@ -84,15 +87,16 @@ impl Interval {
     #[inline(always)]
     fn load(&mut self, reference: Reference) {
         let source_done = self.loads.source_done(reference.address_from);
-        let done = match reference.served_by {
-            ServedBy::L1 => source_done,
-            _ => self.missing_load(reference, source_done),
+        let is_hit = reference.served_by == ServedBy::L1 && reference.translation_cycles == 0;
+        let done = match is_hit {
+            true => source_done,
+            false => self.missing_load(self.latencies.cycles_of_miss(reference), source_done),
         };
         self.loads.push(done);
     }
 
     /// Returns when it is done.
-    fn missing_load(&mut self, reference: Reference, source_done: u64) -> u64 {
+    fn missing_load(&mut self, cycles: u64, source_done: u64) -> u64 {
         if self.position >= self.group_ends {
             self.begin_group();
         }
@@ -100,7 +104,7 @@ impl Interval {
         if issued >= self.stalls {
             self.begin_group();
         }
-        let done = issued + self.latencies.cycles_of(reference);
+        let done = issued + cycles;
         let stop = done.saturating_sub(self.stalls);
         self.stalls += stop;
         self.now += stop << PARTS;
@@ -130,8 +134,7 @@ impl CoreModel for Interval {
     #[inline]
     fn reference(&mut self, reference: Reference) {
         match reference.kind {
-            Kind::Fetch if reference.served_by == ServedBy::L1 => {}
-            Kind::Fetch => self.now += self.latencies.cycles_of(reference) << PARTS,
+            Kind::Fetch => self.now += self.latencies.cycles_of_miss(reference) << PARTS,
             Kind::Load => self.load(reference),
             Kind::Store => self.store(reference),
         }

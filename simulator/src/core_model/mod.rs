@@ -56,6 +56,9 @@ pub struct Reference {
     pub at_least_cycles: u32,
     /// Whether it is a store that invalidated the line in caches above another L2.
     pub takes_line: bool,
+    /// Cycles of its address translation, before its cache access; 0 if a first-level TLB serves
+    /// it.
+    pub translation_cycles: u32,
 }
 
 /// Base-2 logarithm of the parts of a cycle in clocks that execute instructions at a rate.

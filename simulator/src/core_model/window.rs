@@ -18,6 +18,9 @@
 //!   announced by then: all references of a code block have that of its last instruction.
 //! - After instructions are announced, the core waits until all loads have left that are a window
 //!   or more behind the last position.
+//! - An address that no first-level TLB translates takes its *translation*: the lookup in the second
+//!   level and the loads of a page walk, one after the other. It is added to the reference's
+//!   latency. A fetch or store that hits counts as a miss of this latency.
 //! - A fetch that misses its L1I takes the full latency of the level that served it. A fetch that
 //!   hits takes nothing.
 //! - A load is issued now, or when the load that its address comes from is done, whichever is
@@ -34,7 +37,7 @@
 use crate::Machine;
 use crate::core_model::latest_loads::LatestLoads;
 use crate::core_model::store_buffer::StoreBuffer;
-use crate::core_model::{CoreModel, InOrder, PARTS, Reference, ServedBy};
+use crate::core_model::{CoreModel, InOrder, PARTS, Reference};
 use corehop_traces::Kind;
 use std::collections::VecDeque;
 
@@ -108,8 +111,7 @@ impl CoreModel for Window {
     #[inline]
     fn reference(&mut self, reference: Reference) {
         match reference.kind {
-            Kind::Fetch if reference.served_by == ServedBy::L1 => {}
-            Kind::Fetch => self.now += self.latencies.cycles_of(reference) << PARTS,
+            Kind::Fetch => self.now += self.latencies.cycles_of_miss(reference) << PARTS,
             Kind::Load => self.load(reference),
             Kind::Store => self.store(reference),
         }

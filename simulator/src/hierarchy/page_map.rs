@@ -24,12 +24,27 @@ impl PageMap {
         PageMap(Arc::new(page))
     }
 
+    /// Creates a map to random sets, as of pages anywhere in physical memory: of page
+    /// `m(page + m(seed))`, where m(n) is the output of SplitMix64 in state n.
+    pub fn random(seed: u64) -> PageMap {
+        PageMap::new(move |page| mixed(page.wrapping_add(mixed(seed))))
+    }
+
     /// Returns the line whose L2 sets a line uses. Both are lines of a set partition, which has
     /// `page_lines` lines of each page.
     pub(crate) fn line(&self, quotient: u64, page_lines: u64) -> u64 {
         let page = (self.0)(quotient / page_lines);
         page.wrapping_mul(page_lines) + quotient % page_lines
     }
+}
+
+/// The output of SplitMix64 in this state (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", OOPSLA 2014).
+fn mixed(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
 }
 
 impl fmt::Debug for PageMap {

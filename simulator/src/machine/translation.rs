@@ -3,15 +3,23 @@
 //!
 //! Every core has private ones. `docs/reference/model.md` describes their behaviour.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// TLBs and page-walk caches of each core.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Translation {
     /// The first cache that page walks read.
     #[serde(default)]
     pub walks: WalkStart,
+    /// Cycles that a lookup in a second-level TLB adds to an access. Only a replay with clocks uses
+    /// it.
+    #[serde(default = "second_level_cycles")]
+    pub second_level_cycles: u32,
+    /// Cycles of a page walk besides its loads; in a virtual machine, those of walking the
+    /// hypervisor's tables. Only a replay with clocks uses it.
+    #[serde(default)]
+    pub walk_cycles: u32,
     /// The TLBs of both levels.
     #[serde(default, rename = "tlb")]
     pub tlbs: Vec<Tlb>,
@@ -20,8 +28,14 @@ pub struct Translation {
     pub walk_caches: Vec<WalkCache>,
 }
 
+/// The default of [`Translation::second_level_cycles`]. Sources: Intel 64 and IA-32 Architectures
+/// Optimization Reference Manual, on Haswell; AMD, Software Optimization Guide for family 17h.
+pub(super) fn second_level_cycles() -> u32 {
+    7
+}
+
 /// A TLB of each core. It replaces the least recently used entry of a set.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tlb {
     /// 1, or 2 for a TLB that is searched after a miss of the first level.
@@ -40,7 +54,7 @@ pub struct Tlb {
 
 /// A page-walk cache of each core. It holds entries of the page tables of one level that point to a
 /// further table, and replaces the least recently used entry of a set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct WalkCache {
     /// Level of the tables: 4 for a PML4, 3 for a page-directory-pointer table, 2 for a page
@@ -54,7 +68,7 @@ pub struct WalkCache {
 }
 
 /// The kinds of accesses that use a TLB.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TlbUse {
     /// Fetches.
@@ -78,7 +92,7 @@ impl TlbUse {
 }
 
 /// The first cache that page walks read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WalkStart {
     /// The core's L1D: loads of a walk behave like those of a program.
@@ -91,7 +105,7 @@ pub enum WalkStart {
 }
 
 /// Size of a page.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub enum PageSize {
     /// 4 KiB, by an entry of a page table.
     #[default]

@@ -8,6 +8,19 @@
 //! line then appear as steps of one line, and are prefetched one line ahead; a stride of one and a
 //! half lines is not constant. Intel's is at the L1D, for loads only, and handles strides up to 2
 //! KiB (64 and IA-32 architectures optimization reference manual, *Data prefetching*).
+//!
+//! These are all rules. Each core's table has 256 places and observes loads and stores. An
+//! instruction has the place of its address modulo 256 and is identified by the low 32 bits (in an
+//! imported trace, if that has addresses). A place has the line that the instruction missed last, a
+//! stride in whole lines, and a state.
+//!
+//! - An instruction that does not have its place takes it: *initial*, stride 0.
+//! - If the distance from the last line equals the stride, *initial*, *transient*, and *steady*
+//!   become *steady*; *no prediction* becomes *transient*.
+//! - If it differs, *initial* becomes *transient*, and *transient* and *no prediction* become *no
+//!   prediction*; the distance is the new stride. *Steady* becomes *initial* and keeps its stride.
+//! - Then, unless the state is *no prediction* or the stride 0, it requests the line one stride
+//!   ahead.
 
 use super::prefetcher::{Miss, Prefetcher};
 use corehop_traces::Kind;

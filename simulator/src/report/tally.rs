@@ -51,6 +51,12 @@ impl Tally {
         }
     }
 
+    /// Returns the loads that missed the L1D, the L2 and the L3.
+    pub(crate) fn load_misses(&self) -> [u64; 3] {
+        [CacheLevel::L1D, CacheLevel::L2, CacheLevel::L3]
+            .map(|level| self.misses(level, Kind::Load).total())
+    }
+
     /// Returns the counters of a core that made these `accesses`, by kind, and to which threads
     /// hopped `hops` times. Each level's accesses are the misses of the level above.
     pub fn counters(&self, accesses: [u64; 3], hops: u64, machine: &Machine) -> Counters {

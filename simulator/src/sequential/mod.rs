@@ -6,6 +6,5 @@
 mod prefetching;
 mod repetitions;
 mod replayer;
-mod translator;
 
 pub use replayer::Replayer;

@@ -15,14 +15,13 @@ use crate::ids::{CoreId, LineId};
 use crate::machine::{Machine, WalkStart};
 use crate::prefetchers::registry::PrefetcherName;
 use crate::report::counters::Counters;
-use crate::report::observer::{CacheLevel, Observer, Translated};
+use crate::report::observer::{Observer, Translated};
 use crate::report::replay::Replay;
 use crate::sequential::prefetching::{Prefetching, Watching};
 use crate::sequential::repetitions::Repetitions;
-use crate::sequential::translator::Translator;
 use crate::threads::split::Split;
 use crate::threads::thread_placement::ThreadPlacement;
-use crate::translation::PageSizes;
+use crate::translation::{PageSizes, Translator};
 use corehop_traces::execution::LINE_SHIFT;
 use corehop_traces::{Access, Calls, Execution, Kind, LineReference, ThreadId};
 use std::ops::RangeInclusive;
@@ -114,8 +113,12 @@ impl<'a> Replayer<'a> {
     /// # Errors
     /// [`Error::NoTranslation`] if the machine file does not describe translation.
     pub fn with_translation(mut self, page_sizes: &PageSizes) -> Result<Self, Error> {
+        let Some(translation) = &self.machine.translation else {
+            let machine = self.machine.name.clone();
+            return Err(Error::NoTranslation { machine });
+        };
         let cores = self.moves.len();
-        self.translator = Some(Translator::new(self.machine, cores, page_sizes)?);
+        self.translator = Some(Translator::new(translation, cores, page_sizes));
         Ok(self)
     }
 
@@ -283,7 +286,8 @@ impl<'a> Replayer<'a> {
         entries: &[u64],
         observer: &mut impl Observer,
     ) -> [u64; 3] {
-        let before = self.load_misses(core);
+        let misses = |of: &Self| of.hierarchy.tally()[core.index()].load_misses();
+        let before = misses(self);
         for &address in entries {
             match start {
                 WalkStart::L1d => {
@@ -298,15 +302,8 @@ impl<'a> Replayer<'a> {
                 WalkStart::None => {}
             }
         }
-        let after = self.load_misses(core);
+        let after = misses(self);
         std::array::from_fn(|level| after[level] - before[level])
-    }
-
-    /// Returns the number of a core's loads that missed its L1D, its L2, and the L3.
-    fn load_misses(&self, core: CoreId) -> [u64; 3] {
-        let tally = &self.hierarchy.tally()[core.index()];
-        [CacheLevel::L1D, CacheLevel::L2, CacheLevel::L3]
-            .map(|level| tally.misses(level, Kind::Load).total())
     }
 
     #[inline]
@@ -355,7 +352,7 @@ impl<'a> Replayer<'a> {
             requests: 0,
             tlbs: self
                 .translator
-                .map_or(Vec::new(), Translator::into_counters),
+                .map_or(Vec::new(), |translator| translator.counters().to_vec()),
         }
     }
 }

@@ -80,6 +80,14 @@ pub enum Error {
         /// The prefetcher.
         prefetcher: &'static str,
     },
+    /// Address translation was requested, but the machine does not describe it.
+    #[error(
+        "machine {machine} has no TLBs: add [translation] to its file (docs/reference/machines.md)"
+    )]
+    NoTranslation {
+        /// The machine's name.
+        machine: String,
+    },
     /// The number of requests to count is zero.
     #[error("no requests to count: count at least one")]
     NothingToCount,

@@ -1,6 +1,6 @@
 //! The results of a timed replay.
 
-use crate::Counters;
+use crate::{Counters, TlbCounters};
 use std::ops::Add;
 
 /// The counts since the end of the warm-up.
@@ -23,11 +23,16 @@ pub struct Outcome {
 /// The results of one core.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CoreOutcome {
-    /// Accesses and misses. Cycles are the sum of latencies and hops, as in a replay without
-    /// clocks, plus the cycles that late prefetches add.
+    /// Accesses and misses, including the loads of page walks. Cycles are the sum of latencies and
+    /// hops, as in a replay without clocks, plus the cycles that late prefetches add.
     pub counters: Counters,
     /// Counts of prefetches.
     pub prefetches: PrefetchCounters,
+    /// Address translations; zero unless requested.
+    pub tlbs: TlbCounters,
+    /// Sum of the cycles of second-level lookups and page walks. The core model may have overlapped
+    /// them with other work.
+    pub translation_cycles: u64,
     /// Cycles in which it ran threads, including hops.
     pub busy_cycles: u64,
     /// Cycles in which it ran no thread.
@@ -107,6 +112,19 @@ impl Outcome {
     pub fn prefetches(&self) -> PrefetchCounters {
         let of_cores = self.per_core.iter().map(|core| core.prefetches);
         of_cores.fold(PrefetchCounters::default(), Add::add)
+    }
+
+    /// Returns the address translations of all cores.
+    pub fn tlbs(&self) -> TlbCounters {
+        self.per_core.iter().map(|core| core.tlbs).sum()
+    }
+
+    /// Returns the cycles of the address translations of all cores.
+    pub fn translation_cycles(&self) -> u64 {
+        self.per_core
+            .iter()
+            .map(|core| core.translation_cycles)
+            .sum()
     }
 
     /// Returns the hops of all cores.

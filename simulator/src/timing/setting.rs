@@ -4,7 +4,7 @@ use crate::prefetchers::registry::PrefetcherName;
 use crate::timing::error::Error;
 use crate::timing::load::Load;
 use crate::timing::schedulers::choice::Choice;
-use crate::{Machine, Split};
+use crate::{Machine, PageSizes, Split};
 
 /// Maximum number of connections; there is a matrix of evictions between them.
 pub const MOST_CONNECTIONS: usize = 1024;
@@ -29,6 +29,11 @@ pub struct Setting<'a> {
     pub scheduler: Choice,
     /// The prefetcher of the cores' L2s.
     pub prefetcher: PrefetcherName,
+    /// Translate addresses with pages of these sizes; `None` for no translation.
+    pub page_sizes: Option<&'a PageSizes>,
+    /// Place pages at random in the sets of each L2, with this seed ([`crate::PageMap::random`]);
+    /// `None` for the sets of their addresses.
+    pub random_pages: Option<u64>,
     /// The arrival process of requests.
     pub load: Load,
     /// Seed of all random numbers.
@@ -61,6 +66,11 @@ impl Setting<'_> {
         }
         if asked > available && !self.repeat_connections {
             return Err(Error::TooFewConnections { available, asked });
+        }
+        if self.page_sizes.is_some() && self.machine.translation.is_none() {
+            return Err(Error::NoTranslation {
+                machine: self.machine.name.clone(),
+            });
         }
         self.check_split()?;
         match self.load {

@@ -8,9 +8,10 @@ use crate::prefetchers::registry::PrefetcherName;
 use crate::prefetchers::stride::Stride;
 use crate::timing::engine::connection::Connection;
 use crate::timing::engine::core::Core;
+use crate::timing::engine::memory::Memory;
 use crate::timing::engine::prefetching::Prefetching;
+use crate::timing::engine::translating::Translating;
 use crate::timing::engine::turn::{Ended, Engine};
-use crate::timing::engine::watch::Watch;
 use crate::timing::error::Error;
 use crate::timing::load::Arrivals;
 use crate::timing::outcome::Outcome;
@@ -18,7 +19,7 @@ use crate::timing::schedulers::entry::Setup;
 use crate::timing::schedulers::queues::Queues;
 use crate::timing::setting::Setting;
 use crate::timing::streams::connections::Streams;
-use crate::{Geometry, Hierarchy, Machine, Split};
+use crate::{Machine, Split};
 use corehop_traces::Tell;
 use rayon::prelude::*;
 
@@ -72,9 +73,6 @@ fn run<M: CoreModel, P: Prefetcher>(
         let first_core = scheduler.first_core(number);
         Connection::new(streams.of(number, connections), first_core)
     };
-    let lines = streams.lines();
-    let mut hierarchy = Hierarchy::new(&Geometry::new(machine, cores, 1));
-    hierarchy.register(lines);
     let engine = Engine::<M, P> {
         setting,
         split,
@@ -82,9 +80,11 @@ fn run<M: CoreModel, P: Prefetcher>(
         cores: (0..cores).map(|_| Core::new(core(machine))).collect(),
         queues: Queues::new(cores as usize),
         arrivals: Arrivals::new(setting.load, connections, setting.seed),
-        watch: Watch::new(machine, cores, lines.len(), connections),
-        prefetching: Prefetching::new(machine, cores, lines),
-        hierarchy,
+        memory: Memory::new(setting, streams.lines()),
+        prefetching: Prefetching::new(machine, cores),
+        translating: setting
+            .page_sizes
+            .and_then(|sizes| Translating::new(machine, cores, sizes)),
         scheduler,
         ended: Ended::default(),
     };

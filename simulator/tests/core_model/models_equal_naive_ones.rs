@@ -29,15 +29,11 @@ fn references() -> impl Strategy<Value = Reference> {
     let back = prop_oneof![3 => 0..3u8, 2 => 0..20u8, 1 => any::<u8>()];
     let at_least = prop_oneof![3 => Just(0), 1 => 0..300u32];
     let served_by = prop::sample::select(&SERVED_BY[..]);
-    let made = (
-        0..3usize,
-        served_by,
-        back,
-        at_least,
-        prop::bool::weighted(0.2),
-    );
+    let translation = prop_oneof![4 => Just(0), 1 => 1..90u32];
+    let takes = prop::bool::weighted(0.2);
+    let made = (0..3usize, served_by, back, at_least, takes, translation);
     made.prop_map(
-        |(kind, served_by, address_from, at_least, takes)| Reference {
+        |(kind, served_by, address_from, at_least, takes, translation_cycles)| Reference {
             kind: KINDS[kind],
             served_by,
             address_from,
@@ -47,6 +43,7 @@ fn references() -> impl Strategy<Value = Reference> {
                 at_least
             },
             takes_line: takes && KINDS[kind] == Kind::Store,
+            translation_cycles,
         },
     )
 }
@@ -69,6 +66,7 @@ fn made(reference: Reference) -> Made {
         latency: latency.max(reference.at_least_cycles.into()),
         taken: reference.takes_line.then_some(70),
         back: reference.address_from,
+        translation: reference.translation_cycles.into(),
     }
 }
 

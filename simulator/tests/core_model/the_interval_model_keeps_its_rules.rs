@@ -16,6 +16,7 @@ fn cycles_of_loads(dependences: &[u8]) -> u64 {
             address_from,
             at_least_cycles: 0,
             takes_line: false,
+            translation_cycles: 0,
         });
     }
     model.cycle()
@@ -46,6 +47,7 @@ fn a_dependence_goes_on_through_a_hit() {
         address_from,
         at_least_cycles: 0,
         takes_line: false,
+        translation_cycles: 0,
     };
     let mut model = Interval::new(&machine(4.0, 192, 42));
     model.reference(load(ServedBy::Memory, 0));
@@ -64,6 +66,7 @@ fn stores_take_nothing_until_the_buffer_is_full() {
         address_from: 0,
         at_least_cycles: 0,
         takes_line: false,
+        translation_cycles: 0,
     };
     let mut model = Interval::new(&machine(4.0, 192, 3));
     for _ in 0..3 {

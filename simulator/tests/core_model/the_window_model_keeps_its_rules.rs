@@ -11,6 +11,7 @@ fn load(served_by: ServedBy, address_from: u8) -> Reference {
         address_from,
         at_least_cycles: 0,
         takes_line: false,
+        translation_cycles: 0,
     }
 }
 
@@ -64,6 +65,7 @@ fn stores_that_take_lines_wait_in_the_buffer() {
     let hit = Reference {
         kind: Kind::Store,
         takes_line: true,
+        translation_cycles: 0,
         ..load(ServedBy::L1, 0)
     };
     let mut model = Window::new(&machine(4.0, 192, 2));

@@ -67,10 +67,10 @@ impl Cache {
     }
 
     fn set(&mut self, line: u64) -> &mut Set {
-        let sets = self.sets.len() as u64;
+        let sets = self.sets.len() as u128;
         let line = match &self.page_map {
-            Some(map) => map(line / 64) * 64 + line % 64,
-            None => line,
+            Some(map) => u128::from(map(line / 64)) * 64 + u128::from(line % 64),
+            None => line.into(),
         };
         &mut self.sets[(line % sets) as usize]
     }

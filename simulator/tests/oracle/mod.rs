@@ -14,7 +14,8 @@ pub use cache::PageMap;
 
 use cache::{Cache, Lost};
 use corehop_simulator::{
-    CacheLevel, Counters, Inclusion, KindCounters, LevelCounters, Machine, TlbCounters, WalkStart,
+    CacheLevel, Counters, Inclusion, KindCounters, LevelCounters, Machine, PageSize, TlbCounters,
+    WalkStart,
 };
 use corehop_traces::Kind;
 use paging::Paging;
@@ -24,6 +25,8 @@ use std::collections::HashMap;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     Missed(CacheLevel, usize, Kind, u64),
+    /// Core, line.
+    LoadsFromL2(usize, u64),
     /// Level, instance, core that caused it, line.
     Replaced(CacheLevel, usize, usize, u64),
     /// Cluster, core that caused it, line.
@@ -104,6 +107,12 @@ impl Oracle {
         }
     }
 
+    /// Looks up the page of an address; returns its size.
+    pub fn look_up(&mut self, core: usize, kind: Kind, address: u64) -> PageSize {
+        self.translate_address(core, kind, address);
+        self.paging.as_ref().unwrap().size(address)
+    }
+
     /// Looks up the page, and makes the loads of the walk if there is one.
     fn translate_address(&mut self, core: usize, kind: Kind, address: u64) {
         let mut paging = self.paging.take().unwrap();
@@ -129,6 +138,7 @@ impl Oracle {
     }
 
     fn load_from_l2(&mut self, core: usize, line: u64) {
+        self.events.push(Event::LoadsFromL2(core, line));
         let latency_cycles = self.serve_beyond_l1(core, Kind::Load, line);
         self.counters[core].cycles += u64::from(latency_cycles);
         self.others_see(core, line);

@@ -53,7 +53,7 @@ impl Paging {
         self.translation.walks
     }
 
-    fn size(&self, located: u64) -> PageSize {
+    pub fn size(&self, located: u64) -> PageSize {
         let address = match located >= 1 << 63 {
             true => located,
             false => located % (1 << 47),

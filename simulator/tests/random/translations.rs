@@ -65,6 +65,8 @@ pub fn translations() -> impl Strategy<Value = Translation> {
         };
         Translation {
             walks,
+            second_level_cycles: 7,
+            walk_cycles: 0,
             tlbs: [first, second].concat(),
             walk_caches: levels.into_iter().zip(sizes).map(cache).collect(),
         }

@@ -76,6 +76,9 @@ fn case(machine: Machine, scheduler: &str) -> Case {
         argument: 0,
         policy: known,
         prefetcher: PrefetcherName::None,
+        translates: false,
+        regions: Vec::new(),
+        random_pages: None,
         load: Load::Closed {
             think_cycles: 0,
             exponential: false,

@@ -116,6 +116,8 @@ impl Subject {
             split: Some(&self.split),
             scheduler: scheduler.parse().unwrap(),
             prefetcher: PrefetcherName::None,
+            page_sizes: None,
+            random_pages: None,
             load: self.load,
             seed: 1,
             quantum_cycles: 20,

@@ -69,6 +69,8 @@ fn setting<'a>(machine: &'a Machine, split: &'a Split, connections: usize) -> Se
         split: Some(split),
         scheduler: "free".parse().unwrap(),
         prefetcher: PrefetcherName::None,
+        page_sizes: None,
+        random_pages: None,
         load: Load::Closed {
             think_cycles: 0,
             exponential: false,

@@ -83,6 +83,8 @@ fn setting(machine: &Machine, connections: usize, prefetcher: PrefetcherName) ->
         split: None,
         scheduler: "pinned".parse().unwrap(),
         prefetcher,
+        page_sizes: None,
+        random_pages: None,
         load: Load::Closed {
             think_cycles: 0,
             exponential: false,

@@ -13,6 +13,7 @@ use super::at_fault::about;
 use crate::failure::{Exit, Failure};
 use crate::options::addressing::AddressingOptions;
 use crate::options::machines;
+use crate::options::translation::TranslationOptions;
 use crate::terminal::console;
 use crate::terminal::line::Lines;
 use crate::terminal::progress::Bar;
@@ -23,7 +24,7 @@ use corehop_partitioner::progress;
 use corehop_simulator::timing::{
     Choice, Entry, Error, Load, PREFETCHERS, PrefetcherName, QUANTUM_CYCLES, Setting, Streams,
 };
-use corehop_simulator::{Machine, Split};
+use corehop_simulator::{Machine, PageSizes, Split};
 use simulated::Report;
 use std::path::Path;
 
@@ -93,6 +94,18 @@ pub struct TimedArguments {
         hide_short_help = true
     )]
     rate: Option<f64>,
+    /// Place pages at random in the sets of each L2, as physical memory does, with these seeds
+    ///
+    /// Each seed, such as of 1,2,3, is a start of the server. Default: the sets of virtual
+    /// addresses, as if physical memory was contiguous.
+    #[arg(
+        long,
+        value_name = "SEED",
+        value_delimiter = ',',
+        requires = "timed",
+        hide_short_help = true
+    )]
+    random_pages: Vec<u64>,
     /// Cost of a hop in cycles
     ///
     /// Default: the machine's hop_cost_cycles, or its busy_hop_cost_cycles for a thread that waited
@@ -144,6 +157,8 @@ pub struct Asked<'a> {
     pub trace: &'a Path,
     /// The addresses that it is read by.
     pub taken: &'a AddressingOptions,
+    /// Whether addresses are translated.
+    pub translation: &'a TranslationOptions,
     /// The machine to simulate: a bundled name, `host`, or a file.
     pub machine: &'a str,
     /// The plan that schedulers use.
@@ -164,8 +179,10 @@ pub fn run(arguments: &TimedArguments, asked: &Asked<'_>) -> Result<(), Failure>
     if let Some(cycles) = arguments.hop_cost {
         machine.set_hop_cost(cycles);
     }
+    asked.translation.check(std::slice::from_ref(&machine))?;
     let plan = asked.plan.map(corehop_plan::read).transpose()?;
     let trace = asked.taken.open(asked.trace)?;
+    let page_sizes = asked.translation.page_sizes(&trace)?;
     let split = plan
         .as_ref()
         .map(|plan| Split::of_plan(plan, &trace).map_err(|error| about(asked.plan, error)));
@@ -179,7 +196,7 @@ pub fn run(arguments: &TimedArguments, asked: &Asked<'_>) -> Result<(), Failure>
         model.streams(&trace, &splits, arguments.prefetcher, tell)
     });
     let streams = streams.map_err(failed)?;
-    let on = (&machine, split.as_ref());
+    let on = (&machine, split.as_ref(), page_sizes.as_ref());
     let settings = arguments.settings(on, &schedulers, &streams, asked.warm_up);
     let stage = ("settings simulated", settings.len() as u64);
     let outcomes = progress::stage(&bar, stage, |tell| {
@@ -201,10 +218,10 @@ pub fn run(arguments: &TimedArguments, asked: &Asked<'_>) -> Result<(), Failure>
 }
 
 impl TimedArguments {
-    /// Returns every scheduler with every number of connections.
+    /// Returns every scheduler with every number of connections, for each placement of pages.
     fn settings<'a>(
         &self,
-        (machine, split): (&'a Machine, Option<&'a Split>),
+        (machine, split, page_sizes): (&'a Machine, Option<&'a Split>, Option<&'a PageSizes>),
         schedulers: &[Choice],
         streams: &Streams,
         warm_up: Option<usize>,
@@ -218,7 +235,7 @@ impl TimedArguments {
                 exponential: self.exponential,
             },
         };
-        let setting = |scheduler, connections| Setting {
+        let setting = |scheduler, connections, random_pages| Setting {
             machine,
             cores: self.cores.unwrap_or(machine.cores),
             connections,
@@ -226,6 +243,8 @@ impl TimedArguments {
             split,
             scheduler,
             prefetcher: self.prefetcher,
+            page_sizes,
+            random_pages,
             load,
             seed: self.seed,
             quantum_cycles: self.quantum,
@@ -237,11 +256,18 @@ impl TimedArguments {
             [] => &all[..],
             asked => asked,
         };
-        let of_number = |&connections| {
-            let schedulers = schedulers.iter();
-            schedulers.map(move |&scheduler| setting(scheduler, connections))
+        let seeds: Vec<Option<u64>> = match &self.random_pages[..] {
+            [] => vec![None],
+            seeds => seeds.iter().copied().map(Some).collect(),
         };
-        connections.iter().flat_map(of_number).collect()
+        let mut settings = Vec::new();
+        for seed in seeds {
+            for &number in connections {
+                let of = |&scheduler: &Choice| setting(scheduler, number, seed);
+                settings.extend(schedulers.iter().map(of));
+            }
+        }
+        settings
     }
 
     fn schedulers(&self, asked: &Asked<'_>) -> Result<Vec<Choice>, Failure> {

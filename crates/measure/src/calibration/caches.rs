@@ -2,8 +2,9 @@
 //! serves.
 //!
 //! All walks alternate, round by round, so that a slow moment of the machine affects all of them.
-//! Sizes follow from the cache sizes that the kernel reports. A walk of the first or second level
-//! takes half of it, which leaves room for other lines. A walk of the third level is four times the
+//! Sizes follow from the cache sizes that the kernel reports. A walk of the first level takes half of
+//! it, which leaves room for other lines. A walk of the second level is four times the first, or half
+//! of the second if that is less: so few pages that TLBs of the first level hold them. A walk of the third level is four times the
 //! second level, which keeps little of it. A virtual machine may own only a third of a shared third
 //! level, so a larger walk would measure memory. The third level's own figure comes from the curve
 //! (curve.rs), which continues one walk. Memory is measured on flushed lines, because no walk is
@@ -98,7 +99,7 @@ impl Sizes {
         let outer = described.l3.map(|l3| (4 * l2).min(l3.size_bytes / 2));
         Sizes {
             l1d: described.l1d.size_bytes / 2,
-            l2: l2 / 2,
+            l2: (4 * described.l1d.size_bytes).min(l2 / 2),
             l3: outer,
             l1i: l1i / 2,
             l2_code: (4 * l1i).min(l2 / 2),

@@ -7,6 +7,7 @@ use crate::calibration::cores::Pair;
 use crate::calibration::hops::Hops;
 use crate::calibration::replacement::{Misses, Replacement};
 use crate::calibration::samples::Figure;
+use crate::calibration::tlbs::Tlbs;
 use crate::calibration::watch::Disturbance;
 use corehop_simulator::{Level, Machine, Policy};
 use serde::Serialize;
@@ -34,6 +35,8 @@ pub struct Calibration {
     pub has_huge_pages: bool,
     /// Latency of each level.
     pub latencies: Latencies,
+    /// TLBs for data.
+    pub tlbs: Tlbs,
     /// Latency of a load of a line that is modified in another core's caches.
     pub transfer: Option<Figure>,
     /// Cost of hops.
@@ -96,7 +99,10 @@ impl Calibration {
             ),
             core: described.core,
             topology: described.topology.clone(),
-            translation: described.translation.clone(),
+            translation: described.translation.as_ref().map(|translation| {
+                let l2_cycles = measured(described.l2, latencies.l2).latency_cycles;
+                self.tlbs.improved(translation, l2_cycles.into())
+            }),
         }
     }
 }

@@ -9,8 +9,10 @@ use crate::calibration::cores::Pair;
 use crate::calibration::doubts::Doubt;
 use crate::calibration::replacement::Misses;
 use crate::calibration::samples::{Figure, Quartiles};
+use crate::calibration::tlbs::Tlbs;
 use corehop_plan::inert;
-use corehop_simulator::{Inclusion, Level, Machine, Policy};
+use corehop_simulator::{Inclusion, Level, Machine, Policy, Translation};
+use serde::Serialize;
 use std::fmt::Write;
 
 /// Below this share of the size that the kernel reports, a level counts as smaller.
@@ -33,6 +35,7 @@ pub fn render(calibration: &Calibration, doubts: &[Doubt]) -> String {
         table(&mut text, "l3", l3, latencies.l3, "walk");
     }
     core(&mut text, &machine);
+    translation(&mut text, &machine);
     text += "\n# What was measured: the file holds for no other machine.\n[calibrated]\n";
     let model = toml::Value::String(calibration.cpu_model.clone());
     let _ = writeln!(text, "cpu_model = {model}");
@@ -192,6 +195,26 @@ fn core(text: &mut String, machine: &Machine) {
     let _ = writeln!(text, "store_buffer_entries = {stores}");
 }
 
+/// Writes the TLBs, if the processor is known.
+fn translation(text: &mut String, machine: &Machine) {
+    #[derive(Serialize)]
+    struct Table<'a> {
+        translation: &'a Translation,
+    }
+    let Some(translation) = &machine.translation else {
+        return;
+    };
+    text.push('\n');
+    comment(
+        text,
+        "By the processor's model. Measured with a line in each page: the entries of the first TLB \
+         for data, second_level_cycles, and walk_cycles.",
+    );
+    if let Ok(table) = toml::to_string(&Table { translation }) {
+        text.push_str(&table);
+    }
+}
+
 /// Writes figures that have no key in machine files.
 fn more(text: &mut String, calibration: &Calibration) {
     comment(text, "Measured as well, in cycles:");
@@ -235,6 +258,7 @@ pub fn notes(calibration: &Calibration) -> Vec<String> {
             ));
         }
     }
+    notes.extend(tlb_line(&calibration.tlbs));
     if let Some(replacement) = calibration.replacement {
         let share = replacement.miss_share * 100.0;
         let (path, policy) = (replacement.path_bytes, policy(replacement.misses));
@@ -248,6 +272,16 @@ pub fn notes(calibration: &Calibration) -> Vec<String> {
     let left_out = calibration.left_out.iter();
     notes.extend(left_out.map(|missing| format!("left out: {missing}")));
     notes
+}
+
+/// Describes the TLBs for data; `None` if the latency does not rise with the pages.
+fn tlb_line(tlbs: &Tlbs) -> Option<String> {
+    let (pages, second) = (tlbs.first_level_pages?, tlbs.second_level_cycles?);
+    let walk = tlbs.walk_cycles?;
+    Some(format!(
+        "the first TLB for data holds {pages} pages, the second takes {second:.1} cycles more, and \
+         a page walk {walk:.0} more than that"
+    ))
 }
 
 fn pair_line(pair: &Pair) -> String {

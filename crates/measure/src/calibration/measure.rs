@@ -6,7 +6,7 @@ use crate::calibration::error::Error;
 use crate::calibration::observer::{Observer, step};
 use crate::calibration::pinned::on;
 use crate::calibration::watch::Watch;
-use crate::calibration::{caches, cores, curve, hops, replacement};
+use crate::calibration::{caches, cores, curve, hops, replacement, tlbs};
 use corehop_simulator::calibrated;
 use corehop_simulator::host::Host;
 use corehop_support::topology::{Topology, allowed};
@@ -33,8 +33,14 @@ pub fn calibrate(
         .ok_or(Error::NoCpu)?;
     let measured = on(first, || caches::measure(described, effort, observer))?;
     let curve = on(first, || curve::measure(described, effort, observer))?;
+    let tlbs = on(first, || tlbs::measure(described, effort, observer))?;
     let mut latencies = measured.latencies;
-    latencies.l3 = curve.l3;
+    latencies.l3 = curve.l3.map(|figure| figure.without(tlbs.of_l3));
+    let memory = latencies.memory;
+    latencies.memory = memory.map(|figure| figure.without(tlbs.of_memory));
+    let of_circular = tlbs.cycles_of(caches::circular_bytes(described));
+    let circular = latencies.circular;
+    latencies.circular = circular.map(|figure| figure.without(of_circular));
     let l3_ns = latencies.l3.map(|figure| figure.ns.median);
     let pairs = cores::pairs(&Topology::here(), &cpus, l3_ns, effort, observer)?;
     let mut left_out = measured.left_out;
@@ -71,6 +77,7 @@ pub fn calibrate(
         l2_prefetch_gain: gain(latencies.l2, latencies.l2_sequential),
         l3_prefetch_gain: gain(latencies.l3, latencies.l3_sequential),
         latencies,
+        tlbs,
         transfer,
         hops,
         pairs,

@@ -53,6 +53,24 @@ pub struct Figure {
     pub ns: Quartiles,
 }
 
+impl Figure {
+    /// Returns what remains without this many cycles, at least a tenth.
+    pub(crate) fn without(&self, cycles: f64) -> Figure {
+        let remaining = |all: f64| (all - cycles).max(all / 10.0);
+        let shares =
+            [self.cycles.low, self.cycles.median, self.cycles.high].map(|all| remaining(all) / all);
+        let of = |quartiles: Quartiles| Quartiles {
+            low: quartiles.low * shares[0],
+            median: quartiles.median * shares[1],
+            high: quartiles.high * shares[2],
+        };
+        Figure {
+            cycles: of(self.cycles),
+            ns: of(self.ns),
+        }
+    }
+}
+
 /// Collected repetitions of one measurement.
 #[derive(Clone, Debug, Default)]
 pub struct Readings {

@@ -17,9 +17,11 @@ use rand_chacha::ChaCha8Rng;
 const LINE_BYTES: usize = LINE_SIZE_BYTES as usize;
 /// Rounds of loads in a repetition: 4096 loads, 400 us where each comes from memory.
 const ROUNDS: usize = 256;
+/// Bytes in a small page.
+pub const PAGE_BYTES: usize = 4096;
 /// Lines of a walk through memory, each in a separate cell, so that small pages have an effect.
-const FLUSHED_LINES: usize = 4096;
-const CELL_BYTES: usize = 16 << 10;
+pub const FLUSHED_LINES: usize = 4096;
+pub const CELL_BYTES: usize = 16 << 10;
 /// Fewest jumps in a repetition.
 const JUMPS: usize = 4096;
 
@@ -94,6 +96,36 @@ impl Repeated for Walk {
         const MANY_LINES: usize = 1 << 20;
         let times = if self.lines > MANY_LINES { 1 } else { 2 };
         self.chain.pass(times * self.lines);
+    }
+
+    fn repeat(&mut self) -> f64 {
+        nanoseconds_of(|| self.chain.follow(ROUNDS)) / (ROUNDS * IN_A_ROUND) as f64
+    }
+}
+
+/// Loads of one line in each cell of memory. If a cell is a page, the TLBs have as many pages to hold
+/// as the caches lines.
+pub struct CellWalk {
+    chain: Chain,
+    cells: usize,
+}
+
+impl CellWalk {
+    /// Creates a walk over this many cells of so many bytes, in such pages.
+    pub fn new(cells: usize, cell_bytes: usize, pages: Pages) -> Result<CellWalk, Error> {
+        const LINES: usize = PAGE_BYTES / LINE_BYTES;
+        // The lines are in all sets of an L1D and of an L2.
+        let place = |cell: usize| cell * cell_bytes + (cell + cell / LINES) % LINES * LINE_BYTES;
+        let next = successors(Order::Random, cells as u32);
+        let mapping = memory((cells * cell_bytes) as u64, pages)?;
+        let chain = Chain::new(mapping, &next, place);
+        Ok(CellWalk { chain, cells })
+    }
+}
+
+impl Repeated for CellWalk {
+    fn warm_up(&mut self) {
+        self.chain.pass(2 * self.cells);
     }
 
     fn repeat(&mut self) -> f64 {
@@ -182,6 +214,7 @@ mod tests {
             Box::new(Walk::of(9000, Order::Sequential, Pages::Huge).unwrap()),
             Box::new(Walk::of(65_536, Order::Random, Pages::Small).unwrap()),
             Box::new(CodeWalk::of(16_384).unwrap()),
+            Box::new(CellWalk::new(100, PAGE_BYTES, Pages::Small).unwrap()),
         ];
         for walk in &mut walks {
             walk.warm_up();

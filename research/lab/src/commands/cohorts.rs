@@ -8,6 +8,7 @@ use corehop::commands::replay::timed::{self, Asked, TimedArguments};
 use corehop::failure::{Exit, Failure};
 use corehop::options::addressing::AddressingOptions;
 use corehop::options::jobs::Jobs;
+use corehop::options::translation::TranslationOptions;
 use corehop::terminal::console;
 use corehop_lab::cohorts::{LIBRARY, schedulers};
 use corehop_support::atomic_file::{Output, PUBLIC};
@@ -24,7 +25,7 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    Simulate(Simulate),
+    Simulate(Box<Simulate>),
     Install(Install),
 }
 
@@ -89,6 +90,7 @@ fn simulate(arguments: &Simulate) -> Result<(), Failure> {
     let asked = Asked {
         trace: &arguments.trace,
         taken: &arguments.taken,
+        translation: &TranslationOptions::default(),
         machine: &arguments.machine,
         plan: arguments.plan.as_deref(),
         warm_up: arguments.warm_up,

@@ -13,6 +13,7 @@ mod caches;
 
 use super::description::{CARRIED_HOP_CYCLES, CORES_MAXIMUM, Inclusion, Level, Machine};
 use super::processor::Core;
+use super::translation::Translation;
 use crate::error::Error;
 use caches::{Caches, L3_LATENCY_CYCLES};
 use corehop_support::format::number::counted;
@@ -38,14 +39,16 @@ pub struct Host {
     pub assumed: Vec<String>,
 }
 
-/// Returns this machine: the caches from [`read`], and the core of its processor.
+/// Returns this machine: the caches from [`read`], and the core and the TLBs of its processor.
 ///
 /// # Errors
 /// Those of [`read`].
 pub fn described() -> Result<Host, Error> {
     let mut host = read(&Topology::here(), &allowed())?;
     let processor = std::fs::read_to_string(CPUINFO).unwrap_or_default();
-    host.machine.core = Core::of_processor(&processor).unwrap_or_default();
+    let l2_bytes = host.machine.l2.size_bytes;
+    host.machine.core = Core::of_processor(&processor, l2_bytes).unwrap_or_default();
+    host.machine.translation = Translation::of_processor(&processor, l2_bytes);
     Ok(host)
 }
 

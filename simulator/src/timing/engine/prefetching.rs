@@ -4,17 +4,15 @@
 //! after its latency; a reference that uses it earlier waits for the rest. Prefetches thus hide as
 //! much of a miss as the core has other work, and can do harm.
 
+use super::memory::Memory;
 use super::unused::Prefetched;
-use super::watch::Watch;
 use crate::core_model::{InOrder, ServedBy};
 use crate::prefetchers::prefetcher::{Miss, Prefetcher};
-use crate::{CoreId, Hierarchy, LineId, Lines, Machine};
+use crate::{CoreId, LineId, Machine};
 use corehop_traces::Kind;
 
 pub(crate) struct Prefetching<P> {
     prefetchers: Vec<P>,
-    /// The lines of the streams, and those that only prefetches reference.
-    lines: Lines,
     latencies: InOrder,
 }
 
@@ -35,33 +33,23 @@ pub(crate) struct Missed {
 const LINES_PER_PAGE: u64 = 4096 / 64;
 
 impl<P: Prefetcher> Prefetching<P> {
-    /// Creates prefetchers for `cores` cores of `machine`; streams reference the lines `numbers`.
-    pub fn new(machine: &Machine, cores: u32, numbers: &[u64]) -> Prefetching<P> {
-        let mut lines = Lines::new(1);
-        if P::ASKS {
-            numbers.iter().for_each(|&number| {
-                lines.id(number, |_| {});
-            });
-        }
+    /// Creates prefetchers for `cores` cores of `machine`.
+    pub fn new(machine: &Machine, cores: u32) -> Prefetching<P> {
         Prefetching {
             prefetchers: (0..cores).map(|_| P::default()).collect(),
-            lines,
             latencies: InOrder::new(machine),
         }
     }
 
-    /// Handles a reference that missed its L1, after the caches have served it and `watch` has
-    /// observed it. Executes the prefetch that the core's prefetcher requests, and returns the
-    /// minimum number of cycles of the reference.
-    pub fn missed_l1(
-        &mut self,
-        missed: Missed,
-        hierarchy: &mut Hierarchy,
-        watch: &mut Watch<P>,
-    ) -> u32 {
+    /// Handles a reference that missed its L1, after the caches have served it. Executes the
+    /// prefetch that the core's prefetcher requests, and returns the minimum number of cycles of the
+    /// reference.
+    pub fn missed_l1(&mut self, missed: Missed, memory: &mut Memory<P>) -> u32 {
         let Missed {
             core, line, cycle, ..
         } = missed;
+        let number = memory.number(line);
+        let watch = &mut memory.watch;
         let l2 = watch.l2_of(core);
         let hit = watch.served_by == ServedBy::L2;
         let used = hit.then(|| watch.unused.used(l2, core, line)).flatten();
@@ -70,7 +58,6 @@ impl<P: Prefetcher> Prefetching<P> {
         if at_least > latency {
             watch.unused.was_late(core, at_least - latency);
         }
-        let number = self.lines.numbers()[line.index()];
         let wanted = self.prefetchers[core.index()].missed_l1(&Miss {
             kind: missed.kind,
             line: number,
@@ -79,23 +66,17 @@ impl<P: Prefetcher> Prefetching<P> {
         });
         let page = |line: u64| line / LINES_PER_PAGE;
         if let Some(wanted) = wanted.filter(|&wanted| page(wanted) == page(number)) {
-            self.bring((core, wanted), cycle, hierarchy, watch);
+            self.bring((core, wanted), cycle, memory);
         }
         u32::try_from(at_least).unwrap_or(u32::MAX)
     }
 
     /// Brings a line into the L2 of a core, if it is not there.
-    fn bring(
-        &mut self,
-        (core, number): (CoreId, u64),
-        cycle: u64,
-        hierarchy: &mut Hierarchy,
-        watch: &mut Watch<P>,
-    ) {
-        let line = self.lines.id(number, |number| {
-            hierarchy.line(number);
-            watch.add_line();
-        });
+    fn bring(&self, (core, number): (CoreId, u64), cycle: u64, memory: &mut Memory<P>) {
+        let line = memory.id(number);
+        let Memory {
+            hierarchy, watch, ..
+        } = memory;
         let served_by = std::mem::replace(&mut watch.served_by, ServedBy::L2);
         if hierarchy.prefetch(core, line, watch) {
             let l2 = watch.looked_up(core, line);

@@ -10,17 +10,19 @@
 
 use super::connection::Connection;
 use super::core::Core;
+use super::memory::Memory;
 use super::prefetching::{Missed, Prefetching};
-use super::watch::Watch;
+use super::translating::{Cost, Translating};
 use crate::core_model::{CoreModel, Reference, ServedBy};
 use crate::prefetchers::prefetcher::Prefetcher;
 use crate::timing::load::Arrivals;
-use crate::timing::outcome::Outcome;
+use crate::timing::outcome::{CoreOutcome, Outcome};
 use crate::timing::schedulers::queues::{Queues, Waiting};
 use crate::timing::schedulers::scheduler::{Move, Scheduler, Thread};
 use crate::timing::setting::Setting;
 use crate::timing::streams::stream::kind_of;
-use crate::{CameBy, CoreId, Hierarchy, LineId, Split};
+use crate::{CameBy, CoreId, LineId, Split};
+use corehop_traces::Kind;
 
 /// A simulation in progress.
 pub(crate) struct Engine<'a, M, P> {
@@ -32,9 +34,10 @@ pub(crate) struct Engine<'a, M, P> {
     pub queues: Queues,
     pub connections: Vec<Connection<'a>>,
     pub arrivals: Arrivals,
-    pub hierarchy: Hierarchy,
-    pub watch: Watch<P>,
+    pub memory: Memory<P>,
     pub prefetching: Prefetching<P>,
+    /// Address translation, if requested.
+    pub translating: Option<Translating>,
     pub ended: Ended,
 }
 
@@ -216,7 +219,7 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
 
     /// Executes until the next mark, the end of the request, or the limit.
     fn execute(&mut self, core: usize, connection: usize, limit: u64) {
-        self.watch.connection = connection as u16;
+        self.memory.watch.connection = connection as u16;
         let connection = &mut self.connections[connection];
         let id = CoreId::from_index(core);
         let Core {
@@ -233,11 +236,20 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
                 continue;
             };
             references[kind as usize] += 1;
-            self.watch.begin_reference();
             let line = LineId(entry >> 2);
-            self.hierarchy.access(id, kind, line, &mut self.watch);
+            let mut translation = Cost::default();
+            if let Some(translating) = &mut self.translating {
+                translation = translating.translate((id, kind), line, &mut self.memory);
+                references[Kind::Load as usize] += translation.l1d_loads;
+            }
+            let Memory {
+                hierarchy, watch, ..
+            } = &mut self.memory;
+            watch.begin_reference();
+            hierarchy.access(id, kind, line, watch);
+            let (served_by, takes_line) = (watch.served_by, watch.takes_line);
             let mut at_least_cycles = 0;
-            if P::ASKS && self.watch.served_by != ServedBy::L1 {
+            if P::ASKS && served_by != ServedBy::L1 {
                 let missed = Missed {
                     core: id,
                     kind,
@@ -245,15 +257,15 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
                     instruction: connection.stream.instruction(connection.at + executed - 1),
                     cycle: model.cycle(),
                 };
-                let (hierarchy, watch) = (&mut self.hierarchy, &mut self.watch);
-                at_least_cycles = self.prefetching.missed_l1(missed, hierarchy, watch);
+                at_least_cycles = self.prefetching.missed_l1(missed, &mut self.memory);
             }
             model.reference(Reference {
                 kind,
-                served_by: self.watch.served_by,
+                served_by,
                 address_from,
                 at_least_cycles,
-                takes_line: self.watch.takes_line,
+                takes_line,
+                translation_cycles: translation.cycles,
             });
             if model.cycle() >= limit {
                 break;
@@ -282,8 +294,10 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
 
     fn start_counting(&mut self) {
         self.ended.counting_since = self.ended.latest;
-        self.hierarchy.start_counting();
-        self.watch.start_counting();
+        self.memory.start_counting();
+        if let Some(translating) = &mut self.translating {
+            translating.start_counting();
+        }
         self.cores.iter_mut().for_each(Core::start_counting);
     }
 
@@ -301,18 +315,25 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
                 core.idle_until(latest, counting_since);
             }
         }
-        let prefetches = self.watch.unused.counters();
-        let counted = self.hierarchy.tally().iter().zip(prefetches);
+        let Memory {
+            hierarchy, watch, ..
+        } = &self.memory;
+        let counted = hierarchy.tally().iter().zip(watch.unused.counters());
         let cores = self.cores.iter().zip(counted);
         let per_core = cores.map(|(core, counted)| core.outcome(counted, self.setting.machine));
+        let mut per_core: Vec<CoreOutcome> = per_core.collect();
+        let translations = self.translating.iter().flat_map(Translating::counts);
+        for (core, (tlbs, cycles)) in per_core.iter_mut().zip(translations) {
+            (core.tlbs, core.translation_cycles) = (tlbs, cycles);
+        }
         let mut latencies = self.ended.latencies;
         latencies.sort_unstable();
         Outcome {
             requests: latencies.len() as u64,
             elapsed_cycles: latest - counting_since,
             latencies,
-            per_core: per_core.collect(),
-            evictions: self.watch.evictions(),
+            per_core,
+            evictions: self.memory.watch.evictions(),
         }
     }
 }

@@ -23,13 +23,24 @@ pub struct Made {
     pub taken: Option<u64>,
     /// Distance back to the load that its address comes from.
     pub back: u8,
+    /// Cycles of its address translation.
+    pub translation: u64,
 }
 
 impl Made {
-    /// Returns the latency of a store's line, if it has to be brought or invalidated.
+    /// Returns the latency of the line and the translation, unless both hit.
+    fn missed(&self) -> Option<u64> {
+        match (self.is_hit, self.translation) {
+            (true, 0) => None,
+            (true, cycles) => Some(cycles),
+            (false, cycles) => Some(self.latency + cycles),
+        }
+    }
+
+    /// Returns the latency of a store's line, if it has to be translated, brought or invalidated.
     fn store_latency(&self) -> Option<u64> {
-        let missed = (!self.is_hit).then_some(self.latency);
-        missed.max(self.taken)
+        let taken = self.taken.map(|taken| taken + self.translation);
+        self.missed().max(taken)
     }
 }
 
@@ -80,10 +91,9 @@ impl Naive {
     }
 
     pub fn reference(&mut self, made: Made) {
-        let missed = (!made.is_hit).then_some(made.latency);
         match made.kind {
-            Kind::Fetch => self.now += missed.unwrap_or(0) * PARTS,
-            Kind::Load => self.load(missed, usize::from(made.back)),
+            Kind::Fetch => self.now += made.missed().unwrap_or(0) * PARTS,
+            Kind::Load => self.load(made.missed(), usize::from(made.back)),
             Kind::Store => self.store(made.store_latency()),
         }
     }

@@ -49,15 +49,15 @@ impl Naive {
     pub fn reference(&mut self, made: Made) {
         let last_left = self.loads.last().map_or(0, |load| load.2);
         match made.kind {
-            Kind::Fetch if made.is_hit => {}
-            Kind::Fetch => self.now += made.latency * PARTS,
+            Kind::Fetch => self.now += made.missed().unwrap_or(0) * PARTS,
             Kind::Load => {
                 let source = match made.back {
                     0 => None,
                     back => self.loads.len().checked_sub(usize::from(back)),
                 };
                 let source_done = source.map_or(0, |source| self.loads[source].1);
-                let done = self.now.max(source_done) + made.latency * PARTS;
+                let latency = made.latency + made.translation;
+                let done = self.now.max(source_done) + latency * PARTS;
                 self.loads.push((self.position, done, last_left.max(done)));
             }
             Kind::Store => {

@@ -2,10 +2,12 @@
 
 use crate::timing::against_naive::policy::Make;
 use crate::timing::against_naive::program::{self, FUNCTIONS, Planned};
+use crate::timing::oracle::paging::Region;
 use crate::timing::random::machines;
+use crate::timing::random::translations::translations;
 use crate::timing::steps::Step;
 use corehop_simulator::timing::{Choice, Entry, Load, PREFETCHERS, PrefetcherName};
-use corehop_simulator::{Core, Machine, Topology};
+use corehop_simulator::{Core, Machine, PageSize, PageSizes, Topology, Translation};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -40,6 +42,12 @@ pub struct Case {
     pub argument: u32,
     /// The second implementation of the scheduler.
     pub policy: Make,
+    /// Whether addresses are translated.
+    pub translates: bool,
+    /// Where pages are larger.
+    pub regions: Vec<Region>,
+    /// The seed of the pages' sets, if they are random.
+    pub random_pages: Option<u64>,
     pub prefetcher: PrefetcherName,
     pub load: Load,
     /// Number of connections beyond those of the trace, or negative for fewer.
@@ -60,6 +68,28 @@ fn loads() -> impl Strategy<Value = Load> {
         requests_per_million_cycles,
     });
     prop_oneof![closed, open]
+}
+
+/// Large pages at some of the addresses, which are all below 0x11000.
+fn regions() -> impl Strategy<Value = Vec<Region>> {
+    let size = prop_oneof![Just(PageSize::Large), Just(PageSize::Huge)];
+    let region = (size, 0u64..0x11000).prop_map(|(size, first)| (first, first, size));
+    vec(region, 0..2)
+}
+
+/// Optionally address translation, large pages, and a placement of pages.
+fn pages() -> impl Strategy<Value = (Option<Translation>, Vec<Region>, Option<u64>)> {
+    let translation = (translations(), 0u32..30, 0u32..90);
+    let translation =
+        translation.prop_map(
+            |(translation, second_level_cycles, walk_cycles)| Translation {
+                second_level_cycles,
+                walk_cycles,
+                ..translation
+            },
+        );
+    let random_pages = prop::option::of(0u64..5);
+    (prop::option::of(translation), regions(), random_pages)
 }
 
 /// Properties of cores besides caches; small windows and buffers fill quickly.
@@ -125,11 +155,16 @@ pub fn cases(schedulers: &[&'static Entry], policy: Make) -> impl Strategy<Value
     let scheduled = (functions, schedulers, 1u32..4, loads());
     let prefetchers = prop::sample::select(PREFETCHERS);
     let lengths = (-2i8..4, any::<u64>(), 1u64..2500, 0u64..6, 1u64..12);
-    let cores = (core_models, prefetchers);
+    let cores = (core_models, prefetchers, pages());
     (programs, cores, scheduled, lengths).prop_map(move |(program, cores, scheduled, lengths)| {
-        let ((core, model), prefetcher) = cores;
+        let ((core, model), prefetcher, (translation, regions, random_pages)) = cores;
         let (steps, machine, cores) = program;
-        let machine = Machine { core, ..machine };
+        let translates = translation.is_some();
+        let machine = Machine {
+            core,
+            translation,
+            ..machine
+        };
         let (functions, Named(entry), argument, load) = scheduled;
         let scheduler = Choice {
             entry,
@@ -146,6 +181,9 @@ pub fn cases(schedulers: &[&'static Entry], policy: Make) -> impl Strategy<Value
             scheduler,
             argument,
             policy,
+            translates,
+            regions,
+            random_pages,
             prefetcher,
             load,
             more,
@@ -160,6 +198,15 @@ pub fn cases(schedulers: &[&'static Entry], policy: Make) -> impl Strategy<Value
 impl Case {
     pub fn name(&self) -> &'static str {
         self.scheduler.entry.name
+    }
+
+    /// Returns the sizes of pages, if addresses are translated.
+    pub fn page_sizes(&self) -> Option<PageSizes> {
+        let regions = self.regions.iter();
+        let sizes = regions.fold(PageSizes::default(), |sizes, &(first, last, size)| {
+            sizes.at_least((first, last), size)
+        });
+        self.translates.then_some(sizes)
     }
 
     /// Returns the number of connections, for a trace with `available` connections.

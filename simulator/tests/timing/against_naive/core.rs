@@ -75,7 +75,7 @@ impl Clock {
 
     pub fn reference(&mut self, made: Made) {
         match self {
-            Clock::InOrder(cycle) => *cycle += made.latency,
+            Clock::InOrder(cycle) => *cycle += made.latency + made.translation,
             Clock::Interval(model) => model.reference(made),
             Clock::Window(model) => model.reference(made),
         }

@@ -53,6 +53,7 @@ pub fn every_counter_is_equal(schedulers: &[&'static Entry], policy: Make) {
                 }
             };
             equal(streams.connections(), scripts.len())?;
+            let page_sizes = case.page_sizes();
             let setting = Setting {
                 machine: &case.machine,
                 cores: case.cores,
@@ -61,6 +62,8 @@ pub fn every_counter_is_equal(schedulers: &[&'static Entry], policy: Make) {
                 split: Some(&split),
                 scheduler: case.scheduler,
                 prefetcher: case.prefetcher,
+                page_sizes: page_sizes.as_ref(),
+                random_pages: case.random_pages,
                 load: case.load,
                 seed: case.seed,
                 quantum_cycles: case.quantum_cycles,

@@ -12,11 +12,14 @@ use crate::timing::against_naive::core::Core;
 use crate::timing::against_naive::policy::{By, Policy};
 use crate::timing::against_naive::prefetches::Prefetches;
 use crate::timing::against_naive::program::{Action, Script};
-use crate::timing::oracle::Oracle;
+use crate::timing::oracle::paging::Paging;
+use crate::timing::oracle::{Oracle, PageMap};
+use corehop_simulator::TlbCounters;
 use corehop_simulator::timing::{CoreOutcome, Load, Outcome};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 struct Client<'a> {
     script: &'a Script,
@@ -85,11 +88,20 @@ pub fn naive(case: &Case, scripts: &[Script]) -> Outcome {
             random: generator(connection as u64 + 1),
         }
     };
+    let mut caches = Oracle::new(&case.machine, case.cores);
+    if case.translates {
+        let translation = case.machine.translation.as_ref().unwrap();
+        caches.translate(Paging::new(translation, &case.regions, case.cores as usize));
+    }
+    if let Some(seed) = case.random_pages {
+        let map: PageMap = Rc::new(move |page| anywhere(page, seed));
+        caches.map_pages(&map);
+    }
     let mut naive = Naive {
         case,
         cores: vec![Core::of(case); case.cores as usize],
         clients: (0..connections).map(client).collect(),
-        caches: Oracle::new(&case.machine, case.cores),
+        caches,
         prefetches: Prefetches::new(case.cores as usize),
         coming: Vec::new(),
         open_loop: generator(0),
@@ -106,6 +118,18 @@ pub fn naive(case: &Case, scripts: &[Script]) -> Outcome {
         naive.step(&mut *policy);
     }
     naive.outcome()
+}
+
+/// Returns the page whose L2 sets a page uses, by the definition of SplitMix64: a number is added to
+/// the state, and the sum is mixed.
+fn anywhere(page: u64, seed: u64) -> u64 {
+    let output = |state: u64| {
+        let mut mixed = state.wrapping_add(11_400_714_819_323_198_485);
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(13_787_848_793_156_543_929);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(10_723_151_780_598_845_931);
+        mixed ^ (mixed >> 31)
+    };
+    output(page.wrapping_add(output(seed)))
 }
 
 fn exponential(random: &mut ChaCha8Rng, mean: f64) -> u64 {
@@ -364,11 +388,14 @@ impl Naive<'_> {
                 .map(|&(from, to)| to.max(since) - from.max(since));
             counted.sum()
         };
+        let mut tlbs = self.caches.tlbs();
+        tlbs.resize(self.cores.len(), TlbCounters::default());
         let counters = self.caches.counters().into_iter();
-        let counters = counters.zip(self.prefetches.counted);
-        let of_core = |(core, (counters, prefetches)): (&Core, _)| CoreOutcome {
+        let counters = counters.zip(self.prefetches.counted).zip(tlbs);
+        let of_core = |(core, ((counters, prefetches), tlbs)): (&Core, _)| CoreOutcome {
             counters,
             prefetches,
+            tlbs,
             busy_cycles: core.busy,
             idle_cycles: idle(core),
             ..core.counted.clone()

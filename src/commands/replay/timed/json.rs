@@ -52,7 +52,7 @@ fn load(load: Load) -> Value {
 }
 
 fn setting(setting: &Setting<'_>, outcome: &Outcome) -> Value {
-    json!({
+    let mut value = json!({
         "scheduler": setting.scheduler.to_string(),
         "standing": setting.scheduler.entry.standing.name(),
         "connections": setting.connections,
@@ -74,7 +74,19 @@ fn setting(setting: &Setting<'_>, outcome: &Outcome) -> Value {
         "counters": outcome.counters(),
         "per_core": outcome.per_core.iter().map(core).collect::<Vec<_>>(),
         "evictions": outcome.evictions,
-    })
+    });
+    if let Some(seed) = setting.random_pages {
+        value["random_pages"] = seed.into();
+    }
+    if setting.page_sizes.is_some() {
+        value["tlb"] = json!(outcome.tlbs());
+        value["translation_cycles"] = json!(outcome.translation_cycles());
+        for (core, of) in outcome.per_core.iter().enumerate() {
+            value["per_core"][core]["tlb"] = json!(of.tlbs);
+            value["per_core"][core]["translation_cycles"] = json!(of.translation_cycles);
+        }
+    }
+    value
 }
 
 fn core(core: &CoreOutcome) -> Value {

@@ -16,6 +16,7 @@ pub fn render(report: &Report<'_>) -> Lines {
     let mut text = Lines::new();
     heading(&mut text, report);
     settings(&mut text, report);
+    translations(&mut text, report);
     prefetches(&mut text, report);
     if let [(_, outcome)] = &report.simulated[..] {
         cores(&mut text, outcome);
@@ -100,9 +101,20 @@ fn settings(text: &mut Lines, report: &Report<'_>) {
         "migrations",
     ];
     row(text, ["scheduler", "can do it", "", ""], columns, "busy");
+    let mut seed = None;
     for (setting, outcome) in &report.simulated {
+        begin_pages(text, setting, &mut seed);
         setting_row(text, setting, outcome);
     }
+}
+
+/// Adds a line where another placement of pages begins.
+fn begin_pages(text: &mut Lines, setting: &Setting<'_>, seed: &mut Option<u64>) {
+    let Some(new) = setting.random_pages.filter(|&new| *seed != Some(new)) else {
+        return;
+    };
+    *seed = Some(new);
+    line!(text, "pages at random, seed {new}");
 }
 
 fn setting_row(text: &mut Lines, setting: &Setting<'_>, outcome: &Outcome) {
@@ -129,6 +141,24 @@ fn setting_row(text: &mut Lines, setting: &Setting<'_>, outcome: &Outcome) {
     row(text, names.each_ref().map(String::as_str), columns, &busy);
 }
 
+/// Adds the address translations, if they are simulated.
+fn translations(text: &mut Lines, report: &Report<'_>) {
+    let (first, _) = &report.simulated[0];
+    if first.page_sizes.is_none() {
+        return;
+    }
+    let columns = ["L1 TLB misses", "page walks", "entries read", "cycles"];
+    table(text, "address translation", &columns, report, |outcome| {
+        let tlbs = outcome.tlbs();
+        vec![
+            tlbs.l1_misses(),
+            tlbs.walks(),
+            tlbs.walk_loads,
+            outcome.translation_cycles(),
+        ]
+    });
+}
+
 /// Adds the outcome of prefetches, if there are any.
 fn prefetches(text: &mut Lines, report: &Report<'_>) {
     let (first, _) = &report.simulated[0];
@@ -142,26 +172,51 @@ fn prefetches(text: &mut Lines, report: &Report<'_>) {
         "late cycles",
         "evicted unused",
     ];
-    let columns = columns.map(|column| format!("{column:>16}")).concat();
-    line!(text);
-    line!(text, "prefetcher {}, per request", first.prefetcher);
-    line!(text, "{:<18}{:>12}{columns}", "scheduler", "connections");
-    for (setting, outcome) in &report.simulated {
+    let title = format!("prefetcher {}", first.prefetcher);
+    table(text, &title, &columns, report, |outcome| {
         let prefetches = outcome.prefetches();
-        let columns = [
+        vec![
             prefetches.issued,
             prefetches.useful,
             prefetches.late,
             prefetches.late_cycles,
             prefetches.unused,
-        ];
+        ]
+    });
+}
+
+/// Adds a row of counts per request for each setting.
+fn table(
+    text: &mut Lines,
+    title: &str,
+    columns: &[&str],
+    report: &Report<'_>,
+    of: impl Fn(&Outcome) -> Vec<u64>,
+) {
+    let columns: Vec<String> = columns.iter().map(|name| format!("{name:>16}")).collect();
+    line!(text);
+    line!(text, "{title}, per request");
+    line!(
+        text,
+        "{:<18}{:>12}{}",
+        "scheduler",
+        "connections",
+        columns.concat()
+    );
+    let mut seed = None;
+    for (setting, outcome) in &report.simulated {
+        begin_pages(text, setting, &mut seed);
         let per_request = |number: u64| number as f64 / outcome.requests as f64;
-        let columns = columns.map(|number| format!("{:>16.1}", per_request(number)));
-        let (scheduler, columns) = (setting.scheduler.to_string(), columns.concat());
+        let columns = of(outcome).into_iter();
+        let columns: Vec<String> = columns
+            .map(|number| format!("{:>16.1}", per_request(number)))
+            .collect();
+        let scheduler = setting.scheduler.to_string();
         line!(
             text,
-            "{scheduler:<18}{:>12}{columns}",
-            count(setting.connections as u64)
+            "{scheduler:<18}{:>12}{}",
+            count(setting.connections as u64),
+            columns.concat()
         );
     }
 }

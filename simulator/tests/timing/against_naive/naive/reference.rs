@@ -5,7 +5,8 @@ use crate::timing::against_naive::prefetches::Miss;
 use crate::timing::against_naive::program::{Action, instruction_of};
 use crate::timing::core_model::Made;
 use crate::timing::oracle::{Event, Oracle};
-use corehop_simulator::CacheLevel;
+use corehop_simulator::{CacheLevel, Tlb, TlbUse, WalkStart};
+use corehop_traces::Kind;
 
 /// The cache events of a reference.
 #[derive(Default)]
@@ -34,6 +35,10 @@ impl Naive<'_> {
         }
         let instruction = instruction_of(*function);
         let cycles = |caches: &Oracle| caches.counters()[core].cycles;
+        let translation = match self.case.translates {
+            true => self.translate(core, connection, kind, line),
+            false => 0,
+        };
         let before = cycles(&self.caches);
         self.caches.access(core, kind, line);
         let mut latency = cycles(&self.caches) - before;
@@ -60,7 +65,39 @@ impl Naive<'_> {
             latency,
             taken: took_line.then_some(transfer.into()),
             back,
+            translation,
         });
+        self.cores[core].counted.translation_cycles += translation;
+    }
+
+    /// Translates the address of a line; returns the cycles.
+    fn translate(&mut self, core: usize, connection: usize, kind: Kind, line: u64) -> u64 {
+        let translation = self.case.machine.translation.clone().unwrap();
+        let counted = |caches: &Oracle| {
+            let of_core = caches.tlbs()[core];
+            let counters = caches.counters()[core];
+            let walks = (of_core.walks(), of_core.walk_loads);
+            (of_core.l1_misses(), walks, counters.cycles)
+        };
+        let before = counted(&self.caches);
+        let size = self.caches.look_up(core, kind, line * 64);
+        let after = counted(&self.caches);
+        self.hear(connection);
+        let mut cycles = after.2 - before.2;
+        let uses = |tlb: &Tlb| match kind {
+            Kind::Fetch => tlb.of != TlbUse::Data,
+            Kind::Load | Kind::Store => tlb.of != TlbUse::Fetches,
+        };
+        let of_size = |tlb: &&Tlb| tlb.level == 2 && tlb.page_sizes.contains(&size);
+        if after.0 > before.0 && translation.tlbs.iter().filter(of_size).any(uses) {
+            cycles += u64::from(translation.second_level_cycles);
+        }
+        cycles += (after.1.0 - before.1.0) * u64::from(translation.walk_cycles);
+        if translation.walks == WalkStart::None {
+            let loads = after.1.1 - before.1.1;
+            cycles += loads * u64::from(self.case.machine.l1d.latency_cycles);
+        }
+        cycles
     }
 
     /// Returns the cache events of a reference or prefetch.
@@ -70,6 +107,9 @@ impl Naive<'_> {
             match event {
                 Event::Missed(CacheLevel::L1I | CacheLevel::L1D, core, _, line) => {
                     heard.missed_l1 = true;
+                    self.owners.insert((self.l2_of(core), line), connection);
+                }
+                Event::LoadsFromL2(core, line) => {
                     self.owners.insert((self.l2_of(core), line), connection);
                 }
                 Event::Missed(CacheLevel::L2, ..) => heard.missed_l2 = true,
