@@ -76,6 +76,7 @@ pub fn measure(
         trace,
         machine: MACHINE,
         core_model: IN_ORDER,
+        has_pages: false,
         cores: CORES,
         plan,
         connections: &connections,

@@ -8,17 +8,29 @@
 //! Hooks cost nothing in it. If the CPU time of a request outside the server's code (the client's
 //! and the kernel's) is known, connections think as long. No predicted throughput leaves these CPUs
 //! less time than that, because native clients share them.
+//!
+//! Pages lie at several random places, as in several starts of a server: the prediction is the
+//! middle ratio, with its range.
 
 use crate::Outcome;
 use crate::running::Variant;
 use crate::timed::{Question, Timed, WINDOW, replay};
 use corehop_simulator::Machine;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 const HOST: &str = "host";
 const CORES: u32 = 2;
 /// What carriers do where threads block: its name in results, and on the command line.
 const CARRIED: (&str, &str) = ("split-if-idle", "split-if-idle=0");
+
+/// A predicted ratio, over several placements of pages.
+#[derive(Clone, Copy)]
+pub struct Ratio {
+    pub low: f64,
+    pub median: f64,
+    pub high: f64,
+}
 
 /// Predicted throughputs by scheduler, number of connections and cost of a hop.
 pub struct Prediction {
@@ -41,6 +53,7 @@ impl Prediction {
                 trace,
                 machine: HOST,
                 core_model: WINDOW,
+                has_pages: true,
                 cores: CORES,
                 plan,
                 connections,
@@ -61,32 +74,53 @@ impl Prediction {
     /// Returns the original's time per request divided by the variant's; `None` if it was not
     /// simulated. `auto` is the better of hopping and not hopping, and one core serves one
     /// connection.
-    pub fn ratio(&self, variant: Variant, connections: u32) -> Option<f64> {
+    pub fn ratio(&self, variant: Variant, connections: u32) -> Option<Ratio> {
+        let [carrier, _] = &self.by_backend;
+        let placements: BTreeSet<u64> = carrier.iter().map(|timed| timed.placement).collect();
+        let placements = placements.into_iter();
+        let ratios = placements.map(|placement| self.placed(placement, variant, connections));
+        let mut ratios: Vec<f64> = ratios.collect::<Option<_>>()?;
+        ratios.sort_by(f64::total_cmp);
+        Some(Ratio {
+            low: *ratios.first()?,
+            median: ratios[ratios.len() / 2],
+            high: *ratios.last()?,
+        })
+    }
+
+    /// Returns the ratio with one placement of pages.
+    fn placed(&self, placement: u64, variant: Variant, connections: u32) -> Option<f64> {
         let [carrier, affinity] = &self.by_backend;
+        let stops = self.stops(placement, connections);
         let (simulated, scheduler) = match variant {
-            Variant::Carrier if self.stops(connections) => (carrier, "free"),
+            Variant::Carrier if stops => (carrier, "free"),
             Variant::Carrier => (carrier, CARRIED.0),
             Variant::Affinity => (affinity, "split"),
             Variant::Pinned => (carrier, "pinned"),
-            Variant::Auto => return Some(self.ratio(Variant::Carrier, connections)?.max(1.0)),
+            Variant::Auto => {
+                let hopping = self.placed(placement, Variant::Carrier, connections)?;
+                return Some(hopping.max(1.0));
+            }
             Variant::OneCore => return Some(1.0 / f64::from(connections.min(CORES))),
             Variant::Original | Variant::Again | Variant::Count => return Some(1.0),
         };
-        let of = |scheduler| found(simulated, connections, scheduler).map(beside_clients);
+        let at = (placement, connections);
+        let of = |scheduler| found(simulated, at, scheduler).map(beside_clients);
         Some(of(scheduler)? / of("free")?)
     }
 
     /// Whether carriers stop, because they decline more hops than they make while threads wait.
-    fn stops(&self, connections: u32) -> bool {
+    fn stops(&self, placement: u64, connections: u32) -> bool {
         let [carrier, _] = &self.by_backend;
-        let hops = |scheduler| found(carrier, connections, scheduler).map_or(0.0, |t| t.hops);
+        let at = (placement, connections);
+        let hops = |scheduler| found(carrier, at, scheduler).map_or(0.0, |t| t.hops);
         connections > CORES && hops("split") > 2.0 * hops(CARRIED.0)
     }
 }
 
-/// Returns the result of a scheduler with this many connections.
-fn found<'t>(simulated: &'t [Timed], connections: u32, scheduler: &str) -> Option<&'t Timed> {
-    let is_it = |t: &&Timed| t.connections == connections && t.scheduler == scheduler;
+/// Returns the result of a scheduler with this placement of pages and this many connections.
+fn found<'t>(simulated: &'t [Timed], at: (u64, u32), scheduler: &str) -> Option<&'t Timed> {
+    let is_it = |t: &&Timed| (t.placement, t.connections) == at && t.scheduler == scheduler;
     simulated.iter().find(is_it)
 }
 

@@ -6,7 +6,7 @@
 use crate::Outcome;
 use crate::mariadb::installed;
 use crate::measuring::Effort;
-use crate::prediction::Prediction;
+use crate::prediction::{Prediction, Ratio};
 use crate::running::{Running, Variant, Way};
 use crate::server::Server;
 use serde_json::Value;
@@ -100,7 +100,7 @@ impl Planned {
     }
 
     /// Returns the original's time divided by the variant's, as predicted by the timed replay.
-    pub fn predicted(&self, variant: Variant, connections: u32) -> Option<f64> {
+    pub fn predicted(&self, variant: Variant, connections: u32) -> Option<Ratio> {
         self.prediction.as_ref()?.ratio(variant, connections)
     }
 }

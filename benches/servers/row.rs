@@ -3,9 +3,10 @@
 //! A row is one variant of one server under one load. The JSON has all rows, with null for missing
 //! measurements. The table has one line per server, because readers compare its variants.
 
+use crate::prediction::Ratio;
 use crate::running::Variant;
 use crate::server::Server;
-use crate::timed::WINDOW;
+use crate::timed::PREDICTING;
 use serde_json::{Value, json};
 
 /// A variant compared with the original.
@@ -21,7 +22,7 @@ pub struct Row {
     /// The original's time divided by the variant's.
     pub ratio: Option<f64>,
     pub interval: Option<[f64; 2]>,
-    pub predicted: Option<f64>,
+    pub predicted: Option<Ratio>,
     /// Number of starts that the figures are of.
     pub starts: usize,
     /// Why figures are missing.
@@ -51,8 +52,9 @@ impl Row {
         json!({
             "server": self.server, "load": self.load, "size_of_l2": self.size_of_l2,
             "connections": self.connections, "backend": self.variant.name(), "ratio": self.ratio,
-            "interval": self.interval, "predicted": self.predicted,
-            "core_model": self.predicted.map(|_| WINDOW),
+            "interval": self.interval, "predicted": self.predicted.map(|of| of.median),
+            "predicted_range": self.predicted.map(|of| [of.low, of.high]),
+            "core_model": self.predicted.map(|_| PREDICTING),
         })
     }
 
@@ -156,7 +158,7 @@ fn predictions(rows: &[Row]) -> String {
     let predicted = |variant: Variant| {
         let row = rows.iter().find(|row| row.variant == variant);
         let predicted = row.and_then(|row| row.predicted);
-        predicted.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2}"))
+        predicted.map_or_else(|| "-".into(), |ratio| format!("{:.2}", ratio.median))
     };
     let (carrier, affinity) = (predicted(Variant::Carrier), predicted(Variant::Affinity));
     format!("{:>20}", format!("{carrier} / {affinity}"))

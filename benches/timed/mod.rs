@@ -1,6 +1,7 @@
 //! Runs `corehop replay --timed` and parses its JSON. Only this file knows its format.
 
 use crate::Outcome;
+use corehop_simulator::Machine;
 use corehop_traces::{ThreadId, Trace};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -11,6 +12,10 @@ use std::process::Command;
 pub const IN_ORDER: &str = "in-order";
 /// The model that is closest to a real core (`make bench-core-model`).
 pub const WINDOW: &str = "window";
+/// What predictions are of: this core model, with TLBs and pages at random places.
+pub const PREDICTING: &str = "window, TLBs, pages at random";
+/// Seeds of the placements of pages.
+const PLACEMENTS: [u64; 3] = [1, 2, 3];
 
 /// A replay to run.
 pub struct Question<'a> {
@@ -18,6 +23,9 @@ pub struct Question<'a> {
     pub machine: &'a str,
     /// Core model, as on the command line.
     pub core_model: &'a str,
+    /// Whether addresses are translated, if the machine has TLBs, and pages are placed at random,
+    /// in several ways.
+    pub has_pages: bool,
     pub cores: u32,
     pub plan: &'a Path,
     pub connections: &'a [u32],
@@ -33,6 +41,8 @@ pub struct Question<'a> {
 pub struct Timed {
     pub connections: u32,
     pub scheduler: String,
+    /// Placement of pages.
+    pub placement: u64,
     /// Cost of a hop.
     pub hop_cycles: u32,
     pub think_cycles: u64,
@@ -84,6 +94,13 @@ pub fn replay(question: &Question) -> Outcome<Vec<Timed>> {
     replay.args(["--connections", &connections.collect::<Vec<_>>().join(",")]);
     replay.args(["--scheduler", &question.schedulers.join(",")]);
     replay.args(["--think-time", &question.think_cycles.to_string()]);
+    if question.has_pages {
+        let seeds = PLACEMENTS.map(|seed| seed.to_string());
+        replay.args(["--random-pages", &seeds.join(",")]);
+        let machine =
+            Machine::named_or_path(question.machine).map_err(|error| error.to_string())?;
+        replay.args(machine.translation.map(|_| "--tlb"));
+    }
     if question.is_repeating {
         replay.arg("--repeat-connections");
     }
@@ -118,6 +135,7 @@ fn parse(said: &[u8]) -> Outcome<Vec<Timed>> {
         Ok(Timed {
             connections: number("connections")? as u32,
             scheduler: name(&setting["scheduler"]),
+            placement: setting["random_pages"].as_u64().unwrap_or(0),
             hop_cycles: hop_cycles as u32,
             think_cycles,
             core_model: core_model.to_owned(),

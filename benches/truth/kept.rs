@@ -5,7 +5,7 @@
 
 use crate::patched::Outcome;
 use crate::row::Row;
-use crate::timed::WINDOW;
+use crate::timed::PREDICTING;
 use serde_json::Value;
 use std::path::Path;
 
@@ -42,7 +42,7 @@ pub fn rows() -> Outcome<Vec<Row>> {
 fn of(row: &Value, file: &str) -> Option<Row> {
     let word = |key: &str| row[key].as_str();
     let backend = word("backend").filter(|backend| HOPPING.contains(backend))?;
-    word("core_model").filter(|&model| model == WINDOW)?;
+    word("core_model").filter(|&model| model == PREDICTING)?;
     let (server, load) = (word("server")?, word("load")?);
     let size = row["size_of_l2"]
         .as_f64()

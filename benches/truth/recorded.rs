@@ -36,7 +36,7 @@ pub fn ratios(program: &Program, machine: &Machine, point: Point) -> Outcome<[f6
     Ok([carrier / in_place, affinity / in_place])
 }
 
-/// Returns turns per million cycles.
+/// Returns turns per million cycles, the mean over placements of pages.
 fn rate(
     trace: &Path,
     plan: &Path,
@@ -48,6 +48,7 @@ fn rate(
         trace,
         machine: "host",
         core_model: WINDOW,
+        has_pages: true,
         cores: CORES,
         plan,
         connections: &[connections],
@@ -56,8 +57,11 @@ fn rate(
         think_cycles: 0,
         hop_cycles,
     })?;
-    let one = found.first().ok_or("nothing was simulated")?;
-    Ok(one.throughput)
+    if found.is_empty() {
+        return Err("nothing was simulated".into());
+    }
+    let all: f64 = found.iter().map(|timed| timed.throughput).sum();
+    Ok(all / found.len() as f64)
 }
 
 fn record(program: &Program, point: Point, way: &str, folder: &Path) -> Outcome<PathBuf> {

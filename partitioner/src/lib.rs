@@ -10,7 +10,7 @@
 //! on another core than their callers, with a home core or added to a split, need another search
 //! ([`delegated`]).
 //!
-//! [`attribution`] explains the effect of a plan.
+//! [`attribution`] explains the effect of a plan, and [`expected`] its speed.
 
 #![forbid(unsafe_code)]
 
@@ -26,6 +26,7 @@ pub mod delegated;
 pub mod delegation;
 mod error;
 pub mod evaluate;
+pub mod expected;
 pub mod fewer;
 pub mod finalists;
 pub mod held_out;

@@ -13,6 +13,7 @@ mod going_back_keeps_the_callers_core_warm;
 mod random;
 mod searched;
 mod searching;
+mod speedups_are_expected;
 #[path = "../../simulator/tests/steps/mod.rs"]
 mod steps;
 mod the_best_of_the_finalists_is_taken;

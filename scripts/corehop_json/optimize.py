@@ -7,11 +7,20 @@ import msgspec
 from corehop_json.plan import PlannedFunction
 
 
+class Speedup(msgspec.Struct, frozen=True):
+    """Throughput as a multiple of the original's, over several placements of pages."""
+
+    low: float
+    median: float
+    high: float
+
+
 class Predicted(msgspec.Struct, frozen=True):
     """The prediction of a replay for a plan."""
 
     l2_misses_ratio: float
     hops_per_request: float
+    speedup: Speedup | None
 
 
 class Group(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from corehop_json import system_calls
 from corehop_json.counters import Counters
-from corehop_json.optimize import Optimized, Tried
+from corehop_json.optimize import Optimized, Predicted, Tried
 from corehop_json.partition import Partitioned
 from corehop_json.plan import PlannedFunction
 from corehop_json.replay import Replayed
@@ -145,13 +145,22 @@ def speed(found: Optimized, load: str) -> list[str]:
         result.append(f"  starts differ: {groups} times the original's speed")
     if best.predicted:
         result.append(
-            f"  predicted {100 * (best.predicted.l2_misses_ratio - 1):+.1f} % L2 misses,"
+            f"  predicted {expected(best.predicted)}"
+            f"{100 * (best.predicted.l2_misses_ratio - 1):+.1f} % L2 misses,"
             f" {best.predicted.hops_per_request:.1f} hops a request"
         )
     result += [f"  {described(function)}" for function in best.functions or []]
     if best.system_calls:
         result.append(f"  {system_calls.described(best.system_calls)}")
     return [*result, f"  to start it so: {found.command}"]
+
+
+def expected(predicted: Predicted) -> str:
+    """Describe the expected speedup, if timed replays told it."""
+    if predicted.speedup is None:
+        return ""
+    of = predicted.speedup
+    return f"its own code {of.median:.2f} ({of.low:.2f} to {of.high:.2f}) times as fast, "
 
 
 def on_cores(best: Tried) -> str:

@@ -42,7 +42,11 @@ def optimized(**keys: object) -> Optimized:
     tried = {
         "cores": 2,
         "functions": [function(core=0, symbol="zsetLength"), function(core=1)],
-        "predicted": {"l2_misses_ratio": 0.004, "hops_per_request": 2.0},
+        "predicted": {
+            "l2_misses_ratio": 0.004,
+            "hops_per_request": 2.0,
+            "speedup": {"low": 2.5, "median": 2.75, "high": 3.0},
+        },
         "system_calls": None,
     }
     contents = {

@@ -73,6 +73,7 @@ fn candidate(outcome: &Outcome<'_>, at: usize, candidate: &Candidate) -> Value {
                 "l2_misses_ratio": predicted.l2_misses_ratio,
                 "cycles_ratio": predicted.cycles_ratio,
                 "hops_per_request": predicted.hops_per_request,
+                "speedup": predicted.speedup,
             },
             "system_calls": null,
             "raced": raced,

@@ -117,10 +117,14 @@ impl Outcome<'_> {
             let none = self.candidates.no_plan.clone();
             return none.unwrap_or_else(|| "no plan was found".into());
         };
+        let speed = best
+            .speedup
+            .map(|speedup| format!(", and to make {speedup},"));
         let predicted = format!(
-            "{} L2 misses and {} cycles",
+            "{} L2 misses and {} cycles{}",
             change(best.l2_misses_ratio),
-            change(best.cycles_ratio)
+            change(best.cycles_ratio),
+            speed.unwrap_or_default()
         );
         let plans = counted(self.candidates.plans().count() as u64, "plan", "plans");
         let machine = &self.here.machine.name;

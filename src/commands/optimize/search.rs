@@ -5,7 +5,7 @@
 //! than it gains. If the trace has arguments, there is also a best function by argument for each
 //! objective. All are evaluated on held-out requests, and the best by cycles come first. Several
 //! searches often find the same plan, which is kept once. At least one plan of each kind is kept,
-//! if there is room.
+//! if there is room. Timed replays then tell how fast each is expected to be.
 
 use crate::commands::calibrate::Shown;
 use crate::failure::Failure;
@@ -18,13 +18,15 @@ use corehop_measure::machine::cpus::can_carry;
 use corehop_measure::rounds::Assumption;
 use corehop_partitioner::by_argument::{self, Sought};
 use corehop_partitioner::delegation::Delegate;
+use corehop_partitioner::expected::{self, Speedup};
 use corehop_partitioner::objective::Objective;
+use corehop_partitioner::progress;
 use corehop_partitioner::requests::{Searched, complete};
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Comparison, Error, Settings, partition, plan};
 use corehop_plan::{Destination, Mode, Plan};
-use corehop_simulator::Machine;
 use corehop_simulator::host::{self, Host};
+use corehop_simulator::{Machine, Split};
 use corehop_support::topology::{Topology, allowed};
 use corehop_traces::{FunctionId, Trace};
 use std::path::Path;
@@ -133,6 +135,8 @@ pub struct Predicted {
     pub l2_misses_ratio: f64,
     pub cycles_ratio: f64,
     pub hops_per_request: f64,
+    /// The throughput as a multiple of that without the plan, by timed replays; `None` without any.
+    pub speedup: Option<Speedup>,
 }
 
 impl Predicted {
@@ -143,12 +147,14 @@ impl Predicted {
             l2_misses_ratio: ratio(Objective::L2),
             cycles_ratio: ratio(Objective::Cycles),
             hops_per_request: judged.hops as f64 / judged.requests.max(1) as f64,
+            speedup: None,
         }
     }
 
     /// Returns whether a replay predicts a gain.
     pub fn is_promising(&self) -> bool {
-        self.l2_misses_ratio < 1.0 || self.cycles_ratio < 1.0
+        let is_faster = self.speedup.is_some_and(|speedup| speedup.high > 1.0);
+        self.l2_misses_ratio < 1.0 || self.cycles_ratio < 1.0 || is_faster
     }
 }
 
@@ -194,7 +200,31 @@ pub fn plans(trace: &Trace, path: &Path, here: &Here, most: usize) -> Result<Fou
     let by_argument = by_argument(trace, &trace_name, &machines[0], (here.cores, searched))?;
     by_argument.into_iter().for_each(|plan| found.add(plan));
     found.plans = kept(found.plans, most);
+    expect(&mut found.plans, trace, &here.machine)?;
     Ok(found)
+}
+
+/// Adds the expected speedups, and puts the fastest plan first.
+fn expect(plans: &mut [Predicted], trace: &Trace, machine: &Machine) -> Result<(), Failure> {
+    let splits = plans.iter().map(|of| Split::of_plan(&of.plan, trace));
+    let splits: Vec<Split> = splits.collect::<Result<_, _>>()?;
+    let splits: Vec<&Split> = splits.iter().collect();
+    let bar = Bar::new();
+    let stage = ("timed replays made", expected::replays(splits.len()));
+    let speedups = progress::stage(&bar, stage, |tell| {
+        expected::speedups(trace, machine, &splits, tell)
+    });
+    let speedups = match speedups {
+        // A trace without threads that serve whole requests has no throughput.
+        Err(Error::Timed(_)) => None,
+        other => other?,
+    };
+    for (plan, speedup) in plans.iter_mut().zip(speedups.into_iter().flatten()) {
+        plan.speedup = Some(speedup);
+    }
+    let slowness = |of: &Predicted| of.speedup.map_or(of.cycles_ratio, |by| 1.0 / by.median);
+    plans.sort_by(|one, other| slowness(one).total_cmp(&slowness(other)));
+    Ok(())
 }
 
 /// Returns up to `most` plans, the best prediction first: the best of each kind, then the best of
@@ -341,6 +371,7 @@ mod tests {
             l2_misses_ratio: 0.5,
             cycles_ratio,
             hops_per_request: 1.0,
+            speedup: None,
         }
     }
 

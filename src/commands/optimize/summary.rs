@@ -188,10 +188,12 @@ fn means(pays: &Candidate, measured: &Measured) -> String {
 }
 
 fn plan(text: &mut Lines, pays: &Predicted, here: &Here) {
+    let speed = pays.speedup.map(|speedup| format!("{speedup}, "));
     line!(
         text,
-        "{:<12}{} L2 misses, {:.1} hops a request ({})",
+        "{:<12}{}{} L2 misses, {:.1} hops a request ({})",
         "predicted",
+        speed.unwrap_or_default(),
         change(pays.l2_misses_ratio),
         pays.hops_per_request,
         here.machine.name

@@ -1,0 +1,167 @@
+//! The speed that plans are expected to have on a machine: timed replays with the best model of it.
+//!
+//! The search orders splits by misses, or by the latencies of all accesses, one after the other. A
+//! real core overlaps accesses and waits for translations of addresses, and its L2 holds fewer lines
+//! than its size, because physical memory places pages at random. So the few plans that remain get
+//! timed replays with the window model, TLBs if the machine has them, and several random placements
+//! of pages. Placements differ as starts of a server do, so their spread is part of the answer.
+//!
+//! Each connection of the trace always has a request. Without a split, an idle core takes any
+//! waiting thread. With one, a thread hops; on several connections, only to a core whose queue is not
+//! longer than its own, as the runtime's carriers do.
+
+use crate::Error;
+use crate::requests::complete;
+use corehop_simulator::core_model::{AddressSources, Window};
+use corehop_simulator::timing::{
+    Load, MOST_CONNECTIONS, Outcome, PrefetcherName, QUANTUM_CYCLES, Setting, Streams, simulate_all,
+};
+use corehop_simulator::{Machine, PageSizes, Split};
+use corehop_traces::{Index, RequestId, Tell, Trace};
+use std::fmt;
+
+/// Number of placements of pages.
+pub const PLACEMENTS: u64 = 5;
+
+/// About as many accesses warm up, and are counted, in each replay.
+const ACCESSES: u64 = 4_000_000;
+
+/// Fewest requests to replay, unless they take more than [`MOST_ACCESSES`].
+const FEWEST_REQUESTS: usize = 8;
+
+/// Most accesses to warm up with.
+const MOST_ACCESSES: u64 = 40_000_000;
+
+/// Throughput as a multiple of that without a split. The trace has no time of clients and, unless it
+/// was recorded with it, of the kernel, which no split makes faster.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Speedup {
+    /// The lowest of the placements.
+    pub low: f64,
+    /// The middle one.
+    pub median: f64,
+    /// The highest one.
+    pub high: f64,
+}
+
+/// Returns the speedup of each split on `machine`, by its cost of hops; `None` if there are no
+/// requests that are short enough.
+///
+/// # Errors
+/// If the trace cannot be read, or a split needs more cores than the machine has.
+pub fn speedups(
+    trace: &Trace,
+    machine: &Machine,
+    splits: &[&Split],
+    tell: Tell<'_>,
+) -> Result<Option<Vec<Speedup>>, Error> {
+    let requests = counted(trace);
+    if requests.is_empty() || splits.is_empty() {
+        return Ok(None);
+    }
+    let executions = trace.executions_of(&requests);
+    let sources = &mut AddressSources::new(trace);
+    let streams = Streams::annotated((trace, executions), splits, sources, PrefetcherName::None)?;
+    let page_sizes = PageSizes::default();
+    let sizes = Some(&page_sizes)
+        .filter(|_| machine.translation.is_some() && trace.index() != Index::Physical);
+    let cores = splits.iter().map(|split| split.cores()).max().unwrap_or(1);
+    let common = common((machine, cores), &streams, sizes);
+    let hops = match common.connections {
+        1 => "split",
+        _ => "split-if-idle=0",
+    };
+    let mut settings = Vec::new();
+    for seed in 1..=PLACEMENTS {
+        let of = |split, name: &str| Setting {
+            split,
+            scheduler: name.parse().expect("the name of a scheduler"),
+            random_pages: Some(seed),
+            ..common
+        };
+        settings.push(of(None, "free"));
+        settings.extend(splits.iter().map(|&split| of(Some(split), hops)));
+    }
+    let outcomes = simulate_all(&streams, &settings, Window::new, tell)?;
+    let of_placement = outcomes.chunks(1 + splits.len());
+    let ratios = |split: usize| {
+        let throughput = Outcome::requests_per_million_cycles;
+        of_placement
+            .clone()
+            .map(move |of| throughput(&of[1 + split]) / throughput(&of[0]))
+    };
+    let speedups = (0..splits.len()).map(|split| Speedup::of(ratios(split).collect()));
+    Ok(Some(speedups.collect()))
+}
+
+/// Number of timed replays for this many splits.
+pub fn replays(splits: usize) -> u64 {
+    PLACEMENTS * (1 + splits as u64)
+}
+
+/// Returns the trace's last requests, as many as have enough accesses; none if they have too many.
+fn counted(trace: &Trace) -> Vec<RequestId> {
+    let requests = complete(trace.requests());
+    let accesses = trace.execution_count() + trace.data_access_count();
+    let of_one = (accesses / requests.len().max(1) as u64).max(1);
+    let count = (ACCESSES / of_one).max(FEWEST_REQUESTS as u64);
+    match count * of_one > MOST_ACCESSES {
+        true => Vec::new(),
+        false => {
+            let first = requests.len().saturating_sub(count as usize);
+            requests[first..].to_vec()
+        }
+    }
+}
+
+/// The setting without a split, and without a placement of pages.
+fn common<'a>(
+    (machine, cores): (&'a Machine, u32),
+    streams: &Streams,
+    page_sizes: Option<&'a PageSizes>,
+) -> Setting<'a> {
+    let connections = streams.connections().min(MOST_CONNECTIONS);
+    let requests = streams.requests(connections);
+    Setting {
+        machine,
+        cores,
+        connections,
+        repeat_connections: false,
+        split: None,
+        scheduler: "free".parse().expect("the name of a scheduler"),
+        prefetcher: PrefetcherName::None,
+        page_sizes,
+        random_pages: None,
+        load: Load::Closed {
+            think_cycles: 0,
+            exponential: false,
+        },
+        seed: 1,
+        quantum_cycles: QUANTUM_CYCLES,
+        warm_up: requests,
+        requests,
+    }
+}
+
+/// Such as `its own code 1.50 (1.42 to 1.61) times as fast`.
+impl fmt::Display for Speedup {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Speedup { low, median, high } = self;
+        write!(
+            to,
+            "its own code {median:.2} ({low:.2} to {high:.2}) times as fast"
+        )
+    }
+}
+
+impl Speedup {
+    /// Summarizes at least one ratio.
+    fn of(mut ratios: Vec<f64>) -> Speedup {
+        ratios.sort_by(f64::total_cmp);
+        Speedup {
+            low: ratios[0],
+            median: ratios[ratios.len() / 2],
+            high: ratios[ratios.len() - 1],
+        }
+    }
+}
