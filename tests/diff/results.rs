@@ -50,6 +50,10 @@ fn function(core: u32) -> Value {
 }
 
 fn optimized(ratio: f64, interval: [f64; 2], core: u32) -> Value {
+    let predicted = json!({
+        "l2_misses_ratio": 0.25, "cycles_ratio": 0.5, "hops_per_request": 2.0,
+        "speedup": {"low": 1.8, "median": 1.9, "high": 2.1},
+    });
     json!({
         "gain": true, "answer": "gain", "smallest_gain_percent": 5.0, "measuring_seconds": 9.0,
         "ended_early": null,
@@ -62,9 +66,8 @@ fn optimized(ratio: f64, interval: [f64; 2], core: u32) -> Value {
         "tried": [
             {"plan": null, "cores": null, "functions": null, "predicted": null,
              "system_calls": "read@1", "raced": null},
-            {"plan": "p", "cores": 2, "functions": [function(core)], "predicted": {
-                "l2_misses_ratio": 0.25, "cycles_ratio": 0.5, "hops_per_request": 2.0,
-            }, "system_calls": null, "raced": null},
+            {"plan": "p", "cores": 2, "functions": [function(core)], "predicted": predicted,
+             "system_calls": null, "raced": null},
         ],
     })
 }

@@ -131,6 +131,14 @@ struct Prediction {
     l2_misses_ratio: f64,
     cycles_ratio: f64,
     hops_per_request: f64,
+    /// Results of earlier versions have none.
+    #[serde(default)]
+    speedup: Option<Speedup>,
+}
+
+#[derive(Deserialize)]
+struct Speedup {
+    median: f64,
 }
 
 impl Headline for Optimized {
@@ -165,6 +173,9 @@ impl Headline for Optimized {
             predicted(|of| of.hops_per_request),
             2,
         );
+        let speedup = best.as_ref().and_then(|of| of.predicted.as_ref());
+        let speedup = speedup.and_then(|of| of.speedup.as_ref());
+        side.count("predicted speedup", speedup.map(|of| of.median), 2);
         let cores = best.as_ref().and_then(|of| of.cores);
         side.count("cores of the best", cores.map(f64::from), 0);
         side.functions = best.and_then(|of| of.functions);
