@@ -1,14 +1,15 @@
 //! The speed that plans are expected to have on a machine: timed replays with the best model of it.
 //!
 //! The search orders splits by misses, or by the latencies of all accesses, one after the other. A
-//! real core overlaps accesses and waits for translations of addresses, and its L2 holds fewer lines
-//! than its size, because physical memory places pages at random. So the few plans that remain get
-//! timed replays with the window model, TLBs if the machine has them, and several random placements
-//! of pages. Placements differ as starts of a server do, so their spread is part of the answer.
+//! real core overlaps accesses and waits for translations of addresses, and its L2 holds fewer
+//! lines than its size, because physical memory places pages at random. So the few plans that
+//! remain get timed replays with the window model, TLBs if the machine has them, and several random
+//! placements of pages. Placements differ as starts of a server do, so their spread is part of the
+//! answer.
 //!
 //! Each connection of the trace always has a request. Without a split, an idle core takes any
-//! waiting thread. With one, a thread hops; on several connections, only to a core whose queue is not
-//! longer than its own, as the runtime's carriers do.
+//! waiting thread. With one, a thread hops; on several connections, only to a core whose queue is
+//! not longer than its own, as the runtime's carriers do.
 
 use crate::Error;
 use crate::requests::complete;
@@ -32,8 +33,8 @@ const FEWEST_REQUESTS: usize = 8;
 /// Most accesses to warm up with.
 const MOST_ACCESSES: u64 = 40_000_000;
 
-/// Throughput as a multiple of that without a split. The trace has no time of clients and, unless it
-/// was recorded with it, of the kernel, which no split makes faster.
+/// Throughput as a multiple of that without a split. The trace has no time of clients and, unless
+/// it was recorded with it, of the kernel, which no split makes faster.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Speedup {
     /// The lowest of the placements.
@@ -155,6 +156,19 @@ impl fmt::Display for Speedup {
 }
 
 impl Speedup {
+    /// Returns the speedup of a server that runs its own code for this share of its time, from 0 to
+    /// 1 (Amdahl, "Validity of the single processor approach to achieving large scale computing
+    /// capabilities", AFIPS 1967).
+    #[must_use]
+    pub fn of_share(self, share: f64) -> Speedup {
+        let of = |speedup: f64| 1.0 / (1.0 - share + share / speedup);
+        Speedup {
+            low: of(self.low),
+            median: of(self.median),
+            high: of(self.high),
+        }
+    }
+
     /// Summarizes at least one ratio.
     fn of(mut ratios: Vec<f64>) -> Speedup {
         ratios.sort_by(f64::total_cmp);
@@ -163,5 +177,19 @@ impl Speedup {
             median: ratios[ratios.len() / 2],
             high: ratios[ratios.len() - 1],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_the_servers_own_code_gets_no_faster() {
+        let speedup = Speedup::of(vec![2.0, 4.0, 1.0]);
+        let half = speedup.of_share(0.5);
+        assert_eq!((half.low, half.median, half.high), (1.0, 4.0 / 3.0, 1.6));
+        assert_eq!(speedup.of_share(1.0), speedup);
+        assert_eq!(speedup.of_share(0.0).high, 1.0);
     }
 }

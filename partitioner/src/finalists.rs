@@ -7,18 +7,21 @@
 //! the best few get a timed replay. The one with the highest throughput is selected.
 //!
 //! Each connection always has a request. The scheduler follows the plan (`split` of
-//! docs/reference/timed.md). Accesses cost as much as in the objective, one after the other. The
-//! replayed requests are those not used for the evaluation: one pass warms up and one is counted.
-//! The searched requests alone are so few that most connections would have one or none.
+//! docs/reference/timed.md). Cores are of the window model, with TLBs if the machine has them, as
+//! in
+//! [`crate::expected`]; pages have the sets of their addresses, because a random placement would
+//! favor some splits by chance. The replayed requests are those not used for the evaluation: one
+//! pass warms up and one is counted. The searched requests alone are so few that most connections
+//! would have one or none.
 
 use crate::Error;
 use crate::weights::{ONE, Weighted};
-use corehop_simulator::core_model::InOrder;
+use corehop_simulator::core_model::{AddressSources, Window};
 use corehop_simulator::timing::{
     Load, MOST_CONNECTIONS, PrefetcherName, QUANTUM_CYCLES, Setting, Streams, simulate,
 };
-use corehop_simulator::{CoreId, Machine, Split};
-use corehop_traces::{Executions, FunctionId, Trace};
+use corehop_simulator::{CoreId, Machine, PageSizes, Split};
+use corehop_traces::{Executions, FunctionId, Index, Trace};
 use rayon::prelude::*;
 
 /// Maximum number of splits with a timed replay.
@@ -65,6 +68,8 @@ pub struct Timed {
 pub(crate) struct TimedReplay<'a> {
     streams: Streams,
     machines: &'a [Weighted],
+    /// Sizes of pages, if their addresses are known.
+    page_sizes: Option<PageSizes>,
     connections: usize,
 }
 
@@ -95,7 +100,10 @@ impl<'a> TimedReplay<'a> {
         }
         let functions = wanted.functions.iter().copied();
         let anywhere = Split::new(functions.map(|function| (function, CoreId(0))));
-        let streams = Streams::of_executions(wanted.trace, executions, &[&anywhere])?;
+        let trace = wanted.trace;
+        let sources = &mut AddressSources::new(trace);
+        let of = (trace, executions);
+        let streams = Streams::annotated(of, &[&anywhere], sources, PrefetcherName::None)?;
         let available = streams.connections();
         if connections > available && !wanted.repeat_connections {
             return Ok(Err(Finals::TooFewConnections { available }));
@@ -103,6 +111,7 @@ impl<'a> TimedReplay<'a> {
         Ok(Ok(TimedReplay {
             streams,
             machines: wanted.machines,
+            page_sizes: (trace.index() == Index::Virtual).then(PageSizes::default),
             connections,
         }))
     }
@@ -176,7 +185,10 @@ impl<'a> TimedReplay<'a> {
             split,
             scheduler: scheduler.parse().expect("the name of a scheduler"),
             prefetcher: PrefetcherName::None,
-            page_sizes: None,
+            page_sizes: self
+                .page_sizes
+                .as_ref()
+                .filter(|_| machine.translation.is_some()),
             random_pages: None,
             load: Load::Closed {
                 think_cycles: 0,
@@ -187,6 +199,6 @@ impl<'a> TimedReplay<'a> {
             warm_up: requests,
             requests,
         };
-        Ok(simulate(&self.streams, &setting, InOrder::new)?.elapsed_cycles)
+        Ok(simulate(&self.streams, &setting, Window::new)?.elapsed_cycles)
     }
 }

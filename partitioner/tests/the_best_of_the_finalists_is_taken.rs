@@ -14,7 +14,7 @@ use corehop_partitioner::objective::Objective;
 use corehop_partitioner::requests::Searched;
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Outcome, Settings};
-use corehop_simulator::core_model::InOrder;
+use corehop_simulator::core_model::{AddressSources, Window};
 use corehop_simulator::timing::{Load, PrefetcherName, QUANTUM_CYCLES, Setting, Streams, simulate};
 use corehop_simulator::{CoreId, Machine, Split};
 use corehop_traces::{FunctionId, RequestId, Trace, WriterOptions, copy};
@@ -88,7 +88,9 @@ fn settings(connections: u32) -> Settings<'static> {
 /// Returns the cycles of `connections` for their requests of the trace, from the second pass on.
 fn elapsed(trace: &Trace, machine: &Machine, connections: usize, split: Option<&Split>) -> u64 {
     let splits: Vec<&Split> = split.into_iter().collect();
-    let streams = Streams::new(trace, &splits).unwrap();
+    let sources = &mut AddressSources::new(trace);
+    let of = (trace, trace.executions());
+    let streams = Streams::annotated(of, &splits, sources, PrefetcherName::None).unwrap();
     let requests = streams.requests(connections);
     let setting = Setting {
         machine,
@@ -111,7 +113,7 @@ fn elapsed(trace: &Trace, machine: &Machine, connections: usize, split: Option<&
         warm_up: requests,
         requests,
     };
-    let outcome = simulate(&streams, &setting, InOrder::new).unwrap();
+    let outcome = simulate(&streams, &setting, Window::new).unwrap();
     assert_eq!(outcome.requests, requests);
     outcome.elapsed_cycles
 }

@@ -30,6 +30,7 @@ from corehop_json import (
 SCHEMAS = Path(__file__).resolve().parents[2] / "configs/schemas"
 
 REPLAYED: list[str | int] = ["$defs", "replay", "properties"]
+TRIED: list[str | int] = ["properties", "tried", "items", "properties"]
 
 # The place of each type in the schemas: a file, and the path to its object.
 PLACES: dict[type[msgspec.Struct], tuple[str, list[str | int]]] = {
@@ -41,10 +42,8 @@ PLACES: dict[type[msgspec.Struct], tuple[str, list[str | int]]] = {
     optimize.Optimized: ("optimize", []),
     optimize.Group: ("definitions", ["$defs", "groups", "items"]),
     optimize.Tried: ("optimize", ["properties", "tried", "items"]),
-    optimize.Predicted: (
-        "optimize",
-        ["properties", "tried", "items", "properties", "predicted"],
-    ),
+    optimize.Predicted: ("optimize", [*TRIED, "predicted"]),
+    optimize.Speedup: ("optimize", [*TRIED, "predicted", "properties", "speedup"]),
     replay.Replayed: ("replay", ["$defs", "replay"]),
     replay.Baseline: ("replay", [*REPLAYED, "baseline"]),
     replay.Code: ("replay", [*REPLAYED, "functions", "items"]),

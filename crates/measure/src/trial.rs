@@ -14,6 +14,7 @@ use corehop_patcher::InMemory;
 use corehop_plan::Plan;
 use corehop_support::processes::find;
 use corehop_support::topology::allowed;
+use procfs::process::Process;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -37,6 +38,9 @@ pub struct Sample {
     pub latency: Option<f64>,
     /// Duration of the load, in seconds.
     pub seconds: f64,
+    /// Share of that time in which the server's processes ran their own code, in user mode; above 1
+    /// if several threads did. `None` for a program that is its own load.
+    pub own_share: Option<f64>,
     /// Hops that a patched server reported.
     pub hops: Option<Hops>,
     /// Counts of the processor in the server during the load.
@@ -194,7 +198,9 @@ impl<'a> Trials<'a> {
         let cpus = allowed();
         let mut idle = widths(&cpus);
         let mut counting = self.counting(server);
+        let began = user_seconds(server);
         let (printed, seconds) = server.load(load)?;
+        let own_share = (user_seconds(server) - began) / seconds;
         let counts = counting.as_mut().and_then(|counting| counting.read().ok());
         // If the server reported nothing before, do not wait for it again.
         let hops = orders.zip(before).and_then(|(orders, before)| {
@@ -208,6 +214,7 @@ impl<'a> Trials<'a> {
             throughput: self.throughput(&printed, seconds, hops.as_ref())?,
             latency: self.latency(&printed)?,
             seconds,
+            own_share: Some(own_share).filter(|share| share.is_finite() && *share >= 0.0),
             hops,
             counts: counts.unwrap_or_default(),
             widths: idle,
@@ -227,6 +234,7 @@ impl<'a> Trials<'a> {
             throughput: self.throughput(&printed, seconds, None)?,
             latency: None,
             seconds,
+            own_share: None,
             hops: orders.and_then(Orders::told),
             counts: counts.unwrap_or_default(),
             widths: widths(&allowed()),
@@ -257,4 +265,12 @@ impl<'a> Trials<'a> {
             }),
         }
     }
+}
+
+/// Returns the time that the server's processes have run in user mode, in seconds.
+fn user_seconds(server: &Started<'_>) -> f64 {
+    let processes = server.processes().into_iter();
+    let stats = processes.filter_map(|id| Process::new(id as i32).ok()?.stat().ok());
+    let ticks: u64 = stats.map(|stat| stat.utime).sum();
+    ticks as f64 / procfs::ticks_per_second() as f64
 }

@@ -1,8 +1,8 @@
 //! The in-order model: every reference takes the latency of the level that served it.
 //!
 //! References do not overlap, and instructions take no time besides their references. Without
-//! address translation, it computes the same sum as [`crate::Counters::cycles`], so replays with and
-//! without clocks agree. It overestimates: a processor overlaps hits and independent misses.
+//! address translation, it computes the same sum as [`crate::Counters::cycles`], so replays with
+//! and without clocks agree. It overestimates: a processor overlaps hits and independent misses.
 
 use crate::Machine;
 use crate::core_model::{CoreModel, Reference, ServedBy};

@@ -12,9 +12,9 @@
 //! - An instruction takes 65 536 / (instructions per cycle) units, rounded to the nearest whole
 //!   number, at least 1, when it is announced. Its *position* is the number of instructions
 //!   announced by then: all references of a code block have that of its last instruction.
-//! - An address that no first-level TLB translates takes its *translation*: the lookup in the second
-//!   level and the loads of a page walk, one after the other. A reference that misses has it added
-//!   to its latency. A reference that hits counts as a miss of this latency.
+//! - An address that no first-level TLB translates takes its *translation*: the lookup in the
+//!   second level and the loads of a page walk, one after the other. A reference that misses has it
+//!   added to its latency. A reference that hits counts as a miss of this latency.
 //! - A fetch that misses its L1I takes the full latency of the level that served it, regardless of
 //!   other outstanding references. A fetch that hits takes nothing.
 //! - Loads are timed on a second clock, the *stalls*: the cycles for which loads have stopped the

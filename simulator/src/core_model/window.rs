@@ -18,8 +18,8 @@
 //!   announced by then: all references of a code block have that of its last instruction.
 //! - After instructions are announced, the core waits until all loads have left that are a window
 //!   or more behind the last position.
-//! - An address that no first-level TLB translates takes its *translation*: the lookup in the second
-//!   level and the loads of a page walk, one after the other. It is added to the reference's
+//! - An address that no first-level TLB translates takes its *translation*: the lookup in the
+//!   second level and the loads of a page walk, one after the other. It is added to the reference's
 //!   latency. A fetch or store that hits counts as a miss of this latency.
 //! - A fetch that misses its L1I takes the full latency of the level that served it. A fetch that
 //!   hits takes nothing.

@@ -1,11 +1,12 @@
 //! The simulated machine: the number of cores, the sizes of their caches, and the latency of each
 //! level.
 //!
-//! `description` and `processor` hold the types (`processor_tlbs` TLBs by processor), `file` reads them from TOML, `named` finds bundled
-//! machines, [`host`] describes this machine, and [`calibrated`] finds its measured values. `rules`
-//! checks every rule that the simulator relies on when a machine is read, so that caches need no
-//! checks; `impossible` describes the broken rule. `topology` describes which cores are near each
-//! other. `translation` describes TLBs and page-walk caches, and `translation_rules` checks them.
+//! `description` and `processor` hold the types (`processor_tlbs` TLBs by processor), `file` reads
+//! them from TOML, `named` finds bundled machines, [`host`] describes this machine, and
+//! [`calibrated`] finds its measured values. `rules` checks every rule that the simulator relies on
+//! when a machine is read, so that caches need no checks; `impossible` describes the broken rule.
+//! `topology` describes which cores are near each other. `translation` describes TLBs and page-walk
+//! caches, and `translation_rules` checks them.
 
 pub mod calibrated;
 mod description;

@@ -3,8 +3,8 @@
 //!
 //! The contents of TLBs depend only on the accesses of their core, not on caches. [`Mmu`] is the
 //! hardware of one core; `page_sizes` defines the pages of a program, `page_tables` the addresses
-//! of their entries, and `lru_sets` implements every TLB and page-walk cache. [`Translator`] has all
-//! cores of a replay, which makes the loads of a walk.
+//! of their entries, and `lru_sets` implements every TLB and page-walk cache. [`Translator`] has
+//! all cores of a replay, which makes the loads of a walk.
 //!
 //! The rules, which the oracle of the tests also implements:
 //!

@@ -30,6 +30,12 @@ pub fn render(outcome: &Outcome<'_>) -> Value {
         "smallest_gain_percent": outcome.arguments.smallest_gain,
         "measuring_seconds": measured.map(|of| of.seconds),
         "ended_early": measured.and_then(|of| of.why_cut_short()).map(ToString::to_string),
+        "expected": outcome.expected().map(|(own_share, speedup)| json!({
+            "own_code_share": own_share,
+            "low": speedup.low,
+            "median": speedup.median,
+            "high": speedup.high,
+        })),
         "ratio": comparison.map(|of| of.ratio),
         "interval": comparison.map(|of| [of.low, of.high]),
         "confidence": CONFIDENCE,

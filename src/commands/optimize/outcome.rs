@@ -16,6 +16,7 @@ use crate::options::carriers::Known;
 use corehop_measure::machine::neighbors::Neighbors;
 use corehop_measure::rounds::{Answer, CONFIDENCE, Comparison, Measured, Verdict};
 use corehop_measure::server::tunables_here;
+use corehop_partitioner::expected::Speedup;
 use corehop_support::format::number::{change, counted};
 use std::path::Path;
 
@@ -33,6 +34,9 @@ pub struct Outcome<'a> {
     /// What misses most; `None` with a gain.
     pub causes: Option<Causes>,
 }
+
+/// The most of the time that one thread seems to run, by coarse clocks.
+const ONE_THREAD: f64 = 1.05;
 
 impl Outcome<'_> {
     /// Returns the candidate and its measurement, if it is a gain.
@@ -67,6 +71,21 @@ impl Outcome<'_> {
         let best = self.contested.as_ref().map(Contested::best);
         let predicted = (!self.candidates.all.is_empty()).then_some(0);
         best.filter(is_plan).or(predicted.filter(is_plan))
+    }
+
+    /// Returns the expected speedup of the best candidate, if it is a plan, by the share of its
+    /// time in which the original was measured to run its own code; with that share. `None` if
+    /// several threads ran at a time, because no share of the time is then that of a request.
+    pub fn expected(&self) -> Option<(f64, Speedup)> {
+        let (best, measured) = self.best()?;
+        let Candidate::Plan(predicted) = best else {
+            return None;
+        };
+        let share = measured
+            .rounds
+            .own_share()
+            .filter(|&share| share <= ONE_THREAD)?;
+        Some((share, predicted.speedup?.of_share(share.min(1.0))))
     }
 
     /// Returns who else used the cores during the measurement.

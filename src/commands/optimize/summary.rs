@@ -10,6 +10,7 @@ use crate::measuring::{cut_short, in_groups};
 use crate::terminal::console;
 use crate::terminal::line::{Lines, line};
 use corehop_measure::rounds::{Answer, Decision, Measured};
+use corehop_partitioner::expected::Speedup;
 use corehop_plan::{Mode, PlannedFunction};
 use corehop_support::format::number::{change, counted, grouped};
 
@@ -140,7 +141,19 @@ fn text(outcome: &Outcome<'_>, (pays, measured): (&Candidate, &Measured), comman
     }
     match pays {
         Candidate::Plan(pays) => {
-            plan(&mut text, pays, outcome.here);
+            prediction(&mut text, pays, outcome.here);
+            if let Some((share, Speedup { low, median, high })) = outcome.expected() {
+                line!(
+                    text,
+                    "{:<12}{median:.2} ({low:.2} to {high:.2}) times as fast, because its own code \
+                     takes {:.0} % of the time",
+                    "expected",
+                    share * 100.0
+                );
+            }
+            for function in &pays.plan.functions {
+                line!(text, "{}", planned(function));
+            }
             line!(text, "{:<12}{}", "plan", folder.plan().display());
             line!(text, "{:<12}{}", "report", folder.report().display());
         }
@@ -187,7 +200,7 @@ fn means(pays: &Candidate, measured: &Measured) -> String {
     }
 }
 
-fn plan(text: &mut Lines, pays: &Predicted, here: &Here) {
+fn prediction(text: &mut Lines, pays: &Predicted, here: &Here) {
     let speed = pays.speedup.map(|speedup| format!("{speedup}, "));
     line!(
         text,
@@ -198,9 +211,6 @@ fn plan(text: &mut Lines, pays: &Predicted, here: &Here) {
         pays.hops_per_request,
         here.machine.name
     );
-    for function in &pays.plan.functions {
-        line!(text, "{}", planned(function));
-    }
 }
 
 /// Returns where a planned function migrates threads.

@@ -2,13 +2,13 @@
 //! serves.
 //!
 //! All walks alternate, round by round, so that a slow moment of the machine affects all of them.
-//! Sizes follow from the cache sizes that the kernel reports. A walk of the first level takes half of
-//! it, which leaves room for other lines. A walk of the second level is four times the first, or half
-//! of the second if that is less: so few pages that TLBs of the first level hold them. A walk of the third level is four times the
-//! second level, which keeps little of it. A virtual machine may own only a third of a shared third
-//! level, so a larger walk would measure memory. The third level's own figure comes from the curve
-//! (curve.rs), which continues one walk. Memory is measured on flushed lines, because no walk is
-//! larger than some third levels.
+//! Sizes follow from the cache sizes that the kernel reports. A walk of the first level takes half
+//! of it, which leaves room for other lines. A walk of the second level is four times the first, or
+//! half of the second if that is less: so few pages that TLBs of the first level hold them. A walk
+//! of the third level is four times the second level, which keeps little of it. A virtual machine
+//! may own only a third of a shared third level, so a larger walk would measure memory. The third
+//! level's own figure comes from the curve (curve.rs), which continues one walk. Memory is measured
+//! on flushed lines, because no walk is larger than some third levels.
 
 use crate::calibration::clock::{Clocks, core_ghz, warm_up};
 use crate::calibration::effort::Effort;

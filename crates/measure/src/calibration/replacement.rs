@@ -7,8 +7,8 @@
 //! share follows from the path's latency, which lies between those of the L2 and of the next level.
 //!
 //! Physical memory places pages at random, so some sets get no more lines of the path than they
-//! have ways. These lines hit with LRU, too ([`lru_share`]). The machine file gets random replacement
-//! if that is nearer, and notes the finding.
+//! have ways. These lines hit with LRU, too ([`lru_share`]). The machine file gets random
+//! replacement if that is nearer, and notes the finding.
 
 use crate::calibration::caches::{Latencies, circular_bytes};
 use corehop_simulator::{Machine, PAGE_BYTES};

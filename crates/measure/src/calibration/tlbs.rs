@@ -2,8 +2,8 @@
 //!
 //! The lines of such a walk fit a cache, so its latency rises with the number of pages only when a
 //! TLB no longer holds them. In a virtual machine, huge pages may not help: the processor caches
-//! translations of the hypervisor's page size if that is smaller. So the same walks tell how much of
-//! the latencies of the L3 and of memory is translation.
+//! translations of the hypervisor's page size if that is smaller. So the same walks tell how much
+//! of the latencies of the L3 and of memory is translation.
 
 use crate::calibration::clock::core_ghz;
 use crate::calibration::effort::Effort;
@@ -162,8 +162,8 @@ impl Tlbs {
         }
     }
 
-    /// Returns the cycles of translation in a load of a random walk through this many bytes that the
-    /// second level holds.
+    /// Returns the cycles of translation in a load of a random walk through this many bytes that
+    /// the second level holds.
     pub(crate) fn cycles_of(&self, bytes: u64) -> f64 {
         let pages = bytes as f64 / PAGE_BYTES as f64;
         let held = self

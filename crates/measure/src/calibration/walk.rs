@@ -103,8 +103,8 @@ impl Repeated for Walk {
     }
 }
 
-/// Loads of one line in each cell of memory. If a cell is a page, the TLBs have as many pages to hold
-/// as the caches lines.
+/// Loads of one line in each cell of memory. If a cell is a page, the TLBs have as many pages to
+/// hold as the caches lines.
 pub struct CellWalk {
     chain: Chain,
     cells: usize,

@@ -212,6 +212,14 @@ impl Rounds {
         ]
     }
 
+    /// Returns the median share of the original's time in which it ran its own code; `None` if that
+    /// is unknown.
+    pub fn own_share(&self) -> Option<f64> {
+        let shares = self.all.iter().map(|round| round.original.own_share);
+        let shares: Vec<f64> = shares.collect::<Option<_>>()?;
+        (!shares.is_empty()).then(|| median(shares.into_iter()))
+    }
+
     /// Returns the medians of the count of this name per operation, i.e. in the time in which the
     /// load's throughput counts one.
     pub fn per_operation(&self, name: &str) -> [f64; 2] {

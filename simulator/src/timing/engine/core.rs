@@ -64,8 +64,8 @@ impl<M: CoreModel> Core<M> {
         (self.busy_cycles, self.idle_cycles, self.queued_cycles) = (0, 0, 0);
     }
 
-    /// Returns the results without translations, given the counts of its caches (`tally`) and of its
-    /// prefetches.
+    /// Returns the results without translations, given the counts of its caches (`tally`) and of
+    /// its prefetches.
     pub fn outcome(
         &self,
         (tally, prefetches): (&Tally, &PrefetchCounters),

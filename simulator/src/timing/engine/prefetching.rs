@@ -42,8 +42,8 @@ impl<P: Prefetcher> Prefetching<P> {
     }
 
     /// Handles a reference that missed its L1, after the caches have served it. Executes the
-    /// prefetch that the core's prefetcher requests, and returns the minimum number of cycles of the
-    /// reference.
+    /// prefetch that the core's prefetcher requests, and returns the minimum number of cycles of
+    /// the reference.
     pub fn missed_l1(&mut self, missed: Missed, memory: &mut Memory<P>) -> u32 {
         let Missed {
             core, line, cycle, ..

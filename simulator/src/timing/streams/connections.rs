@@ -31,19 +31,7 @@ impl Streams {
     /// [`Error::NoConnections`] if no thread served a complete request, [`Error::Trace`] if the
     /// trace cannot be read.
     pub fn new(trace: &Trace, splits: &[&Split]) -> Result<Streams, Error> {
-        Streams::of_executions(trace, trace.executions(), splits)
-    }
-
-    /// Creates the streams of these executions only.
-    ///
-    /// # Errors
-    /// Those of [`Streams::new`].
-    pub fn of_executions(
-        trace: &Trace,
-        executions: Executions<'_>,
-        splits: &[&Split],
-    ) -> Result<Streams, Error> {
-        let of = (trace, executions);
+        let of = (trace, trace.executions());
         Streams::annotated(of, splits, &mut Unknown, PrefetcherName::None)
     }
 

@@ -120,8 +120,8 @@ pub fn naive(case: &Case, scripts: &[Script]) -> Outcome {
     naive.outcome()
 }
 
-/// Returns the page whose L2 sets a page uses, by the definition of SplitMix64: a number is added to
-/// the state, and the sum is mixed.
+/// Returns the page whose L2 sets a page uses, by the definition of SplitMix64: a number is added
+/// to the state, and the sum is mixed.
 fn anywhere(page: u64, seed: u64) -> u64 {
     let output = |state: u64| {
         let mut mixed = state.wrapping_add(11_400_714_819_323_198_485);
