@@ -12,8 +12,10 @@ use std::process::Command;
 pub const IN_ORDER: &str = "in-order";
 /// The model that is closest to a real core (`make bench-core-model`).
 pub const WINDOW: &str = "window";
-/// What predictions are of: this core model, with TLBs and pages at random places.
-pub const PREDICTING: &str = "window, TLBs, pages at random";
+/// What predictions are of: this core model, with TLBs, a prefetcher, and pages at random places.
+pub const PREDICTING: &str = "window, TLBs, next-line, pages at random";
+/// The nearest to the prefetchers of real L2s.
+const PREFETCHER: &str = "next-line";
 /// Seeds of the placements of pages.
 const PLACEMENTS: [u64; 3] = [1, 2, 3];
 
@@ -23,8 +25,8 @@ pub struct Question<'a> {
     pub machine: &'a str,
     /// Core model, as on the command line.
     pub core_model: &'a str,
-    /// Whether addresses are translated, if the machine has TLBs, and pages are placed at random,
-    /// in several ways.
+    /// Whether addresses are translated, if the machine has TLBs, lines are prefetched, and pages
+    /// are placed at random, in several ways.
     pub has_pages: bool,
     pub cores: u32,
     pub plan: &'a Path,
@@ -96,7 +98,12 @@ pub fn replay(question: &Question) -> Outcome<Vec<Timed>> {
     replay.args(["--think-time", &question.think_cycles.to_string()]);
     if question.has_pages {
         let seeds = PLACEMENTS.map(|seed| seed.to_string());
-        replay.args(["--random-pages", &seeds.join(",")]);
+        replay.args([
+            "--random-pages",
+            &seeds.join(","),
+            "--prefetcher",
+            PREFETCHER,
+        ]);
         let machine =
             Machine::named_or_path(question.machine).map_err(|error| error.to_string())?;
         replay.args(machine.translation.map(|_| "--tlb"));

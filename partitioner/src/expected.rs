@@ -1,11 +1,11 @@
 //! The speed that plans are expected to have on a machine: timed replays with the best model of it.
 //!
 //! The search orders splits by misses, or by the latencies of all accesses, one after the other. A
-//! real core overlaps accesses and waits for translations of addresses, and its L2 holds fewer
-//! lines than its size, because physical memory places pages at random. So the few plans that
-//! remain get timed replays with the window model, TLBs if the machine has them, and several random
-//! placements of pages. Placements differ as starts of a server do, so their spread is part of the
-//! answer.
+//! real core overlaps accesses and waits for translations of addresses. Its L2 holds fewer lines of
+//! a program than its size, because physical memory places pages at random, and because it
+//! prefetches. So the few plans that remain get timed replays with the window model, TLBs if the
+//! machine has them, a prefetcher, and several random placements of pages. Placements differ as
+//! starts of a server do, so their spread is part of the answer.
 //!
 //! Each connection of the trace always has a request. Without a split, an idle core takes any
 //! waiting thread. With one, a thread hops; on several connections, only to a core whose queue is
@@ -33,6 +33,12 @@ const FEWEST_REQUESTS: usize = 8;
 /// Most accesses to warm up with.
 const MOST_ACCESSES: u64 = 40_000_000;
 
+/// The prefetcher nearest to those of real L2s. Intel's spatial prefetcher completes each line
+/// brought to the L2 to an aligned pair (64 and IA-32 Architectures Optimization Reference Manual,
+/// *Data prefetching*). AMD's up/down prefetcher brings the next or the previous line (Software
+/// Optimization Guide for family 19h, 56665).
+pub const OF_HOSTS: PrefetcherName = PrefetcherName::NextLine;
+
 /// Throughput as a multiple of that without a split. The trace has no time of clients and, unless
 /// it was recorded with it, of the kernel, which no split makes faster.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -45,14 +51,14 @@ pub struct Speedup {
     pub high: f64,
 }
 
-/// Returns the speedup of each split on `machine`, by its cost of hops; `None` if there are no
-/// requests that are short enough.
+/// Returns the speedup of each split on `machine` with this prefetcher, by the machine's cost of
+/// hops; `None` if there are no requests that are short enough.
 ///
 /// # Errors
 /// If the trace cannot be read, or a split needs more cores than the machine has.
 pub fn speedups(
     trace: &Trace,
-    machine: &Machine,
+    (machine, prefetcher): (&Machine, PrefetcherName),
     splits: &[&Split],
     tell: Tell<'_>,
 ) -> Result<Option<Vec<Speedup>>, Error> {
@@ -62,12 +68,15 @@ pub fn speedups(
     }
     let executions = trace.executions_of(&requests);
     let sources = &mut AddressSources::new(trace);
-    let streams = Streams::annotated((trace, executions), splits, sources, PrefetcherName::None)?;
+    let streams = Streams::annotated((trace, executions), splits, sources, prefetcher)?;
     let page_sizes = PageSizes::default();
     let sizes = Some(&page_sizes)
         .filter(|_| machine.translation.is_some() && trace.index() != Index::Physical);
     let cores = splits.iter().map(|split| split.cores()).max().unwrap_or(1);
-    let common = common((machine, cores), &streams, sizes);
+    let common = Setting {
+        prefetcher,
+        ..common((machine, cores), &streams, sizes)
+    };
     let hops = match common.connections {
         1 => "split",
         _ => "split-if-idle=0",
@@ -115,7 +124,7 @@ fn counted(trace: &Trace) -> Vec<RequestId> {
     }
 }
 
-/// The setting without a split, and without a placement of pages.
+/// The setting without a split, a prefetcher, and a placement of pages.
 fn common<'a>(
     (machine, cores): (&'a Machine, u32),
     streams: &Streams,

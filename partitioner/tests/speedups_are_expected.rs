@@ -3,8 +3,8 @@
 
 use crate::definitions;
 use crate::steps::{Step, perform};
-use corehop_partitioner::expected::{Speedup, speedups};
-use corehop_simulator::timing::Error as Timed;
+use corehop_partitioner::expected::{OF_HOSTS, Speedup, speedups};
+use corehop_simulator::timing::{Error as Timed, PrefetcherName};
 use corehop_simulator::{CoreId, Machine, Split};
 use corehop_traces::{FunctionId, Trace, WriterOptions};
 use std::path::Path;
@@ -62,7 +62,8 @@ fn expected(pages: u64, hop_cost_cycles: u32) -> Speedup {
     let folder = tempfile::tempdir().unwrap();
     let trace = server(folder.path(), pages);
     let split = split();
-    let of = || speedups(&trace, &machine(hop_cost_cycles), &[&split], &|_| ());
+    let machine = machine(hop_cost_cycles);
+    let of = || speedups(&trace, (&machine, OF_HOSTS), &[&split], &|_| ());
     let found = of().unwrap().unwrap();
     assert_eq!(of().unwrap().unwrap(), found, "the same every time");
     assert!(found[0].low <= found[0].median && found[0].median <= found[0].high);
@@ -99,7 +100,9 @@ fn without_whole_requests_there_is_no_throughput() {
     perform(writer, &[1], &[step], &[1]).unwrap();
     let trace = Trace::open(&path).unwrap();
     let split = split();
-    let found = speedups(&trace, &machine(100), &[&split], &|_| ());
+    let machine = machine(100);
+    let on = (&machine, PrefetcherName::None);
+    let found = speedups(&trace, on, &[&split], &|_| ());
     assert!(
         matches!(
             found,
@@ -107,6 +110,6 @@ fn without_whole_requests_there_is_no_throughput() {
         ),
         "{found:?}"
     );
-    let none = speedups(&trace, &machine(100), &[], &|_| ());
+    let none = speedups(&trace, on, &[], &|_| ());
     assert!(matches!(none, Ok(None)), "{none:?}");
 }

@@ -26,6 +26,7 @@ use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Comparison, Error, Settings, partition, plan};
 use corehop_plan::{Destination, Mode, Plan};
 use corehop_simulator::host::{self, Host};
+use corehop_simulator::timing::PrefetcherName;
 use corehop_simulator::{Machine, Split};
 use corehop_support::topology::{Topology, allowed};
 use corehop_traces::{FunctionId, Trace};
@@ -209,10 +210,16 @@ fn expect(plans: &mut [Predicted], trace: &Trace, machine: &Machine) -> Result<(
     let splits = plans.iter().map(|of| Split::of_plan(&of.plan, trace));
     let splits: Vec<Split> = splits.collect::<Result<_, _>>()?;
     let splits: Vec<&Split> = splits.iter().collect();
+    // Papers simulate the bundled machines without prefetchers.
+    let prefetcher = match machine.name.as_str() {
+        "host" => expected::OF_HOSTS,
+        _ => PrefetcherName::None,
+    };
+    let on = (machine, prefetcher);
     let bar = Bar::new();
     let stage = ("timed replays made", expected::replays(splits.len()));
     let speedups = progress::stage(&bar, stage, |tell| {
-        expected::speedups(trace, machine, &splits, tell)
+        expected::speedups(trace, on, &splits, tell)
     });
     let speedups = match speedups {
         // A trace without threads that serve whole requests has no throughput.
