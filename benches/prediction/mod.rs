@@ -15,6 +15,7 @@
 use crate::Outcome;
 use crate::running::Variant;
 use crate::timed::{Question, Timed, WINDOW, replay};
+use corehop_partitioner::expected::Speedup;
 use corehop_simulator::Machine;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,14 +24,6 @@ const HOST: &str = "host";
 const CORES: u32 = 2;
 /// What carriers do where threads block: its name in results, and on the command line.
 const CARRIED: (&str, &str) = ("split-if-idle", "split-if-idle=0");
-
-/// A predicted ratio, over several placements of pages.
-#[derive(Clone, Copy)]
-pub struct Ratio {
-    pub low: f64,
-    pub median: f64,
-    pub high: f64,
-}
 
 /// Predicted throughputs by scheduler, number of connections and cost of a hop.
 pub struct Prediction {
@@ -74,18 +67,13 @@ impl Prediction {
     /// Returns the original's time per request divided by the variant's; `None` if it was not
     /// simulated. `auto` is the better of hopping and not hopping, and one core serves one
     /// connection.
-    pub fn ratio(&self, variant: Variant, connections: u32) -> Option<Ratio> {
+    pub fn ratio(&self, variant: Variant, connections: u32) -> Option<Speedup> {
         let [carrier, _] = &self.by_backend;
         let placements: BTreeSet<u64> = carrier.iter().map(|timed| timed.placement).collect();
         let placements = placements.into_iter();
         let ratios = placements.map(|placement| self.placed(placement, variant, connections));
-        let mut ratios: Vec<f64> = ratios.collect::<Option<_>>()?;
-        ratios.sort_by(f64::total_cmp);
-        Some(Ratio {
-            low: *ratios.first()?,
-            median: ratios[ratios.len() / 2],
-            high: *ratios.last()?,
-        })
+        let ratios: Vec<f64> = ratios.collect::<Option<_>>()?;
+        (!ratios.is_empty()).then(|| Speedup::of(ratios))
     }
 
     /// Returns the ratio with one placement of pages.

@@ -6,9 +6,10 @@
 use crate::Outcome;
 use crate::mariadb::installed;
 use crate::measuring::Effort;
-use crate::prediction::{Prediction, Ratio};
+use crate::prediction::Prediction;
 use crate::running::{Running, Variant, Way};
 use crate::server::Server;
+use corehop_partitioner::expected::Speedup;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -100,7 +101,7 @@ impl Planned {
     }
 
     /// Returns the original's time divided by the variant's, as predicted by the timed replay.
-    pub fn predicted(&self, variant: Variant, connections: u32) -> Option<Ratio> {
+    pub fn predicted(&self, variant: Variant, connections: u32) -> Option<Speedup> {
         self.prediction.as_ref()?.ratio(variant, connections)
     }
 }

@@ -3,10 +3,10 @@
 //! A row is one variant of one server under one load. The JSON has all rows, with null for missing
 //! measurements. The table has one line per server, because readers compare its variants.
 
-use crate::prediction::Ratio;
 use crate::running::Variant;
 use crate::server::Server;
 use crate::timed::PREDICTING;
+use corehop_partitioner::expected::Speedup;
 use serde_json::{Value, json};
 
 /// A variant compared with the original.
@@ -22,7 +22,7 @@ pub struct Row {
     /// The original's time divided by the variant's.
     pub ratio: Option<f64>,
     pub interval: Option<[f64; 2]>,
-    pub predicted: Option<Ratio>,
+    pub predicted: Option<Speedup>,
     /// Number of starts that the figures are of.
     pub starts: usize,
     /// Why figures are missing.

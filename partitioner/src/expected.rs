@@ -70,12 +70,11 @@ pub fn speedups(
     let sources = &mut AddressSources::new(trace);
     let streams = Streams::annotated((trace, executions), splits, sources, prefetcher)?;
     let page_sizes = PageSizes::default();
-    let sizes = Some(&page_sizes)
-        .filter(|_| machine.translation.is_some() && trace.index() != Index::Physical);
-    let cores = splits.iter().map(|split| split.cores()).max().unwrap_or(1);
     let common = Setting {
+        cores: splits.iter().map(|split| split.cores()).max().unwrap_or(1),
         prefetcher,
-        ..common((machine, cores), &streams, sizes)
+        page_sizes: translating(trace, machine, &page_sizes),
+        ..on_one_core(machine, &streams)
     };
     let hops = match common.connections {
         1 => "split",
@@ -124,23 +123,30 @@ fn counted(trace: &Trace) -> Vec<RequestId> {
     }
 }
 
-/// The setting without a split, a prefetcher, and a placement of pages.
-fn common<'a>(
-    (machine, cores): (&'a Machine, u32),
-    streams: &Streams,
-    page_sizes: Option<&'a PageSizes>,
-) -> Setting<'a> {
+/// Returns the sizes of pages if addresses can be translated: if the machine has TLBs, and the
+/// trace is read by virtual addresses.
+pub(crate) fn translating<'a>(
+    trace: &Trace,
+    machine: &Machine,
+    page_sizes: &'a PageSizes,
+) -> Option<&'a PageSizes> {
+    let can = machine.translation.is_some() && trace.index() == Index::Virtual;
+    can.then_some(page_sizes)
+}
+
+/// The setting without a split, a prefetcher, pages, and further cores.
+fn on_one_core<'a>(machine: &'a Machine, streams: &Streams) -> Setting<'a> {
     let connections = streams.connections().min(MOST_CONNECTIONS);
     let requests = streams.requests(connections);
     Setting {
         machine,
-        cores,
+        cores: 1,
         connections,
         repeat_connections: false,
         split: None,
         scheduler: "free".parse().expect("the name of a scheduler"),
         prefetcher: PrefetcherName::None,
-        page_sizes,
+        page_sizes: None,
         random_pages: None,
         load: Load::Closed {
             think_cycles: 0,
@@ -178,8 +184,11 @@ impl Speedup {
         }
     }
 
-    /// Summarizes at least one ratio.
-    fn of(mut ratios: Vec<f64>) -> Speedup {
+    /// Summarizes ratios, of each placement one.
+    ///
+    /// # Panics
+    /// Without any ratio.
+    pub fn of(mut ratios: Vec<f64>) -> Speedup {
         ratios.sort_by(f64::total_cmp);
         Speedup {
             low: ratios[0],

@@ -8,20 +8,20 @@
 //!
 //! Each connection always has a request. The scheduler follows the plan (`split` of
 //! docs/reference/timed.md). Cores are of the window model, with TLBs if the machine has them, as
-//! in
-//! [`crate::expected`]; pages have the sets of their addresses, because a random placement would
+//! in [`crate::expected`]; pages have the sets of their addresses, because a random placement would
 //! favor some splits by chance. The replayed requests are those not used for the evaluation: one
 //! pass warms up and one is counted. The searched requests alone are so few that most connections
 //! would have one or none.
 
 use crate::Error;
+use crate::expected::translating;
 use crate::weights::{ONE, Weighted};
 use corehop_simulator::core_model::{AddressSources, Window};
 use corehop_simulator::timing::{
     Load, MOST_CONNECTIONS, PrefetcherName, QUANTUM_CYCLES, Setting, Streams, simulate,
 };
 use corehop_simulator::{CoreId, Machine, PageSizes, Split};
-use corehop_traces::{Executions, FunctionId, Index, Trace};
+use corehop_traces::{Executions, FunctionId, Trace};
 use rayon::prelude::*;
 
 /// Maximum number of splits with a timed replay.
@@ -68,8 +68,8 @@ pub struct Timed {
 pub(crate) struct TimedReplay<'a> {
     streams: Streams,
     machines: &'a [Weighted],
-    /// Sizes of pages, if their addresses are known.
-    page_sizes: Option<PageSizes>,
+    trace: &'a Trace,
+    page_sizes: PageSizes,
     connections: usize,
 }
 
@@ -111,7 +111,8 @@ impl<'a> TimedReplay<'a> {
         Ok(Ok(TimedReplay {
             streams,
             machines: wanted.machines,
-            page_sizes: (trace.index() == Index::Virtual).then(PageSizes::default),
+            trace,
+            page_sizes: PageSizes::default(),
             connections,
         }))
     }
@@ -185,10 +186,7 @@ impl<'a> TimedReplay<'a> {
             split,
             scheduler: scheduler.parse().expect("the name of a scheduler"),
             prefetcher: PrefetcherName::None,
-            page_sizes: self
-                .page_sizes
-                .as_ref()
-                .filter(|_| machine.translation.is_some()),
+            page_sizes: translating(self.trace, machine, &self.page_sizes),
             random_pages: None,
             load: Load::Closed {
                 think_cycles: 0,

@@ -5,16 +5,16 @@
 
 use crate::machine::counters::{Count, Counting, Kind};
 use crate::machine::neighbors::{Width, widths};
+use crate::screening::busy;
 use crate::server::load;
 use crate::server::orders::Orders;
 use crate::server::started::Started;
-use crate::server::{Backend, Hops, UnderLoad, environment};
+use crate::server::{Backend, Hops, UnderLoad, environment, processes_of};
 use crate::{Error, Observer};
 use corehop_patcher::InMemory;
 use corehop_plan::Plan;
 use corehop_support::processes::find;
 use corehop_support::topology::allowed;
-use procfs::process::Process;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -198,9 +198,10 @@ impl<'a> Trials<'a> {
         let cpus = allowed();
         let mut idle = widths(&cpus);
         let mut counting = self.counting(server);
-        let began = user_seconds(server);
+        let began = busy(&processes_of(&server.processes())).user;
         let (printed, seconds) = server.load(load)?;
-        let own_share = (user_seconds(server) - began) / seconds;
+        let ended = busy(&processes_of(&server.processes())).user;
+        let own_share = (ended - began) / seconds;
         let counts = counting.as_mut().and_then(|counting| counting.read().ok());
         // If the server reported nothing before, do not wait for it again.
         let hops = orders.zip(before).and_then(|(orders, before)| {
@@ -265,12 +266,4 @@ impl<'a> Trials<'a> {
             }),
         }
     }
-}
-
-/// Returns the time that the server's processes have run in user mode, in seconds.
-fn user_seconds(server: &Started<'_>) -> f64 {
-    let processes = server.processes().into_iter();
-    let stats = processes.filter_map(|id| Process::new(id as i32).ok()?.stat().ok());
-    let ticks: u64 = stats.map(|stat| stat.utime).sum();
-    ticks as f64 / procfs::ticks_per_second() as f64
 }

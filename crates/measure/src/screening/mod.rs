@@ -195,7 +195,8 @@ fn wait(observer: &dyn Observer, seconds: f64) -> Result<(), Error> {
     Ok(())
 }
 
-fn busy(processes: &[Process]) -> Busy {
+/// Returns the time that these processes have run.
+pub(crate) fn busy(processes: &[Process]) -> Busy {
     let second = procfs::ticks_per_second() as f64;
     let stats = processes.iter().filter_map(|process| process.stat().ok());
     stats.fold(Busy::default(), |busy, stat| Busy {
