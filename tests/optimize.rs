@@ -272,19 +272,16 @@ fn are_profiled(causes: &str, folder: &Path) {
     let all = all.next().unwrap();
     let profiled = Command::new(env!("CARGO_BIN_EXE_corehop"))
         .args(all.split(' '))
-        .args(["--warm-up", "6", "--request-scaled"])
+        .args(["--warm-up", "6", "--json"])
         .current_dir(folder)
         .output()
         .unwrap();
     assert_eq!(profiled.status.code(), Some(0), "{}", said(&profiled));
-    let table = String::from_utf8(profiled.stdout).unwrap();
-    let per_request = causes.split(' ').nth(7).unwrap();
-    let total = table.lines().find(|line| line.ends_with("total")).unwrap();
-    assert_eq!(
-        total.split_whitespace().nth(4),
-        Some(per_request),
-        "{total}"
-    );
+    let profile = figures::of("profile", &profiled);
+    let misses = profile["total"]["l2"]["misses"].as_f64().unwrap();
+    let requests = profile["requests"].as_f64().unwrap();
+    let per_request = format!("host: {:.1} a request", misses / requests);
+    assert!(causes.contains(&per_request), "{causes}");
 }
 
 #[test]
