@@ -53,9 +53,19 @@ fn folder() -> TempDir {
 }
 
 fn record(path: &Path) -> Result<(), corehop_traces::Error> {
+    record_of(path, &["parse", "commit"], |_| 1)
+}
+
+/// Records requests that execute the first function, and then the one that `then` returns for the
+/// stamp of the request.
+fn record_of(
+    path: &Path,
+    functions: &[&str],
+    then: fn(u64) -> u32,
+) -> Result<(), corehop_traces::Error> {
     let options = WriterOptions::default();
     let (mut writer, module) = definitions::begin(path, &options, "parse", CODE)?;
-    for (number, name) in ["parse", "commit"].into_iter().enumerate() {
+    for (number, &name) in functions.iter().enumerate() {
         definitions::function(
             &mut writer,
             (module, CODE),
@@ -69,7 +79,8 @@ fn record(path: &Path) -> Result<(), corehop_traces::Error> {
         writer.stamp(thread, stamp)?;
         writer.request(thread)?;
         for phase in 0..2 {
-            writer.execution(thread, phase as u32)?;
+            let function = if phase == 0 { 0 } else { then(stamp) };
+            writer.execution(thread, function)?;
             writer.data(thread, 0, Kind::Load, 8, 0x1000 * (phase + 1))?;
             writer.data(thread, 0, Kind::Load, 8, 0x1000 * (phase + 1) + 0x40)?;
             writer.data(
@@ -334,6 +345,49 @@ fn translations_are_told_for_every_placement_of_pages() {
         assert_eq!(cycles(setting), cores.iter().map(cycles).sum::<u64>());
         assert!(cycles(setting) > 0);
     }
+}
+
+#[test]
+fn mispredicted_branches_are_told_and_take_the_machines_cycles() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("tiny.toml"), MACHINE).unwrap();
+    let path = folder.path().join("bank.trace");
+    record_of(&path, &["parse", "commit", "abort"], |stamp| {
+        1 + u32::from(stamp % 3 == 0)
+    })
+    .unwrap();
+    let said = |more: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+            .args(["replay", "bank.trace", "--machine", "tiny.toml", "--timed"])
+            .args(["--cores", "1", "--scheduler", "free", "--connections", "1"])
+            .args(more)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let told = |more: &[&str]| conforming::read(&["replay", "--timed"], said(more));
+    let all = told(&["--json"]);
+    let tage = told(&["--json", "--branch-predictor", "tage"]);
+    assert_eq!(all["branch_predictor"], "none");
+    assert_eq!(all["settings"][0]["branches"], Value::Null);
+    assert_eq!(tage["branch_predictor"], "tage");
+    let setting = &tage["settings"][0];
+    assert_eq!(setting["branches"], setting["per_core"][0]["branches"]);
+    let count = |key: &str| setting["branches"][key].as_u64().unwrap();
+    let mispredicted =
+        ["conditional", "indirect", "returns"].map(|way| count(&format!("{way}_mispredicted")));
+    let mispredicted: u64 = mispredicted.iter().sum();
+    assert!(mispredicted > 0, "{setting}");
+    let cycles = |of: &Value| of["settings"][0]["elapsed_cycles"].as_u64().unwrap();
+    let penalty = tage["core"]["mispredict_cycles"].as_u64().unwrap();
+    assert_eq!(cycles(&tage), cycles(&all) + mispredicted * penalty);
+    let text = said(&["--branch-predictor", "tage"]);
+    assert!(
+        text.contains("branch predictor tage, per request\n"),
+        "{text}"
+    );
 }
 
 #[test]

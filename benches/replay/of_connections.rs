@@ -42,26 +42,15 @@ pub fn rate<M: CoreModel>(
         .take(1 + usize::from(split.is_some()));
     let schedulers = schedulers.map(|name| name.parse());
     let schedulers: Vec<Choice> = schedulers.collect::<Result<_, _>>()?;
+    let requests = effort.requests;
+    let requests = requests.unwrap_or_else(|| streams.requests(CONNECTIONS));
     let setting = |&scheduler| timed::Setting {
-        machine,
         cores: CORES,
-        connections: CONNECTIONS,
         repeat_connections: true,
         split,
         scheduler,
-        prefetcher: timed::PrefetcherName::None,
-        page_sizes: None,
-        random_pages: None,
-        load: timed::Load::Closed {
-            think_cycles: 0,
-            exponential: false,
-        },
-        seed: 1,
-        quantum_cycles: timed::QUANTUM_CYCLES,
         warm_up: 0,
-        requests: effort
-            .requests
-            .unwrap_or_else(|| streams.requests(CONNECTIONS)),
+        ..timed::Setting::closed_loop(machine, CONNECTIONS, requests)
     };
     let mut rates = Vec::new();
     for _ in 0..effort.repeats {

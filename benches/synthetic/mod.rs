@@ -15,7 +15,7 @@ pub use path::{LINE_BYTES, Step, once, zipf};
 pub use recorded::{Phase, record};
 
 use corehop_simulator::core_model::{AddressSources, Window};
-use corehop_simulator::timing::{Error, Load, Outcome, PrefetcherName, Setting, Streams};
+use corehop_simulator::timing::{Error, Needs, Outcome, Setting, Streams};
 use corehop_simulator::{Machine, Split};
 use corehop_traces::Trace;
 
@@ -29,7 +29,7 @@ pub fn streams(trace: &Trace, split: &Split) -> Result<Streams, Error> {
         (trace, trace.executions()),
         &[split],
         sources,
-        PrefetcherName::None,
+        Needs::default(),
     )
 }
 
@@ -42,23 +42,13 @@ pub fn setting<'a>(
     (warm_up, requests): (u64, u64),
 ) -> Setting<'a> {
     Setting {
-        machine,
         cores,
-        connections,
         repeat_connections: true,
         split: Some(split),
         scheduler: scheduler.parse().expect("the name of a scheduler"),
-        prefetcher: PrefetcherName::None,
-        page_sizes: None,
-        random_pages: None,
-        load: Load::Closed {
-            think_cycles: 0,
-            exponential: false,
-        },
-        seed: 1,
         quantum_cycles: QUANTUM_CYCLES,
         warm_up,
-        requests,
+        ..Setting::closed_loop(machine, connections, requests)
     }
 }
 

@@ -4,8 +4,8 @@
 //! real core overlaps accesses and waits for translations of addresses. Its L2 holds fewer lines of
 //! a program than its size, because physical memory places pages at random, and because it
 //! prefetches. So the few plans that remain get timed replays with the window model, TLBs if the
-//! machine has them, a prefetcher, and several random placements of pages. Placements differ as
-//! starts of a server do, so their spread is part of the answer.
+//! machine has them, a prefetcher, branch predictors, and several random placements of pages.
+//! Placements differ as starts of a server do, so their spread is part of the answer.
 //!
 //! Each connection of the trace always has a request. Without a split, an idle core takes any
 //! waiting thread. With one, a thread hops; on several connections, only to a core whose queue is
@@ -13,9 +13,10 @@
 
 use crate::Error;
 use crate::requests::complete;
+use corehop_simulator::branches::BranchPredictorName;
 use corehop_simulator::core_model::{AddressSources, Window};
 use corehop_simulator::timing::{
-    Load, MOST_CONNECTIONS, Outcome, PrefetcherName, QUANTUM_CYCLES, Setting, Streams, simulate_all,
+    MOST_CONNECTIONS, Needs, Outcome, PrefetcherName, Setting, Streams, simulate_all,
 };
 use corehop_simulator::{Machine, PageSizes, Split};
 use corehop_traces::{Index, RequestId, Tell, Trace};
@@ -68,13 +69,19 @@ pub fn speedups(
     }
     let executions = trace.executions_of(&requests);
     let sources = &mut AddressSources::new(trace);
-    let streams = Streams::annotated((trace, executions), splits, sources, prefetcher)?;
+    let needs = Needs {
+        prefetcher,
+        branch_predictor: BranchPredictorName::Tage,
+    };
+    let streams = Streams::annotated((trace, executions), splits, sources, needs)?;
     let page_sizes = PageSizes::default();
+    let connections = streams.connections().min(MOST_CONNECTIONS);
     let common = Setting {
         cores: splits.iter().map(|split| split.cores()).max().unwrap_or(1),
         prefetcher,
+        branch_predictor: BranchPredictorName::Tage,
         page_sizes: translating(trace, machine, &page_sizes),
-        ..on_one_core(machine, &streams)
+        ..Setting::closed_loop(machine, connections, streams.requests(connections))
     };
     let hops = match common.connections {
         1 => "split",
@@ -132,31 +139,6 @@ pub(crate) fn translating<'a>(
 ) -> Option<&'a PageSizes> {
     let can = machine.translation.is_some() && trace.index() == Index::Virtual;
     can.then_some(page_sizes)
-}
-
-/// The setting without a split, a prefetcher, pages, and further cores.
-fn on_one_core<'a>(machine: &'a Machine, streams: &Streams) -> Setting<'a> {
-    let connections = streams.connections().min(MOST_CONNECTIONS);
-    let requests = streams.requests(connections);
-    Setting {
-        machine,
-        cores: 1,
-        connections,
-        repeat_connections: false,
-        split: None,
-        scheduler: "free".parse().expect("the name of a scheduler"),
-        prefetcher: PrefetcherName::None,
-        page_sizes: None,
-        random_pages: None,
-        load: Load::Closed {
-            think_cycles: 0,
-            exponential: false,
-        },
-        seed: 1,
-        quantum_cycles: QUANTUM_CYCLES,
-        warm_up: requests,
-        requests,
-    }
 }
 
 /// Such as `its own code 1.50 (1.42 to 1.61) times as fast`.

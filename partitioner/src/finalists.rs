@@ -17,9 +17,7 @@ use crate::Error;
 use crate::expected::translating;
 use crate::weights::{ONE, Weighted};
 use corehop_simulator::core_model::{AddressSources, Window};
-use corehop_simulator::timing::{
-    Load, MOST_CONNECTIONS, PrefetcherName, QUANTUM_CYCLES, Setting, Streams, simulate,
-};
+use corehop_simulator::timing::{MOST_CONNECTIONS, Needs, Setting, Streams, simulate};
 use corehop_simulator::{CoreId, Machine, PageSizes, Split};
 use corehop_traces::{Executions, FunctionId, Trace};
 use rayon::prelude::*;
@@ -103,7 +101,7 @@ impl<'a> TimedReplay<'a> {
         let trace = wanted.trace;
         let sources = &mut AddressSources::new(trace);
         let of = (trace, executions);
-        let streams = Streams::annotated(of, &[&anywhere], sources, PrefetcherName::None)?;
+        let streams = Streams::annotated(of, &[&anywhere], sources, Needs::default())?;
         let available = streams.connections();
         if connections > available && !wanted.repeat_connections {
             return Ok(Err(Finals::TooFewConnections { available }));
@@ -179,23 +177,12 @@ impl<'a> TimedReplay<'a> {
             None => "free",
         };
         let setting = Setting {
-            machine,
             cores,
-            connections: self.connections,
             repeat_connections: true,
             split,
             scheduler: scheduler.parse().expect("the name of a scheduler"),
-            prefetcher: PrefetcherName::None,
             page_sizes: translating(self.trace, machine, &self.page_sizes),
-            random_pages: None,
-            load: Load::Closed {
-                think_cycles: 0,
-                exponential: false,
-            },
-            seed: 0,
-            quantum_cycles: QUANTUM_CYCLES,
-            warm_up: requests,
-            requests,
+            ..Setting::closed_loop(machine, self.connections, requests)
         };
         Ok(simulate(&self.streams, &setting, Window::new)?.elapsed_cycles)
     }

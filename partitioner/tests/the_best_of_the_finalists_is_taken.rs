@@ -15,7 +15,7 @@ use corehop_partitioner::requests::Searched;
 use corehop_partitioner::weights::Weighted;
 use corehop_partitioner::{Outcome, Settings};
 use corehop_simulator::core_model::{AddressSources, Window};
-use corehop_simulator::timing::{Load, PrefetcherName, QUANTUM_CYCLES, Setting, Streams, simulate};
+use corehop_simulator::timing::{Needs, Setting, Streams, simulate};
 use corehop_simulator::{CoreId, Machine, Split};
 use corehop_traces::{FunctionId, RequestId, Trace, WriterOptions, copy};
 use std::collections::BTreeSet;
@@ -90,28 +90,16 @@ fn elapsed(trace: &Trace, machine: &Machine, connections: usize, split: Option<&
     let splits: Vec<&Split> = split.into_iter().collect();
     let sources = &mut AddressSources::new(trace);
     let of = (trace, trace.executions());
-    let streams = Streams::annotated(of, &splits, sources, PrefetcherName::None).unwrap();
+    let streams = Streams::annotated(of, &splits, sources, Needs::default()).unwrap();
     let requests = streams.requests(connections);
     let setting = Setting {
-        machine,
         cores: 2,
-        connections,
         repeat_connections: true,
         split,
         scheduler: if split.is_some() { "split" } else { "free" }
             .parse()
             .unwrap(),
-        prefetcher: PrefetcherName::None,
-        page_sizes: None,
-        random_pages: None,
-        load: Load::Closed {
-            think_cycles: 0,
-            exponential: false,
-        },
-        seed: 5,
-        quantum_cycles: QUANTUM_CYCLES,
-        warm_up: requests,
-        requests,
+        ..Setting::closed_loop(machine, connections, requests)
     };
     let outcome = simulate(&streams, &setting, Window::new).unwrap();
     assert_eq!(outcome.requests, requests);

@@ -7,7 +7,8 @@
 //!
 //! Each folder uses only the folders listed before it, and all use `ids.rs`. [`machine`] describes
 //! machines; `report` holds the results of a replay; `hierarchy` holds the caches; `threads`
-//! computes where threads run; `translation` has TLBs and page tables; `prefetchers` predict lines.
+//! computes where threads run; `translation` has TLBs and page tables; `prefetchers` predict lines,
+//! and `branches` where threads continue.
 //! `sequential` replays a trace access by access, and [`detail`] is built on it. `filters` removes
 //! what need not be simulated, and `parallel` replays the rest on all host threads. `bounds`
 //! computes the misses of one core alone and a lower bound on them. [`core_model`] computes cycles
@@ -76,6 +77,7 @@
 extern crate self as corehop_simulator;
 
 mod bounds;
+pub mod branches;
 pub mod core_model;
 pub mod detail;
 mod error;

@@ -74,6 +74,7 @@ fn row_of_core(machine: &Machine) -> String {
         instructions_in_1000_cycles: rate,
         reorder_window_instructions: window,
         store_buffer_entries: stores,
+        ..
     } = machine.core;
     let rate = f64::from(rate) / 1000.0;
     format!("{} | {rate} | {window} | {stores}", machine.name)
@@ -149,6 +150,7 @@ fn the_xeon_e5_2620_v4_says_every_number_of_its_file() {
             instructions_in_1000_cycles: 4000,
             reorder_window_instructions: 192,
             store_buffer_entries: 42,
+            mispredict_cycles: 17,
         },
         busy_hop_cost_cycles: 24_150,
         carried_hop_cost_cycles: 1200,

@@ -95,9 +95,10 @@ fn a_core_is_as_its_table_says_and_else_the_default() {
         instructions_in_1000_cycles: 6000,
         reorder_window_instructions: 512,
         store_buffer_entries: 114,
+        mispredict_cycles: 20,
     };
     let all = "instructions_per_cycle = 6\nreorder_window_instructions = 512\n\
-               store_buffer_entries = 114";
+               store_buffer_entries = 114\nmispredict_cycles = 20";
     assert_eq!(core(all), expected);
 }
 
@@ -109,7 +110,11 @@ fn a_core_that_nobody_builds_is_refused() {
         let expected = "tiny.toml: core: instructions_per_cycle: give it 0.001 to 64";
         assert_eq!(said, expected, "{rate}");
     }
-    for key in ["reorder_window_instructions", "store_buffer_entries"] {
+    for key in [
+        "reorder_window_instructions",
+        "store_buffer_entries",
+        "mispredict_cycles",
+    ] {
         for value in [0, 65_537] {
             let said = refused(&format!("{key} = {value}")).to_string();
             let expected = format!("tiny.toml: core: {key} = {value}: give it 1 to 65536");

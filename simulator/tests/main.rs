@@ -4,6 +4,7 @@ mod a_plan_becomes_a_split;
 mod a_replay_equals_the_oracle;
 mod a_replay_prefetches_what_a_naive_one_does;
 mod against_cachegrind;
+mod branches_are_predicted;
 mod bundled_machines;
 mod coherence_and_inclusion;
 mod coloured;

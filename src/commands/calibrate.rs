@@ -199,6 +199,7 @@ fn as_text(calibration: &Calibration, kept: Option<&Path>) -> Lines {
         ("memory", latencies.memory),
         ("memory, small pages", latencies.memory_small_pages),
         ("a line of another core", calibration.transfer),
+        ("a mispredicted branch", calibration.mispredicted_branch),
         ("hop, carrier awake", hops.carrier_awake),
         ("hop, carrier asleep", hops.carrier_parked),
         ("hop, sched_setaffinity", hops.affinity_awake),

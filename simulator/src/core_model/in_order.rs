@@ -12,6 +12,7 @@ use corehop_traces::Kind;
 #[derive(Clone, Debug)]
 pub struct InOrder {
     cycle: u64,
+    mispredict_cycles: u64,
     /// By kind and by the level that served the reference.
     latencies: [[u32; 5]; 3],
 }
@@ -32,6 +33,7 @@ impl InOrder {
         let data = of_l1(machine.l1d.latency_cycles);
         InOrder {
             cycle: 0,
+            mispredict_cycles: machine.core.mispredict_cycles.into(),
             latencies: [of_l1(machine.l1i.latency_cycles), data, data],
         }
     }
@@ -78,6 +80,11 @@ impl CoreModel for InOrder {
     #[inline]
     fn reference(&mut self, reference: Reference) {
         self.cycle += self.cycles_of(reference);
+    }
+
+    #[inline]
+    fn mispredicted(&mut self, _depends_on: u8) {
+        self.cycle += self.mispredict_cycles;
     }
 
     #[inline]

@@ -37,6 +37,8 @@
 //!   done at least a transfer's latency after now, even if it hits, because it waits for the
 //!   invalidation. A store that finds the buffer full waits first. The buffer is full if the store
 //!   that came as many stores before as the buffer has entries is not done.
+//! - A mispredicted branch takes the machine's cycles for one. If it depends on a load, there is no
+//!   group afterwards: later loads are not issued before that one is done.
 //! - A switch waits for the last store. Afterwards there is no group.
 
 use crate::Machine;
@@ -57,6 +59,7 @@ pub struct Interval {
     /// The first position that no longer belongs to the group.
     group_ends: u64,
     window: u64,
+    mispredict_cycles: u64,
     loads: LatestLoads,
     stores: StoreBuffer,
 }
@@ -74,6 +77,7 @@ impl Interval {
             group_began: 0,
             group_ends: 0,
             window: u64::from(core.reorder_window_instructions),
+            mispredict_cycles: u64::from(core.mispredict_cycles) << PARTS,
             loads: LatestLoads::new(),
             stores: StoreBuffer::new(core),
         }
@@ -137,6 +141,14 @@ impl CoreModel for Interval {
             Kind::Fetch => self.now += self.latencies.cycles_of_miss(reference) << PARTS,
             Kind::Load => self.load(reference),
             Kind::Store => self.store(reference),
+        }
+    }
+
+    #[inline]
+    fn mispredicted(&mut self, depends_on: u8) {
+        self.now += self.mispredict_cycles;
+        if depends_on != 0 {
+            self.group_ends = 0;
         }
     }
 

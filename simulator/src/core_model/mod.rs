@@ -78,6 +78,10 @@ pub trait CoreModel {
     /// Makes a reference of the thread.
     fn reference(&mut self, reference: Reference);
 
+    /// Continues elsewhere than predicted: waits until the branch is decided, which depends on this
+    /// load (as [`Reference::address_from`]), and for the instructions there.
+    fn mispredicted(&mut self, depends_on: u8);
+
     /// Switches to another thread, or to the same one after it was away. Waits for all outstanding
     /// references; later references do not depend on earlier ones.
     fn switch(&mut self);

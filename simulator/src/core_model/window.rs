@@ -32,6 +32,8 @@
 //!   done before the previous store; a store that hits an owned line is done when that is. A store
 //!   that finds the buffer full waits before all this, and the core with it. The buffer is full if
 //!   the store that came as many stores before as the buffer has entries is not done.
+//! - After a mispredicted branch, the core waits until the load that the branch depends on is done,
+//!   and then takes the machine's cycles for one.
 //! - A switch waits until the last load has left and the last store is done.
 
 use crate::Machine;
@@ -49,6 +51,7 @@ pub struct Window {
     latencies: InOrder,
     position: u64,
     window: u64,
+    mispredict_cycles: u64,
     loads: LatestLoads,
     /// Positions of loads that may not have left, and when the last load there leaves.
     held: VecDeque<(u64, u64)>,
@@ -66,6 +69,7 @@ impl Window {
             latencies: InOrder::new(machine),
             position: 0,
             window: u64::from(core.reorder_window_instructions),
+            mispredict_cycles: u64::from(core.mispredict_cycles) << PARTS,
             loads: LatestLoads::new(),
             held: VecDeque::new(),
             last_left: 0,
@@ -115,6 +119,12 @@ impl CoreModel for Window {
             Kind::Load => self.load(reference),
             Kind::Store => self.store(reference),
         }
+    }
+
+    #[inline]
+    fn mispredicted(&mut self, depends_on: u8) {
+        let decided = self.now.max(self.loads.source_done(depends_on));
+        self.now = decided + self.mispredict_cycles;
     }
 
     #[inline]

@@ -88,6 +88,7 @@ struct CoreFile {
     instructions_per_cycle: Option<f64>,
     reorder_window_instructions: Option<u32>,
     store_buffer_entries: Option<u32>,
+    mispredict_cycles: Option<u32>,
 }
 
 impl From<CoreFile> for Core {
@@ -105,6 +106,7 @@ impl From<CoreFile> for Core {
             store_buffer_entries: file
                 .store_buffer_entries
                 .unwrap_or(default.store_buffer_entries),
+            mispredict_cycles: file.mispredict_cycles.unwrap_or(default.mispredict_cycles),
         }
     }
 }

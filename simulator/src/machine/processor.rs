@@ -1,5 +1,5 @@
 //! Properties of a core besides its caches, for core models: instructions per cycle, reorder
-//! window, store buffer entries, and TLBs.
+//! window, store buffer entries, cost of a mispredicted branch, and TLBs.
 //!
 //! The kernel reports none of these for this machine, so they are looked up by the processor's
 //! family and model.
@@ -19,6 +19,9 @@ pub struct Core {
     pub reorder_window_instructions: u32,
     /// Stores that may wait for their line while the core continues.
     pub store_buffer_entries: u32,
+    /// Cycles from when a mispredicted branch is decided to when instructions of the right place
+    /// execute.
+    pub mispredict_cycles: u32,
 }
 
 impl Core {
@@ -27,6 +30,7 @@ impl Core {
             instructions_in_1000_cycles: 1000 * per_cycle,
             reorder_window_instructions: window,
             store_buffer_entries: stores,
+            mispredict_cycles: MISPREDICT_CYCLES,
         }
     }
 
@@ -120,6 +124,10 @@ const SUNNY_COVE: Core = Core::new(5, 352, 72);
 const GOLDEN_COVE: Core = Core::new(6, 512, 114);
 /// Bytes of its L2 in servers; no Intel core in the table that is older has as many.
 const GOLDEN_COVE_L2_BYTES: u64 = 2 << 20;
+
+// At least 17 in Nehalem and 15 in Sandy Bridge, 12 or 13 in AMD's K10: measured by Fog, "The
+// microarchitecture of Intel, AMD and VIA CPUs". `corehop calibrate` measures it.
+const MISPREDICT_CYCLES: u32 = 17;
 
 // Width of dispatch, retire queue and store queue: AMD's Software Optimization Guides for families
 // 17h (55723, 56305), 19h (56665, 57647) and 1Ah (58455).

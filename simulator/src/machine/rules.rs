@@ -73,6 +73,7 @@ fn check_core(core: &Core) -> Result<(), ImpossibleMachine> {
             core.reorder_window_instructions,
         ),
         ("store_buffer_entries", core.store_buffer_entries),
+        ("mispredict_cycles", core.mispredict_cycles),
     ] {
         if value == 0 || value > WINDOW_MAXIMUM {
             return Err(ImpossibleMachine::Window { field, value });

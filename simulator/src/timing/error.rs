@@ -80,6 +80,15 @@ pub enum Error {
         /// The prefetcher.
         prefetcher: &'static str,
     },
+    /// The branch predictor needs branches, which the connections do not have.
+    #[error(
+        "branch predictor {predictor} needs branches, but these connections were read without \
+         them: read them for this predictor"
+    )]
+    NoBranches {
+        /// The branch predictor.
+        predictor: &'static str,
+    },
     /// Address translation was requested, but the machine does not describe it.
     #[error(
         "machine {machine} has no TLBs: add [translation] to its file (docs/reference/machines.md)"

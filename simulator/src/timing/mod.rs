@@ -35,4 +35,4 @@ pub use schedulers::scheduler::{Move, Scheduler, Thread};
 pub use setting::{MOST_CONNECTIONS, QUANTUM_CYCLES, Setting};
 pub use simulate::{simulate, simulate_all};
 pub use streams::annotate::{Annotate, Unknown};
-pub use streams::connections::Streams;
+pub use streams::connections::{Needs, Streams};

@@ -1,5 +1,6 @@
 //! The results of a timed replay.
 
+use crate::branches::BranchCounters;
 use crate::{Counters, TlbCounters};
 use std::ops::Add;
 
@@ -33,6 +34,8 @@ pub struct CoreOutcome {
     /// Sum of the cycles of second-level lookups and page walks. The core model may have overlapped
     /// them with other work.
     pub translation_cycles: u64,
+    /// Predictions of branches; zero unless requested.
+    pub branches: BranchCounters,
     /// Cycles in which it ran threads, including hops.
     pub busy_cycles: u64,
     /// Cycles in which it ran no thread.
@@ -125,6 +128,12 @@ impl Outcome {
             .iter()
             .map(|core| core.translation_cycles)
             .sum()
+    }
+
+    /// Returns the predictions of branches of all cores.
+    pub fn branches(&self) -> BranchCounters {
+        let of_cores = self.per_core.iter().map(|core| core.branches);
+        of_cores.fold(BranchCounters::default(), Add::add)
     }
 
     /// Returns the hops of all cores.

@@ -1,5 +1,6 @@
 //! One setting of a timed replay: the machine, the load, and the scheduler.
 
+use crate::branches::BranchPredictorName;
 use crate::prefetchers::registry::PrefetcherName;
 use crate::timing::error::Error;
 use crate::timing::load::Load;
@@ -29,6 +30,8 @@ pub struct Setting<'a> {
     pub scheduler: Choice,
     /// The prefetcher of the cores' L2s.
     pub prefetcher: PrefetcherName,
+    /// The predictor of the cores' branches.
+    pub branch_predictor: BranchPredictorName,
     /// Translate addresses with pages of these sizes; `None` for no translation.
     pub page_sizes: Option<&'a PageSizes>,
     /// Place pages at random in the sets of each L2, with this seed ([`crate::PageMap::random`]);
@@ -46,7 +49,32 @@ pub struct Setting<'a> {
     pub requests: u64,
 }
 
-impl Setting<'_> {
+impl<'a> Setting<'a> {
+    /// Creates the setting in which these connections of the trace send requests without thinking,
+    /// to one core without prefetchers, branch predictors and translation: a base for others.
+    pub fn closed_loop(machine: &'a Machine, connections: usize, requests: u64) -> Setting<'a> {
+        Setting {
+            machine,
+            cores: 1,
+            connections,
+            repeat_connections: false,
+            split: None,
+            scheduler: Choice::default(),
+            prefetcher: PrefetcherName::None,
+            branch_predictor: BranchPredictorName::None,
+            page_sizes: None,
+            random_pages: None,
+            load: Load::Closed {
+                think_cycles: 0,
+                exponential: false,
+            },
+            seed: 1,
+            quantum_cycles: QUANTUM_CYCLES,
+            warm_up: requests,
+            requests,
+        }
+    }
+
     /// Checks that the setting can be simulated, given a trace of `available` connections.
     ///
     /// # Errors

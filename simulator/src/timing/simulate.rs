@@ -1,5 +1,6 @@
 //! Runs connections in a setting, from cold caches at cycle 0.
 
+use crate::branches::BranchPredictorName;
 use crate::core_model::CoreModel;
 use crate::prefetchers::next_line::NextLine;
 use crate::prefetchers::none::NoPrefetcher;
@@ -9,6 +10,7 @@ use crate::prefetchers::stride::Stride;
 use crate::timing::engine::connection::Connection;
 use crate::timing::engine::core::Core;
 use crate::timing::engine::memory::Memory;
+use crate::timing::engine::predicting::Predicting;
 use crate::timing::engine::prefetching::Prefetching;
 use crate::timing::engine::translating::Translating;
 use crate::timing::engine::turn::{Ended, Engine};
@@ -36,6 +38,11 @@ pub fn simulate<M: CoreModel>(
     if setting.prefetcher.needs_instructions() && !streams.have_instructions() {
         return Err(Error::NoInstructions {
             prefetcher: setting.prefetcher.name(),
+        });
+    }
+    if setting.branch_predictor != BranchPredictorName::None && streams.branches().is_none() {
+        return Err(Error::NoBranches {
+            predictor: setting.branch_predictor.name(),
         });
     }
     Ok(match setting.prefetcher {
@@ -85,6 +92,12 @@ fn run<M: CoreModel, P: Prefetcher>(
         translating: setting
             .page_sizes
             .and_then(|sizes| Translating::new(machine, cores, sizes)),
+        predicting: match setting.branch_predictor {
+            BranchPredictorName::None => None,
+            BranchPredictorName::Tage => streams
+                .branches()
+                .map(|branches| Predicting::new(branches, cores)),
+        },
         scheduler,
         ended: Ended::default(),
     };

@@ -21,6 +21,8 @@ const LATENCIES: [u64; 5] = [4, 12, 40, 70, 200];
 enum Step {
     Instructions(u32),
     Reference(Reference),
+    /// It depends on the load that is so far back.
+    Mispredicted(u8),
     Switch,
     WaitUntil(u64),
 }
@@ -52,6 +54,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         6 => (0..30u32).prop_map(Step::Instructions),
         12 => references().prop_map(Step::Reference),
+        2 => (0..3u8).prop_map(Step::Mispredicted),
         1 => Just(Step::Switch),
         1 => (0..20_000u64).prop_map(Step::WaitUntil),
     ];
@@ -96,6 +99,12 @@ proptest! {
                     naive_interval.reference(made(reference));
                     window.reference(reference);
                     naive_window.reference(made(reference));
+                }
+                Step::Mispredicted(back) => {
+                    interval.mispredicted(back);
+                    naive_interval.mispredicted(back.into());
+                    window.mispredicted(back);
+                    naive_window.mispredicted(back.into());
                 }
                 Step::Switch => {
                     interval.switch();

@@ -248,6 +248,7 @@ fn seen(steps: &[Step], numbers: &[u64]) -> Vec<Seen> {
         thread: step.thread,
         block: step.block,
         short: step.block < FIRST_LONG,
+        behind: None,
         last: step.data.last().copied(),
         after_gap: step.begins_request && gaps.next().unwrap_or(false),
     };

@@ -1,11 +1,13 @@
 //! Ends of calls, recomputed for every execution by searching all executions of its thread.
 
-/// An execution of a code block of one instruction; no two blocks are adjacent.
+/// An execution of a code block of one instruction.
 pub struct Seen {
     pub thread: u32,
     pub block: u32,
     /// Whether the instruction has one byte.
     pub short: bool,
+    /// The block that is adjacent behind it.
+    pub behind: Option<u32>,
     /// Address of the last access, of 8 bytes, and whether it stored.
     pub last: Option<(u64, bool)>,
     /// Whether the thread may have served an unrecorded request just before.
@@ -63,7 +65,8 @@ pub fn ends_of_calls(seen: &[Seen]) -> Vec<Option<usize>> {
         for place in 1..own.len() {
             let (before, after) = (&seen[own[place - 1]], &seen[own[place]]);
             // A block that is repeated repeats its instruction.
-            let Some((address, calls)) = before.last.filter(|_| before.block != after.block) else {
+            let goes_on = before.block == after.block || before.behind == Some(after.block);
+            let Some((address, calls)) = before.last.filter(|_| !goes_on) else {
                 continue;
             };
             let open = open_at(&leaves, place);

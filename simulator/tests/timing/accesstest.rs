@@ -12,6 +12,7 @@ use crate::timing::known_schedulers::known;
 use crate::timing::simulated::{self, CORES, Point};
 use crate::timing::synthetic::{LINE_BYTES, QUANTUM_CYCLES, Step};
 use corehop_simulator::Machine;
+use corehop_simulator::branches::BranchPredictorName;
 use corehop_simulator::timing::{Load, Outcome, PrefetcherName};
 use corehop_traces::Kind;
 
@@ -39,6 +40,7 @@ fn turn(paths: &[Vec<Step>; 2]) -> Vec<Action> {
             call_ends: None,
             instructions,
             references,
+            branch: None,
         });
     };
     let mut loads = 0;
@@ -76,6 +78,7 @@ fn case(machine: Machine, scheduler: &str) -> Case {
         argument: 0,
         policy: known,
         prefetcher: PrefetcherName::None,
+        branch_predictor: BranchPredictorName::None,
         translates: false,
         regions: Vec::new(),
         random_pages: None,

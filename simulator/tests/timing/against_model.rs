@@ -12,7 +12,7 @@ use crate::timing::steps;
 use crate::timing::steps::Step;
 use corehop_simulator::core_model::InOrder;
 use corehop_simulator::queueing::{Network, asymptotic, throughput};
-use corehop_simulator::timing::{Load, Outcome, PrefetcherName, Setting, Streams, simulate};
+use corehop_simulator::timing::{Load, Outcome, Setting, Streams, simulate};
 use corehop_simulator::{CoreId, Machine, Split};
 use corehop_traces::{FunctionId, Trace, WriterOptions};
 use rand::{RngExt, SeedableRng};
@@ -109,20 +109,13 @@ impl Subject {
 
     fn simulated(&self, scheduler: &str, connections: u32) -> Outcome {
         let setting = Setting {
-            machine: &self.machine,
             cores: 2,
-            connections: connections as usize,
-            repeat_connections: false,
             split: Some(&self.split),
             scheduler: scheduler.parse().unwrap(),
-            prefetcher: PrefetcherName::None,
-            page_sizes: None,
-            random_pages: None,
             load: self.load,
-            seed: 1,
             quantum_cycles: 20,
             warm_up: 100,
-            requests: self.counted,
+            ..Setting::closed_loop(&self.machine, connections as usize, self.counted)
         };
         simulate(&self.streams, &setting, InOrder::new).unwrap()
     }

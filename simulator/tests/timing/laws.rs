@@ -7,8 +7,8 @@ use crate::timing::steps;
 use crate::timing::steps::Step;
 use corehop_simulator::core_model::{CoreModel, InOrder, Reference, ServedBy};
 use corehop_simulator::timing::{
-    Annotate, CoreOutcome, Load, Outcome, PrefetcherName, QUANTUM_CYCLES, SCHEDULERS, Setting,
-    Streams, simulate,
+    Annotate, CoreOutcome, Load, Needs, Outcome, QUANTUM_CYCLES, SCHEDULERS, Setting, Streams,
+    simulate,
 };
 use corehop_simulator::{CoreId, Machine, ReplayOptions, Split, replay};
 use corehop_traces::{Execution, FunctionId, Kind, RequestId, Trace, WriterOptions};
@@ -62,23 +62,10 @@ fn server(threads: u32, requests: u32) -> Trace {
 
 fn setting<'a>(machine: &'a Machine, split: &'a Split, connections: usize) -> Setting<'a> {
     Setting {
-        machine,
         cores: 2,
-        connections,
-        repeat_connections: false,
         split: Some(split),
-        scheduler: "free".parse().unwrap(),
-        prefetcher: PrefetcherName::None,
-        page_sizes: None,
-        random_pages: None,
-        load: Load::Closed {
-            think_cycles: 0,
-            exponential: false,
-        },
-        seed: 1,
-        quantum_cycles: QUANTUM_CYCLES,
         warm_up: 0,
-        requests: 40,
+        ..Setting::closed_loop(machine, connections, 40)
     }
 }
 
@@ -229,6 +216,10 @@ impl CoreModel for Diary {
         self.1 += 1;
     }
 
+    fn mispredicted(&mut self, _depends_on: u8) {
+        unreachable!("no branches are predicted");
+    }
+
     fn switch(&mut self) {
         self.0.borrow_mut().push(Told::Switch);
     }
@@ -260,7 +251,7 @@ fn a_core_model_is_told_of_instructions_before_their_references_and_of_addresses
         (&trace, trace.executions()),
         &[&split],
         &mut MadeUp,
-        PrefetcherName::None,
+        Needs::default(),
     )
     .unwrap();
     let diary = Rc::new(RefCell::new(Vec::new()));

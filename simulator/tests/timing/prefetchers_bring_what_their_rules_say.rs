@@ -7,8 +7,7 @@ use crate::timing::steps::Step;
 use corehop_simulator::Machine;
 use corehop_simulator::core_model::InOrder;
 use corehop_simulator::timing::{
-    Load, Outcome, PrefetchCounters, PrefetcherName, QUANTUM_CYCLES, Setting, Streams, Unknown,
-    simulate,
+    Needs, Outcome, PrefetchCounters, PrefetcherName, Setting, Streams, Unknown, simulate,
 };
 use corehop_traces::{Trace, WriterOptions};
 use std::path::Path;
@@ -68,7 +67,11 @@ fn simulated(prefetcher: PrefetcherName, l2_size_bytes: u64, lines: &[Line]) -> 
     let machine = machine(l2_size_bytes);
     let trace = trace(lines);
     let executions = trace.executions();
-    let streams = Streams::annotated((&trace, executions), &[], &mut Unknown, prefetcher).unwrap();
+    let needs = Needs {
+        prefetcher,
+        ..Needs::default()
+    };
+    let streams = Streams::annotated((&trace, executions), &[], &mut Unknown, needs).unwrap();
     let connections = streams.connections();
     let setting = setting(&machine, connections, prefetcher);
     simulate(&streams, &setting, InOrder::new).unwrap()
@@ -76,23 +79,11 @@ fn simulated(prefetcher: PrefetcherName, l2_size_bytes: u64, lines: &[Line]) -> 
 
 fn setting(machine: &Machine, connections: usize, prefetcher: PrefetcherName) -> Setting<'_> {
     Setting {
-        machine,
         cores: connections as u32,
-        connections,
-        repeat_connections: false,
-        split: None,
         scheduler: "pinned".parse().unwrap(),
         prefetcher,
-        page_sizes: None,
-        random_pages: None,
-        load: Load::Closed {
-            think_cycles: 0,
-            exponential: false,
-        },
-        seed: 1,
-        quantum_cycles: QUANTUM_CYCLES,
         warm_up: 0,
-        requests: connections as u64,
+        ..Setting::closed_loop(machine, connections, connections as u64)
     }
 }
 

@@ -21,8 +21,10 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use core_model::ModelName;
 use corehop_partitioner::progress;
+use corehop_simulator::branches::{BRANCH_PREDICTORS, BranchPredictorName};
 use corehop_simulator::timing::{
-    Choice, Entry, Error, Load, PREFETCHERS, PrefetcherName, QUANTUM_CYCLES, Setting, Streams,
+    Choice, Entry, Error, Load, Needs, PREFETCHERS, PrefetcherName, QUANTUM_CYCLES, Setting,
+    Streams,
 };
 use corehop_simulator::{Machine, PageSizes, Split};
 use simulated::Report;
@@ -65,6 +67,16 @@ pub struct TimedArguments {
         hide_short_help = true
     )]
     prefetcher: PrefetcherName,
+    /// Branch predictor of each core
+    #[arg(
+        long,
+        value_name = "PREDICTOR",
+        value_parser = branch_predictors(),
+        default_value = BranchPredictorName::None.name(),
+        requires = "timed",
+        hide_short_help = true
+    )]
+    branch_predictor: BranchPredictorName,
     /// Number of the machine's cores to use
     ///
     /// Default: all cores of the machine.
@@ -151,6 +163,15 @@ fn prefetchers() -> impl TypedValueParser<Value = PrefetcherName> {
     })
 }
 
+/// Returns a parser for the name of a branch predictor.
+fn branch_predictors() -> impl TypedValueParser<Value = BranchPredictorName> {
+    let value = |one: &BranchPredictorName| PossibleValue::new(one.name()).help(one.summary());
+    PossibleValuesParser::new(BRANCH_PREDICTORS.iter().map(value)).map(|name| {
+        let named = BRANCH_PREDICTORS.iter().find(|one| one.name() == name);
+        named.copied().unwrap_or_default()
+    })
+}
+
 /// The other options that a timed replay uses.
 pub struct Asked<'a> {
     /// The trace to replay.
@@ -192,8 +213,12 @@ pub fn run(arguments: &TimedArguments, asked: &Asked<'_>) -> Result<(), Failure>
     let splits: Vec<&Split> = split.iter().collect();
     let model = arguments.core_model;
     let stage = ("code blocks read", trace.execution_count());
+    let needs = Needs {
+        prefetcher: arguments.prefetcher,
+        branch_predictor: arguments.branch_predictor,
+    };
     let streams = progress::stage(&bar, stage, |tell| {
-        model.streams(&trace, &splits, arguments.prefetcher, tell)
+        model.streams(&trace, &splits, needs, tell)
     });
     let streams = streams.map_err(failed)?;
     let on = (&machine, split.as_ref(), page_sizes.as_ref());
@@ -243,6 +268,7 @@ impl TimedArguments {
             split,
             scheduler,
             prefetcher: self.prefetcher,
+            branch_predictor: self.branch_predictor,
             page_sizes,
             random_pages,
             load,

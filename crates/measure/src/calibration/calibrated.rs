@@ -9,7 +9,7 @@ use crate::calibration::replacement::{Misses, Replacement};
 use crate::calibration::samples::Figure;
 use crate::calibration::tlbs::Tlbs;
 use crate::calibration::watch::Disturbance;
-use corehop_simulator::{Level, Machine, Policy};
+use corehop_simulator::{Core, Level, Machine, Policy};
 use serde::Serialize;
 
 /// Measurements of a machine.
@@ -37,6 +37,8 @@ pub struct Calibration {
     pub latencies: Latencies,
     /// TLBs for data.
     pub tlbs: Tlbs,
+    /// A mispredicted branch, from when it is decided.
+    pub mispredicted_branch: Option<Figure>,
     /// Latency of a load of a line that is modified in another core's caches.
     pub transfer: Option<Figure>,
     /// Cost of hops.
@@ -97,7 +99,13 @@ impl Calibration {
                 self.hops.carrier_awake,
                 described.carried_hop_cost_cycles,
             ),
-            core: described.core,
+            core: Core {
+                mispredict_cycles: whole(
+                    self.mispredicted_branch,
+                    described.core.mispredict_cycles,
+                ),
+                ..described.core
+            },
             topology: described.topology.clone(),
             translation: described.translation.as_ref().map(|translation| {
                 let l2_cycles = measured(described.l2, latencies.l2).latency_cycles;

@@ -34,7 +34,7 @@ pub fn render(calibration: &Calibration, doubts: &[Doubt]) -> String {
     if let Some(l3) = machine.l3 {
         table(&mut text, "l3", l3, latencies.l3, "walk");
     }
-    core(&mut text, &machine);
+    core(&mut text, calibration, &machine);
     translation(&mut text, &machine);
     text += "\n# What was measured: the file holds for no other machine.\n[calibrated]\n";
     let model = toml::Value::String(calibration.cpu_model.clone());
@@ -92,6 +92,8 @@ fn head(calibration: &Calibration) -> String {
         "[flush] the same through lines that were thrown out of all caches before.".into(),
         "[jumps] code that jumps along a random cycle through all its lines; branches are \
          predicted, so that fetches overlap."
+            .into(),
+        "[branch] branches by chance in a loop, from when the load that decides them is done."
             .into(),
         "[lines] loads of lines that another core has just written.".into(),
         "[hop]   hops of a patched program there and back, halved: by sched_setaffinity, to a CPU \
@@ -184,15 +186,24 @@ fn table(text: &mut String, name: &str, level: Level, figure: Option<Figure>, ho
     }
 }
 
-/// Writes the parameters of core models, which are not measured.
-fn core(text: &mut String, machine: &Machine) {
+/// Writes the parameters of core models.
+fn core(text: &mut String, calibration: &Calibration, machine: &Machine) {
     let core = machine.core;
     let per_cycle = f64::from(core.instructions_in_1000_cycles) / 1000.0;
-    let _ = writeln!(text, "\n# By the processor's model, not measured.\n[core]");
+    let _ = writeln!(
+        text,
+        "\n# By the processor's model, except for the last.\n[core]"
+    );
     let _ = writeln!(text, "instructions_per_cycle = {per_cycle}");
     let (window, stores) = (core.reorder_window_instructions, core.store_buffer_entries);
     let _ = writeln!(text, "reorder_window_instructions = {window}");
     let _ = writeln!(text, "store_buffer_entries = {stores}");
+    let source = source(calibration.mispredicted_branch, "branch");
+    let _ = writeln!(
+        text,
+        "mispredict_cycles = {}  # {source}",
+        core.mispredict_cycles
+    );
 }
 
 /// Writes the TLBs, if the processor is known.

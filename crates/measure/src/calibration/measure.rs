@@ -6,7 +6,7 @@ use crate::calibration::error::Error;
 use crate::calibration::observer::{Observer, step};
 use crate::calibration::pinned::on;
 use crate::calibration::watch::Watch;
-use crate::calibration::{caches, cores, curve, hops, replacement, tlbs};
+use crate::calibration::{branches, caches, cores, curve, hops, replacement, tlbs};
 use corehop_simulator::calibrated;
 use corehop_simulator::host::Host;
 use corehop_support::topology::{Topology, allowed};
@@ -35,6 +35,7 @@ pub fn calibrate(
     let curve = on(first, || curve::measure(described, effort, observer))?;
     let tlbs = on(first, || tlbs::measure(described, effort, observer))?;
     let mut latencies = measured.latencies;
+    let mispredicted_branch = on(first, || branches::measure(latencies.l1d, effort, observer))?;
     latencies.l3 = curve.l3.map(|figure| figure.without(tlbs.of_l3));
     let memory = latencies.memory;
     latencies.memory = memory.map(|figure| figure.without(tlbs.of_memory));
@@ -78,6 +79,7 @@ pub fn calibrate(
         l3_prefetch_gain: gain(latencies.l3, latencies.l3_sequential),
         latencies,
         tlbs,
+        mispredicted_branch,
         transfer,
         hops,
         pairs,

@@ -7,12 +7,14 @@
 //! `--machine host` then uses. The crate is for x86-64, like the patcher, whose hops it times.
 //!
 //! Reading order: `orders` and `walk` define what is measured. `caches` measures levels, `curve`
-//! and `bend` their sizes, `cores` pairs of CPUs, and `hops` hops. `native/` has all unsafe code.
-//! Nothing is printed here: an [`Observer`] receives the progress.
+//! and `bend` their sizes, `tlbs` translation, `branches` mispredictions, `cores` pairs of CPUs,
+//! and `hops` hops. `native/` has all unsafe code. Nothing is printed here: an [`Observer`]
+//! receives the progress.
 
 #![deny(missing_docs)]
 
 mod bend;
+mod branches;
 mod caches;
 mod calibrated;
 mod clock;

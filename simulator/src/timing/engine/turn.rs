@@ -11,6 +11,7 @@
 use super::connection::Connection;
 use super::core::Core;
 use super::memory::Memory;
+use super::predicting::Predicting;
 use super::prefetching::{Missed, Prefetching};
 use super::translating::{Cost, Translating};
 use crate::core_model::{CoreModel, Reference, ServedBy};
@@ -20,7 +21,7 @@ use crate::timing::outcome::{CoreOutcome, Outcome};
 use crate::timing::schedulers::queues::{Queues, Waiting};
 use crate::timing::schedulers::scheduler::{Move, Scheduler, Thread};
 use crate::timing::setting::Setting;
-use crate::timing::streams::stream::kind_of;
+use crate::timing::streams::stream::{Other, kind_of};
 use crate::{CameBy, CoreId, LineId, Split};
 use corehop_traces::Kind;
 
@@ -38,6 +39,8 @@ pub(crate) struct Engine<'a, M, P> {
     pub prefetching: Prefetching<P>,
     /// Address translation, if requested.
     pub translating: Option<Translating>,
+    /// Branch prediction, if requested.
+    pub predicting: Option<Predicting<'a>>,
     pub ended: Ended,
 }
 
@@ -231,9 +234,23 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
         let mut executed = 0;
         for (&entry, &address_from) in entries.iter().zip(address_from) {
             executed += 1;
-            let Some(kind) = kind_of(entry) else {
-                model.instructions(entry >> 2);
-                continue;
+            let kind = match kind_of(entry) {
+                Ok(kind) => kind,
+                Err(Other::Instructions(count)) => {
+                    model.instructions(count);
+                    continue;
+                }
+                Err(Other::Branch(branch)) => {
+                    if let Some(predicting) = &mut self.predicting
+                        && !predicting.predict(core, branch)
+                    {
+                        model.mispredicted(address_from);
+                        if model.cycle() >= limit {
+                            break;
+                        }
+                    }
+                    continue;
+                }
             };
             references[kind as usize] += 1;
             let line = LineId(entry >> 2);
@@ -298,6 +315,9 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
         if let Some(translating) = &mut self.translating {
             translating.start_counting();
         }
+        if let Some(predicting) = &mut self.predicting {
+            predicting.start_counting();
+        }
         self.cores.iter_mut().for_each(Core::start_counting);
     }
 
@@ -325,6 +345,10 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
         let translations = self.translating.iter().flat_map(Translating::counts);
         for (core, (tlbs, cycles)) in per_core.iter_mut().zip(translations) {
             (core.tlbs, core.translation_cycles) = (tlbs, cycles);
+        }
+        let branches = self.predicting.iter().flat_map(Predicting::counters);
+        for (core, &branches) in per_core.iter_mut().zip(branches) {
+            core.branches = branches;
         }
         let mut latencies = self.ended.latencies;
         latencies.sort_unstable();

@@ -1,6 +1,7 @@
 //! A scheduler as written on the command line: `split`, `split-if-idle=2`.
 
 use super::entry::Entry;
+use super::free;
 use super::registry::SCHEDULERS;
 use std::fmt::{Debug, Display, Formatter};
 use std::str::FromStr;
@@ -35,6 +36,16 @@ pub enum NotAScheduler {
         /// The given argument.
         given: String,
     },
+}
+
+/// `free`.
+impl Default for Choice {
+    fn default() -> Choice {
+        Choice {
+            entry: &free::ENTRY,
+            argument: 0,
+        }
+    }
 }
 
 impl FromStr for Choice {

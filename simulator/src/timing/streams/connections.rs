@@ -7,7 +7,9 @@
 //! lines.
 
 use super::annotate::{Annotate, Unknown};
+use super::branches::Branching;
 use super::stream::{Mark, Stream, kind_of};
+use crate::branches::{Branch, BranchPredictorName};
 use crate::prefetchers::registry::PrefetcherName;
 use crate::timing::error::Error;
 use crate::{Lines, PlacedThread, Split};
@@ -19,6 +21,17 @@ pub struct Streams {
     streams: Vec<Stream>,
     /// Line numbers, indexed by id.
     lines: Vec<u64>,
+    /// The branches and where they led, indexed by the streams; `None` if they are not kept.
+    branches: Option<Vec<Branch>>,
+}
+
+/// What streams have to contain besides references.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Needs {
+    /// What this prefetcher needs.
+    pub prefetcher: PrefetcherName,
+    /// What this branch predictor needs.
+    pub branch_predictor: BranchPredictorName,
 }
 
 /// Number of lines whose ids are found without hashing.
@@ -32,10 +45,10 @@ impl Streams {
     /// trace cannot be read.
     pub fn new(trace: &Trace, splits: &[&Split]) -> Result<Streams, Error> {
         let of = (trace, trace.executions());
-        Streams::annotated(of, splits, &mut Unknown, PrefetcherName::None)
+        Streams::annotated(of, splits, &mut Unknown, Needs::default())
     }
 
-    /// Creates the streams, including what core models and this prefetcher need.
+    /// Creates the streams, including what core models and predictors need.
     ///
     /// # Errors
     /// Those of [`Streams::new`].
@@ -43,10 +56,13 @@ impl Streams {
         (trace, executions): (&Trace, Executions<'_>),
         splits: &[&Split],
         annotate: &mut A,
-        prefetcher: PrefetcherName,
+        needs: Needs,
     ) -> Result<Streams, Error> {
         let mut threads = Threads::of(trace, splits)?;
-        if prefetcher.needs_instructions() {
+        if needs.branch_predictor != BranchPredictorName::None {
+            threads.branching = Some(Branching::new(trace.threads().len()));
+        }
+        if needs.prefetcher.needs_instructions() {
             threads.keep_instructions();
         }
         threads.read(trace, executions, annotate)
@@ -56,6 +72,11 @@ impl Streams {
     pub(crate) fn have_instructions(&self) -> bool {
         let mut streams = self.streams.iter();
         streams.all(|stream| stream.instructions.is_some())
+    }
+
+    /// Returns the branches, indexed by the streams' entries; `None` if they are not kept.
+    pub(crate) fn branches(&self) -> Option<&[Branch]> {
+        self.branches.as_deref()
     }
 
     /// Returns the number of connections.
@@ -86,7 +107,8 @@ impl Streams {
                 + stream.marks.capacity() * size_of::<Mark>()
         };
         let streams: usize = self.streams.iter().map(of_stream).sum();
-        streams + self.lines.capacity() * size_of::<u64>()
+        let branches = self.branches.as_ref().map_or(0, Vec::capacity);
+        streams + self.lines.capacity() * size_of::<u64>() + branches * size_of::<Branch>()
     }
 
     /// Returns the number of references of the first `connections` connections in each stage of a
@@ -100,7 +122,7 @@ impl Streams {
             for (mark, end) in stream.marks.iter().zip(ends) {
                 mark.pass(&mut thread, split);
                 let entries = stream.entries[mark.at..end].iter();
-                let references = entries.filter(|&&entry| kind_of(entry).is_some()).count();
+                let references = entries.filter(|&&entry| kind_of(entry).is_ok()).count();
                 by_stage[thread.core().index()] += references as u64;
             }
         }
@@ -135,6 +157,7 @@ struct Threads {
     /// For each function, whether a split moves threads at its entry.
     hooked: Vec<bool>,
     calls: Option<Calls>,
+    branching: Option<Branching>,
 }
 
 #[derive(Default)]
@@ -172,6 +195,7 @@ impl Threads {
             threads: threads.map(of_thread).collect(),
             hooked,
             calls,
+            branching: None,
         })
     }
 
@@ -192,6 +216,7 @@ impl Threads {
         while let Some(execution) = executions.next()? {
             address_from.clear();
             let instructions = annotate.execution(&execution, &mut address_from);
+            self.branch(trace, &execution);
             let Some(stream) = self.begin(trace, &execution) else {
                 continue;
             };
@@ -203,14 +228,29 @@ impl Threads {
                     stream.push_reference(reference, from.next().unwrap_or(0), access.pc);
                 }
             }
+            if let Some(branching) = &mut self.branching {
+                branching.end(trace, &execution);
+            }
         }
+        let branches = self.branching.take().map(Branching::finish);
         let streams = self.finish();
         match streams.is_empty() {
             true => Err(Error::NoConnections),
             false => Ok(Streams {
                 streams,
                 lines: lines.numbers().to_vec(),
+                branches,
             }),
+        }
+    }
+
+    /// Adds the branch by which the thread came to this execution to its stream.
+    fn branch(&mut self, trace: &Trace, execution: &Execution<'_>) {
+        if let Some(branching) = &mut self.branching
+            && let Some((branch, depends_on)) = branching.come(trace, execution)
+        {
+            let stream = &mut self.threads[execution.thread.index()].stream;
+            stream.push_branch(branch, depends_on);
         }
     }
 

@@ -2,8 +2,9 @@
 //!
 //! A reference takes 5 bytes: 4 for its line and kind, and one for the source of its address. If
 //! the number of instructions of an execution is known, it is in a separate entry before the
-//! references. Places at which a thread may move are marks outside the entries, because they are
-//! few. With a prefetcher that uses instructions, a reference takes 4 more bytes for the
+//! references. If branches are kept, an entry behind the references has the one by which the
+//! execution continues. Places at which a thread may move are marks outside the entries, because
+//! they are few. With a prefetcher that uses instructions, a reference takes 4 more bytes for the
 //! instruction.
 
 use crate::{CameBy, LineId, PlacedThread, Split};
@@ -12,9 +13,9 @@ use corehop_traces::{FunctionId, Kind, ThreadId};
 /// The requests of a connection.
 #[derive(Default)]
 pub(crate) struct Stream {
-    /// `line << 2 | kind`, or `instructions << 2 | INSTRUCTIONS`.
+    /// `line << 2 | kind`, `instructions << 3 | INSTRUCTIONS`, or `branch << 3 | BRANCH`.
     pub entries: Vec<u32>,
-    /// For each entry, the source of the address.
+    /// For each entry, the source of the address, or of what the branch depends on.
     pub address_from: Vec<u8>,
     /// For each entry, the low half of the address of the instruction that makes the reference, if
     /// these are kept. A table indexed by instruction needs no more bits.
@@ -53,8 +54,18 @@ impl Mark {
     }
 }
 
-/// The two low bits of an entry that holds a number of instructions.
-pub(crate) const INSTRUCTIONS: u32 = 3;
+/// The three low bits of an entry that holds a number of instructions.
+const INSTRUCTIONS: u32 = 3;
+/// Those of an entry that holds the index of a branch in its place ([`super::branches`]).
+const BRANCH: u32 = 7;
+
+/// An entry that is no reference.
+pub(crate) enum Other {
+    /// The next instructions, as many.
+    Instructions(u32),
+    /// A branch, by its index.
+    Branch(usize),
+}
 
 impl Stream {
     /// Begins a request.
@@ -65,8 +76,13 @@ impl Stream {
     /// Begins an execution with this many instructions.
     pub fn push_instructions(&mut self, count: u32) {
         if count > 0 {
-            self.push(count << 2 | INSTRUCTIONS, 0, 0);
+            self.push(count << 3 | INSTRUCTIONS, 0, 0);
         }
+    }
+
+    /// Ends an execution with the branch at this index, which depends on this load.
+    pub fn push_branch(&mut self, branch: u32, depends_on: u8) {
+        self.push(branch << 3 | BRANCH, depends_on, 0);
     }
 
     /// Appends a reference of the execution, by the instruction at `pc`.
@@ -107,13 +123,14 @@ impl Stream {
     }
 }
 
-/// Returns the kind of a reference; `None` for other entries.
+/// Returns the kind of a reference; other entries are the error.
 #[inline(always)]
-pub(crate) fn kind_of(entry: u32) -> Option<Kind> {
+pub(crate) fn kind_of(entry: u32) -> Result<Kind, Other> {
     match entry & 3 {
-        0 => Some(Kind::Fetch),
-        1 => Some(Kind::Load),
-        2 => Some(Kind::Store),
-        _ => None,
+        0 => Ok(Kind::Fetch),
+        1 => Ok(Kind::Load),
+        2 => Ok(Kind::Store),
+        _ if entry & 7 == BRANCH => Err(Other::Branch((entry >> 3) as usize)),
+        _ => Err(Other::Instructions(entry >> 3)),
     }
 }

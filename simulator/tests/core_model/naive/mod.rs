@@ -141,6 +141,12 @@ impl Naive {
         });
     }
 
+    /// Continues elsewhere than predicted, after this load back, if any.
+    pub fn mispredicted(&mut self, back: usize) {
+        self.now += u64::from(self.core.mispredict_cycles) * PARTS;
+        self.group = self.group.take().filter(|_| back == 0);
+    }
+
     pub fn switch(&mut self) {
         let last = self.stores.last().copied().unwrap_or(0);
         self.now = self.now.max(last);

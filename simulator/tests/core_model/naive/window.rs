@@ -74,6 +74,17 @@ impl Naive {
         }
     }
 
+    /// Continues elsewhere than predicted, after this load back, if any.
+    pub fn mispredicted(&mut self, back: usize) {
+        let load = match back {
+            0 => None,
+            back => self.loads.len().checked_sub(back),
+        };
+        let decided = load.map_or(0, |load| self.loads[load].1);
+        let cycles = u64::from(self.core.mispredict_cycles);
+        self.now = self.now.max(decided) + cycles * PARTS;
+    }
+
     pub fn switch(&mut self) {
         let left = self.loads.last().map_or(0, |load| load.2);
         let stored = self.stores.last().copied().unwrap_or(0);

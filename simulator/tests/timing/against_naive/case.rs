@@ -6,6 +6,7 @@ use crate::timing::oracle::paging::Region;
 use crate::timing::random::machines;
 use crate::timing::random::translations::translations;
 use crate::timing::steps::Step;
+use corehop_simulator::branches::{BRANCH_PREDICTORS, BranchPredictorName};
 use corehop_simulator::timing::{Choice, Entry, Load, PREFETCHERS, PrefetcherName};
 use corehop_simulator::{Core, Machine, PageSize, PageSizes, Topology, Translation};
 use proptest::collection::vec;
@@ -49,6 +50,7 @@ pub struct Case {
     /// The seed of the pages' sets, if they are random.
     pub random_pages: Option<u64>,
     pub prefetcher: PrefetcherName,
+    pub branch_predictor: BranchPredictorName,
     pub load: Load,
     /// Number of connections beyond those of the trace, or negative for fewer.
     pub more: i8,
@@ -94,10 +96,11 @@ fn pages() -> impl Strategy<Value = (Option<Translation>, Vec<Region>, Option<u6
 
 /// Properties of cores besides caches; small windows and buffers fill quickly.
 fn core_models() -> impl Strategy<Value = Core> {
-    (1u32..6000, 1u32..60, 1u32..5).prop_map(|(rate, window, stores)| Core {
+    (1u32..6000, 1u32..60, 1u32..5, 1u32..70).prop_map(|(rate, window, stores, mispredict)| Core {
         instructions_in_1000_cycles: rate,
         reorder_window_instructions: window,
         store_buffer_entries: stores,
+        mispredict_cycles: mispredict,
     })
 }
 
@@ -153,11 +156,15 @@ pub fn cases(schedulers: &[&'static Entry], policy: Make) -> impl Strategy<Value
             .collect::<Vec<_>>(),
     );
     let scheduled = (functions, schedulers, 1u32..4, loads());
-    let prefetchers = prop::sample::select(PREFETCHERS);
+    let prefetchers = (
+        prop::sample::select(PREFETCHERS),
+        prop::sample::select(BRANCH_PREDICTORS),
+    );
     let lengths = (-2i8..4, any::<u64>(), 1u64..2500, 0u64..6, 1u64..12);
     let cores = (core_models, prefetchers, pages());
     (programs, cores, scheduled, lengths).prop_map(move |(program, cores, scheduled, lengths)| {
-        let ((core, model), prefetcher, (translation, regions, random_pages)) = cores;
+        let ((core, model), predictors, (translation, regions, random_pages)) = cores;
+        let (prefetcher, branch_predictor) = predictors;
         let (steps, machine, cores) = program;
         let translates = translation.is_some();
         let machine = Machine {
@@ -185,6 +192,7 @@ pub fn cases(schedulers: &[&'static Entry], policy: Make) -> impl Strategy<Value
             regions,
             random_pages,
             prefetcher,
+            branch_predictor,
             load,
             more,
             seed,
@@ -196,6 +204,11 @@ pub fn cases(schedulers: &[&'static Entry], policy: Make) -> impl Strategy<Value
 }
 
 impl Case {
+    /// Returns whether branches are predicted.
+    pub fn predicts(&self) -> bool {
+        self.branch_predictor == BranchPredictorName::Tage
+    }
+
     pub fn name(&self) -> &'static str {
         self.scheduler.entry.name
     }

@@ -81,6 +81,15 @@ impl Clock {
         }
     }
 
+    /// Continues elsewhere than predicted, after this load back, if any.
+    pub fn mispredicted(&mut self, back: usize, cycles: u32) {
+        match self {
+            Clock::InOrder(cycle) => *cycle += u64::from(cycles),
+            Clock::Interval(model) => model.mispredicted(back),
+            Clock::Window(model) => model.mispredicted(back),
+        }
+    }
+
     fn switch(&mut self) {
         match self {
             Clock::InOrder(_) => {}

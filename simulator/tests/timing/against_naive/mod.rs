@@ -5,6 +5,7 @@ pub mod case;
 mod core;
 pub mod naive;
 pub mod policy;
+pub mod predictors;
 pub mod prefetches;
 pub mod program;
 
@@ -12,7 +13,7 @@ use crate::timing::random::{equal, holds};
 use case::{Case, Model, cases};
 use corehop_simulator::Machine;
 use corehop_simulator::core_model::{CoreModel, InOrder, Interval, Window};
-use corehop_simulator::timing::{Entry, Setting, Streams, Unknown, simulate, simulate_all};
+use corehop_simulator::timing::{Entry, Needs, Setting, Streams, Unknown, simulate, simulate_all};
 use naive::naive;
 use policy::Make;
 use program::{MadeUp, Script, scripts};
@@ -27,21 +28,17 @@ pub fn every_counter_is_equal(schedulers: &[&'static Entry], policy: Make) {
             let trace = program::record(&case.steps);
             let split = case.planned.split();
             let scripts: Vec<Script> = scripts(&case.steps);
+            let needs = Needs {
+                prefetcher: case.prefetcher,
+                branch_predictor: case.branch_predictor,
+            };
             let streams = match case.model {
-                Model::InOrder => Streams::annotated(
-                    (&trace, trace.executions()),
-                    &[&split],
-                    &mut Unknown,
-                    case.prefetcher,
-                ),
+                Model::InOrder => {
+                    Streams::annotated((&trace, trace.executions()), &[&split], &mut Unknown, needs)
+                }
                 Model::Interval | Model::Window => {
                     let annotate = &mut MadeUp::default();
-                    Streams::annotated(
-                        (&trace, trace.executions()),
-                        &[&split],
-                        annotate,
-                        case.prefetcher,
-                    )
+                    Streams::annotated((&trace, trace.executions()), &[&split], annotate, needs)
                 }
             };
             let streams = match streams {
@@ -62,6 +59,7 @@ pub fn every_counter_is_equal(schedulers: &[&'static Entry], policy: Make) {
                 split: Some(&split),
                 scheduler: case.scheduler,
                 prefetcher: case.prefetcher,
+                branch_predictor: case.branch_predictor,
                 page_sizes: page_sizes.as_ref(),
                 random_pages: case.random_pages,
                 load: case.load,

@@ -10,6 +10,7 @@ mod reference;
 use crate::timing::against_naive::case::Case;
 use crate::timing::against_naive::core::Core;
 use crate::timing::against_naive::policy::{By, Policy};
+use crate::timing::against_naive::predictors::Naive as Predictors;
 use crate::timing::against_naive::prefetches::Prefetches;
 use crate::timing::against_naive::program::{Action, Script};
 use crate::timing::oracle::paging::Paging;
@@ -47,6 +48,8 @@ pub struct Naive<'a> {
     clients: Vec<Client<'a>>,
     caches: Oracle,
     prefetches: Prefetches,
+    /// The branch predictors of each core.
+    predictors: Vec<Predictors>,
     /// Cycle and connection.
     coming: Vec<(u64, usize)>,
     open_loop: ChaCha8Rng,
@@ -103,6 +106,7 @@ pub fn naive(case: &Case, scripts: &[Script]) -> Outcome {
         clients: (0..connections).map(client).collect(),
         caches,
         prefetches: Prefetches::new(case.cores as usize),
+        predictors: vec![Predictors::default(); case.cores as usize],
         coming: Vec::new(),
         open_loop: generator(0),
         owners: HashMap::new(),

@@ -3,14 +3,18 @@
 use crate::timing::definitions;
 use crate::timing::oracle::calls::{Seen, ends_of_calls};
 use crate::timing::steps::{Step, perform, steps_of};
+use corehop_simulator::branches::{Branch, Way};
 use corehop_simulator::timing::Annotate;
 use corehop_simulator::{CoreId, Split};
 use corehop_traces::{Execution, FunctionId, Kind, Trace, WriterOptions};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 
-/// Number of functions. Each has one code block with one instruction on a separate line.
+/// Number of functions. Each has one code block with one instruction.
 pub const FUNCTIONS: u32 = 6;
+/// Their offsets. Two are directly behind others.
+const OFFSETS: [u64; FUNCTIONS as usize] = [0, 1, 128, 192, 196, 320];
 /// Functions before this one have instructions of one byte.
 const FIRST_LONG: u32 = 3;
 const THREADS: u32 = 4;
@@ -46,7 +50,12 @@ fn walk(steps: Vec<(Step, bool)>, strides: &[i64]) -> Vec<Step> {
 
 /// Returns the address of the instruction of a function.
 pub fn instruction_of(function: u32) -> u64 {
-    CODE + u64::from(function) * 64
+    CODE + OFFSETS[function as usize]
+}
+
+/// Returns the address of the byte behind it.
+fn behind(function: u32) -> u64 {
+    instruction_of(function) + if function < FIRST_LONG { 1 } else { 4 }
 }
 
 /// Writes the steps as a trace.
@@ -56,7 +65,7 @@ pub fn record(steps: &[Step]) -> Trace {
     let options = WriterOptions::default();
     let (mut writer, module) = definitions::begin(&path, &options, "f0", CODE).unwrap();
     for number in 0..FUNCTIONS {
-        let function = (&*format!("f{number}"), u64::from(number) * 64);
+        let function = (&*format!("f{number}"), OFFSETS[number as usize]);
         let at = (module, CODE);
         match number < FIRST_LONG {
             true => definitions::function_of(&mut writer, at, function, None, 1).unwrap(),
@@ -124,6 +133,8 @@ pub struct Action {
     pub instructions: u32,
     /// Kind, line, and the load that the address comes from, as in [`MadeUp`].
     pub references: Vec<(Kind, u64, u8)>,
+    /// Where the thread continues, and the load back that this depends on.
+    pub branch: Option<(Branch, usize)>,
 }
 
 /// Generates different instruction counts and address sources for each execution, by its index.
@@ -163,6 +174,7 @@ pub fn scripts(steps: &[Step]) -> Vec<Script> {
         thread: step.thread,
         block: step.block,
         short: step.block < FIRST_LONG,
+        behind: (0..FUNCTIONS).find(|&next| instruction_of(next) == behind(step.block)),
         last: step.data.last().copied(),
         after_gap: false,
     };
@@ -170,6 +182,10 @@ pub fn scripts(steps: &[Step]) -> Vec<Script> {
     let ends = ends_of_calls(&seen);
     let of_thread = |thread: u32| {
         let mut script = Script::new();
+        let after = |place: usize| {
+            let mut later = steps[place + 1..].iter();
+            later.find(|step| step.thread == thread)
+        };
         for (place, step) in steps.iter().enumerate() {
             if step.thread != thread {
                 continue;
@@ -184,6 +200,7 @@ pub fn scripts(steps: &[Step]) -> Vec<Script> {
                     call_ends: ends[place],
                     instructions: instructions(place),
                     references: references(place, step),
+                    branch: branch(step, after(place)),
                 });
             }
         }
@@ -192,7 +209,46 @@ pub fn scripts(steps: &[Step]) -> Vec<Script> {
         script
     };
     let scripts = (0..THREADS).map(of_thread);
-    scripts.filter(|script| !script.is_empty()).collect()
+    let mut scripts: Vec<Script> = scripts.filter(|script| !script.is_empty()).collect();
+    let actions = |scripts: &[Script]| scripts.iter().flatten().flatten().cloned().collect();
+    let all: Vec<Action> = actions(&scripts);
+    for action in scripts.iter_mut().flatten().flatten() {
+        if let Some((branch, _)) = &mut action.branch {
+            branch.way = way(*branch, &all);
+        }
+    }
+    scripts
+}
+
+/// Returns how a step continues at the next one of its thread; the way is known of returns only.
+fn branch(step: &Step, next: Option<&Step>) -> Option<(Branch, usize)> {
+    let next = next.filter(|next| next.block != step.block)?;
+    let (target, behind) = (instruction_of(next.block), behind(step.block));
+    let leaves = target != behind;
+    let last = step.data.last().map(|&(_, store)| store);
+    let returns = leaves && step.block < FIRST_LONG && last == Some(false);
+    let branch = Branch {
+        way: if returns { Way::Return } else { Way::Fixed },
+        pc: instruction_of(step.block),
+        behind,
+        target,
+        calls: leaves && last == Some(true),
+    };
+    let loads = step.data.iter().any(|&(_, store)| !store);
+    Some((branch, usize::from(loads)))
+}
+
+/// Returns how a branch branches, by all places at which threads continue after it.
+fn way(branch: Branch, all: &[Action]) -> Way {
+    let branches = all.iter().filter_map(|action| action.branch);
+    let same = branches.filter(|(other, _)| other.pc == branch.pc);
+    let targets: BTreeSet<u64> = same.map(|(other, _)| other.target).collect();
+    match branch.way {
+        Way::Return => Way::Return,
+        _ if targets.len() == 1 => Way::Fixed,
+        _ if targets.len() == 2 && targets.contains(&branch.behind) => Way::Conditional,
+        _ => Way::Indirect,
+    }
 }
 
 fn references(place: usize, step: &Step) -> Vec<(Kind, u64, u8)> {

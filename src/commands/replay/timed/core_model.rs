@@ -3,9 +3,7 @@
 use clap::ValueEnum;
 use corehop_simulator::Split;
 use corehop_simulator::core_model::{AddressSources, InOrder, Interval, Window};
-use corehop_simulator::timing::{
-    Error, Outcome, PrefetcherName, Setting, Streams, Unknown, simulate_all,
-};
+use corehop_simulator::timing::{Error, Needs, Outcome, Setting, Streams, Unknown, simulate_all};
 use corehop_traces::{Tell, Trace};
 
 /// What accesses and instructions cost.
@@ -32,21 +30,21 @@ impl ModelName {
         }
     }
 
-    /// Returns the streams of a trace's connections, with the annotations that this model and this
-    /// prefetcher need.
+    /// Returns the streams of a trace's connections, with the annotations that this model and these
+    /// predictors need.
     pub fn streams(
         self,
         trace: &Trace,
         splits: &[&Split],
-        prefetcher: PrefetcherName,
+        needs: Needs,
         tell: Tell<'_>,
     ) -> Result<Streams, Error> {
         let of = (trace, trace.executions().telling(tell));
         match self {
-            ModelName::InOrder => Streams::annotated(of, splits, &mut Unknown, prefetcher),
+            ModelName::InOrder => Streams::annotated(of, splits, &mut Unknown, needs),
             ModelName::Interval | ModelName::Window => {
                 let sources = &mut AddressSources::new(trace);
-                Streams::annotated(of, splits, sources, prefetcher)
+                Streams::annotated(of, splits, sources, needs)
             }
         }
     }

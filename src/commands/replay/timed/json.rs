@@ -2,6 +2,7 @@
 
 use super::simulated::Report;
 use corehop_partitioner::attribution::mark;
+use corehop_simulator::branches::BranchPredictorName;
 use corehop_simulator::timing::{CoreOutcome, Load, Outcome, PrefetchCounters, Setting};
 use serde_json::{Value, json};
 
@@ -21,8 +22,10 @@ pub fn render(report: &Report<'_>) -> Value {
             "instructions_per_cycle": f64::from(core.instructions_in_1000_cycles) / 1000.0,
             "reorder_window_instructions": core.reorder_window_instructions,
             "store_buffer_entries": core.store_buffer_entries,
+            "mispredict_cycles": core.mispredict_cycles,
         },
         "prefetcher": first.prefetcher.name(),
+        "branch_predictor": first.branch_predictor.name(),
         "load": load(first.load),
         "seed": first.seed,
         "quantum_cycles": first.quantum_cycles,
@@ -84,6 +87,12 @@ fn setting(setting: &Setting<'_>, outcome: &Outcome) -> Value {
         for (core, of) in outcome.per_core.iter().enumerate() {
             value["per_core"][core]["tlb"] = json!(of.tlbs);
             value["per_core"][core]["translation_cycles"] = json!(of.translation_cycles);
+        }
+    }
+    if setting.branch_predictor != BranchPredictorName::None {
+        value["branches"] = json!(outcome.branches());
+        for (core, of) in outcome.per_core.iter().enumerate() {
+            value["per_core"][core]["branches"] = json!(of.branches);
         }
     }
     value

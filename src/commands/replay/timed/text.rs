@@ -5,6 +5,7 @@ use super::core_model::ModelName;
 use super::simulated::Report;
 use crate::terminal::line::{Lines, line};
 use corehop_partitioner::attribution::remarks;
+use corehop_simulator::branches::BranchPredictorName;
 use corehop_simulator::timing::{Load, Outcome, PrefetcherName, Setting};
 use corehop_support::format::number::{counted, grouped as count};
 
@@ -17,6 +18,7 @@ pub fn render(report: &Report<'_>) -> Lines {
     heading(&mut text, report);
     settings(&mut text, report);
     translations(&mut text, report);
+    branches(&mut text, report);
     prefetches(&mut text, report);
     if let [(_, outcome)] = &report.simulated[..] {
         cores(&mut text, outcome);
@@ -155,6 +157,32 @@ fn translations(text: &mut Lines, report: &Report<'_>) {
             tlbs.walks(),
             tlbs.walk_loads,
             outcome.translation_cycles(),
+        ]
+    });
+}
+
+/// Adds the predictions of branches, if they are simulated.
+fn branches(text: &mut Lines, report: &Report<'_>) {
+    let (first, _) = &report.simulated[0];
+    if first.branch_predictor == BranchPredictorName::None {
+        return;
+    }
+    let columns = [
+        "predicted",
+        "mispredicted",
+        "conditional",
+        "indirect",
+        "returns",
+    ];
+    let title = format!("branch predictor {}", first.branch_predictor.name());
+    table(text, &title, &columns, report, |outcome| {
+        let branches = outcome.branches();
+        vec![
+            branches.predicted(),
+            branches.mispredicted(),
+            branches.conditional_mispredicted,
+            branches.indirect_mispredicted,
+            branches.returns_mispredicted,
         ]
     });
 }

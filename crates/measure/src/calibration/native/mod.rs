@@ -5,6 +5,7 @@
 //! bounds check, whatever the build profile.
 
 pub mod additions;
+pub mod branches;
 pub mod chain;
 pub mod follow;
 pub mod jumps;

@@ -5,6 +5,7 @@ use crate::timing::against_naive::prefetches::Miss;
 use crate::timing::against_naive::program::{Action, instruction_of};
 use crate::timing::core_model::Made;
 use crate::timing::oracle::{Event, Oracle};
+use corehop_simulator::branches::{Branch, Way};
 use corehop_simulator::{CacheLevel, Tlb, TlbUse, WalkStart};
 use corehop_traces::Kind;
 
@@ -18,6 +19,7 @@ struct Heard {
 }
 
 impl Naive<'_> {
+    /// Makes the next reference of the current action, or its branch after them.
     pub(super) fn reference(&mut self, core: usize, connection: usize) {
         let client = &mut self.clients[connection];
         let (request, action, reference) = client.at;
@@ -25,14 +27,19 @@ impl Naive<'_> {
             function,
             references,
             instructions,
+            branch,
             ..
         } = &client.script[request][action];
-        let (kind, line, back) = references[reference];
-        let instructions = instructions * u32::from(reference == 0);
-        match reference + 1 == references.len() {
+        let steps = references.len() + usize::from(self.case.predicts() && branch.is_some());
+        match reference + 1 == steps {
             true => (client.at, client.entered) = ((request, action + 1, 0), false),
             false => client.at = (request, action, reference + 1),
         }
+        if let (Some((branch, back)), true) = (branch, reference == references.len()) {
+            return self.branch(core, branch, *back);
+        }
+        let (kind, line, back) = references[reference];
+        let instructions = instructions * u32::from(reference == 0);
         let instruction = instruction_of(*function);
         let cycles = |caches: &Oracle| caches.counters()[core].cycles;
         let translation = match self.case.translates {
@@ -68,6 +75,27 @@ impl Naive<'_> {
             translation,
         });
         self.cores[core].counted.translation_cycles += translation;
+    }
+
+    /// Predicts a branch, which depends on the load so far back.
+    fn branch(&mut self, core: usize, branch: &Branch, back: usize) {
+        let is_right = self.predictors[core].predict(branch);
+        let counted = &mut self.cores[core].counted.branches;
+        let (all, wrong) = match branch.way {
+            Way::Fixed => return,
+            Way::Conditional => (
+                &mut counted.conditional,
+                &mut counted.conditional_mispredicted,
+            ),
+            Way::Indirect => (&mut counted.indirect, &mut counted.indirect_mispredicted),
+            Way::Return => (&mut counted.returns, &mut counted.returns_mispredicted),
+        };
+        *all += 1;
+        if !is_right {
+            *wrong += 1;
+            let cycles = self.case.machine.core.mispredict_cycles;
+            self.cores[core].clock.mispredicted(back, cycles);
+        }
     }
 
     /// Translates the address of a line; returns the cycles.
