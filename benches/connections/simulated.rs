@@ -76,7 +76,7 @@ pub fn measure(
         trace,
         machine: MACHINE,
         core_model: IN_ORDER,
-        has_pages: false,
+        is_detailed: false,
         cores: CORES,
         plan,
         connections: &connections,

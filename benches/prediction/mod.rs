@@ -46,7 +46,7 @@ impl Prediction {
                 trace,
                 machine: HOST,
                 core_model: WINDOW,
-                has_pages: true,
+                is_detailed: true,
                 cores: CORES,
                 plan,
                 connections,

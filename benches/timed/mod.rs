@@ -12,10 +12,11 @@ use std::process::Command;
 pub const IN_ORDER: &str = "in-order";
 /// The model that is closest to a real core (`make bench-core-model`).
 pub const WINDOW: &str = "window";
-/// What predictions are of: this core model, with TLBs, a prefetcher, and pages at random places.
-pub const PREDICTING: &str = "window, TLBs, next-line, pages at random";
+/// What predictions are of: this core model, with TLBs, predictors, and pages at random places.
+pub const PREDICTING: &str = "window, TLBs, next-line, TAGE, pages at random";
 /// The nearest to the prefetchers of real L2s.
 const PREFETCHER: &str = "next-line";
+const BRANCH_PREDICTOR: &str = "tage";
 /// Seeds of the placements of pages.
 const PLACEMENTS: [u64; 3] = [1, 2, 3];
 
@@ -25,9 +26,9 @@ pub struct Question<'a> {
     pub machine: &'a str,
     /// Core model, as on the command line.
     pub core_model: &'a str,
-    /// Whether addresses are translated, if the machine has TLBs, lines are prefetched, and pages
-    /// are placed at random, in several ways.
-    pub has_pages: bool,
+    /// Whether addresses are translated, if the machine has TLBs, lines are prefetched, branches are
+    /// predicted, and pages are placed at random, in several ways.
+    pub is_detailed: bool,
     pub cores: u32,
     pub plan: &'a Path,
     pub connections: &'a [u32],
@@ -96,13 +97,15 @@ pub fn replay(question: &Question) -> Outcome<Vec<Timed>> {
     replay.args(["--connections", &connections.collect::<Vec<_>>().join(",")]);
     replay.args(["--scheduler", &question.schedulers.join(",")]);
     replay.args(["--think-time", &question.think_cycles.to_string()]);
-    if question.has_pages {
+    if question.is_detailed {
         let seeds = PLACEMENTS.map(|seed| seed.to_string());
         replay.args([
             "--random-pages",
             &seeds.join(","),
             "--prefetcher",
             PREFETCHER,
+            "--branch-predictor",
+            BRANCH_PREDICTOR,
         ]);
         let machine =
             Machine::named_or_path(question.machine).map_err(|error| error.to_string())?;

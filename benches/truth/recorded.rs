@@ -48,7 +48,7 @@ fn rate(
         trace,
         machine: "host",
         core_model: WINDOW,
-        has_pages: true,
+        is_detailed: true,
         cores: CORES,
         plan,
         connections: &[connections],
