@@ -237,7 +237,7 @@ fn a_prefetcher_is_told_with_what_became_of_its_prefetches() {
     let counted = ["--warm-up", "0", "--count", "1", "--prefetcher"];
     let of = |more: &[&str]| said(&[&alone[..], &counted, more].concat());
     insta::assert_snapshot!(of(&["next-line"]));
-    for name in ["none", "next-line", "stride"] {
+    for name in ["none", "next-line", "next-line-mid", "stride"] {
         let object = conforming::read(&["replay", "--timed"], of(&[name, "--json"]));
         assert_eq!(object["prefetcher"], name);
         let prefetches = &object["settings"][0]["prefetches"];

@@ -13,9 +13,9 @@ pub const IN_ORDER: &str = "in-order";
 /// The model that is closest to a real core (`make bench-core-model`).
 pub const WINDOW: &str = "window";
 /// What predictions are of: this core model, with TLBs, predictors, and pages at random places.
-pub const PREDICTING: &str = "window, TLBs, next-line, TAGE, pages at random";
+pub const PREDICTING: &str = "window, TLBs, next-line-mid, TAGE, pages at random";
 /// The nearest to the prefetchers of real L2s.
-const PREFETCHER: &str = "next-line";
+const PREFETCHER: &str = "next-line-mid";
 const BRANCH_PREDICTOR: &str = "tage";
 /// Seeds of the placements of pages.
 const PLACEMENTS: [u64; 3] = [1, 2, 3];
@@ -26,8 +26,8 @@ pub struct Question<'a> {
     pub machine: &'a str,
     /// Core model, as on the command line.
     pub core_model: &'a str,
-    /// Whether addresses are translated, if the machine has TLBs, lines are prefetched, branches are
-    /// predicted, and pages are placed at random, in several ways.
+    /// Whether addresses are translated, if the machine has TLBs, lines are prefetched, branches
+    /// are predicted, and pages are placed at random, in several ways.
     pub is_detailed: bool,
     pub cores: u32,
     pub plan: &'a Path,

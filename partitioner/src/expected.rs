@@ -37,8 +37,9 @@ const MOST_ACCESSES: u64 = 40_000_000;
 /// The prefetcher nearest to those of real L2s. Intel's spatial prefetcher completes each line
 /// brought to the L2 to an aligned pair (64 and IA-32 Architectures Optimization Reference Manual,
 /// *Data prefetching*). AMD's up/down prefetcher brings the next or the previous line (Software
-/// Optimization Guide for family 19h, 56665).
-pub const OF_HOSTS: PrefetcherName = PrefetcherName::NextLine;
+/// Optimization Guide for family 19h, 56665). Prefetched lines are not the last to be replaced, as
+/// measured servers show (research/notes/pages.md).
+pub const OF_HOSTS: PrefetcherName = PrefetcherName::NextLineMid;
 
 /// Throughput as a multiple of that without a split. The trace has no time of clients and, unless
 /// it was recorded with it, of the kernel, which no split makes faster.

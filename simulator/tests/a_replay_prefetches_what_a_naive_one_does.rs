@@ -3,10 +3,10 @@
 
 use crate::random::{holds, machines};
 use crate::timing::against_naive::prefetches::prediction;
-use corehop_simulator::timing::PrefetcherName;
+use corehop_simulator::timing::{PREFETCHERS, PrefetcherName};
 use corehop_simulator::{
-    CacheLevel, CoreId, Geometry, Hierarchy, LevelCounters, LineId, Machine, MissCauses, Replayer,
-    Split,
+    CacheLevel, CoreId, Geometry, Hierarchy, Insertion, LevelCounters, LineId, Machine, MissCauses,
+    Replayer, Split,
 };
 use corehop_traces::{Access, Execution, Kind, ThreadId};
 use proptest::collection::vec;
@@ -63,7 +63,9 @@ impl Naive<'_> {
         let is_first_use = before[1] != after[1] || self.unused.len() < unused;
         let wanted = match self.prefetcher {
             PrefetcherName::None => None,
-            PrefetcherName::NextLine => is_first_use.then_some(line + 1),
+            PrefetcherName::NextLine | PrefetcherName::NextLineMid => {
+                is_first_use.then_some(line + 1)
+            }
             PrefetcherName::Stride if access.kind == Kind::Fetch => None,
             PrefetcherName::Stride => {
                 let place = self.tables.entry((core, access.pc % 256)).or_default();
@@ -77,7 +79,12 @@ impl Naive<'_> {
         };
         if let Some(wanted) = wanted.filter(|wanted| wanted / 64 == line / 64) {
             let id = self.id(wanted);
-            if self.hierarchy.prefetch(CoreId(core), id, &mut ()) {
+            let insertion = match self.prefetcher {
+                PrefetcherName::NextLineMid => Insertion::Middle,
+                _ => Insertion::Newest,
+            };
+            let prefetched = (id, insertion);
+            if self.hierarchy.prefetch(CoreId(core), prefetched, &mut ()) {
                 self.unused.push((l2, wanted));
             }
         }
@@ -94,7 +101,7 @@ fn misses(level: &LevelCounters, kind: Kind) -> MissCauses {
 
 #[test]
 fn prefetches_of_random_programs() {
-    let prefetchers = prop_oneof![Just(PrefetcherName::NextLine), Just(PrefetcherName::Stride)];
+    let prefetchers = prop::sample::select(&PREFETCHERS[1..]);
     let kinds = prop_oneof![Just(Kind::Fetch), Just(Kind::Load), Just(Kind::Store)];
     let pcs = prop_oneof![Just(1u64), Just(2), Just(257)];
     // Runs of a constant stride in two pages, some of which span two lines.

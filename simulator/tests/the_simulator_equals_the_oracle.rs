@@ -4,8 +4,8 @@
 use crate::oracle::{Event, Oracle};
 use crate::random::{Step, equal, holds, machines, programs};
 use corehop_simulator::{
-    CacheLevel, Cause, CoreId, Counters, Geometry, Hierarchy, Level, LineId, Machine, Observer,
-    Tally,
+    CacheLevel, Cause, CoreId, Counters, Geometry, Hierarchy, Insertion, Level, LineId, Machine,
+    Observer, Tally,
 };
 use corehop_traces::Kind;
 use proptest::prelude::*;
@@ -49,9 +49,9 @@ impl Hierarchies {
                 let (hierarchy, id) = self.find(line);
                 hierarchy.access(CoreId::from_index(core), kind, id, observer);
             }
-            Step::Prefetch(core, line) => {
+            Step::Prefetch(core, line, insertion) => {
                 let (hierarchy, id) = self.find(line);
-                hierarchy.prefetch(CoreId::from_index(core), id, observer);
+                hierarchy.prefetch(CoreId::from_index(core), (id, insertion), observer);
             }
             Step::StoreElsewhere(line) => {
                 let (hierarchy, id) = self.find(line);
@@ -82,8 +82,8 @@ impl Hierarchies {
 fn naive_step(oracle: &mut Oracle, step: Step) {
     match step {
         Step::Access(core, kind, line) => oracle.access(core, kind, line),
-        Step::Prefetch(core, line) => {
-            oracle.prefetch(core, line);
+        Step::Prefetch(core, line, insertion) => {
+            oracle.prefetch(core, line, insertion == Insertion::Middle);
         }
         Step::StoreElsewhere(line) => oracle.store_elsewhere(line),
     }
@@ -93,7 +93,9 @@ fn naive_step(oracle: &mut Oracle, step: Step) {
 fn on(cores: u32, step: Step) -> Step {
     match step {
         Step::Access(core, kind, line) => Step::Access(core % cores as usize, kind, line),
-        Step::Prefetch(core, line) => Step::Prefetch(core % cores as usize, line),
+        Step::Prefetch(core, line, insertion) => {
+            Step::Prefetch(core % cores as usize, line, insertion)
+        }
         Step::StoreElsewhere(_) => step,
     }
 }

@@ -99,6 +99,13 @@ impl Ways {
         (way, std::mem::replace(tag, line))
     }
 
+    /// Makes the line in `way` of `set` of `cache`, which came last, older than the newer half of
+    /// the others, if the policy is LRU.
+    pub fn make_middle_aged(&mut self, cache: &Cache, set: usize, way: usize) {
+        self.state
+            .make_middle_aged(cache.policy, cache.set(set), way);
+    }
+
     /// Removes the line in `way` of `set` of `cache`.
     #[inline(always)]
     pub fn remove(&mut self, cache: &Cache, set: usize, way: usize) {

@@ -19,6 +19,7 @@ use corehop_traces::Kind;
 use geometry::Geometry;
 use policy::EMPTY;
 use state::HierarchyState;
+pub use state::prefetch::Insertion;
 use std::sync::Arc;
 
 /// The caches of the used cores, with their contents and counts.
@@ -82,15 +83,20 @@ impl Hierarchy {
 
     /// Prefetches `line` into the L2 of `core`, unless that L2 or an L1 above it holds the line.
     /// Returns whether it was brought in. The line is brought in like a load that misses its L1,
-    /// but fills no L1, and is not counted. `observer` receives misses beyond the L1, a transfer,
-    /// and replacements.
+    /// but fills no L1, and is not counted. The insertion says how soon the L2 replaces it.
+    /// `observer` receives misses beyond the L1, a transfer, and replacements.
     ///
     /// # Panics
     /// Like [`Hierarchy::access`].
-    pub fn prefetch<O: Observer>(&mut self, core: CoreId, line: LineId, observer: &mut O) -> bool {
+    pub fn prefetch<O: Observer>(
+        &mut self,
+        core: CoreId,
+        prefetched: (LineId, Insertion),
+        observer: &mut O,
+    ) -> bool {
         let view = &self.geometry.core_views[core.index()];
         let at = (&*self.geometry, view);
-        self.state.prefetch(at, line, observer)
+        self.state.prefetch(at, prefetched, observer)
     }
 
     /// Reads `line` for a page walk of `core` through the L2. It behaves like a load that misses

@@ -17,7 +17,7 @@
 //! L2, and [`walks`] reads of page walks.
 
 mod losses;
-mod prefetch;
+pub(crate) mod prefetch;
 mod walks;
 
 use super::cache::{Cache, Ways};

@@ -12,6 +12,8 @@ pub enum PrefetcherName {
     None,
     /// Prefetches the line after one that is used for the first time.
     NextLine,
+    /// The same, but lines are inserted in the middle of the order of replacement.
+    NextLineMid,
     /// Prefetches the next line of an instruction with a constant stride.
     Stride,
 }
@@ -20,6 +22,7 @@ pub enum PrefetcherName {
 pub static PREFETCHERS: &[PrefetcherName] = &[
     PrefetcherName::None,
     PrefetcherName::NextLine,
+    PrefetcherName::NextLineMid,
     PrefetcherName::Stride,
 ];
 
@@ -29,6 +32,7 @@ impl PrefetcherName {
         match self {
             PrefetcherName::None => "none",
             PrefetcherName::NextLine => "next-line",
+            PrefetcherName::NextLineMid => "next-line-mid",
             PrefetcherName::Stride => "stride",
         }
     }
@@ -39,6 +43,9 @@ impl PrefetcherName {
             PrefetcherName::None => "Fetch lines only when they are accessed",
             PrefetcherName::NextLine => {
                 "Prefetch the next line when the L2 misses, or first serves a prefetched line"
+            }
+            PrefetcherName::NextLineMid => {
+                "As next-line, but replace prefetched lines before the newer half of the others"
             }
             PrefetcherName::Stride => {
                 "Prefetch the next miss of an instruction whose misses have a constant stride"

@@ -5,9 +5,10 @@
 //! loses the line before that, the next reference misses the L2 and is a first use as well. A list
 //! of prefetched lines therefore need not track losses.
 
+use crate::hierarchy::Insertion;
 use crate::ids::{CoreId, LineId};
 use crate::machine::Machine;
-use crate::prefetchers::next_line::NextLine;
+use crate::prefetchers::next_line::{NextLine, NextLineMid};
 use crate::prefetchers::prefetcher::{Miss, Prefetcher};
 use crate::prefetchers::registry::PrefetcherName;
 use crate::prefetchers::stride::Stride;
@@ -21,6 +22,7 @@ const LINES_PER_PAGE: u64 = 4096 / 64;
 /// The prefetchers of all cores.
 enum Prefetchers {
     NextLine(Vec<NextLine>),
+    NextLineMid(Vec<NextLineMid>),
     Stride(Vec<Stride>),
 }
 
@@ -45,6 +47,7 @@ impl Prefetching {
         let prefetchers = match name {
             PrefetcherName::None => return None,
             PrefetcherName::NextLine => Prefetchers::NextLine(of_cores(cores)),
+            PrefetcherName::NextLineMid => Prefetchers::NextLineMid(of_cores(cores)),
             PrefetcherName::Stride => Prefetchers::Stride(of_cores(cores)),
         };
         Some(Prefetching {
@@ -74,9 +77,19 @@ impl Prefetching {
         };
         let wanted = match &mut self.prefetchers {
             Prefetchers::NextLine(of) => of[core.index()].missed_l1(&miss),
+            Prefetchers::NextLineMid(of) => of[core.index()].missed_l1(&miss),
             Prefetchers::Stride(of) => of[core.index()].missed_l1(&miss),
         };
         wanted.filter(|wanted| wanted / LINES_PER_PAGE == line / LINES_PER_PAGE)
+    }
+
+    /// Returns how soon an L2 replaces prefetched lines.
+    pub fn insertion(&self) -> Insertion {
+        match self.prefetchers {
+            Prefetchers::NextLine(_) => NextLine::INSERTION,
+            Prefetchers::NextLineMid(_) => NextLineMid::INSERTION,
+            Prefetchers::Stride(_) => Stride::INSERTION,
+        }
     }
 
     /// Records that a prefetch of `core` brought the line to its L2.

@@ -235,8 +235,9 @@ impl<'a> Replayer<'a> {
             return;
         };
         if let Some(wanted) = prefetching.after(core, access, (line, id), missed) {
+            let insertion = prefetching.insertion();
             let id = self.id(wanted);
-            if self.hierarchy.prefetch(core, id, &mut ())
+            if self.hierarchy.prefetch(core, (id, insertion), &mut ())
                 && let Some(prefetching) = &mut self.prefetching
             {
                 prefetching.brought(core, id);

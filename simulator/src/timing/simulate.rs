@@ -2,7 +2,7 @@
 
 use crate::branches::BranchPredictorName;
 use crate::core_model::CoreModel;
-use crate::prefetchers::next_line::NextLine;
+use crate::prefetchers::next_line::{NextLine, NextLineMid};
 use crate::prefetchers::none::NoPrefetcher;
 use crate::prefetchers::prefetcher::Prefetcher;
 use crate::prefetchers::registry::PrefetcherName;
@@ -48,6 +48,7 @@ pub fn simulate<M: CoreModel>(
     Ok(match setting.prefetcher {
         PrefetcherName::None => run::<M, NoPrefetcher>(streams, setting, core),
         PrefetcherName::NextLine => run::<M, NextLine>(streams, setting, core),
+        PrefetcherName::NextLineMid => run::<M, NextLineMid>(streams, setting, core),
         PrefetcherName::Stride => run::<M, Stride>(streams, setting, core),
     })
 }

@@ -102,6 +102,15 @@ impl Cache {
         true
     }
 
+    /// Puts a line that just came in front of the newer half of the others, if the policy is LRU.
+    pub fn age_by_half(&mut self, line: u64) {
+        let policy = self.level.policy;
+        if let (Set::Queue(lines), Policy::Lru) = (self.set(line), policy) {
+            lines.retain(|&held| held != line);
+            lines.insert(lines.len().div_ceil(2), line);
+        }
+    }
+
     /// Adds the line; returns the replaced one.
     pub fn fill(&mut self, line: u64) -> Option<u64> {
         let room = self.level.ways as usize;

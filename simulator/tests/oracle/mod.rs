@@ -330,8 +330,9 @@ impl Oracle {
     }
 
     /// Brings the line into the core's L2 like a load that misses its L1, if its cluster does not
-    /// hold it. Returns the latency of the level that serves it. Nothing is counted.
-    pub fn prefetch(&mut self, core: usize, line: u64) -> Option<u32> {
+    /// hold it. Returns the latency of the level that serves it. Nothing is counted. With
+    /// `in_the_middle`, half of the L2's set is replaced before it.
+    pub fn prefetch(&mut self, core: usize, line: u64, in_the_middle: bool) -> Option<u32> {
         if self.held(self.view(core).l2, line) {
             return None;
         }
@@ -339,6 +340,10 @@ impl Oracle {
         let latency_cycles = self.serve_beyond_l1(core, Kind::Load, line);
         self.others_see(core, line);
         self.counters = before;
+        if in_the_middle {
+            let l2 = self.view(core).l2;
+            self.l2[l2].age_by_half(line);
+        }
         Some(latency_cycles)
     }
 

@@ -5,7 +5,7 @@
 
 pub mod translations;
 
-use corehop_simulator::{Core, Inclusion, Level, Machine, Policy, Topology};
+use corehop_simulator::{Core, Inclusion, Insertion, Level, Machine, Policy, Topology};
 use corehop_traces::Kind;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -137,7 +137,7 @@ pub enum Step {
     /// A core (modulo those used) references a line.
     Access(usize, Kind, u64),
     /// A line is prefetched into the L2 of a core (modulo those used).
-    Prefetch(usize, u64),
+    Prefetch(usize, u64, Insertion),
     /// A core that is not simulated stores to a line.
     StoreElsewhere(u64),
 }
@@ -153,9 +153,11 @@ pub fn programs() -> impl Strategy<Value = Vec<Step>> {
     };
     (2u64..90).prop_flat_map(move |lines| {
         let access = (0usize..12, kinds(), 0..lines);
+        let insertions = prop::sample::select(&[Insertion::Newest, Insertion::Middle][..]);
+        let prefetch = (0usize..12, 0..lines, insertions);
         let step = prop_oneof![
             30 => access.prop_map(|(core, kind, line)| Step::Access(core, kind, line)),
-            3 => (0usize..12, 0..lines).prop_map(|(core, line)| Step::Prefetch(core, line)),
+            3 => prefetch.prop_map(|(core, line, insertion)| Step::Prefetch(core, line, insertion)),
             1 => (0..lines).prop_map(Step::StoreElsewhere),
         ];
         vec(step, 0..500)

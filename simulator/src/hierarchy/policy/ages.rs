@@ -44,6 +44,25 @@ pub(super) fn renew_oldest(state: &mut PolicyState, set: Set) -> usize {
     }
 }
 
+/// Makes `way`, which is the newest, older than the newer half of the other ways that hold a line.
+#[cold]
+pub(super) fn make_middle_aged(state: &mut PolicyState, set: Set, way: usize) {
+    let words = &mut state.words[set.first..][..set.ways];
+    let mut held: Vec<u64> = words
+        .iter()
+        .copied()
+        .filter(|word| word >> WAY_BITS > 0)
+        .collect();
+    held.sort_unstable();
+    let times: Vec<u64> = held.iter().map(|word| word >> WAY_BITS).collect();
+    let newest = held.pop();
+    held.insert(times.len() / 2, newest.unwrap_or(way as u64));
+    for (word, time) in held.into_iter().zip(times) {
+        let way = word & ((1 << WAY_BITS) - 1);
+        words[way as usize] = time << WAY_BITS | way;
+    }
+}
+
 /// Makes `way` as old as one that was never referenced.
 #[inline(always)]
 pub(super) fn forget(state: &mut PolicyState, set: Set, way: usize) {

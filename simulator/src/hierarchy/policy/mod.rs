@@ -55,6 +55,14 @@ impl PolicyState {
         }
     }
 
+    /// Makes the line in `way` of `set`, which came last, older than the newer half of the others,
+    /// if the policy is LRU.
+    pub fn make_middle_aged(&mut self, policy: Policy, set: Set, way: usize) {
+        if policy == Policy::Lru {
+            ages::make_middle_aged(self, set, way);
+        }
+    }
+
     // Few machines use a policy other than LRU. If the others were inlined, they would leave LRU
     // too few registers: replays took a tenth longer.
 

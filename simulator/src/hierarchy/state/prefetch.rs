@@ -9,12 +9,21 @@ use crate::ids::LineId;
 use crate::report::observer::Observer;
 use corehop_traces::Kind;
 
+/// Where in a set's order of replacement a prefetched line begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Insertion {
+    /// It is replaced last, as a line that an access brings.
+    Newest,
+    /// Half of the set's lines are replaced before it, until an access uses it. Only LRU does so.
+    Middle,
+}
+
 impl HierarchyState {
     /// Implements [`crate::Hierarchy::prefetch`] for the core of `view`.
     pub fn prefetch<O: Observer>(
         &mut self,
         (geometry, view): (&Geometry, &CoreView),
-        line: LineId,
+        (line, insertion): (LineId, Insertion),
         observer: &mut O,
     ) -> bool {
         let holds = 1 << view.cluster;
@@ -31,6 +40,12 @@ impl HierarchyState {
         self.miss_l2(access, observer);
         self.share(geometry, view, line);
         self.lines[line.index()].holders |= holds;
+        if insertion == Insertion::Middle
+            && let Some(way) = self.way(geometry, line, &view.l2)
+        {
+            let set = self.l2_set(line, &view.l2);
+            self.ways.make_middle_aged(&view.l2, set, way);
+        }
         true
     }
 }

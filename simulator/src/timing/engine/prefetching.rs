@@ -78,7 +78,7 @@ impl<P: Prefetcher> Prefetching<P> {
             hierarchy, watch, ..
         } = memory;
         let served_by = std::mem::replace(&mut watch.served_by, ServedBy::L2);
-        if hierarchy.prefetch(core, line, watch) {
+        if hierarchy.prefetch(core, (line, P::INSERTION), watch) {
             let l2 = watch.looked_up(core, line);
             let latency = self.latencies.latency(Kind::Load, watch.served_by);
             let prefetched = Prefetched {

@@ -67,7 +67,9 @@ impl Prefetches {
     pub fn wanted(&mut self, case: &Case, miss: Miss, first_use: bool) -> Option<u64> {
         let wanted = match case.prefetcher {
             PrefetcherName::None => None,
-            PrefetcherName::NextLine => first_use.then_some(miss.line + 1),
+            PrefetcherName::NextLine | PrefetcherName::NextLineMid => {
+                first_use.then_some(miss.line + 1)
+            }
             PrefetcherName::Stride if miss.kind == Kind::Fetch => None,
             PrefetcherName::Stride => self.after_stride(miss),
         };
@@ -95,10 +97,10 @@ impl Prefetches {
         &mut self,
         caches: &mut Oracle,
         (l2, core): (usize, usize),
-        line: u64,
+        (line, in_the_middle): (u64, bool),
         cycle: u64,
     ) -> bool {
-        let latency = caches.prefetch(core, line);
+        let latency = caches.prefetch(core, line, in_the_middle);
         self.look(caches);
         let Some(latency) = latency else {
             return false;

@@ -6,6 +6,7 @@ use crate::timing::against_naive::program::{Action, instruction_of};
 use crate::timing::core_model::Made;
 use crate::timing::oracle::{Event, Oracle};
 use corehop_simulator::branches::{Branch, Way};
+use corehop_simulator::timing::PrefetcherName;
 use corehop_simulator::{CacheLevel, Tlb, TlbUse, WalkStart};
 use corehop_traces::Kind;
 
@@ -172,7 +173,11 @@ impl Naive<'_> {
         let first_use = miss.missed_l2 || arrives.is_some();
         if let Some(wanted) = self.prefetches.wanted(self.case, miss, first_use) {
             let at = (l2, core);
-            if self.prefetches.bring(&mut self.caches, at, wanted, now) {
+            let in_the_middle = self.case.prefetcher == PrefetcherName::NextLineMid;
+            if self
+                .prefetches
+                .bring(&mut self.caches, at, (wanted, in_the_middle), now)
+            {
                 self.owners.insert((l2, wanted), connection);
             }
             self.hear(connection);
