@@ -127,6 +127,23 @@ fn a_hop_that_fails_is_counted_once_and_the_thread_stays() {
 }
 
 #[test]
+fn a_thread_whose_hop_fails_is_pinned_no_more() {
+    let all = workshop::processors();
+    let places = places(2);
+    let finished = run(&mut places.command("affinity", "refused"));
+    let expected = [
+        "hopped 1".into(),
+        format!("refused {all}"),
+        format!("still {all}"),
+        "done".into(),
+    ];
+    assert_eq!(said(&finished), expected);
+    let statistics = places.statistics();
+    assert_eq!(statistics.total("failed_hops"), 1);
+    assert_eq!(statistics.total("hops"), 1);
+}
+
+#[test]
 fn statistics_go_where_the_server_was_started_and_each_process_may_have_its_own() {
     let places = places(2);
     said(&run(&mut places.command("count", "elsewhere")));

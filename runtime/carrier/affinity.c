@@ -66,17 +66,18 @@ static bool is_placed(void)
     return false;
 }
 
-/* Moves the thread to `core`; true if it is there. */
+/* Moves the thread to `core`; true if it is there. Otherwise it stops hopping, and may run again
+ * wherever the program may. */
 static bool move(int32_t core)
 {
-    int32_t before = self.core;
     is_moving = true;
     do {
         __atomic_store_n(&self.core, core, __ATOMIC_RELAXED);
         if (UNLIKELY(set_mask(&masks[self.team * program.cores + core]) < 0)) {
             self.stopped = true;
-            self.core = before;
+            self.core = -1;
             is_moving = false;
+            set_mask(&own_mask);
             return false;
         }
     } while (UNLIKELY(__atomic_load_n(&self.core, __ATOMIC_RELAXED) != core));
