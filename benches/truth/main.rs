@@ -8,7 +8,7 @@
 //! The real servers' rows come from the figures stored in research/notes/figures, which their
 //! benches printed with their predictions. The output is the rank correlation, the median error,
 //! and the three largest errors by name, which a better model has to explain. `COREHOP_ROUNDS` sets
-//! the number of rounds. Rounds in which the CPUs' placement differs from that of the calibration
+//! the number of rounds, and `COREHOP_BENCH=server` leaves out the staged benchmark. Rounds in which the CPUs' placement differs from that of the calibration
 //! do not count, and are repeated.
 //!
 //! Without arguments, as under `cargo test`, it measures two small configurations. Rejected: the
@@ -47,7 +47,9 @@ const ROUNDS: usize = 15;
 
 fn main() -> Outcome<()> {
     let is_whole = std::env::args().any(|argument| argument == "--whole");
+    let only_servers = std::env::var("COREHOP_BENCH").is_ok_and(|kind| kind == "server");
     let mut rows = match Machine::named_or_path("host") {
+        _ if only_servers => Vec::new(),
         Ok(machine) => {
             println!("predicted on the simulated machine {}", machine.name);
             staged(&machine, is_whole)?
