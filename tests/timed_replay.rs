@@ -248,8 +248,8 @@ fn a_prefetcher_is_told_with_what_became_of_its_prefetches() {
         // Each miss prefetches the next line, and so does the second of each pair of loads, which
         // was prefetched. The L2 has room for five lines: of all others only the last two are still
         // there. Each code block has one instruction: its second load prefetches the line at the
-        // same distance, and the first of these two is replaced. In the middle of the set, prefetched
-        // lines are replaced sooner, so one line that would be prefetched is still there.
+        // same distance, and the first of these two is replaced. In the middle of the set,
+        // prefetched lines are replaced sooner, so one line that would be prefetched is there.
         let (issued, useful, unused) = match name {
             "next-line" => (8, 2, 4),
             "next-line-mid" => (7, 2, 4),

@@ -8,8 +8,8 @@
 //! The real servers' rows come from the figures stored in research/notes/figures, which their
 //! benches printed with their predictions. The output is the rank correlation, the median error,
 //! and the three largest errors by name, which a better model has to explain. `COREHOP_ROUNDS` sets
-//! the number of rounds, and `COREHOP_BENCH=server` leaves out the staged benchmark. Rounds in which the CPUs' placement differs from that of the calibration
-//! do not count, and are repeated.
+//! the number of rounds, and `COREHOP_BENCH=server` leaves out the staged benchmark. Rounds in
+//! which the CPUs' placement differs from that of the calibration do not count, and are repeated.
 //!
 //! Without arguments, as under `cargo test`, it measures two small configurations. Rejected: the
 //! correlation of the ratios themselves, which a single large ratio dominates.
