@@ -97,7 +97,7 @@ lint-python:
 # Finds misspellings. Skips a page with JSON keys in another spelling.
 lint-words:
 	.venv/bin/codespell \
-		--ignore-words-list "crate,fo,te,ot,fro,BESIDE" \
+		--ignore-words-list "crate,fo,te,ot,fro,tage,BESIDE" \
 		--skip research/pollute.md README.md CONTRIBUTING.md SECURITY.md docs research/*.md
 
 # Checks the wording of documents, help and messages by vale (scripts/vale); `make test` does too.
