@@ -11,7 +11,7 @@
 //!   which one is behind it, it is conditional; otherwise indirect.
 //!
 //! A branch depends on the last load of its execution, if there is one: most compare what was just
-//! loaded. So do signal handlers seem to be branches, but few.
+//! loaded. The start of a signal handler seems to be a branch, too; there are few.
 
 use crate::branches::{Branch, Way};
 use corehop_traces::{Access, Execution, Kind, Trace};
