@@ -99,11 +99,10 @@ impl Ways {
         (way, std::mem::replace(tag, line))
     }
 
-    /// Makes the line in `way` of `set` of `cache`, which came last, older than the newer half of
-    /// the others, if the policy is LRU.
-    pub fn make_middle_aged(&mut self, cache: &Cache, set: usize, way: usize) {
-        self.state
-            .make_middle_aged(cache.policy, cache.set(set), way);
+    /// Makes the newest line in `set` of `cache` older than the newer half of the others, if the
+    /// policy is LRU.
+    pub fn age_newest_by_half(&mut self, cache: &Cache, set: usize) {
+        self.state.age_newest_by_half(cache.policy, cache.set(set));
     }
 
     /// Removes the line in `way` of `set` of `cache`.

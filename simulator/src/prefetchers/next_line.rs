@@ -14,7 +14,6 @@
 //! the performance and bandwidth-efficiency of hardware prefetchers", HPCA 2007, insertion MID).
 
 use super::prefetcher::{Miss, Prefetcher};
-use crate::hierarchy::Insertion;
 
 #[derive(Default)]
 pub(crate) struct NextLine;
@@ -22,16 +21,5 @@ pub(crate) struct NextLine;
 impl Prefetcher for NextLine {
     fn missed_l1(&mut self, miss: &Miss) -> Option<u64> {
         miss.is_first_use.then(|| miss.line + 1)
-    }
-}
-
-#[derive(Default)]
-pub(crate) struct NextLineMid(NextLine);
-
-impl Prefetcher for NextLineMid {
-    const INSERTION: Insertion = Insertion::Middle;
-
-    fn missed_l1(&mut self, miss: &Miss) -> Option<u64> {
-        self.0.missed_l1(miss)
     }
 }

@@ -4,7 +4,6 @@
 //! the caches have served it, and may return one line. The engine brings that line into the L2 if
 //! it is on the same page and not yet in the L2 or an L1 above.
 
-use crate::hierarchy::Insertion;
 use corehop_traces::Kind;
 
 /// A reference that missed its L1.
@@ -24,8 +23,6 @@ pub(crate) struct Miss {
 pub(crate) trait Prefetcher: Default {
     /// Whether it ever prefetches.
     const ASKS: bool = true;
-    /// How soon the L2 replaces a prefetched line that is not used.
-    const INSERTION: Insertion = Insertion::Newest;
 
     /// Returns the number of the line to prefetch, if any.
     fn missed_l1(&mut self, miss: &Miss) -> Option<u64>;

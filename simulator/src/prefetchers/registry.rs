@@ -1,5 +1,6 @@
 //! All prefetchers, by their names on the command line.
 
+use crate::hierarchy::Insertion;
 use std::fmt::{Debug, Display, Formatter};
 
 /// A prefetcher. To add one, add a file next to this one, a name here, and its type in
@@ -50,6 +51,14 @@ impl PrefetcherName {
             PrefetcherName::Stride => {
                 "Prefetch the next miss of an instruction whose misses have a constant stride"
             }
+        }
+    }
+
+    /// Returns how soon an L2 replaces its prefetched lines.
+    pub(crate) fn insertion(self) -> Insertion {
+        match self {
+            PrefetcherName::NextLineMid => Insertion::Middle,
+            _ => Insertion::Newest,
         }
     }
 

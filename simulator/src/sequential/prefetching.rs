@@ -8,7 +8,7 @@
 use crate::hierarchy::Insertion;
 use crate::ids::{CoreId, LineId};
 use crate::machine::Machine;
-use crate::prefetchers::next_line::{NextLine, NextLineMid};
+use crate::prefetchers::next_line::NextLine;
 use crate::prefetchers::prefetcher::{Miss, Prefetcher};
 use crate::prefetchers::registry::PrefetcherName;
 use crate::prefetchers::stride::Stride;
@@ -22,12 +22,13 @@ const LINES_PER_PAGE: u64 = 4096 / 64;
 /// The prefetchers of all cores.
 enum Prefetchers {
     NextLine(Vec<NextLine>),
-    NextLineMid(Vec<NextLineMid>),
     Stride(Vec<Stride>),
 }
 
 pub(super) struct Prefetching {
     prefetchers: Prefetchers,
+    /// How soon an L2 replaces prefetched lines.
+    pub insertion: Insertion,
     /// Cores that share an L2.
     shared_by: usize,
     /// Prefetched lines by L2, without those that a reference used.
@@ -46,12 +47,14 @@ impl Prefetching {
     pub fn new(name: PrefetcherName, machine: &Machine, cores: usize) -> Option<Prefetching> {
         let prefetchers = match name {
             PrefetcherName::None => return None,
-            PrefetcherName::NextLine => Prefetchers::NextLine(of_cores(cores)),
-            PrefetcherName::NextLineMid => Prefetchers::NextLineMid(of_cores(cores)),
+            PrefetcherName::NextLine | PrefetcherName::NextLineMid => {
+                Prefetchers::NextLine(of_cores(cores))
+            }
             PrefetcherName::Stride => Prefetchers::Stride(of_cores(cores)),
         };
         Some(Prefetching {
             prefetchers,
+            insertion: name.insertion(),
             shared_by: machine.l2.shared_by.max(1) as usize,
             unused: HashSet::new(),
         })
@@ -77,19 +80,9 @@ impl Prefetching {
         };
         let wanted = match &mut self.prefetchers {
             Prefetchers::NextLine(of) => of[core.index()].missed_l1(&miss),
-            Prefetchers::NextLineMid(of) => of[core.index()].missed_l1(&miss),
             Prefetchers::Stride(of) => of[core.index()].missed_l1(&miss),
         };
         wanted.filter(|wanted| wanted / LINES_PER_PAGE == line / LINES_PER_PAGE)
-    }
-
-    /// Returns how soon an L2 replaces prefetched lines.
-    pub fn insertion(&self) -> Insertion {
-        match self.prefetchers {
-            Prefetchers::NextLine(_) => NextLine::INSERTION,
-            Prefetchers::NextLineMid(_) => NextLineMid::INSERTION,
-            Prefetchers::Stride(_) => Stride::INSERTION,
-        }
     }
 
     /// Records that a prefetch of `core` brought the line to its L2.

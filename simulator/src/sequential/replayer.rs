@@ -235,7 +235,7 @@ impl<'a> Replayer<'a> {
             return;
         };
         if let Some(wanted) = prefetching.after(core, access, (line, id), missed) {
-            let insertion = prefetching.insertion();
+            let insertion = prefetching.insertion;
             let id = self.id(wanted);
             if self.hierarchy.prefetch(core, (id, insertion), &mut ())
                 && let Some(prefetching) = &mut self.prefetching

@@ -2,7 +2,7 @@
 
 use crate::branches::BranchPredictorName;
 use crate::core_model::CoreModel;
-use crate::prefetchers::next_line::{NextLine, NextLineMid};
+use crate::prefetchers::next_line::NextLine;
 use crate::prefetchers::none::NoPrefetcher;
 use crate::prefetchers::prefetcher::Prefetcher;
 use crate::prefetchers::registry::PrefetcherName;
@@ -47,8 +47,9 @@ pub fn simulate<M: CoreModel>(
     }
     Ok(match setting.prefetcher {
         PrefetcherName::None => run::<M, NoPrefetcher>(streams, setting, core),
-        PrefetcherName::NextLine => run::<M, NextLine>(streams, setting, core),
-        PrefetcherName::NextLineMid => run::<M, NextLineMid>(streams, setting, core),
+        PrefetcherName::NextLine | PrefetcherName::NextLineMid => {
+            run::<M, NextLine>(streams, setting, core)
+        }
         PrefetcherName::Stride => run::<M, Stride>(streams, setting, core),
     })
 }
@@ -89,7 +90,7 @@ fn run<M: CoreModel, P: Prefetcher>(
         queues: Queues::new(cores as usize),
         arrivals: Arrivals::new(setting.load, connections, setting.seed),
         memory: Memory::new(setting, streams.lines()),
-        prefetching: Prefetching::new(machine, cores),
+        prefetching: Prefetching::new(setting),
         translating: setting
             .page_sizes
             .and_then(|sizes| Translating::new(machine, cores, sizes)),

@@ -61,7 +61,7 @@ pub struct TimedArguments {
     #[arg(
         long,
         value_name = "PREFETCHER",
-        value_parser = prefetchers(),
+        value_parser = named(PREFETCHERS, |one| (one.name(), one.summary())),
         default_value = PrefetcherName::None.name(),
         requires = "timed",
         hide_short_help = true
@@ -71,7 +71,7 @@ pub struct TimedArguments {
     #[arg(
         long,
         value_name = "PREDICTOR",
-        value_parser = branch_predictors(),
+        value_parser = named(BRANCH_PREDICTORS, |one| (one.name(), one.summary())),
         default_value = BranchPredictorName::None.name(),
         requires = "timed",
         hide_short_help = true
@@ -154,20 +154,17 @@ pub struct TimedArguments {
     quantum: u64,
 }
 
-/// Returns a parser for the name of a prefetcher.
-fn prefetchers() -> impl TypedValueParser<Value = PrefetcherName> {
-    let value = |one: &PrefetcherName| PossibleValue::new(one.name()).help(one.summary());
-    PossibleValuesParser::new(PREFETCHERS.iter().map(value)).map(|name| {
-        let named = PREFETCHERS.iter().find(|one| one.name() == name);
-        named.copied().unwrap_or_default()
-    })
-}
-
-/// Returns a parser for the name of a branch predictor.
-fn branch_predictors() -> impl TypedValueParser<Value = BranchPredictorName> {
-    let value = |one: &BranchPredictorName| PossibleValue::new(one.name()).help(one.summary());
-    PossibleValuesParser::new(BRANCH_PREDICTORS.iter().map(value)).map(|name| {
-        let named = BRANCH_PREDICTORS.iter().find(|one| one.name() == name);
+/// Returns a parser for the names of these; `describe` returns a name and a summary.
+fn named<T: Copy + Default + Send + Sync + 'static>(
+    all: &'static [T],
+    describe: fn(T) -> (&'static str, &'static str),
+) -> impl TypedValueParser<Value = T> {
+    let value = move |&one: &T| {
+        let (name, summary) = describe(one);
+        PossibleValue::new(name).help(summary)
+    };
+    PossibleValuesParser::new(all.iter().map(value)).map(move |name| {
+        let named = all.iter().find(|&&one| describe(one).0 == name);
         named.copied().unwrap_or_default()
     })
 }

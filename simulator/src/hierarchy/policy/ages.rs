@@ -44,9 +44,9 @@ pub(super) fn renew_oldest(state: &mut PolicyState, set: Set) -> usize {
     }
 }
 
-/// Makes `way`, which is the newest, older than the newer half of the other ways that hold a line.
+/// Makes the newest way older than the newer half of the other ways that hold a line.
 #[cold]
-pub(super) fn make_middle_aged(state: &mut PolicyState, set: Set, way: usize) {
+pub(super) fn age_newest_by_half(state: &mut PolicyState, set: Set) {
     let words = &mut state.words[set.first..][..set.ways];
     let mut held: Vec<u64> = words
         .iter()
@@ -55,8 +55,9 @@ pub(super) fn make_middle_aged(state: &mut PolicyState, set: Set, way: usize) {
         .collect();
     held.sort_unstable();
     let times: Vec<u64> = held.iter().map(|word| word >> WAY_BITS).collect();
-    let newest = held.pop();
-    held.insert(times.len() / 2, newest.unwrap_or(way as u64));
+    if let Some(newest) = held.pop() {
+        held.insert(times.len() / 2, newest);
+    }
     for (word, time) in held.into_iter().zip(times) {
         let way = word & ((1 << WAY_BITS) - 1);
         words[way as usize] = time << WAY_BITS | way;

@@ -55,11 +55,11 @@ impl PolicyState {
         }
     }
 
-    /// Makes the line in `way` of `set`, which came last, older than the newer half of the others,
-    /// if the policy is LRU.
-    pub fn make_middle_aged(&mut self, policy: Policy, set: Set, way: usize) {
+    /// Makes the newest line of `set` older than the newer half of the others, if the policy is
+    /// LRU.
+    pub fn age_newest_by_half(&mut self, policy: Policy, set: Set) {
         if policy == Policy::Lru {
-            ages::make_middle_aged(self, set, way);
+            ages::age_newest_by_half(self, set);
         }
     }
 

@@ -40,11 +40,9 @@ impl HierarchyState {
         self.miss_l2(access, observer);
         self.share(geometry, view, line);
         self.lines[line.index()].holders |= holds;
-        if insertion == Insertion::Middle
-            && let Some(way) = self.way(geometry, line, &view.l2)
-        {
+        if insertion == Insertion::Middle {
             let set = self.l2_set(line, &view.l2);
-            self.ways.make_middle_aged(&view.l2, set, way);
+            self.ways.age_newest_by_half(&view.l2, set);
         }
         true
     }

@@ -8,11 +8,13 @@ use super::memory::Memory;
 use super::unused::Prefetched;
 use crate::core_model::{InOrder, ServedBy};
 use crate::prefetchers::prefetcher::{Miss, Prefetcher};
-use crate::{CoreId, LineId, Machine};
+use crate::timing::setting::Setting;
+use crate::{CoreId, Insertion, LineId};
 use corehop_traces::Kind;
 
 pub(crate) struct Prefetching<P> {
     prefetchers: Vec<P>,
+    insertion: Insertion,
     latencies: InOrder,
 }
 
@@ -33,11 +35,12 @@ pub(crate) struct Missed {
 const LINES_PER_PAGE: u64 = 4096 / 64;
 
 impl<P: Prefetcher> Prefetching<P> {
-    /// Creates prefetchers for `cores` cores of `machine`.
-    pub fn new(machine: &Machine, cores: u32) -> Prefetching<P> {
+    /// Creates the prefetchers of a setting.
+    pub fn new(setting: &Setting<'_>) -> Prefetching<P> {
         Prefetching {
-            prefetchers: (0..cores).map(|_| P::default()).collect(),
-            latencies: InOrder::new(machine),
+            prefetchers: (0..setting.cores).map(|_| P::default()).collect(),
+            insertion: setting.prefetcher.insertion(),
+            latencies: InOrder::new(setting.machine),
         }
     }
 
@@ -78,7 +81,7 @@ impl<P: Prefetcher> Prefetching<P> {
             hierarchy, watch, ..
         } = memory;
         let served_by = std::mem::replace(&mut watch.served_by, ServedBy::L2);
-        if hierarchy.prefetch(core, (line, P::INSERTION), watch) {
+        if hierarchy.prefetch(core, (line, self.insertion), watch) {
             let l2 = watch.looked_up(core, line);
             let latency = self.latencies.latency(Kind::Load, watch.served_by);
             let prefetched = Prefetched {
