@@ -45,19 +45,25 @@ fn size((rows, columns): Size) -> [NonZeroU16; 2] {
     [rows, columns].map(|of| NonZeroU16::new(of).unwrap())
 }
 
+/// Opens a pseudo terminal: both of its ends, the controller first.
+pub fn pseudo_terminal() -> (OwnedFd, OwnedFd) {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let controller = openpt(flags).unwrap();
+    grantpt(&controller).unwrap();
+    unlockpt(&controller).unwrap();
+    let name = ptsname(&controller, Vec::new()).unwrap();
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let terminal = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap();
+    (controller, terminal)
+}
+
 impl Terminal {
     /// Starts corehop, and waits for the table.
     fn start() -> Terminal {
         let folder = tempfile::tempdir().unwrap();
         server::record(&folder.path().join("bank.trace")).unwrap();
-        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-        let controller = openpt(flags).unwrap();
-        grantpt(&controller).unwrap();
-        unlockpt(&controller).unwrap();
+        let (controller, terminal) = pseudo_terminal();
         resize(&controller, SIZE);
-        let name = ptsname(&controller, Vec::new()).unwrap();
-        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let terminal = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap();
         let end = || Stdio::from(terminal.try_clone().unwrap());
         // `setsid` of util-linux makes it the controlling terminal, which changes of size signal.
         let mut command = Command::new("setsid");

@@ -48,6 +48,7 @@ mod physical_addresses;
 mod plugin;
 mod processes;
 mod profile;
+mod progress;
 mod replay;
 mod replay_posted;
 mod report;

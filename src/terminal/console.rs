@@ -116,10 +116,19 @@ pub fn shows_bars() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// Returns where to draw progress: on standard error, or nowhere with `--quiet`.
+/// The variable that turns progress off where it is `never`. What a command prints then does not
+/// depend on its time.
+const PROGRESS: &str = "COREHOP_PROGRESS";
+
+/// Returns whether progress is shown, as a bar or in lines.
+pub fn shows_progress() -> bool {
+    !is_quiet() && std::env::var_os(PROGRESS).is_none_or(|when| when != "never")
+}
+
+/// Returns where to draw progress: on standard error, or nowhere.
 pub fn target() -> ProgressDrawTarget {
-    match is_quiet() {
-        true => ProgressDrawTarget::hidden(),
-        false => ProgressDrawTarget::stderr(),
+    match shows_progress() {
+        true => ProgressDrawTarget::stderr(),
+        false => ProgressDrawTarget::hidden(),
     }
 }

@@ -199,7 +199,7 @@ fn line(elapsed: Duration) -> Option<String> {
 /// From now on, writes a line every ten seconds, unless a terminal shows a bar.
 fn speak_every_ten_seconds() {
     static ONCE: Once = Once::new();
-    if console::shows_bars() || console::is_quiet() {
+    if console::shows_bars() || !console::shows_progress() {
         return;
     }
     ONCE.call_once(|| {
