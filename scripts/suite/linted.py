@@ -2,7 +2,8 @@
 
 `cargo clippy` compiles everything once more, only for clippy's messages: a sixth of the whole
 suite's time. clippy's compiler builds as the usual one does. It is set here as `cargo clippy` sets
-it, for the crates of the workspace only. Its output is kept apart from that of `cargo build`.
+it, for the crates of the workspace only (compile.sh). Its output is kept apart from that of `cargo
+build`.
 
 Each crate is compiled in one part, without incremental state and line tables: what Cargo keeps by
 default to compile a changed crate faster makes the first build take half as long again.
@@ -36,7 +37,8 @@ def linted() -> dict[str, str]:
     asked = ["rustc", "--print", "sysroot"]
     sysroot = subprocess.run(asked, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
     return ONCE | {
-        "RUSTC_WORKSPACE_WRAPPER": str(Path(sysroot.strip()) / "bin" / "clippy-driver"),
+        "RUSTC_WORKSPACE_WRAPPER": str(Path(__file__).with_name("compile.sh")),
+        "CLIPPY_DRIVER": str(Path(sysroot.strip()) / "bin" / "clippy-driver"),
         "CLIPPY_ARGS": "--deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__",
     }
 
