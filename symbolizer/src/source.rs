@@ -203,13 +203,14 @@ mod tests {
         assert!(output.status.success(), "{output:?}");
     }
 
-    /// Compiles `SOURCE` in this folder.
-    fn compiled(folder: &Path) -> PathBuf {
+    /// Compiles `SOURCE` in this folder with these options.
+    fn compiled(folder: &Path, options: &[&str]) -> PathBuf {
         std::fs::write(folder.join("shop.c"), SOURCE).unwrap();
         let program = folder.join("shop");
         let build_id = "-Wl,--build-id=0x0a1b2c3d";
         let mut gcc = Command::new("gcc");
-        let gcc = gcc.current_dir(folder).args(["-g", build_id, "shop.c"]);
+        let gcc = gcc.current_dir(folder).args(options);
+        let gcc = gcc.args([build_id, "shop.c"]);
         run(gcc.args(["-o", "shop"]));
         program
     }
@@ -223,7 +224,7 @@ mod tests {
     #[test]
     fn lines_come_from_the_program_or_its_debug_file_of_the_same_build() {
         let folder = tempfile::tempdir().unwrap();
-        let program = compiled(folder.path());
+        let program = compiled(folder.path(), &["-g"]);
         let functions = crate::of(&program).unwrap();
         let price = functions.iter().find(|function| function.name == "price");
         let offset = price.unwrap().offset;
@@ -243,5 +244,22 @@ mod tests {
         assert_eq!(line_of(&program, "0a1b2c3d", offset), Some(3));
         let functions = crate::of(&program).unwrap();
         assert!(functions.iter().any(|function| function.name == "price"));
+    }
+
+    #[test]
+    fn lines_and_functions_come_from_files_of_units() {
+        for version in ["-gdwarf-4", "-gdwarf-5"] {
+            let folder = tempfile::tempdir().unwrap();
+            let program = compiled(folder.path(), &[version, "-gsplit-dwarf"]);
+            let functions = crate::of(&program).unwrap();
+            let price = functions.iter().find(|function| function.name == "price");
+            let offset = price.unwrap().offset;
+            let frames = SourceLines::default().frames(&program, "0a1b2c3d", offset);
+            let [frame] = &frames[..] else {
+                panic!("{version}: {frames:?}");
+            };
+            assert_eq!(frame.function.as_deref(), Some("price"), "{version}");
+            assert_eq!(frame.source.as_ref().map(|source| source.line), Some(3));
+        }
     }
 }

@@ -1,12 +1,15 @@
 //! The entries of DWARF: finds variables by address, and follows references.
 //!
-//! Debian's debug files share types in a common file (dwz). A type of a variable may be in either.
-//! Damaged DWARF has no members: what cannot be read is skipped, and all reading has a limit.
+//! Debian's debug files share types in a common file (dwz), units may be in files of their own
+//! (`split`), and types in units of their own, which a signature names. A type of a variable may be
+//! in any. Damaged DWARF has no members: what cannot be read is skipped, and all reading has a limit.
 
+use super::split::SplitUnit;
 use gimli::{
-    AttributeValue, DW_AT_abstract_origin, DW_AT_location, DW_AT_specification, DW_AT_type,
-    DW_TAG_variable, DebugInfoOffset, DebuggingInformationEntry, Dwarf, EndianSlice, EntriesRaw,
-    Expression, Operation, RunTimeEndian, Unit, UnitOffset,
+    AttributeValue, DW_AT_abstract_origin, DW_AT_location, DW_AT_signature, DW_AT_specification,
+    DW_AT_type, DW_TAG_variable, DebugInfoOffset, DebugTypeSignature, DebuggingInformationEntry,
+    Dwarf, EndianSlice, EntriesRaw, Expression, Operation, RunTimeEndian, Unit, UnitOffset,
+    UnitType,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,62 +26,100 @@ const MOST_ENTRIES: usize = 4;
 /// The place of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Die {
-    /// Whether it is in the common file.
-    is_common: bool,
+    file: usize,
     unit: usize,
     offset: UnitOffset,
 }
 
-/// The units of a file, by ascending offset.
+/// The units of a file.
 struct Units<'d> {
     dwarf: &'d Dwarf<Bytes<'d>>,
+    /// Those of `.debug_info` by ascending offset, then those of `.debug_types`.
     all: Vec<Unit<Bytes<'d>>>,
+    /// Number of the former.
+    in_info: usize,
+    /// The types that have a unit of their own.
+    types: HashMap<DebugTypeSignature, (usize, UnitOffset)>,
 }
 
 impl<'d> Units<'d> {
-    fn of(dwarf: &'d Dwarf<Bytes<'d>>) -> Units<'d> {
+    /// Finds the units of a file, which may be the rest of a unit of another file.
+    fn of(dwarf: &'d Dwarf<Bytes<'d>>, skeleton: Option<&Unit<Bytes<'d>>>) -> Units<'d> {
         let mut all = Vec::new();
         let mut headers = dwarf.units();
         while let Ok(Some(header)) = headers.next() {
             all.extend(dwarf.unit(header));
         }
-        Units { dwarf, all }
+        let in_info = all.len();
+        let mut headers = dwarf.type_units();
+        while let Ok(Some(header)) = headers.next() {
+            all.extend(dwarf.unit(header));
+        }
+        if let Some(skeleton) = skeleton {
+            let own = all.iter_mut().filter(|unit| unit.dwo_id == skeleton.dwo_id);
+            own.for_each(|unit| unit.copy_relocated_attributes(skeleton));
+        }
+        let types = all.iter().enumerate().filter_map(|(index, unit)| {
+            let (signature, offset) = match unit.header.type_() {
+                UnitType::Type {
+                    type_signature,
+                    type_offset,
+                }
+                | UnitType::SplitType {
+                    type_signature,
+                    type_offset,
+                } => (type_signature, type_offset),
+                _ => return None,
+            };
+            Some((signature, (index, offset)))
+        });
+        Units {
+            dwarf,
+            types: types.collect(),
+            all,
+            in_info,
+        }
     }
 
     /// Returns the unit that holds an offset, and the offset in it.
     fn find(&self, offset: DebugInfoOffset) -> Option<(usize, UnitOffset)> {
+        let in_info = &self.all[..self.in_info];
         let starts_before = |unit: &Unit<_>| unit.header.debug_info_offset() <= Some(offset);
-        let unit = self.all.partition_point(starts_before).checked_sub(1)?;
-        let offset = offset.to_unit_offset(&self.all[unit].header)?;
+        let unit = in_info.partition_point(starts_before).checked_sub(1)?;
+        let offset = offset.to_unit_offset(&in_info[unit].header)?;
         Some((unit, offset))
     }
 }
 
-/// The DWARF of a file.
+/// The DWARF of a program.
 pub(super) struct DebugInfo<'d> {
-    own: Units<'d>,
-    common: Option<Units<'d>>,
+    /// The program's own file first.
+    files: Vec<Units<'d>>,
+    /// Which one is the common file.
+    common: Option<usize>,
 }
 
 impl<'d> DebugInfo<'d> {
-    /// Finds the units of a file and of its common part; `None` if the file has none.
-    pub fn of(dwarf: &'d Dwarf<Bytes<'d>>) -> Option<DebugInfo<'d>> {
-        let own = Units::of(dwarf);
-        (!own.all.is_empty()).then(|| DebugInfo {
-            own,
-            common: dwarf.sup().map(Units::of),
+    /// Finds the units of a file, of those outside, and of its common part; `None` if the file has
+    /// none.
+    pub fn of(dwarf: &'d Dwarf<Bytes<'d>>, split: &'d [SplitUnit<'d>]) -> Option<DebugInfo<'d>> {
+        let mut files = vec![Units::of(dwarf, None)];
+        if files[0].all.is_empty() {
+            return None;
+        }
+        let split = split.iter();
+        files.extend(split.map(|unit| Units::of(&unit.dwarf, Some(&unit.skeleton))));
+        let common = dwarf.sup().map(|dwarf| Units::of(dwarf, None));
+        let common_file = common.is_some().then_some(files.len());
+        files.extend(common);
+        Some(DebugInfo {
+            files,
+            common: common_file,
         })
     }
 
-    fn units(&self, is_common: bool) -> Option<&Units<'d>> {
-        match is_common {
-            true => self.common.as_ref(),
-            false => Some(&self.own),
-        }
-    }
-
     fn unit(&self, die: Die) -> Option<(&'d Dwarf<Bytes<'d>>, &Unit<Bytes<'d>>)> {
-        let units = self.units(die.is_common)?;
+        let units = self.files.get(die.file)?;
         Some((units.dwarf, units.all.get(die.unit)?))
     }
 
@@ -113,18 +154,29 @@ impl<'d> DebugInfo<'d> {
 
     /// Returns the entry that an attribute of `die` refers to.
     pub fn referred(&self, die: Die, value: Value<'d>) -> Option<Die> {
-        let (is_common, offset) = match value {
+        let (file, offset) = match value {
             AttributeValue::UnitRef(offset) => return Some(Die { offset, ..die }),
-            AttributeValue::DebugInfoRef(offset) => (die.is_common, offset),
-            AttributeValue::DebugInfoRefSup(offset) => (true, offset),
+            AttributeValue::DebugInfoRef(offset) => (die.file, offset),
+            AttributeValue::DebugInfoRefSup(offset) => (self.common?, offset),
+            AttributeValue::DebugTypesRef(signature) => return self.signed(die, signature),
             _ => return None,
         };
-        let (unit, offset) = self.units(is_common)?.find(offset)?;
-        Some(Die {
-            is_common,
-            unit,
-            offset,
+        let (unit, offset) = self.files[file].find(offset)?;
+        Some(Die { file, unit, offset })
+    }
+
+    /// Returns the type with this signature: in the file of `die`, or in another one.
+    fn signed(&self, die: Die, signature: DebugTypeSignature) -> Option<Die> {
+        let mut files = std::iter::once(die.file).chain(0..self.files.len());
+        files.find_map(|file| {
+            let &(unit, offset) = self.files[file].types.get(&signature)?;
+            Some(Die { file, unit, offset })
         })
+    }
+
+    /// Returns the type that a declaration stands for, if it has a unit of its own.
+    pub fn defined(&self, die: Die, entry: &Entry<'d>) -> Option<Die> {
+        self.referred(die, entry.attr_value(DW_AT_signature)?)
     }
 
     /// Returns the type of a variable, which may be that of its declaration.
@@ -173,13 +225,11 @@ impl<'d> DebugInfo<'d> {
     /// Returns the entries of variables at these addresses.
     pub fn at(&self, wanted: &HashMap<u64, Vec<usize>>) -> BTreeMap<u64, Vec<Die>> {
         let mut found = BTreeMap::<u64, Vec<Die>>::new();
-        for number in 0..self.own.all.len() {
-            let unit = Die {
-                is_common: false,
-                unit: number,
-                offset: UnitOffset(0),
-            };
-            self.in_unit(unit, |die, address| {
+        let files = (0..self.files.len()).filter(|&file| Some(file) != self.common);
+        let units = files.flat_map(|file| (0..self.files[file].in_info).map(move |of| (file, of)));
+        for (file, unit) in units {
+            let offset = UnitOffset(0);
+            self.in_unit(Die { file, unit, offset }, |die, address| {
                 if wanted.contains_key(&address) {
                     let entries = found.entry(address).or_default();
                     if entries.len() < MOST_ENTRIES {

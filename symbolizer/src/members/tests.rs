@@ -253,6 +253,74 @@ fn every_byte_of_a_class_has_the_member_that_cplusplus_has_there() {
     }
 }
 
+/// Types with a unit of their own, and units with a file of their own.
+const ELSEWHERE: [&[&str]; 6] = [
+    &["-gdwarf-4", "-fdebug-types-section"],
+    &["-gdwarf-5", "-fdebug-types-section"],
+    &["-gdwarf-4", "-gsplit-dwarf"],
+    &["-gdwarf-5", "-gsplit-dwarf"],
+    &["-gdwarf-4", "-gsplit-dwarf", "-fdebug-types-section"],
+    &["-gdwarf-5", "-gsplit-dwarf", "-fdebug-types-section"],
+];
+
+#[test]
+fn members_come_from_units_of_types_and_from_files_of_units() {
+    for options in ELSEWHERE {
+        for of in [("gcc", C), ("g++", CPLUSPLUS)] {
+            let folder = tempfile::tempdir().unwrap();
+            compare(&compile(&folder, of, options));
+        }
+    }
+}
+
+/// Returns the files of units in a folder.
+fn files_of_units(folder: &Path) -> Vec<PathBuf> {
+    let all = std::fs::read_dir(folder).unwrap();
+    let all = all.map(|entry| entry.unwrap().path());
+    all.filter(|path| path.extension().is_some_and(|of| of == "dwo"))
+        .collect()
+}
+
+#[test]
+fn a_program_may_have_moved_with_its_files_and_a_file_of_another_build_counts_for_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(&folder, ("gcc", C), &["-g", "-gsplit-dwarf"]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let moved = elsewhere.path().join("shop");
+    std::fs::rename(&program, &moved).unwrap();
+    let [file] = &files_of_units(folder.path())[..] else {
+        panic!("one unit has one file");
+    };
+    let beside = elsewhere.path().join(file.file_name().unwrap());
+    std::fs::rename(file, &beside).unwrap();
+    compare(&moved);
+
+    let source = format!("{C}\nint one_more;\n");
+    compile(&folder, ("gcc", &source), &["-g", "-gsplit-dwarf"]);
+    std::fs::rename(file, &beside).unwrap();
+    let (_, variables) = described(&moved).unwrap();
+    assert_eq!(variables["server"].1, VariableType::Unknown);
+    std::fs::remove_file(&beside).unwrap();
+    let (_, variables) = described(&moved).unwrap();
+    assert_eq!(variables["server"].1, VariableType::Unknown);
+}
+
+#[test]
+fn members_come_from_a_package_of_units() {
+    for (version, of) in [("-gdwarf-4", ("gcc", C)), ("-gdwarf-4", ("g++", CPLUSPLUS))] {
+        let folder = tempfile::tempdir().unwrap();
+        let program = compile(&folder, of, &[version, "-gsplit-dwarf"]);
+        let mut dwp = Command::new("dwp");
+        run(dwp
+            .current_dir(folder.path())
+            .args(["-e", "shop", "-o", "shop.dwp"]));
+        files_of_units(folder.path())
+            .iter()
+            .for_each(|file| std::fs::remove_file(file).unwrap());
+        compare(&program);
+    }
+}
+
 #[test]
 fn members_come_from_the_debug_file_of_the_same_build() {
     let folder = tempfile::tempdir().unwrap();
@@ -319,5 +387,28 @@ fn damaged_dwarf_has_no_members_or_others_but_ends() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn damaged_files_of_units_have_no_members_or_others_but_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = ["-gdwarf-5", "-gsplit-dwarf", "-fdebug-types-section"];
+    let program = compile(&folder, ("g++", CPLUSPLUS), &options);
+    let (layout, _) = described(&program).unwrap();
+    let [file] = &files_of_units(folder.path())[..] else {
+        panic!("one unit has one file");
+    };
+    let whole = std::fs::read(file).unwrap();
+    for step in 0..300 {
+        let mut bytes = whole.clone();
+        let at = whole.len() * step / 300;
+        match step % 3 {
+            0 => bytes[at] ^= 0xff,
+            1 => bytes[at] = bytes[at].wrapping_add(1),
+            _ => bytes.truncate(at),
+        }
+        std::fs::write(file, &bytes).unwrap();
+        super::variables(&program, None, &layout).unwrap();
     }
 }

@@ -108,7 +108,10 @@ impl<'a, 'd> Types<'a, 'd> {
                         .debug_info
                         .referred(die, entry.attr_value(DW_AT_type)?)?;
                 }
-                _ => return Some((die, entry)),
+                _ => match self.debug_info.defined(die, &entry) {
+                    Some(defined) => die = defined,
+                    None => return Some((die, entry)),
+                },
             }
         }
         None

@@ -2,6 +2,7 @@
 
 use super::debug_info::DebugInfo;
 use super::layout::VariableType;
+use super::split::Contents;
 use super::types::Types;
 use crate::data::DataLayout;
 use gimli::{DwarfSections, EndianSlice, RunTimeEndian};
@@ -30,7 +31,10 @@ pub(crate) fn variables(
         false => RunTimeEndian::Big,
     };
     let dwarf = sections.borrow_with_sup(common.as_ref(), |bytes| EndianSlice::new(bytes, endian));
-    let debug_info = DebugInfo::of(&dwarf)?;
+    let outside = Contents::of(&dwarf, debug_file);
+    let outside = outside.sections();
+    let split = outside.units(&dwarf);
+    let debug_info = DebugInfo::of(&dwarf, &split)?;
     let mut wanted = HashMap::<u64, Vec<usize>>::new();
     for (index, symbol) in layout.symbols.iter().enumerate() {
         wanted.entry(symbol.offset).or_default().push(index);
