@@ -5,19 +5,19 @@
 //! counterpart, which receives exactly its accesses. It loses no lines to stores of other cores,
 //! because these misses already have a cause.
 //!
-//! An access of a line that the cache holds only notes the time. A heap orders the lines by the
-//! times that it knows. Where a line has to leave, the first of the heap may have been accessed
-//! later than the heap knows; it then gets its time, and the next one is first.
+//! An access of a line that the cache holds only notes the time. Lines leave in the order of their
+//! times, so now and then the oldest quarter is sorted. Each of them then leaves in its turn, unless
+//! it was accessed since. All others have later times.
 
 use crate::cost::Level;
 use corehop_simulator::{LineId, Machine};
 use corehop_traces::Kind;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 
 /// The time of no access.
 const NEVER: u32 = 0;
+
+/// How many lines are sorted at a time: this part of the cache.
+const SORTED_PART: usize = 4;
 
 /// One such cache.
 pub(crate) struct FullyAssociative {
@@ -26,8 +26,11 @@ pub(crate) struct FullyAssociative {
     time: u32,
     /// By line: the time of its last access, or [`NEVER`] for a line that the cache does not hold.
     last_access: Vec<u32>,
-    /// Each line in the cache, with the time of one of its accesses.
-    lines: BinaryHeap<Reverse<(u32, u32)>>,
+    /// The oldest lines in the cache when they were last sorted, the oldest last, with the times of
+    /// their accesses then.
+    oldest: Vec<(u32, u32)>,
+    /// The other lines in the cache, with times not later than those of their last accesses.
+    others: Vec<(u32, u32)>,
 }
 
 impl FullyAssociative {
@@ -37,7 +40,8 @@ impl FullyAssociative {
             capacity: lines.max(1) as usize,
             time: NEVER,
             last_access: Vec::new(),
-            lines: BinaryHeap::new(),
+            oldest: Vec::new(),
+            others: Vec::new(),
         }
     }
 
@@ -63,12 +67,20 @@ impl FullyAssociative {
     /// Makes all times as short as their order allows.
     #[cold]
     fn shorten_times(&mut self) {
-        let mut lines: Vec<u32> = self.lines.drain().map(|Reverse((_, line))| line).collect();
-        lines.sort_unstable_by_key(|&line| self.last_access[line as usize]);
-        self.time = lines.len() as u32;
-        for (time, line) in (NEVER + 1..).zip(lines) {
-            self.last_access[line as usize] = time;
-            self.lines.push(Reverse((time, line)));
+        self.others.append(&mut self.oldest);
+        self.note_times();
+        self.others.sort_unstable();
+        self.time = self.others.len() as u32;
+        for (time, other) in (NEVER + 1..).zip(&mut self.others) {
+            self.last_access[other.1 as usize] = time;
+            other.0 = time;
+        }
+    }
+
+    /// Notes when the other lines were accessed last.
+    fn note_times(&mut self) {
+        for (time, line) in &mut self.others {
+            *time = self.last_access[*line as usize];
         }
     }
 
@@ -77,25 +89,38 @@ impl FullyAssociative {
         if line as usize >= self.last_access.len() {
             self.last_access.resize(line as usize + 1, NEVER);
         }
-        if self.lines.len() == self.capacity {
+        if self.oldest.len() + self.others.len() == self.capacity {
             self.evict();
         }
         self.last_access[line as usize] = self.time;
-        self.lines.push(Reverse((self.time, line)));
+        self.others.push((self.time, line));
     }
 
     /// Evicts the line that was not accessed for the longest time.
     fn evict(&mut self) {
-        while let Some(mut first) = self.lines.peek_mut() {
-            let Reverse((time, line)) = &mut *first;
-            let last_access = &mut self.last_access[*line as usize];
-            if time == last_access {
-                *last_access = NEVER;
-                PeekMut::pop(first);
-                return;
+        loop {
+            while let Some((time, line)) = self.oldest.pop() {
+                let last_access = &mut self.last_access[line as usize];
+                if time == *last_access {
+                    *last_access = NEVER;
+                    return;
+                }
+                self.others.push((time, line));
             }
-            *time = *last_access;
+            self.sort_oldest();
         }
+    }
+
+    /// Sorts the oldest lines of a cache that has none sorted.
+    fn sort_oldest(&mut self) {
+        self.note_times();
+        let sorted = self.others.len().div_ceil(SORTED_PART);
+        let younger = self.others.len() - sorted;
+        // The latest times come first.
+        self.others
+            .select_nth_unstable_by(younger, |one, other| other.cmp(one));
+        self.oldest.extend(self.others.drain(younger..));
+        self.oldest.sort_unstable_by(|one, other| other.cmp(one));
     }
 }
 
