@@ -241,7 +241,8 @@ static void poked(int number, siginfo_t *info, void *context)
     if (at >= (uintptr_t)runtime_start && at < (uintptr_t)runtime_end)
         return;
     struct fiber *fiber = carrier == NULL ? NULL : carrier->user;
-    if (fiber == NULL || !__atomic_load_n(&fiber->wanted_home, __ATOMIC_SEQ_CST)) {
+    bool is_wanted = fiber != NULL && __atomic_load_n(&fiber->wanted_home, __ATOMIC_SEQ_CST);
+    if (!is_wanted && (fiber == NULL || !is_cut_short(frame))) {
         begin_ended_call_again(frame); /* it was meant for a fiber that has moved on */
         return;
     }
@@ -252,6 +253,10 @@ static void poked(int number, siginfo_t *info, void *context)
     int held = arrive_with(fiber, frame);
     struct action action = held == 0 ? (struct action){0} : action_of(held);
     end_call(frame, action.handler > (uintptr_t)SIG_IGN, (action.flags & SA_RESTART) != 0);
+    if (held == 0) {
+        set_signals(fiber->mask, NULL);
+        transfer_rest(frame);
+    }
 }
 
 bool prepare_home(void)

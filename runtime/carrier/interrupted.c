@@ -10,14 +10,21 @@
  * it, if it is libc's: mov $NUMBER, %eax. From glibc 2.41 on, calls that can be canceled share two
  * instructions, and the number is on the stack. Otherwise the call ends with EINTR. If the kernel
  * does not count a timeout down in memory, the timeout then starts from the beginning.
+ *
+ * A call that waits until all bytes are written, or read, returns how many were when POKE came.
+ * Without a handler of the program, the rest follows at home.
  */
 #define _GNU_SOURCE
 #include "interrupted.h"
+#include "system.h"
 
 #include <asm/unistd.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
 
 /* The number of bytes before a system call that are searched for its number. */
 #define REACH 48
@@ -53,7 +60,7 @@ static bool ends_interrupted(long number)
         __NR_pwritev2,     __NR_sendfile,        __NR_splice,
         __NR_tee,          __NR_vmsplice,        __NR_copy_file_range,
         __NR_mq_timedsend, __NR_mq_timedreceive, __NR_futex_waitv,
-        __NR_getrandom,
+        __NR_getrandom,    __NR_creat,
     };
     return is_among(number, calls, sizeof calls / sizeof *calls);
 }
@@ -119,11 +126,17 @@ static long number_on_stack(const uint8_t *call, const uint64_t *stack)
     return -1;
 }
 
-static void begin_again(ucontext_t *frame, const uint8_t *call)
+static long number_of(const ucontext_t *frame, const uint8_t *call)
 {
     long number = number_before(call);
     if (number < 0)
         number = number_on_stack(call, (const uint64_t *)frame->uc_mcontext.gregs[REG_RSP]);
+    return number;
+}
+
+static void begin_again(ucontext_t *frame, const uint8_t *call)
+{
+    long number = number_of(frame, call);
     if (!waits_again(number))
         return;
     frame->uc_mcontext.gregs[REG_RAX] = number;
@@ -150,4 +163,135 @@ void end_call(ucontext_t *frame, bool has_handler, bool restarts)
         registers[REG_RAX] = -EINTR;
         registers[REG_RIP] += CALL_SIZE;
     }
+}
+
+/* No call with more parts is continued. */
+#define MOST_PARTS 64
+
+/* What is left of a transfer. */
+struct rest {
+    long number, arguments[6];
+    struct msghdr message;
+    struct iovec parts[MOST_PARTS];
+};
+
+/* Whether a write to this descriptor waits until all is written, unless it may not wait. */
+static bool is_stream(long descriptor)
+{
+    struct stat about;
+    if (system_call(__NR_fstat, descriptor, (long)&about, 0, 0, 0, 0) < 0)
+        return false;
+    return S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode) || S_ISCHR(about.st_mode);
+}
+
+/* Makes the parts behind the first `done` bytes; false if there are none, or too many. */
+static bool skip(struct rest *rest, const struct iovec *parts, size_t count, size_t done)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t over = done < parts[i].iov_len ? done : parts[i].iov_len;
+        done -= over;
+        if (over == parts[i].iov_len)
+            continue;
+        if (left == MOST_PARTS)
+            return false;
+        rest->parts[left].iov_base = (char *)parts[i].iov_base + over;
+        rest->parts[left++].iov_len = parts[i].iov_len - over;
+    }
+    rest->arguments[1] = (long)rest->parts;
+    rest->arguments[2] = (long)left;
+    return left != 0;
+}
+
+static bool skip_in_message(struct rest *rest, size_t done)
+{
+    const struct msghdr *whole = (const struct msghdr *)rest->arguments[1];
+    long flags = rest->arguments[2];
+    rest->message = *whole;
+    /* What comes along with the bytes came with the first. */
+    rest->message.msg_control = NULL;
+    rest->message.msg_controllen = 0;
+    if (!skip(rest, whole->msg_iov, whole->msg_iovlen, done))
+        return false;
+    rest->message.msg_iov = rest->parts;
+    rest->message.msg_iovlen = (size_t)rest->arguments[2];
+    rest->arguments[1] = (long)&rest->message;
+    rest->arguments[2] = flags;
+    return true;
+}
+
+/* Advances an argument that points to bytes, or items, and the one that counts them. */
+static bool advance(struct rest *rest, int pointer, int count, long done, size_t size)
+{
+    rest->arguments[pointer] += done * (long)size;
+    rest->arguments[count] -= done;
+    return rest->arguments[count] > 0;
+}
+
+/* Whether a reader waits for all bytes, and takes those that it has read. */
+static bool waits_for_all(long flags)
+{
+    return (flags & (MSG_WAITALL | MSG_PEEK)) == MSG_WAITALL;
+}
+
+/* Finds the rest of a call that has returned `done`; false if it has none. */
+static bool find_rest(struct rest *rest, long done)
+{
+    long *a = rest->arguments;
+    switch (rest->number) {
+    case __NR_write:
+    case __NR_sendto:
+        return is_stream(a[0]) && advance(rest, 1, 2, done, 1);
+    case __NR_writev:
+        return is_stream(a[0]) &&
+               skip(rest, (const struct iovec *)a[1], (size_t)a[2], (size_t)done);
+    case __NR_sendmsg:
+        return skip_in_message(rest, (size_t)done);
+    case __NR_sendmmsg:
+        return advance(rest, 1, 2, done, sizeof(struct mmsghdr));
+    case __NR_sendfile:
+        a[3] -= done; /* the kernel has advanced the offset */
+        return is_stream(a[0]) && a[3] > 0;
+    case __NR_recvfrom:
+        return waits_for_all(a[3]) && advance(rest, 1, 2, done, 1);
+    case __NR_recvmsg:
+        return waits_for_all(a[2]) && skip_in_message(rest, (size_t)done);
+    case __NR_recvmmsg:
+        return (a[3] & MSG_WAITFORONE) == 0 &&
+               advance(rest, 1, 2, done, sizeof(struct mmsghdr));
+    case __NR_getrandom:
+        return advance(rest, 0, 1, done, 1);
+    default:
+        return false;
+    }
+}
+
+static bool is_cut_short_with(const ucontext_t *frame, struct rest *rest)
+{
+    static const int passed[] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
+    const greg_t *registers = frame->uc_mcontext.gregs;
+    const uint8_t *call = (const uint8_t *)registers[REG_RIP] - CALL_SIZE;
+    if (registers[REG_RAX] <= 0 || !is_system_call(call))
+        return false;
+    rest->number = number_of(frame, call);
+    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+        rest->arguments[i] = registers[passed[i]];
+    return find_rest(rest, registers[REG_RAX]);
+}
+
+bool is_cut_short(const ucontext_t *frame)
+{
+    struct rest rest;
+    return is_cut_short_with(frame, &rest);
+}
+
+void transfer_rest(ucontext_t *frame)
+{
+    struct rest rest;
+    if (!is_cut_short_with(frame, &rest))
+        return;
+    const long *a = rest.arguments;
+    long more = system_call(rest.number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (more > 0)
+        frame->uc_mcontext.gregs[REG_RAX] += more;
 }
