@@ -179,6 +179,16 @@ fn coroutines_go_on_where_they_are_linked_to() {
 }
 
 #[test]
+fn a_jump_restores_the_mask_that_setjmp_itself_has_saved() {
+    signals().same("saved mask");
+}
+
+#[test]
+fn system_calls_of_a_thread_may_be_signals() {
+    signals().same("user dispatch");
+}
+
+#[test]
 fn calls_that_wait_end_with_eintr_where_the_handler_says_so() {
     signals().same("interrupted calls");
 }
@@ -396,4 +406,9 @@ fn a_wait_is_cancelled_while_it_lasts() {
 #[test]
 fn a_wait_goes_on_where_its_thread_is_called_home() {
     waits().same("waits of the rescheduled");
+}
+
+#[test]
+fn a_transfer_goes_on_to_its_end_where_its_thread_is_called_home() {
+    waits().same("transfers of the rescheduled");
 }

@@ -99,6 +99,7 @@ static bool is_made_at_home_with(long number, long first, long fourth, long fift
     case __NR_epoll_pwait2:
         return fifth != 0;
     case __NR_pselect6:
+    case __NR_io_pgetevents:
         return sixth != 0;
     case __NR_clock_gettime:
         return is_of_a_thread((clockid_t)first);

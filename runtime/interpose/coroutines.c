@@ -18,7 +18,7 @@
 #include <ucontext.h>
 
 /* The most arguments of a coroutine's function; programs pass no more. */
-#define MOST_ARGUMENTS 16
+#define MOST_ARGUMENTS 32
 /* The stack left to linked(), below its context. */
 #define STACK_SIZE 4096
 
@@ -77,7 +77,8 @@ __attribute__((visibility("default"))) void makecontext(ucontext_t *context, voi
             size - ((char *)context->uc_stack.ss_sp + size - ((char *)between - STACK_SIZE));
     }
     make(context, run, count, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10],
-         a[11], a[12], a[13], a[14], a[15]);
+         a[11], a[12], a[13], a[14], a[15], a[16], a[17], a[18], a[19], a[20], a[21], a[22], a[23],
+         a[24], a[25], a[26], a[27], a[28], a[29], a[30], a[31]);
     context->uc_link = link;
     context->uc_stack.ss_size = size;
 }

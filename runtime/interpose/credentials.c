@@ -300,7 +300,7 @@ static bool changes_the_thread(int option)
     /* clang-format off */
     case PR_SET_TIMERSLACK: case PR_SET_TSC: case PR_SET_SECUREBITS: case PR_CAPBSET_DROP:
     case PR_CAP_AMBIENT: case PR_SET_NO_NEW_PRIVS: case PR_SET_SPECULATION_CTRL: case PR_MCE_KILL:
-    case PR_SET_IO_FLUSHER: case PR_SCHED_CORE:
+    case PR_SET_IO_FLUSHER: case PR_SCHED_CORE: case PR_SET_SYSCALL_USER_DISPATCH:
         /* clang-format on */
         return true;
     default:
