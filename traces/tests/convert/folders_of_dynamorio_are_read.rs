@@ -273,6 +273,39 @@ fn a_thread_that_goes_on_on_another_core_does_not_overtake_itself() {
     );
 }
 
+/// Idle cores record a thread that is none. It is on several cores, and orders nothing.
+#[test]
+fn a_thread_does_not_overtake_itself_where_cores_record_that_they_are_idle() {
+    for none in [0, u64::MAX] {
+        let idle = [thread(none).to_vec(), vec![(28, 33, 0); 4]].concat();
+        let first = [
+            &[HEADER, OF_CORE][..],
+            &thread(7),
+            &[at(40), code(0x1600)],
+            &idle,
+            &[FOOTER],
+        ];
+        let codes: Vec<_> = (1..6).map(|number| code(0x1000 + 0x100 * number)).collect();
+        let second = [
+            &[HEADER, OF_CORE][..],
+            &thread(7),
+            &[at(10), code(0x1000)],
+            &idle,
+            &thread(7),
+            &[at(30)],
+            &codes,
+            &[FOOTER],
+        ];
+        let files = [
+            ("0.trace", bytes(&first.concat())),
+            ("1.trace", bytes(&second.concat())),
+        ];
+        let (accesses, _) = read(folder(&files).path()).unwrap();
+        let expected: Vec<String> = (0..7).map(|number| format!("7 I 1{number}00")).collect();
+        assert_eq!(accesses, expected, "{none}");
+    }
+}
+
 #[test]
 fn cores_that_wait_for_each_other_for_ever_are_read_all_the_same() {
     let core = |parts: [(u64, u64); 2]| {

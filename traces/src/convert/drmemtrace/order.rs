@@ -116,10 +116,15 @@ fn is_of_core(input: &mut Input<'_>) -> Result<bool, Error> {
     Ok(false)
 }
 
+/// What a core that has no thread records as its number (`INVALID_THREAD_ID` and `IDLE_THREAD_ID` in
+/// DynamoRIO's headers).
+const NO_THREADS: [u64; 2] = [0, u64::MAX];
+
 /// The parts of each thread in the files, in sequence.
 struct Parts {
-    /// For each file, its parts in order: the thread, and the number of the part in the thread.
-    of_files: Vec<Vec<(usize, u32)>>,
+    /// For each file, its parts in order: the thread, and the number of the part in the thread;
+    /// `None` for an idle core.
+    of_files: Vec<Vec<Option<(usize, u32)>>>,
     /// For each file, how many of its parts are read. One more than the number of parts means the
     /// end.
     read: Vec<usize>,
@@ -144,11 +149,13 @@ impl Parts {
     ) -> Result<Parts, Error> {
         let mut threads: HashMap<(u64, u64), usize> = HashMap::new();
         let mut found: Vec<Vec<Found>> = Vec::new();
-        let mut of_files: Vec<Vec<(usize, u32)>> = vec![Vec::new(); files];
+        let mut of_files: Vec<Vec<Option<(usize, u32)>>> = vec![Vec::new(); files];
         for (file, of_file) in of_files.iter_mut().enumerate() {
             let mut input = again(file)?;
             while let Some(record) = input.take()? {
-                if record.kind == kind::THREAD {
+                if record.kind == kind::THREAD && NO_THREADS.contains(&record.value) {
+                    of_file.push(None);
+                } else if record.kind == kind::THREAD {
                     let process = input.head()?.filter(|next| next.kind == kind::PROCESS);
                     let key = (process.map_or(0, |process| process.value), record.value);
                     let thread = *threads.entry(key).or_insert(found.len());
@@ -161,10 +168,10 @@ impl Parts {
                         record: input.taken(),
                         time: None,
                     });
-                    of_file.push((thread, 0));
+                    of_file.push(Some((thread, 0)));
                 } else if record.kind == kind::MARKER
                     && record.size == marker::TIMESTAMP
-                    && let Some(&(thread, _)) = of_file.last()
+                    && let Some(&Some((thread, _))) = of_file.last()
                     && let Some(part) = found[thread].last_mut()
                 {
                     part.time.get_or_insert(record.value);
@@ -174,7 +181,7 @@ impl Parts {
         for (thread, parts) in found.iter_mut().enumerate() {
             put_in_order(parts);
             for (number, part) in parts.iter().enumerate() {
-                of_files[part.file][part.place] = (thread, number as u32);
+                of_files[part.file][part.place] = Some((thread, number as u32));
             }
         }
         Ok(Parts {
@@ -192,10 +199,10 @@ impl Parts {
         }
     }
 
-    /// Returns the file's current part; `None` before its first.
+    /// Returns the file's current part; `None` before its first, and for an idle core.
     fn current(&self, file: usize) -> Option<(usize, u32)> {
         let parts = &self.of_files[file];
-        parts.get(self.read[file].checked_sub(1)?).copied()
+        *parts.get(self.read[file].checked_sub(1)?)?
     }
 
     /// Marks the file's current part as read.
