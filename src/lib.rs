@@ -25,6 +25,7 @@ pub mod terminal;
 
 use clap::{CommandFactory, Parser};
 use commands::Command;
+use corehop_support::processes::fail_writes_beyond_file_limit;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use terminal::console;
@@ -88,11 +89,12 @@ pub fn run() -> ExitCode {
     verbosity.keep_to();
     // If the terminal closes, recording continues. If the disk fills, recording stops and the
     // server keeps running.
-    match command {
-        Command::Record(_) | Command::Optimize(_) => {
-            corehop_support::processes::fail_writes_beyond_file_limit()
-        }
-        _ => end_with_the_reader(),
+    if !matches!(command, Command::Record(_) | Command::Optimize(_)) {
+        end_with_the_reader();
+    }
+    // `run` becomes the server, which keeps its signals.
+    if !matches!(command, Command::Run(_)) {
+        fail_writes_beyond_file_limit();
     }
     match command.run(Cli::command()) {
         Ok(()) => ExitCode::SUCCESS,

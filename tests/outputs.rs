@@ -260,3 +260,30 @@ fn where_there_is_no_folder_the_remedy_is_to_make_it() {
     let remedy = "  remedy: create the folder first: missing does not exist\n";
     assert!(said.ends_with(remedy), "{said}");
 }
+
+/// Beyond the limit on file sizes, each command fails as on a full disk, and leaves nothing.
+#[test]
+fn a_file_beyond_the_limit_is_an_output_that_cannot_be_written() {
+    let folder = folder();
+    let text = "I  00401000,4\n L 1ffefff000,8\n".repeat(20_000);
+    std::fs::write(folder.path().join("bank.lackey"), text).unwrap();
+    let before = std::fs::read_dir(folder.path()).unwrap().count();
+    for command in [
+        "export bank.trace -o written",
+        "export --format corehop bank.trace -o written",
+        "import --format lackey bank.lackey -o written",
+        "sample mariadb-tpcc -o written",
+        "schema >written; code=$?; rm written; exit $code",
+    ] {
+        let program = env!("CARGO_BIN_EXE_corehop");
+        let script = format!("ulimit -f 1; {program} {command}");
+        let mut shell = Command::new("sh");
+        let shell = shell.args(["-c", &script]).current_dir(folder.path());
+        let output = shell.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{command}: {said}");
+        assert!(said.contains("ulimit -f"), "{command}: {said}");
+        let after = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(after, before, "{command}");
+    }
+}

@@ -10,7 +10,7 @@ use crate::terminal::line::{Lines, line};
 use clap::{Args, ColorChoice, ValueEnum};
 use indicatif::ProgressDrawTarget;
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static QUIET: AtomicBool = AtomicBool::new(false);
@@ -77,7 +77,11 @@ pub fn print(lines: &Lines) -> Result<(), Failure> {
     let written = out.write_all(lines.as_str().as_bytes());
     written.and_then(|()| out.flush()).map_err(|error| {
         let message = format!("standard output: {error}");
-        Failure::new(Exit::Output, message).remedy("redirect standard output to a writable file")
+        let remedy = match error.kind() {
+            ErrorKind::FileTooLarge => "raise the file size limit (`ulimit -f`)",
+            _ => "redirect standard output to a writable file",
+        };
+        Failure::new(Exit::Output, message).remedy(remedy)
     })
 }
 

@@ -10,6 +10,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use commands::{characterize, cohorts, fleet, kernel_model, kth_calls, pollute, schema};
 use corehop::terminal::console::Verbosity;
 use corehop::{configuration, end_with_the_reader, failed, parsed};
+use corehop_support::processes::fail_writes_beyond_file_limit;
 use std::process::ExitCode;
 
 /// Experiments that stand on corehop: classes of lines, pollute buffers, cohorts, and others
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
     } = parsed(words);
     verbosity.keep_to();
     end_with_the_reader();
+    fail_writes_beyond_file_limit();
     let outcome = match command {
         Command::Characterize(arguments) => characterize::run(&arguments),
         Command::Cohorts(arguments) => cohorts::run(&arguments),
