@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::symbol::Symbol;
-use corehop_support::processes::without_python_variables;
+use corehop_support::processes::{end_with_this_process, without_python_variables};
 use serde::Deserialize;
 use serde::de::Error as _;
 use std::os::unix::process::CommandExt;
@@ -33,6 +33,8 @@ struct Line {
 pub fn told_by(command: &mut Command, paths: &[&Path]) -> Result<Each, Error> {
     without_python_variables(command);
     // In its own process group, so that a Ctrl-C for a recording does not interrupt it.
+    // So it does not end with corehop by itself.
+    end_with_this_process(command);
     let output = command.process_group(0).output();
     let program = || command.get_program().into();
     let output = output.map_err(|source| Error::Start {

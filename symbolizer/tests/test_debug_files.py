@@ -191,3 +191,18 @@ def test_a_debug_file_that_is_installed_later_is_seen(
     assert STRIPPED_NAME not in names(json.loads(symbolize(library).stdout)["functions"])
     away.rename(debug)
     assert STRIPPED_NAME in names(json.loads(symbolize(library).stdout)["functions"])
+
+
+def test_a_pipe_is_no_debug_file_and_no_program(
+    library: Path, functions: Functions, tmp_path: Path, symbolize: Symbolize
+) -> None:
+    debug = library.with_name("names.debug")
+    split(library, debug, link=True)
+    debug.unlink()
+    os.mkfifo(debug)
+    assert STRIPPED_NAME not in names(functions(library))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    refused = symbolize(pipe)
+    assert refused.returncode == 3
+    assert "it is a pipe" in refused.stderr

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from corehop_symbolizer import debuginfod
 from corehop_symbolizer.errors import InputError
-from corehop_symbolizer.image import Image, contents, opened, reading
+from corehop_symbolizer.image import Image, contents, open_file, opened, reading
 
 VARIABLE = "COREHOP_DEBUG_FILES"
 """Names the folders of such files, separated by colons; none where it is empty."""
@@ -103,7 +103,7 @@ def is_of(image: Image, debug: Image, link: tuple[str, int] | None) -> bool:
 def checksum_of(path: str) -> int:
     """Return the CRC-32 of a file."""
     checksum = 0
-    with open(path, "rb") as stream:  # noqa: PTH123 (as `opened` does)
+    with open_file(path) as stream:
         while part := stream.read(1 << 20):
             checksum = zlib.crc32(part, checksum)
     return checksum

@@ -8,7 +8,9 @@ detected where each part is read (`reading`).
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
@@ -71,12 +73,26 @@ def reading(path: str, place: str) -> Iterator[None]:
         ) from error
 
 
+def open_file(path: str) -> IO[bytes]:
+    """Open the file at `path`. Opening a pipe would wait for a writer, maybe forever."""
+
+    def open_regular(name: str, flags: int) -> int:
+        descriptor = os.open(name, flags | os.O_NONBLOCK)
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISFIFO(mode):
+            os.close(descriptor)
+            raise OSError(errno.EINVAL, "it is a pipe")
+        return descriptor
+
+    return open(path, "rb", opener=open_regular)  # noqa: PTH123, SIM115 (keeps odd names)
+
+
 @contextlib.contextmanager
 def opened(path: str) -> Iterator[Image]:
     """Open the file at `path`; it stays open while its sections are read."""
     with contextlib.ExitStack() as stack:
         try:
-            stream = stack.enter_context(open(path, "rb"))  # noqa: PTH123 (keeps odd names)
+            stream = stack.enter_context(open_file(path))
         except FileNotFoundError as error:
             raise InputError(path, "there is no such file", "check the path") from error
         except (OSError, ValueError) as error:
