@@ -51,6 +51,7 @@ pub struct Request {
     /// Path of the file that contains it.
     pub module: String,
     /// GNU build id of that file, lower-case hexadecimal.
+    #[serde(deserialize_with = "lower_case")]
     pub build_id: String,
     /// Virtual address of the entry in the ELF file.
     pub offset: u64,
@@ -109,6 +110,7 @@ pub struct PlannedFunction {
 #[serde(deny_unknown_fields)]
 struct Written {
     module: String,
+    #[serde(deserialize_with = "lower_case")]
     build_id: String,
     offset: u64,
     symbol: String,
@@ -151,6 +153,13 @@ impl TryFrom<Written> for PlannedFunction {
             mode: written.mode,
         })
     }
+}
+
+/// Reads a build id. Its digits may be capitals, but are compared with those of files.
+fn lower_case<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let mut text = <String as serde::Deserialize>::deserialize(from)?;
+    text.make_ascii_lowercase();
+    Ok(text)
 }
 
 impl From<PlannedFunction> for Written {

@@ -116,7 +116,7 @@ fn check_function(plan: &Plan, function: &PlannedFunction) -> Result<(), Contrad
 }
 
 /// By function: its earlier entries.
-type Seen<'p> = HashMap<(String, u64), Vec<&'p PlannedFunction>>;
+type Seen<'p> = HashMap<(&'p str, u64), Vec<&'p PlannedFunction>>;
 
 /// Whether an entry is compatible with earlier ones of the same function: each is for another call,
 /// and all have the same mode.
@@ -124,7 +124,7 @@ fn check_beside<'p>(
     seen: &mut Seen<'p>,
     function: &'p PlannedFunction,
 ) -> Result<(), Contradiction> {
-    let place = (function.build_id.to_ascii_lowercase(), function.offset);
+    let place = (function.build_id.as_str(), function.offset);
     let others = seen.entry(place).or_default();
     for other in &*others {
         let name = name_of(function);

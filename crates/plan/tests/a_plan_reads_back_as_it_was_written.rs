@@ -290,6 +290,13 @@ fn the_case_of_a_build_id_makes_no_other_function() {
 }
 
 #[test]
+fn a_build_id_in_capitals_is_that_of_the_file() {
+    let text = render(&at_two_calls());
+    let read = parse(&text.replace("0a1b", "0A1B"), Path::new("p.toml")).unwrap();
+    assert_eq!(render(&read), text);
+}
+
+#[test]
 fn a_plan_that_an_older_corehop_would_read_has_no_function_by_argument() {
     let text = render(&by_argument()).replace("version = 2", "version = 1");
     let expected = "p.toml: line 48: function f600000 in /usr/sbin/mariadbd: \
