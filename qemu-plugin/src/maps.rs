@@ -6,6 +6,7 @@
 //! to write from pages with translated code.
 
 use std::ops::Range;
+use std::path::Path;
 
 /// One line of /proc/self/maps.
 pub(crate) struct Line {
@@ -22,9 +23,22 @@ pub(crate) struct Line {
 
 /// Returns all lines, by ascending address; empty if the file cannot be read.
 pub(crate) fn lines() -> Vec<Line> {
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    maps.lines().filter_map(parse).collect()
+    let maps = std::fs::read("/proc/self/maps").unwrap_or_default();
+    String::from_utf8_lossy(&maps)
+        .lines()
+        .filter_map(parse)
+        .collect()
 }
+
+/// The kernel writes a newline of a path as `\012`, which may also be part of a path.
+fn unescaped(path: &str) -> String {
+    match path.contains(NEWLINE) && !Path::new(path).exists() {
+        true => path.replace(NEWLINE, "\n"),
+        false => path.to_owned(),
+    }
+}
+
+const NEWLINE: &str = "\\012";
 
 /// Parses `start-end permissions offset device inode   path`, see proc_pid_maps(5).
 fn parse(line: &str) -> Option<Line> {
@@ -41,7 +55,7 @@ fn parse(line: &str) -> Option<Line> {
         shared: permissions.get(3) == Some(&b's'),
         file_offset,
         identity: [hexadecimal(major)? << 32 | hexadecimal(minor)?, inode],
-        path: if path.starts_with('/') { path } else { "" }.to_owned(),
+        path: unescaped(if path.starts_with('/') { path } else { "" }),
     })
 }
 
@@ -72,6 +86,20 @@ mod tests {
             parse("4000000000-4000001000 r--p 00000000 00:00 0                [heap]").unwrap();
         assert!(!line.writable && !line.shared);
         assert_eq!((line.identity, &*line.path), ([0, 0], ""));
+    }
+
+    #[test]
+    fn a_path_may_have_a_newline_or_what_stands_for_one() {
+        let folder = std::env::temp_dir().join(format!("maps-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let [newline, digits] = ["a\nb", "c\\012d"].map(|name| folder.join(name));
+        for path in [&newline, &digits] {
+            std::fs::write(path, "").unwrap();
+            let printed = path.to_str().unwrap().replace('\n', NEWLINE);
+            let line = format!("1000-2000 r-xp 00000000 fd:01 7     {printed}");
+            assert_eq!(parse(&line).unwrap().path, path.to_str().unwrap());
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
