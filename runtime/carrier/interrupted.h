@@ -14,7 +14,8 @@ void begin_ended_call_again(ucontext_t *frame);
 void end_call(ucontext_t *frame, bool has_handler, bool restarts);
 /* Whether a call has transferred less than it would have without POKE. */
 bool is_cut_short(const ucontext_t *frame);
-/* The thread is home, with its own mask, and no handler of the program has run: the call goes on. */
+/* The thread is home, with its own mask, and no handler of the program has run: the call goes on.
+ */
 void transfer_rest(ucontext_t *frame);
 
 #endif

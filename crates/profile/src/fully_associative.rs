@@ -6,8 +6,8 @@
 //! because these misses already have a cause.
 //!
 //! An access of a line that the cache holds only notes the time. Lines leave in the order of their
-//! times, so now and then the oldest quarter is sorted. Each of them then leaves in its turn, unless
-//! it was accessed since. All others have later times.
+//! times, so now and then the oldest quarter is sorted. Each of them leaves in its turn, unless it
+//! was accessed since. All others have later times.
 
 use crate::cost::Level;
 use corehop_simulator::{LineId, Machine};

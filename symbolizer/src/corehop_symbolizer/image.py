@@ -84,7 +84,7 @@ def open_file(path: str) -> IO[bytes]:
             raise OSError(errno.EINVAL, "it is a pipe")
         return descriptor
 
-    return open(path, "rb", opener=open_regular)  # noqa: PTH123, SIM115 (keeps odd names)
+    return open(path, "rb", opener=open_regular)
 
 
 @contextlib.contextmanager

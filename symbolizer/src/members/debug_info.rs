@@ -2,18 +2,16 @@
 //!
 //! Debian's debug files share types in a common file (dwz), units may be in files of their own
 //! (`split`), and types in units of their own, which a signature names. A type of a variable may be
-//! in any. Damaged DWARF has no members: what cannot be read is skipped, and all reading has a limit.
+//! in any. Damaged DWARF has no members: what cannot be read is skipped, and reading has a limit.
 
-use super::split::SplitUnit;
+use super::split::{Bytes, SplitUnit};
 use gimli::{
     AttributeValue, DW_AT_abstract_origin, DW_AT_location, DW_AT_signature, DW_AT_specification,
     DW_AT_type, DW_TAG_variable, DebugInfoOffset, DebugTypeSignature, DebuggingInformationEntry,
-    Dwarf, EndianSlice, EntriesRaw, Expression, Operation, RunTimeEndian, Unit, UnitOffset,
-    UnitType,
+    Dwarf, EntriesRaw, Expression, Operation, Unit, UnitOffset, UnitType,
 };
 use std::collections::{BTreeMap, HashMap};
 
-pub(super) type Bytes<'d> = EndianSlice<'d, RunTimeEndian>;
 pub(super) type Entry<'d> = DebuggingInformationEntry<Bytes<'d>>;
 pub(super) type Value<'d> = AttributeValue<Bytes<'d>>;
 

@@ -1,9 +1,9 @@
 //! Debug data outside the file: `-gsplit-dwarf` leaves a skeleton of each unit in the program, with
 //! the name of the file that has the rest, or a package next to the program has all of them.
 
-use super::debug_info::Bytes;
 use gimli::{
-    Dwarf, DwarfPackageSections, DwarfSections, EndianSlice, Reader, Section, SectionId, Unit,
+    Dwarf, DwarfPackageSections, DwarfSections, EndianSlice, Reader, RunTimeEndian, Section,
+    SectionId, Unit,
 };
 use object::{Object, ObjectSection, ReadRef};
 use std::borrow::Cow;
@@ -11,6 +11,9 @@ use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+/// Sections are read in the order of bytes of their file.
+pub(super) type Bytes<'d> = EndianSlice<'d, RunTimeEndian>;
 
 /// Bytes of other files that are read for one program: what is beyond has no types.
 const MOST_BYTES: u64 = 1 << 30;

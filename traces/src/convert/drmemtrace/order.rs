@@ -116,7 +116,7 @@ fn is_of_core(input: &mut Input<'_>) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// What a core that has no thread records as its number (`INVALID_THREAD_ID` and `IDLE_THREAD_ID` in
+/// What a core without a thread records as its number (`INVALID_THREAD_ID` and `IDLE_THREAD_ID` in
 /// DynamoRIO's headers).
 const NO_THREADS: [u64; 2] = [0, u64::MAX];
 
