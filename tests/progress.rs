@@ -1,14 +1,10 @@
 //! Progress on a terminal, and without it where `COREHOP_PROGRESS` is `never`, as in these tests.
 
 use crate::interactive::pseudo_terminal;
+use crate::partition::SAMPLE;
 use std::fs::File;
 use std::io::Read;
 use std::process::{Command, Stdio};
-
-const SAMPLE: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/traces/samples/mariadb-tpcc.trace"
-);
 
 /// Returns what a replay prints on a standard error that is a terminal.
 fn printed(change: impl Fn(&mut Command) -> &mut Command) -> String {

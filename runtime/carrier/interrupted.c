@@ -184,8 +184,8 @@ static bool is_stream(long descriptor)
     return S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode) || S_ISCHR(about.st_mode);
 }
 
-/* Makes the parts behind the first `done` bytes; false if there are none, or too many. */
-static bool skip(struct rest *rest, const struct iovec *parts, size_t count, size_t done)
+/* Makes the parts behind the first `done` bytes. Returns their number; 0 if there are too many. */
+static size_t skip(struct rest *rest, const struct iovec *parts, size_t count, size_t done)
 {
     size_t left = 0;
     for (size_t i = 0; i < count; i++) {
@@ -194,30 +194,33 @@ static bool skip(struct rest *rest, const struct iovec *parts, size_t count, siz
         if (over == parts[i].iov_len)
             continue;
         if (left == MOST_PARTS)
-            return false;
+            return 0;
         rest->parts[left].iov_base = (char *)parts[i].iov_base + over;
         rest->parts[left++].iov_len = parts[i].iov_len - over;
     }
-    rest->arguments[1] = (long)rest->parts;
-    rest->arguments[2] = (long)left;
+    return left;
+}
+
+static bool skip_in_parts(struct rest *rest, size_t done)
+{
+    long *a = rest->arguments;
+    size_t left = skip(rest, (const struct iovec *)a[1], (size_t)a[2], done);
+    a[1] = (long)rest->parts;
+    a[2] = (long)left;
     return left != 0;
 }
 
 static bool skip_in_message(struct rest *rest, size_t done)
 {
     const struct msghdr *whole = (const struct msghdr *)rest->arguments[1];
-    long flags = rest->arguments[2];
     rest->message = *whole;
     /* What comes along with the bytes came with the first. */
     rest->message.msg_control = NULL;
     rest->message.msg_controllen = 0;
-    if (!skip(rest, whole->msg_iov, whole->msg_iovlen, done))
-        return false;
     rest->message.msg_iov = rest->parts;
-    rest->message.msg_iovlen = (size_t)rest->arguments[2];
+    rest->message.msg_iovlen = skip(rest, whole->msg_iov, whole->msg_iovlen, done);
     rest->arguments[1] = (long)&rest->message;
-    rest->arguments[2] = flags;
-    return true;
+    return rest->message.msg_iovlen != 0;
 }
 
 /* Advances an argument that points to bytes, or items, and the one that counts them. */
@@ -243,8 +246,7 @@ static bool find_rest(struct rest *rest, long done)
     case __NR_sendto:
         return is_stream(a[0]) && advance(rest, 1, 2, done, 1);
     case __NR_writev:
-        return is_stream(a[0]) &&
-               skip(rest, (const struct iovec *)a[1], (size_t)a[2], (size_t)done);
+        return is_stream(a[0]) && skip_in_parts(rest, (size_t)done);
     case __NR_sendmsg:
         return skip_in_message(rest, (size_t)done);
     case __NR_sendmmsg:

@@ -33,7 +33,7 @@ struct Line {
 pub fn told_by(command: &mut Command, paths: &[&Path]) -> Result<Each, Error> {
     without_python_variables(command);
     // In its own process group, so that a Ctrl-C for a recording does not interrupt it.
-    // So it does not end with corehop by itself.
+    // Nor would a signal that ends corehop reach it.
     end_with_this_process(command);
     let output = command.process_group(0).output();
     let program = || command.get_program().into();

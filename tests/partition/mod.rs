@@ -28,7 +28,7 @@ fn refused(arguments: &[&str]) -> (i32, String) {
     (output.status.code().unwrap(), said)
 }
 
-const SAMPLE: &str = concat!(
+pub const SAMPLE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/traces/samples/mariadb-tpcc.trace"
 );

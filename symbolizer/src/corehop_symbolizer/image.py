@@ -76,7 +76,7 @@ def reading(path: str, place: str) -> Iterator[None]:
 def open_file(path: str) -> IO[bytes]:
     """Open the file at `path`. Opening a pipe would wait for a writer, maybe forever."""
 
-    def open_regular(name: str, flags: int) -> int:
+    def open_unless_pipe(name: str, flags: int) -> int:
         descriptor = os.open(name, flags | os.O_NONBLOCK)
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISFIFO(mode):
@@ -84,7 +84,7 @@ def open_file(path: str) -> IO[bytes]:
             raise OSError(errno.EINVAL, "it is a pipe")
         return descriptor
 
-    return open(path, "rb", opener=open_regular)
+    return open(path, "rb", opener=open_unless_pipe)
 
 
 @contextlib.contextmanager

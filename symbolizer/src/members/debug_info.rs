@@ -172,7 +172,7 @@ impl<'d> DebugInfo<'d> {
         })
     }
 
-    /// Returns the type that a declaration stands for, if it has a unit of its own.
+    /// Returns the definition of a declared type, if it is in a type unit.
     pub fn defined(&self, die: Die, entry: &Entry<'d>) -> Option<Die> {
         self.referred(die, entry.attr_value(DW_AT_signature)?)
     }

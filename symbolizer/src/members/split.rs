@@ -38,7 +38,7 @@ pub(super) struct Sections<'c> {
 }
 
 /// Returns the units of a file that are skeletons.
-fn skeletons<'d>(dwarf: &Dwarf<Bytes<'d>>) -> Vec<Unit<Bytes<'d>>> {
+pub(super) fn skeletons<'d>(dwarf: &Dwarf<Bytes<'d>>) -> Vec<Unit<Bytes<'d>>> {
     let mut found = Vec::new();
     let mut headers = dwarf.units();
     while let Ok(Some(header)) = headers.next() {
@@ -50,8 +50,11 @@ fn skeletons<'d>(dwarf: &Dwarf<Bytes<'d>>) -> Vec<Unit<Bytes<'d>>> {
 
 impl Contents {
     /// Reads the files that the skeletons of a file name, or its package.
-    pub fn of(dwarf: &Dwarf<Bytes<'_>>, debug_file: &Path) -> Contents {
-        let skeletons = skeletons(dwarf);
+    pub fn of<'d>(
+        dwarf: &Dwarf<Bytes<'d>>,
+        skeletons: &[Unit<Bytes<'d>>],
+        debug_file: &Path,
+    ) -> Contents {
         if skeletons.is_empty() {
             return Contents::default();
         }
@@ -94,14 +97,17 @@ impl Contents {
 
 impl Sections<'_> {
     /// Returns the units of a program whose data is in these sections.
-    pub fn units<'d>(&'d self, dwarf: &Dwarf<Bytes<'d>>) -> Vec<SplitUnit<'d>> {
+    pub fn units<'d>(
+        &'d self,
+        dwarf: &Dwarf<Bytes<'d>>,
+        mut skeletons: Vec<Unit<Bytes<'d>>>,
+    ) -> Vec<SplitUnit<'d>> {
         let endian = dwarf.debug_info.reader().endian();
         let bytes = |bytes: &'d Cow<'_, [u8]>| EndianSlice::new(bytes, endian);
         let package = self.package.as_ref();
         let package =
             package.and_then(|package| package.borrow(bytes, EndianSlice::new(&[], endian)).ok());
         let mut split = Vec::new();
-        let mut skeletons = skeletons(dwarf);
         if let Some(package) = package {
             for skeleton in skeletons {
                 let found = skeleton
@@ -171,8 +177,8 @@ fn read(path: &Path, left: &mut u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Returns a section of such a file; one that is missing or damaged is empty. Each type with a unit
-/// of its own is in a section of the same name.
+/// Returns a section of such a file; one that is missing or damaged is empty. Type units are in
+/// separate sections with the same name, which follow one another here.
 fn section<'d, R: ReadRef<'d>>(file: &object::File<'d, R>, id: SectionId) -> Cow<'d, [u8]> {
     let all = file.sections().filter(|section| {
         let name = section.name().ok();

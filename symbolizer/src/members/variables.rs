@@ -2,7 +2,7 @@
 
 use super::debug_info::DebugInfo;
 use super::layout::VariableType;
-use super::split::Contents;
+use super::split::{Contents, skeletons};
 use super::types::Types;
 use crate::data::DataLayout;
 use gimli::{DwarfSections, EndianSlice, RunTimeEndian};
@@ -31,9 +31,10 @@ pub(crate) fn variables(
         false => RunTimeEndian::Big,
     };
     let dwarf = sections.borrow_with_sup(common.as_ref(), |bytes| EndianSlice::new(bytes, endian));
-    let outside = Contents::of(&dwarf, debug_file);
+    let skeletons = skeletons(&dwarf);
+    let outside = Contents::of(&dwarf, &skeletons, debug_file);
     let outside = outside.sections();
-    let split = outside.units(&dwarf);
+    let split = outside.units(&dwarf, skeletons);
     let debug_info = DebugInfo::of(&dwarf, &split)?;
     let mut wanted = HashMap::<u64, Vec<usize>>::new();
     for (index, symbol) in layout.symbols.iter().enumerate() {
