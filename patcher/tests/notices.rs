@@ -161,6 +161,12 @@ fn a_lock_by_number_that_changes_priorities_is_locked_and_unlocked_at_home() {
 fn a_thread_that_places_itself_stays_there() {
     rights().same("places itself");
     rights().same("placed by another");
+    rights().same("starts on one");
+}
+
+#[test]
+fn a_thread_that_is_asked_for_its_processors_has_those_of_the_program() {
+    rights().same("asked by another");
 }
 
 #[test]
@@ -176,6 +182,7 @@ fn a_wait_with_a_mask_of_its_own_is_ended_by_the_signals_that_this_lets_through(
 #[test]
 fn coroutines_go_on_where_they_are_linked_to() {
     rights().same("coroutines");
+    rights().same("small coroutine");
 }
 
 #[test]
@@ -195,9 +202,10 @@ fn calls_that_wait_end_with_eintr_where_the_handler_says_so() {
 
 #[test]
 fn a_program_that_filters_system_calls_runs_on_without_hops() {
-    for notices in [rights(), numbers()] {
+    let trials = [(rights(), "filter"), (numbers(), "filter"), (rights(), "filter for all")];
+    for (notices, trial) in trials {
         for backend in BACKENDS {
-            let moved = notices.same_under(backend, "filter");
+            let moved = notices.same_under(backend, trial);
             let expected = match backend {
                 "off" => "",
                 _ => {
@@ -205,9 +213,30 @@ fn a_program_that_filters_system_calls_runs_on_without_hops() {
                      and without statistics\n"
                 }
             };
-            assert_eq!(moved.errors, expected, "{backend}");
+            assert_eq!(moved.errors, expected, "{trial} under {backend}");
         }
     }
+}
+
+#[test]
+fn a_process_ends_with_its_last_thread_even_if_only_the_kernel_is_told() {
+    let notices = processes();
+    for backend in BACKENDS {
+        let moved = notices.same_under(backend, "last thread");
+        let expected = match backend {
+            "carrier" | "auto" => {
+                "corehop: a thread ends by the system call exit: from here on without hops, and \
+                 without statistics\n"
+            }
+            _ => "",
+        };
+        assert_eq!(moved.errors, expected, "{backend}");
+    }
+}
+
+#[test]
+fn the_kernel_tells_the_thread_that_asked_for_it_of_a_folders_changes() {
+    processes().same("notified");
 }
 
 #[test]

@@ -12,10 +12,10 @@
  *
  * Pinning has a consequence: a thread or process that a hopped thread creates would inherit its
  * single CPU, and a query of its mask would return that CPU. So pthread_create, fork, and all other
- * calls that start programs or threads or query a mask (interposed.h) see the program's own mask.
- * The next hook pins the thread again. A thread that somebody else has placed is no longer moved:
- * it, another thread, or another process may set its affinity, by whatever call. Therefore each hop
- * first asks the kernel for the mask, which costs little beside the move.
+ * calls that start programs or threads (interposed.h) or query a mask (places.c) see the program's
+ * own mask. The next hook pins the thread again. A thread that somebody else has placed is no
+ * longer moved: it, another thread, or another process may set its affinity, by whatever call.
+ * Therefore each hop first asks the kernel for the mask, which costs little beside the move.
  */
 #define _GNU_SOURCE
 #include "affinity.h"
@@ -38,8 +38,17 @@ static __thread bool is_moving __attribute__((tls_model("initial-exec")));
 
 static bool stays_placed(void)
 {
+    note_placed(self.counters->owner);
     self.core = -1;
     return self.bound = self.stopped = true;
+}
+
+static bool is_same(const struct mask *one, const struct mask *other)
+{
+    for (size_t i = 0; i < mask_size / sizeof *one->words; i++)
+        if (one->words[i] != other->words[i])
+            return false;
+    return true;
 }
 
 /* Whether the thread has another mask than the runtime gave it, or another thread gave it one that
@@ -60,10 +69,7 @@ static bool is_placed(void)
     } while (UNLIKELY(__atomic_load_n(&self.core, __ATOMIC_RELAXED) != core));
     if (core >= 0)
         own = &masks[self.team * program.cores + core];
-    for (size_t i = 0; i < mask_size / sizeof *mask.words; i++)
-        if (UNLIKELY(mask.words[i] != own->words[i]))
-            return stays_placed();
-    return false;
+    return UNLIKELY(!is_same(&mask, own)) && stays_placed();
 }
 
 /* Moves the thread to `core`; true if it is there. Otherwise it stops hopping, and may run again
@@ -71,6 +77,7 @@ static bool is_placed(void)
 static bool move(int32_t core)
 {
     is_moving = true;
+    __atomic_store_n(&self.counters->is_moved, 1, __ATOMIC_RELAXED);
     do {
         __atomic_store_n(&self.core, core, __ATOMIC_RELAXED);
         if (UNLIKELY(set_mask(&masks[self.team * program.cores + core]) < 0)) {
@@ -85,12 +92,8 @@ static bool move(int32_t core)
     return true;
 }
 
-static void hop(uint64_t *hops, int32_t core)
+static void hop_to(uint64_t *hops, int32_t core)
 {
-    if (self.backend != &affinity_backend)
-        take_over(&affinity_backend);
-    if (self.stopped || is_placed())
-        return;
     uint64_t began = hop_begins();
     if (!move(core)) {
         bump(&self.counters->failed_hops);
@@ -100,6 +103,17 @@ static void hop(uint64_t *hops, int32_t core)
     if (self.counted != core)
         bump(hops);
     self.counted = core;
+}
+
+static void hop(uint64_t *hops, int32_t core)
+{
+    if (self.backend != &affinity_backend)
+        take_over(&affinity_backend);
+    if (self.stopped || !begin_calls())
+        return;
+    if (!is_placed())
+        hop_to(hops, core);
+    end_calls();
 }
 
 static bool prepare(void)
@@ -121,8 +135,11 @@ static bool prepare(void)
 /* Between these two the calling thread may run anywhere the program may. */
 void affinity_suspend(void)
 {
-    if (self.backend == &affinity_backend && self.core >= 0 && !is_placed())
+    if (self.backend != &affinity_backend || self.core < 0 || !begin_calls())
+        return;
+    if (!is_placed())
         set_mask(&own_mask);
+    end_calls();
 }
 
 void affinity_release(void)
@@ -134,8 +151,45 @@ void affinity_release(void)
 
 void affinity_resume(void)
 {
-    if (self.backend == &affinity_backend && self.core >= 0)
-        move(self.core);
+    if (self.backend != &affinity_backend || self.core < 0 || !begin_calls())
+        return;
+    move(self.core);
+    end_calls();
+}
+
+/* Whether hops gave the thread with these counters this mask, as far as the mask shows. */
+static bool is_hopped(const struct thread_counters *counters, const struct mask *mask)
+{
+    bool is_ours = false;
+    for (uint32_t core = 0; masks != NULL && core < program.teams * program.cores; core++)
+        is_ours |= is_same(mask, &masks[core]);
+    return is_ours && __atomic_load_n(&counters->is_moved, __ATOMIC_RELAXED) &&
+           !__atomic_load_n(&counters->is_placed, __ATOMIC_RELAXED);
+}
+
+bool affinity_hides(int thread, const struct mask *mask)
+{
+    const struct thread_counters *counters = thread == 0 ? NULL : counters_of_thread(thread);
+    return counters != NULL && is_hopped(counters, mask);
+}
+
+void affinity_ends(void)
+{
+    long process = system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
+    end_calls_for_good();
+    if (masks == NULL)
+        return;
+    for (const struct thread_counters *of = all_counters(); of != NULL; of = of->next) {
+        struct mask mask;
+        int thread = __atomic_load_n(&of->owner, __ATOMIC_RELAXED);
+        /* An ended thread's id may be that of another process. */
+        if (thread == 0 || system_call(__NR_tgkill, process, thread, 0, 0, 0, 0) != 0)
+            continue;
+        long size =
+            system_call(__NR_sched_getaffinity, thread, (long)mask_size, (long)&mask, 0, 0, 0);
+        if (size > 0 && is_hopped(of, &mask))
+            system_call(__NR_sched_setaffinity, thread, (long)mask_size, (long)&own_mask, 0, 0, 0);
+    }
 }
 
 const struct backend affinity_backend = {

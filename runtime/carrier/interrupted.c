@@ -259,8 +259,7 @@ static bool find_rest(struct rest *rest, long done)
     case __NR_recvmsg:
         return waits_for_all(a[2]) && skip_in_message(rest, (size_t)done);
     case __NR_recvmmsg:
-        return (a[3] & MSG_WAITFORONE) == 0 &&
-               advance(rest, 1, 2, done, sizeof(struct mmsghdr));
+        return (a[3] & MSG_WAITFORONE) == 0 && advance(rest, 1, 2, done, sizeof(struct mmsghdr));
     case __NR_getrandom:
         return advance(rest, 0, 1, done, 1);
     default:

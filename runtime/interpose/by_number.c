@@ -12,8 +12,10 @@
 #include "home.h"
 #include "interposers.h"
 #include "originals.h"
+#include "places.h"
 #include "pool.h"
 #include "posted.h"
+#include "watchdog.h"
 
 #include <asm/unistd.h>
 #include <linux/futex.h>
@@ -89,10 +91,14 @@ static bool is_made_at_home(long number)
     }
 }
 
-/* Likewise, depending on an argument: waits with a mask of signals, and clocks of one thread. */
-static bool is_made_at_home_with(long number, long first, long fourth, long fifth, long sixth)
+/* Likewise, depending on an argument: files whose signals the thread gets, waits with a mask of
+ * signals, and clocks of one thread. */
+static bool is_made_at_home_with(long number, long first, long second, long fourth, long fifth,
+                                 long sixth)
 {
     switch (number) {
+    case __NR_fcntl:
+        return takes_signals_of_files(second);
     case __NR_ppoll:
         return fourth != 0;
     case __NR_epoll_pwait:
@@ -175,6 +181,10 @@ long caught_syscall(long number, long a, long b, long c, long d, long e, long f)
     }
     if (UNLIKELY(number == __NR_seccomp))
         rest_for_good(FILTERS);
+    else if (UNLIKELY(number == __NR_exit) && is_own_process() &&
+             (carriers_are_possible() || watchdog_runs()))
+        /* The kernel ends a process with its last thread, which the runtime's may not be. */
+        rest_for_good("a thread ends by the system call exit");
     else if (UNLIKELY(changes_rights(number, c)) && carriers_are_possible())
         is_closed = leave_threads(needs_one_thread(number, a, b));
     else if (UNLIKELY(is_of_the_thread(number)) && carriers_are_possible())
@@ -184,7 +194,7 @@ long caught_syscall(long number, long a, long b, long c, long d, long e, long f)
     else if (carriers_are_possible() && UNLIKELY(takes_a_ring(number, b)))
         stay_for_good();
     else if (UNLIKELY(is_made_at_home(number)) ||
-             UNLIKELY(is_made_at_home_with(number, a, d, e, f)))
+             UNLIKELY(is_made_at_home_with(number, a, b, d, e, f)))
         stay_home();
     if (UNLIKELY(is_unpinned(number)))
         affinity_release();
@@ -194,6 +204,8 @@ long caught_syscall(long number, long a, long b, long c, long d, long e, long f)
     long result = ((syscall_function *)original(&kept, "syscall"))(number, a, b, c, d, e, f);
     if (UNLIKELY(is_closed))
         reopen_pool();
+    if (UNLIKELY(number == __NR_sched_getaffinity) && result > 0)
+        show_own_mask((uintptr_t)a, (size_t)result, (void *)c);
     if (UNLIKELY(result == 0) && forks(number, a))
         process_forked();
     return result;

@@ -6,7 +6,8 @@
  * without an interposed call. On a carrier, that mask must not be the program's. So libc gets an
  * intermediate context, which has the carriers' mask and continues at the program's own uc_link
  * from home. It lies at the top of the coroutine's stack, which libc sees as slightly smaller than
- * it is. Rejected: to keep threads with coroutines at home, which is unnecessary.
+ * it is. It runs below that, where the coroutine has ended. Rejected: to keep threads with
+ * coroutines at home, which is unnecessary.
  */
 #define _GNU_SOURCE
 #include "carrier.h"
@@ -19,8 +20,10 @@
 
 /* The most arguments of a coroutine's function; programs pass no more. */
 #define MOST_ARGUMENTS 32
-/* The stack left to linked(), below its context. */
-#define STACK_SIZE 4096
+/* What makecontext() writes at the top of a stack: the link, and where the function returns to. */
+#define TOP_SIZE 64
+/* The least stack of linked(). */
+#define STACK_SIZE 2048
 
 struct between {
     ucontext_t context;
@@ -39,16 +42,16 @@ static void linked(uint32_t low, uint32_t high)
 /* Makes the intermediate context, at the end of the stack; NULL without room. */
 static struct between *put_between(make_function *make, ucontext_t *context)
 {
-    size_t room = sizeof(struct between) + STACK_SIZE;
-    if (context->uc_link == NULL || context->uc_stack.ss_size < 2 * room)
+    char *stack = context->uc_stack.ss_sp;
+    size_t size = context->uc_stack.ss_size;
+    if (context->uc_link == NULL || size < sizeof(struct between) + TOP_SIZE + STACK_SIZE)
         return NULL;
-    uintptr_t end = (uintptr_t)context->uc_stack.ss_sp + context->uc_stack.ss_size;
+    uintptr_t end = (uintptr_t)stack + size;
     struct between *between = (struct between *)((end - sizeof *between) & ~63ul);
     const uint64_t mask = BLOCKED_BY_CARRIERS;
     memcpy(&between->context, context, sizeof between->context);
     between->context.uc_mcontext.fpregs = &between->context.__fpregs_mem;
-    between->context.uc_stack.ss_sp = (char *)between - STACK_SIZE;
-    between->context.uc_stack.ss_size = STACK_SIZE;
+    between->context.uc_stack.ss_size = (size_t)((char *)between - stack);
     between->context.uc_link = NULL;
     memcpy(&between->context.uc_sigmask, &mask, sizeof mask);
     between->link = context->uc_link;
@@ -73,8 +76,7 @@ __attribute__((visibility("default"))) void makecontext(ucontext_t *context, voi
     struct between *between = carriers_are_possible() ? put_between(make, context) : NULL;
     if (between != NULL) {
         context->uc_link = &between->context;
-        context->uc_stack.ss_size =
-            size - ((char *)context->uc_stack.ss_sp + size - ((char *)between - STACK_SIZE));
+        context->uc_stack.ss_size = between->context.uc_stack.ss_size - TOP_SIZE;
     }
     make(context, run, count, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10],
          a[11], a[12], a[13], a[14], a[15], a[16], a[17], a[18], a[19], a[20], a[21], a[22], a[23],

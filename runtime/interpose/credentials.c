@@ -21,6 +21,7 @@
  */
 #define _GNU_SOURCE
 #include "credentials.h"
+#include "affinity.h"
 #include "carrier.h"
 #include "fibers.h"
 #include "forks.h"
@@ -227,25 +228,6 @@ void keep_another_home(uintptr_t thread)
     detain(thread);
 }
 
-/* The kernel's id of a thread, which libc does not give: the thread's clock has it. */
-static int id_of(uintptr_t thread)
-{
-    clockid_t clock;
-    if (thread == (uintptr_t)(int)thread)
-        return (int)thread;
-    return pthread_getcpuclockid((pthread_t)thread, &clock) == 0 ? ~(clock >> 3) : 0;
-}
-
-void place(uintptr_t thread)
-{
-    if (is_itself(thread)) {
-        stay_for_good();
-    } else {
-        keep_another_home(thread);
-        note_placed(id_of(thread));
-    }
-}
-
 /* A thread that another one schedules also comes home for good. */
 static int of_a_thread(void **kept, const char *name, long thread, long b, long c)
 {
@@ -289,6 +271,7 @@ void rest_for_good(const char *reason)
         return;
     if (must_close() || carriers_are_possible())
         close_pool(); /* and it stays closed */
+    affinity_ends();
     come_to_rest(reason);
 }
 

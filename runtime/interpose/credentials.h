@@ -38,8 +38,6 @@ static inline bool unshares_files(long flags)
 }
 /* The calling thread schedules or cancels another one, which comes home for good. */
 void keep_another_home(uintptr_t thread);
-/* To be called before a thread's affinity is set: it stays there. */
-void place(uintptr_t thread);
 /* Whether that is the calling thread, by libc's handle or the kernel's id; 0 always is. */
 bool is_itself(uintptr_t thread);
 /* Whether io_uring_setup() with such flags, or these parameters, ties the ring to the creating

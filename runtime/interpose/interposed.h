@@ -42,6 +42,9 @@ INTERPOSED(pthread_sigqueue, HOME_IF_OWN)
 INTERPOSED(raise, HOME_FIRST)
 INTERPOSED(gsignal, HOME_FIRST)
 INTERPOSED(abort, HOME_FIRST)
+/* The kernel tells the calling thread when a file is opened, or a folder changes. */
+INTERPOSED(fcntl, HOME_TO_OWN)
+INTERPOSED(fcntl64, HOME_TO_OWN)
 /* The kernel stops a process in the background, unless the calling thread blocks the signal. */
 INTERPOSED(tcsetattr, HOME_FIRST)
 INTERPOSED(tcsetpgrp, HOME_FIRST)
@@ -53,11 +56,10 @@ INTERPOSED(tcsendbreak, HOME_FIRST)
 INTERPOSED(getcontext, HOME_FIRST)
 INTERPOSED(setcontext, HOME_FIRST)
 INTERPOSED(swapcontext, HOME_FIRST)
-/* Scheduling; credentials.c has the calls that change a thread's state in the kernel. */
+/* Scheduling; credentials.c has the calls that change a thread's state in the kernel, and places.c
+ * those that ask for its CPUs. */
 INTERPOSED(sched_setaffinity, PLACES_A_THREAD)
-INTERPOSED(sched_getaffinity, UNPINNED)
 INTERPOSED(pthread_setaffinity_np, PLACES_A_THREAD)
-INTERPOSED(pthread_getaffinity_np, UNPINNED)
 INTERPOSED(pthread_getattr_np, UNPINNED)
 INTERPOSED(sched_getscheduler, HOME_FIRST)
 INTERPOSED(sched_getparam, HOME_FIRST)

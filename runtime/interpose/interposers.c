@@ -22,6 +22,7 @@
 #include "handlers.h"
 #include "home.h"
 #include "originals.h"
+#include "places.h"
 
 #include <asm/unistd.h>
 #include <dlfcn.h>
@@ -35,6 +36,7 @@
 enum rule {
     HOME_FIRST,
     HOME_IF_OWN,     /* if the first argument is the calling thread */
+    HOME_TO_OWN,     /* if the second one makes the calling thread a file's owner */
     UNPINNED,        /* home first; if affinity pins the thread, on all of its CPUs */
     PLACES_A_THREAD, /* likewise; a thread that places itself is no longer moved */
     HOME_FOR_GOOD,
@@ -196,7 +198,8 @@ interposed_call(uint32_t index, uintptr_t first, uintptr_t second, uintptr_t at,
     if (rule == HOME_FIRST || masks)
         mask_may_differ();
     if (UNLIKELY(self.fiber != NULL)) {
-        bool is_own = rule == HOME_IF_OWN && first == self.fiber->thread_base;
+        bool is_own = (rule == HOME_IF_OWN && first == self.fiber->thread_base) ||
+                      (rule == HOME_TO_OWN && takes_signals_of_files(second));
         bool is_first = rule == HOME_FIRST || rule == UNPINNED || rule == PLACES_A_THREAD || masks;
         if (is_first || is_own || (rule == HOME_IF_SAVING && (int)second != 0))
             go_home(self.fiber);
@@ -221,6 +224,7 @@ struct beginning {
     void *argument;
     uint32_t taken;
     bool is_inherited; /* the thread stays home, as the one that starts it */
+    bool is_placed;    /* likewise, on the CPUs of its attributes */
 };
 
 /* The start functions of threads that are about to begin. The new thread gives its slot back
@@ -229,20 +233,18 @@ struct beginning {
 #define BEGINNINGS 64
 static struct beginning beginnings[BEGINNINGS];
 
-static struct beginning *keep_beginning(void *(*run)(void *), void *argument)
+static struct beginning *keep_beginning(struct beginning kept)
 {
     for (size_t i = 0; i < BEGINNINGS; i++) {
         struct beginning *beginning = &beginnings[i];
         if (__atomic_exchange_n(&beginning->taken, 1, __ATOMIC_ACQUIRE) == 0) {
-            beginning->run = run;
-            beginning->argument = argument;
-            beginning->is_inherited = self.is_inherited;
+            *beginning = kept;
             return beginning;
         }
     }
     struct beginning *beginning = map_memory(sizeof *beginning);
     if (beginning != NULL)
-        *beginning = (struct beginning){run, argument, 1, self.is_inherited};
+        *beginning = kept;
     return beginning;
 }
 
@@ -276,6 +278,8 @@ static void *begin(void *argument)
     self.followed = true;
     if (UNLIKELY(beginning.is_inherited))
         stay_inherited();
+    if (UNLIKELY(beginning.is_placed))
+        stay_for_good();
     pthread_cleanup_push(end, NULL);
     result = beginning.run(beginning.argument);
     pthread_cleanup_pop(1);
@@ -291,7 +295,9 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 {
     static void *kept;
     create_function *create = (create_function *)original(&kept, "pthread_create");
-    struct beginning *beginning = keep_beginning(run, argument);
+    bool is_placed = are_placing(attributes);
+    struct beginning *beginning =
+        keep_beginning((struct beginning){run, argument, 1, self.is_inherited, is_placed});
     if (beginning == NULL)
         return EAGAIN;
     stay_home();

@@ -41,8 +41,9 @@ struct call {
  * sum over all threads that ever ran. */
 struct thread_counters {
     struct thread_counters *next;
-    int owner;          /* kernel thread id */
-    uint32_t is_placed; /* another thread has set its affinity */
+    int owner;         /* kernel thread id */
+    uint8_t is_placed; /* the program has set its affinity */
+    uint8_t is_moved;  /* a hop has set its affinity */
     uint64_t failed_hops;
     uint64_t declined_hops; /* the plan requested them, and load.c declined */
     uint64_t lengths[LENGTHS];
@@ -93,8 +94,16 @@ bool prepare_threads(void);
 /* Gives the calling thread counters, at its first hook. */
 void take_counters(void);
 void forget_threads(void);
-/* The calling thread sets the affinity of the one with this kernel thread id. */
+/* The program sets the affinity of the thread with this kernel thread id. */
 void note_placed(int thread);
+/* The counters of the thread with this kernel thread id; NULL if it has none. */
+struct thread_counters *counters_of_thread(int thread);
+/* To be called before a hook makes system calls; end_calls() must follow. False if the program may
+ * forbid them by now: then it must make none. */
+bool begin_calls(void);
+void end_calls(void);
+/* From now on hooks make no system calls. */
+void end_calls_for_good(void);
 const struct thread_counters *all_counters(void);
 /* Bytes of thread_counters for other counters, initially zero. They must be requested before
  * prepare_threads(), which sets their offset (post.c). */

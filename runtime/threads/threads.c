@@ -7,6 +7,10 @@
  * adds them to a list that only grows. A server with a thread per connection must not grow without
  * bound. So a thread first checks a few counters for one whose owner has ended (tgkill with signal
  * 0 reports that) and continues counting there. Rejected: adding up counts at thread end.
+ *
+ * A program may forbid system calls to all its threads at once, by a filter that kills for others.
+ * A hook of another thread may be about to make one. So hooks announce their calls, and before the
+ * filter is installed, the runtime ends them: it waits for those under way, and refuses others.
  */
 #include "thread_state.h"
 #include "processors.h"
@@ -26,6 +30,36 @@ static struct thread_counters *all;
 static struct thread_counters *cursor;
 /* The counters of threads that found no memory. Two such threads may lose some counts. */
 static struct thread_counters *shared;
+
+/* How many hooks are making system calls, and whether that is over. */
+static uint32_t making_calls, calls_ended;
+
+bool begin_calls(void)
+{
+    __atomic_add_fetch(&making_calls, 1, __ATOMIC_SEQ_CST);
+    if (LIKELY(!__atomic_load_n(&calls_ended, __ATOMIC_SEQ_CST)))
+        return true;
+    end_calls();
+    return false;
+}
+
+void end_calls(void)
+{
+    __atomic_sub_fetch(&making_calls, 1, __ATOMIC_SEQ_CST);
+}
+
+/* How often, and how long in nanoseconds, hooks that make system calls are waited for. A hook that
+ * a handler has interrupted may never end. */
+#define WAITS 1000
+#define WAIT_NS 1000000
+
+void end_calls_for_good(void)
+{
+    const int64_t wait[2] = {0, WAIT_NS};
+    __atomic_store_n(&calls_ended, 1, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < WAITS && __atomic_load_n(&making_calls, __ATOMIC_SEQ_CST) != 0; i++)
+        system_call(__NR_nanosleep, (long)wait, 0, 0, 0, 0, 0);
+}
 
 static size_t size_of_calls(void)
 {
@@ -71,6 +105,7 @@ static struct thread_counters *idle_counters(int process, int thread)
             __atomic_compare_exchange_n(&counters->owner, &owner, thread, false, __ATOMIC_ACQ_REL,
                                         __ATOMIC_RELAXED)) {
             __atomic_store_n(&counters->is_placed, 0, __ATOMIC_RELAXED);
+            __atomic_store_n(&counters->is_moved, 0, __ATOMIC_RELAXED);
             __atomic_store_n(&cursor, next, __ATOMIC_RELAXED);
             return counters;
         }
@@ -105,7 +140,8 @@ static void set_calls(struct thread_counters *counters)
     self.last_open = self.open + (counters->owner != 0 ? DEPTH : 0);
 }
 
-void take_counters(void)
+/* Counters for the calling thread alone; NULL without memory. */
+static struct thread_counters *own_counters(void)
 {
     int process = (int)system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
     int thread = (int)system_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
@@ -113,6 +149,16 @@ void take_counters(void)
     if (counters == NULL && (counters = map_memory(size_of_counters())) != NULL) {
         counters->owner = thread;
         publish(counters);
+    }
+    return counters;
+}
+
+void take_counters(void)
+{
+    struct thread_counters *counters = NULL;
+    if (begin_calls()) {
+        counters = own_counters();
+        end_calls();
     }
     if (counters == NULL)
         counters = shared;
@@ -142,6 +188,7 @@ void forget_threads(void)
     self.blocking = false;
     cursor = NULL;
     all = NULL;
+    making_calls = 0;
     while (counters != NULL) {
         struct thread_counters *next = counters->next;
         if (counters != shared)
@@ -164,12 +211,19 @@ void forget_threads(void)
     publish(shared);
 }
 
-void note_placed(int thread)
+struct thread_counters *counters_of_thread(int thread)
 {
     struct thread_counters *counters = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
-    for (; counters != NULL; counters = counters->next)
-        if (__atomic_load_n(&counters->owner, __ATOMIC_RELAXED) == thread)
-            __atomic_store_n(&counters->is_placed, 1, __ATOMIC_RELAXED);
+    while (counters != NULL && __atomic_load_n(&counters->owner, __ATOMIC_RELAXED) != thread)
+        counters = counters->next;
+    return counters;
+}
+
+void note_placed(int thread)
+{
+    struct thread_counters *counters = thread == 0 ? NULL : counters_of_thread(thread);
+    if (counters != NULL)
+        __atomic_store_n(&counters->is_placed, 1, __ATOMIC_RELAXED);
 }
 
 const struct thread_counters *all_counters(void)
