@@ -202,7 +202,11 @@ fn calls_that_wait_end_with_eintr_where_the_handler_says_so() {
 
 #[test]
 fn a_program_that_filters_system_calls_runs_on_without_hops() {
-    let trials = [(rights(), "filter"), (numbers(), "filter"), (rights(), "filter for all")];
+    let trials = [
+        (rights(), "filter"),
+        (numbers(), "filter"),
+        (rights(), "filter for all"),
+    ];
     for (notices, trial) in trials {
         for backend in BACKENDS {
             let moved = notices.same_under(backend, trial);

@@ -1,8 +1,8 @@
 //! The configuration file: its keys and values with their lines, and its errors.
 
 use crate::failure::{Exit, Failure};
+use corehop_support::whole_file;
 use rustix::fs::{Mode, OFlags};
-use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
@@ -220,7 +220,7 @@ fn text_of(path: &Path, was_found: bool) -> Result<String, Failure> {
     };
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let opened = rustix::fs::open(path, flags, Mode::empty());
-    let mut opened = std::fs::File::from(opened.map_err(|error| unreadable(error.into()))?);
+    let opened = std::fs::File::from(opened.map_err(|error| unreadable(error.into()))?);
     let metadata = opened.metadata().map_err(unreadable)?;
     let user = rustix::process::geteuid().as_raw();
     let is_own = [user, 0].contains(&metadata.uid()) && metadata.mode() & 0o022 == 0;
@@ -230,7 +230,5 @@ fn text_of(path: &Path, was_found: bool) -> Result<String, Failure> {
             "check it and select it with --config, or set COREHOP_CONFIG to nothing to use no file",
         ));
     }
-    let mut text = String::new();
-    opened.read_to_string(&mut text).map_err(unreadable)?;
-    Ok(text)
+    whole_file::text_of(opened).map_err(unreadable)
 }

@@ -8,6 +8,7 @@ use crate::destination::{By, Destination, KthCall, LAST_CALL, MOST_AFTER};
 use crate::error::Error;
 use crate::inert::acts;
 use crate::plan::{MOST_REASON_BYTES, Mode, Plan, PlannedFunction, VERSION, VERSION_BY_ARGUMENT};
+use corehop_support::whole_file;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -16,7 +17,7 @@ use std::path::Path;
 /// # Errors
 /// [`Error::Read`] if the file cannot be read, or an error of [`parse`].
 pub fn read(path: &Path) -> Result<Plan, Error> {
-    let text = std::fs::read_to_string(path).map_err(|source| Error::Read {
+    let text = whole_file::text(path).map_err(|source| Error::Read {
         path: path.into(),
         source,
     })?;

@@ -4,7 +4,7 @@
 //! [`atomic_file`] writes a file completely or not at all. [`processes`] finds, starts and ends
 //! other programs. [`mod@format`] formats numbers and names the same in every table, report and
 //! message, and [`quantity`] parses numbers with their units. [`topology`] reads the machine's CPUs
-//! and the caches that they share.
+//! and the caches that they share. [`whole_file`] reads files that can end.
 
 #![deny(missing_docs)]
 
@@ -13,3 +13,4 @@ pub mod format;
 pub mod processes;
 pub mod quantity;
 pub mod topology;
+pub mod whole_file;

@@ -14,6 +14,7 @@ use super::targets::{Landings, Target, collect};
 use crate::Error;
 use crate::elf::abi::PF_X;
 use crate::elf::{Image, Stub, pointers};
+use corehop_support::whole_file;
 use std::path::Path;
 
 /// The suffix of a stub's symbol, after that of its function.
@@ -47,7 +48,7 @@ impl Analysis {
     /// [`Error::Read`] when it cannot be read, [`Error::Input`] when it is not a whole x86-64 ELF
     /// program or library.
     pub fn of(path: &Path) -> Result<Analysis, Error> {
-        let bytes = std::fs::read(path).map_err(Error::reading(path))?;
+        let bytes = whole_file::bytes(path).map_err(Error::reading(path))?;
         Analysis::from_bytes(bytes, path)
     }
 

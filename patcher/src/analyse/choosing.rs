@@ -8,6 +8,7 @@
 use super::functions::{Layout, layout};
 use crate::elf::{Image, pointers};
 use crate::error::Error;
+use corehop_support::whole_file;
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,7 +24,7 @@ const MOST_FUNCTIONS: usize = 16;
 /// [`Error::Read`] when the file cannot be read, [`Error::Input`] when it is not a whole x86-64 ELF
 /// program or library.
 pub fn implementations(path: &Path, offset: u64) -> Result<Option<Vec<u64>>, Error> {
-    let bytes = std::fs::read(path).map_err(Error::reading(path))?;
+    let bytes = whole_file::bytes(path).map_err(Error::reading(path))?;
     let image = Image::new(bytes, path)?;
     let layout = layout(&image);
     let is_resolver = layout.resolvers.contains(&offset);

@@ -16,6 +16,7 @@ use crate::elf::bytes::{text_at, u32_at, u64_at};
 use crate::elf::{self, Image, Manifest, PatchedHook, RuntimeNote, Stubs};
 use crate::emit::{self, Table};
 use crate::{Error, Hook};
+use corehop_support::whole_file;
 use std::path::Path;
 
 /// What a verification checked and found.
@@ -35,7 +36,7 @@ pub struct Verification {
 /// # Errors
 /// [`Error::Read`] and [`Error::Input`] for a file that cannot be read or carries no manifest.
 pub fn verify(path: &Path, original: Option<&Path>) -> Result<Verification, Error> {
-    let read = |path: &Path| std::fs::read(path).map_err(Error::reading(path));
+    let read = |path: &Path| whole_file::bytes(path).map_err(Error::reading(path));
     let original = original.map(read).transpose()?;
     let bytes = read(path)?;
     let image = Image::new(bytes.clone(), path)?;
@@ -303,7 +304,7 @@ fn check_site(
 /// Whether the runtime next to a patched file exists and has its interface.
 fn check_runtime(path: &Path, abi: u32) -> Result<(), Finding> {
     let name = || path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|error| Finding::RuntimeUnread {
+    let bytes = whole_file::bytes(path).map_err(|error| Finding::RuntimeUnread {
         name: name(),
         error,
     })?;

@@ -12,6 +12,7 @@ use super::abi::{DT_STRTAB, DT_SYMTAB, PF_X, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SL
 use super::bytes::{text_at, u16_at, u32_at};
 use super::relocations::entries;
 use crate::Error;
+use corehop_support::whole_file;
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Mnemonic};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -42,7 +43,7 @@ impl Imports {
     /// # Errors
     /// [`Error::Read`] and [`Error::Input`] for the file.
     pub fn of(path: &Path) -> Result<Imports, Error> {
-        let bytes = std::fs::read(path).map_err(Error::reading(path))?;
+        let bytes = whole_file::bytes(path).map_err(Error::reading(path))?;
         let image = Image::new(bytes, path)?;
         let functions = slots(&image).into_values().collect();
         Ok(Imports {

@@ -85,7 +85,7 @@ pub fn look(described: &Machine) -> Calibrated {
 
 /// Reads the calibration in this file, on a machine with processor `cpu_model`.
 fn look_at(path: PathBuf, described: &Machine, cpu_model: &str) -> Calibrated {
-    let text = match std::fs::read_to_string(&path) {
+    let text = match corehop_support::whole_file::text(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Calibrated::Missing,
         Err(error) => {

@@ -51,7 +51,7 @@ impl Machine {
         if let Some((name, text)) = BUNDLED.iter().find(|(bundled, _)| *bundled == name) {
             return Machine::from_toml(text, &Path::new("configs/machines").join(name));
         }
-        match std::fs::read_to_string(path) {
+        match corehop_support::whole_file::text(path) {
             Ok(text) => Machine::from_toml(&text, path),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 Err(Error::UnknownMachine {

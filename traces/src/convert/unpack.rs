@@ -79,7 +79,7 @@ impl<'w> Unpacked<'w> {
         let (packing, bytes): (_, Box<dyn Read + 'w>) = if sign.starts_with(GZIP) {
             (
                 "gzip",
-                Box::new(flate2::bufread::MultiGzDecoder::new(bytes)),
+                Box::new(Members(Some(flate2::bufread::GzDecoder::new(bytes)))),
             )
         } else if sign.starts_with(LZ4) {
             (
@@ -209,6 +209,41 @@ impl<R: BufRead> Read for Frames<R> {
             if read > 0 || into.is_empty() || self.0.get_mut().fill_buf()?.is_empty() {
                 return Ok(read);
             }
+        }
+    }
+}
+
+/// Consecutive gzip members. Zeros may follow the last, as for gzip itself; `None` behind it.
+struct Members<R>(Option<flate2::bufread::GzDecoder<R>>);
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.0 {
+            let read = member.read(into)?;
+            if read > 0 || into.is_empty() {
+                return Ok(read);
+            }
+            let rest = self.0.take().map(flate2::bufread::GzDecoder::into_inner);
+            self.0 = rest.map(next_member).transpose()?.flatten();
+        }
+        Ok(0)
+    }
+}
+
+/// Returns the member that begins in the rest of a file; `None` if only zeros follow.
+fn next_member<R: BufRead>(mut rest: R) -> io::Result<Option<flate2::bufread::GzDecoder<R>>> {
+    loop {
+        let bytes = rest.fill_buf()?;
+        let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
+        let (next, is_over) = (bytes.get(zeros).copied(), bytes.is_empty());
+        rest.consume(zeros);
+        match next {
+            Some(first) if first == GZIP[0] => {
+                return Ok(Some(flate2::bufread::GzDecoder::new(rest)));
+            }
+            Some(_) => return Err(io::Error::other("other bytes follow its end")),
+            None if is_over => return Ok(None),
+            None => {}
         }
     }
 }

@@ -115,9 +115,12 @@ fn a_file_is_unpacked_whatever_it_is_packed_in() {
     // Frames and members may be split in the middle of a record.
     let frames = [lz4(&small()[..half + 1]), lz4(&small()[half + 1..])].concat();
     let members = [gzip(&small()[..half + 1]), gzip(&small()[half + 1..])].concat();
+    // gzip ignores zeros at the end, with which some tools fill blocks.
+    let padded = [gzip(&small()), vec![0; 20_000]].concat();
     let packings = [
         small(),
         gzip(&small()),
+        padded,
         lz4(&small()),
         snappy(&small()),
         zip(&[&small()]),
@@ -146,6 +149,11 @@ fn a_damaged_file_is_told_with_its_record_and_byte() {
         assert!(number > 1 && byte == (number - 1) * 12, "{number} {byte}");
         assert_eq!(problem, format!("the {name} data is cut off"));
     }
+    let (.., problem) = damage([gzip(&long), b"junk".to_vec()].concat());
+    assert_eq!(
+        problem,
+        "the gzip data is damaged: other bytes follow its end"
+    );
     let cut = lz4(&long);
     let (number, byte, problem) = damage(cut[..cut.len() / 2].to_vec());
     assert_eq!(byte, (number - 1) * 12);

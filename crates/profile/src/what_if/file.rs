@@ -92,7 +92,7 @@ impl WhatIf {
     /// # Errors
     /// [`Error::Read`], and those of [`WhatIf::from_toml`].
     pub fn read(path: &Path) -> Result<WhatIf, Error> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::Read {
+        let text = corehop_support::whole_file::text(path).map_err(|source| Error::Read {
             path: path.into(),
             source,
         })?;

@@ -4,6 +4,7 @@
 //! machines. A report therefore reads an existing one (`corehop partition --sweep --json`) and only
 //! draws it. Rejected: to store a sweep in the plan, which people edit.
 
+use corehop_support::whole_file;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -84,11 +85,11 @@ impl Sweep {
     /// # Errors
     /// [`SweepError`] if it cannot be read, or is not the output of a sweep.
     pub fn read(path: &Path) -> Result<Sweep, SweepError> {
-        let bytes = std::fs::read(path).map_err(|source| SweepError::Read {
+        let text = whole_file::text(path).map_err(|source| SweepError::Read {
             path: path.into(),
             source,
         })?;
-        let sweep: Sweep = serde_json::from_slice(&bytes).map_err(|source| SweepError::Syntax {
+        let sweep: Sweep = serde_json::from_str(&text).map_err(|source| SweepError::Syntax {
             path: path.into(),
             source,
         })?;

@@ -14,6 +14,7 @@ use crate::elf::abi::{PT_INTERP, PT_LOAD};
 use crate::elf::{Image, Whole};
 use crate::emit::{Code, Table, Unfit};
 use corehop_plan::Plan;
+use corehop_support::whole_file;
 use std::path::Path;
 
 const PAGE: u64 = 4096;
@@ -59,7 +60,7 @@ pub(super) fn no_parts(program: &Path) -> Result<Vec<u8>, Error> {
 
 /// A program whose loader preloads the runtime.
 fn preloading(program: &Path) -> Result<Image, Error> {
-    let bytes = std::fs::read(program).map_err(Error::reading(program))?;
+    let bytes = whole_file::bytes(program).map_err(Error::reading(program))?;
     let image = Image::new(bytes, program)?;
     privileges(program)?;
     if image.segment(PT_INTERP).is_none() {
