@@ -6,7 +6,8 @@
 //!
 //! A device's interrupt enters through a stub that belongs to its vector and has no name (Linux's
 //! `irq_entries_start`). The stub jumps to `asm_common_interrupt`, so it is the next code block
-//! that names the visit. In the kernel, the stub counts for what it interrupts.
+//! that names the visit. In the kernel, the stub counts for what it interrupts. An interrupt may
+//! follow the end of another before any user code runs.
 
 use super::doors::{Door, Reason};
 use super::mode::Mode;
@@ -40,7 +41,7 @@ struct Thread {
     is_leaving: bool,
     /// Whether its last execution was user code.
     is_user: bool,
-    /// Whether its last execution entered the kernel from user code, and no function.
+    /// Whether its last execution entered the kernel, and no function.
     is_stub: bool,
 }
 
@@ -59,7 +60,8 @@ impl<'t> Visits<'t> {
     /// for user code.
     pub fn execution(&mut self, execution: &Execution<'_>) -> Option<usize> {
         let thread = &mut self.threads[execution.thread.index()];
-        if std::mem::take(&mut thread.is_leaving) {
+        let has_left = std::mem::take(&mut thread.is_leaving);
+        if has_left {
             thread.open.pop();
         }
         let block = &self.trace.code_blocks()[execution.code_block as usize];
@@ -91,7 +93,7 @@ impl<'t> Visits<'t> {
             Door::In(reason, name) => thread.open = vec![begin(*reason, name)],
             _ if thread.open.is_empty() => {
                 thread.open.push(begin(Reason::Other, ""));
-                thread.is_stub = was_user && entered.is_none();
+                thread.is_stub = (was_user || has_left) && entered.is_none();
             }
             _ => {}
         }

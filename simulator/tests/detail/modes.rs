@@ -55,39 +55,50 @@ struct NaiveVisit {
     reads: bool,
 }
 
-/// For a step in the kernel, returns the step that began its visit, found by searching back through
-/// the thread's steps since it left user code.
+/// For a step in the kernel, returns the step that began its visit.
 fn beginning_of(steps: &[Step], place: usize) -> usize {
+    *open_at(steps, place).0.last().unwrap()
+}
+
+/// Returns whether this step enters the kernel, and no function: an interrupt's stub, if the
+/// thread's next step is the interrupt's common code.
+fn is_stub(steps: &[Step], place: usize) -> bool {
+    open_at(steps, place).1
+}
+
+/// For a step in the kernel, returns the steps that began the open visits, the innermost last, and
+/// whether this step may be a stub. They are found by searching back through the thread's steps
+/// since it left user code.
+fn open_at(steps: &[Step], place: usize) -> (Vec<usize>, bool) {
     let own = |&other: &usize| steps[other].thread == steps[place].thread;
     let is_kernels = |&other: &usize| KERNEL_BLOCKS.contains(&steps[other].block);
     let back = (0..=place).rev().filter(own).take_while(is_kernels);
     let mut since: Vec<usize> = back.collect();
     since.reverse();
-    let (mut open, mut leaves) = (Vec::new(), false);
-    for (number, &step) in since.iter().enumerate() {
+    let mut open = Vec::new();
+    let comes_from_user = (0..since[0]).any(|other| own(&other));
+    let (mut leaves, mut has_left, mut is_stub) = (false, comes_from_user, false);
+    for step in since {
         if leaves {
             open.pop();
+            has_left = true;
         }
         let block = steps[step].block - BLOCKS;
         leaves = block == 3;
+        let was_stub = std::mem::take(&mut is_stub);
         match block {
             0 => open = vec![step],
-            4 if number == 1 && is_stub(steps, since[0]) => {}
+            4 if was_stub => {}
             2 | 4 => open.push(step),
-            _ if open.is_empty() => open.push(step),
+            _ if open.is_empty() => {
+                open.push(step);
+                is_stub = has_left && block == 5;
+            }
             _ => {}
         }
+        has_left = false;
     }
-    *open.last().unwrap()
-}
-
-/// Returns whether this step came from user code and enters no function: an interrupt's stub, if
-/// the thread's next step is the interrupt's common code.
-fn is_stub(steps: &[Step], place: usize) -> bool {
-    let (thread, block) = (steps[place].thread, steps[place].block);
-    let before = steps[..place].iter().rfind(|step| step.thread == thread);
-    let from_user = before.is_some_and(|step| !KERNEL_BLOCKS.contains(&step.block));
-    from_user && block == BLOCKS + 5
+    (open, is_stub)
 }
 
 /// Returns the next step of a step's thread, if any, as the number of its kernel block.
