@@ -38,8 +38,12 @@ pub struct Machine {
 }
 
 /// Without address randomisation, addresses are the same in each recording, and the kernel is at
-/// its image's addresses. A panic ends the guest.
-const KERNEL_OPTIONS: &str = "console=ttyS0 quiet nokaslr norandmaps panic=-1 rdinit=/init";
+/// its image's addresses. A panic ends the guest. The kernel's tests of its cryptography would be a
+/// tenth of the start.
+const KERNEL_OPTIONS: &str = concat!(
+    "console=ttyS0 quiet nokaslr norandmaps panic=-1 ",
+    "cryptomgr.notests rdinit=/init"
+);
 
 /// Use the HPET for timer interrupts. To calibrate the local APIC timer, the kernel reads the clock
 /// in a loop for a tenth of a second. This is more than half of the start time if each read ends a
