@@ -27,7 +27,7 @@ use corehop_traces::{Access, Calls, Execution, Kind, LineReference, ThreadId};
 use std::ops::RangeInclusive;
 
 /// Number of lines whose ids are found without hashing.
-const RECENT_LINES: usize = 1 << 12;
+const RECENT_LINES: usize = 1 << 14;
 
 /// A replay in progress, which receives one execution at a time. [`crate::replay()`] computes the
 /// same counts for a whole trace, faster; this one can be observed.
