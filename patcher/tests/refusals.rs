@@ -209,6 +209,10 @@ fn a_foreign_or_damaged_file_is_named_as_such() {
     };
     says(|bytes| bytes.clear(), "not an ELF file");
     says(|bytes| bytes[0] = b'#', "not an ELF file");
+    says(
+        |bytes| *bytes = b"#! /usr/bin/python3 -B\nimport this\n".to_vec(),
+        "a script: name the program that runs it, and then the script: /usr/bin/python3 -B",
+    );
     says(|bytes| bytes[4] = 1, "32-bit");
     says(|bytes| bytes[18] = 183, "another processor");
     says(

@@ -114,8 +114,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn can_be_hooked(arguments: &Arguments) -> Result<(), Failure> {
     let program = find(OsStr::new(&arguments.command[0]))?;
     match InMemory::without_plan(&program) {
-        Err(refused @ corehop_patcher::Error::Refused { .. }) => Err(refused.into()),
-        // Starting the program reports its other problems better.
+        Err(
+            refused @ (corehop_patcher::Error::Refused { .. }
+            | corehop_patcher::Error::Input { .. }),
+        ) => Err(refused.into()),
+        // Starting the program reports what is not there better.
         _ => Ok(()),
     }
 }

@@ -193,7 +193,17 @@ impl Image {
     }
 }
 
+/// The kernel reads no more of a script's first line.
+const LONGEST_INTERPRETER: usize = 254;
+
 fn check_header(bytes: &[u8]) -> Result<(), Malformed> {
+    if let Some(rest) = bytes.strip_prefix(b"#!") {
+        let line = rest.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let line = &line[..line.len().min(LONGEST_INTERPRETER)];
+        return Err(Malformed::Script(
+            String::from_utf8_lossy(line).trim().into(),
+        ));
+    }
     if !bytes.starts_with(b"\x7fELF") {
         return Err(Malformed::OtherFormat);
     }

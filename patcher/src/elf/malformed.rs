@@ -7,6 +7,8 @@ use super::manifest::VERSION;
 pub(crate) enum Malformed {
     #[error("not an ELF file")]
     OtherFormat,
+    #[error("a script: name the program that runs it, and then the script: {0}")]
+    Script(String),
     #[error("cut short within the ELF header: copy the file again")]
     FileHeaderCut,
     #[error("a 32-bit file: corehop patches 64-bit x86 only")]
