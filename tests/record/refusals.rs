@@ -112,6 +112,8 @@ fn a_request_marker_that_is_not_one_function_is_refused() {
     );
     assert_refused(&mut of("server+0xfffffff"), 3, &["no code at 0xfffffff"]);
     assert_refused(&mut of("libnone.so:f"), 3, &["no module \"libnone.so\""]);
+    let no_number = ["no number from 0 to 65535", "`magic` for all"];
+    assert_refused(&mut of("magic:70000"), 3, &no_number);
 }
 
 #[test]

@@ -213,8 +213,11 @@ impl Error {
                     },
                     _ => "please report this".into(),
                 };
-                let partial = partial.display();
-                format!("{remedy}; the trace until then is in {partial}").into()
+                let shown = partial.display();
+                match partial.exists() {
+                    true => format!("{remedy}; the trace until then is in {shown}").into(),
+                    false => remedy.into(),
+                }
             }
         })
     }

@@ -35,6 +35,12 @@ pub enum Error {
         /// The virtual address.
         offset: u64,
     },
+    /// The number of a no-op is none.
+    #[error("--request-at: {text} has no number from 0 to 65535 after the colon")]
+    NoNumber {
+        /// The marker.
+        text: String,
+    },
     /// The module does not exist.
     #[error("--request-at: there is no module {module:?}")]
     NoModule {
@@ -85,6 +91,9 @@ impl Error {
             Error::NoCode { .. } => {
                 "offsets are virtual addresses in the ELF file, as `nm` prints them".into()
             }
+            Error::NoNumber { .. } => {
+                "name the number that the server's no-ops have, or `magic` for all".into()
+            }
             Error::NoModule { .. } => "name the module by its path".into(),
             Error::Unknown { close, .. } if close.is_empty() => {
                 "name it as MODULE+0xOFFSET, or as PROGRAM:NAME where the command starts another \
@@ -114,8 +123,9 @@ pub fn resolve(text: &str, program: &Program) -> Result<RequestMarker, Error> {
         "magic" => return Ok(RequestMarker::NoOp { number: None }),
         _ => {}
     }
-    if let Some(Ok(number)) = text.strip_prefix("magic:").map(str::parse) {
-        let number = Some(number);
+    if let Some(number) = text.strip_prefix("magic:") {
+        let invalid = |_| Error::NoNumber { text: text.into() };
+        let number = Some(number.parse().map_err(invalid)?);
         return Ok(RequestMarker::NoOp { number });
     }
     if let Some((module, offset)) = text.rsplit_once("+0x")
