@@ -5,3 +5,4 @@ pub mod heartbeat;
 pub mod interrupt;
 pub mod line;
 pub mod progress;
+pub mod shell;

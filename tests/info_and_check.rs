@@ -6,6 +6,8 @@ use corehop_traces::{
     CodeBlock, EndReason, Function, Header, Kind, Module, ThreadId, Writer, WriterOptions,
 };
 use serde_json::Value;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
@@ -182,4 +184,25 @@ fn files_that_are_no_traces_are_refused_each_in_its_own_words() {
         said(&check)
     });
     insta::assert_snapshot!(all.concat());
+}
+
+#[test]
+fn a_name_that_is_not_utf_8_is_in_json_all_the_same() {
+    let folder = folder();
+    let odd = folder.path().join(OsStr::from_bytes(b"odd \xff.trace"));
+    record(&odd, 3).unwrap();
+    let commands: [&[&str]; 4] = [
+        &["info", "--json"],
+        &["check", "--json"],
+        &["replay", "--json"],
+        &["replay", "--timed", "--json"],
+    ];
+    for command in commands {
+        let mut corehop = Command::new(env!("CARGO_BIN_EXE_corehop"));
+        let output = corehop.args(command).arg(&odd).output().unwrap();
+        assert!(output.status.success(), "{command:?}: {output:?}");
+        let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let shown = value["trace"].as_str().unwrap();
+        assert!(shown.ends_with("odd \u{fffd}.trace"), "{shown}");
+    }
 }

@@ -5,6 +5,8 @@ use crate::memcached;
 use crate::memcached::SERVER;
 use corehop_plan::{Destination, KthCall, Request, VERSION_BY_ARGUMENT};
 use serde_json::Value;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -56,6 +58,40 @@ impl Bench {
     fn files(&self) -> usize {
         std::fs::read_dir(self.folder.path()).unwrap().count()
     }
+}
+
+#[test]
+fn names_that_are_not_utf_8_or_have_spaces_are_printed_so_that_they_can_be_used() {
+    let bench = bench();
+    let odd = bench.folder.path().join(OsStr::from_bytes(b"odd \xff"));
+    std::fs::create_dir(&odd).unwrap();
+    let program = odd.join("patched");
+    let arguments: [&OsStr; 6] = [
+        OsStr::new("--json"),
+        OsStr::new("--plan"),
+        bench.plan.as_os_str(),
+        OsStr::new(SERVER),
+        OsStr::new("-o"),
+        program.as_os_str(),
+    ];
+    let patch = |arguments: &[&OsStr]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_corehop"));
+        let output = command.arg("patch").args(arguments).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        output
+    };
+    let patched = json(&patch(&arguments));
+    assert!(patched["command"].as_str().unwrap().ends_with("/patched'"));
+    for mode in ["--verify", "--list-unsafe"] {
+        let arguments = ["--json", mode].map(OsStr::new);
+        patch(&[&arguments[..], &[program.as_os_str()]].concat());
+    }
+    let spaced = bench.folder.path().join("with a space");
+    std::fs::create_dir(&spaced).unwrap();
+    let (plan, program) = (bench.plan.to_str().unwrap(), spaced.join("patched"));
+    let output = corehop(&["--plan", plan, SERVER, "-o", program.to_str().unwrap()]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("with a space/patched'"), "{said}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::terminal::line::{Lines, line};
 use crate::terminal::progress::during;
 use clap::Args;
 use corehop_support::format::number::{counted, grouped};
+use corehop_support::format::path::lossy;
 use corehop_traces::{Finding, Intact, OrderSummary, Report, Rule, check};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -86,7 +87,7 @@ fn as_json(arguments: &Arguments, report: &Report) -> Value {
         })
     };
     json!({
-        "trace": arguments.trace,
+        "trace": lossy(&arguments.trace),
         "size_bytes": report.size_bytes,
         "ok": report.sound(),
         "rules": Rule::ALL.map(rule),

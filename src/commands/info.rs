@@ -15,6 +15,7 @@ use crate::terminal::line::{Lines, line};
 use activity::Activity;
 use clap::Args;
 use corehop_support::format::number::{counted, grouped};
+use corehop_support::format::path::lossy;
 use corehop_traces::{EndReason, Ending, Index, Note, Trace};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -193,7 +194,7 @@ fn as_json(arguments: &Arguments, trace: &Trace, activity: &Activity<'_>) -> Val
     });
     let per_connection = requests_per_connection(trace);
     json!({
-        "trace": arguments.trace,
+        "trace": lossy(&arguments.trace),
         "size_bytes": trace.size_bytes(),
         "bytes_per_access": activity.bytes_per_access(trace),
         "complete": trace.complete(),

@@ -8,11 +8,13 @@ use crate::plan_to_hook::plan_to_hook;
 use crate::terminal::console;
 use crate::terminal::line::{Lines, line};
 use crate::terminal::progress::during;
+use crate::terminal::shell::quoted;
 use clap::Args;
 use corehop_patcher::{Analysis, Error, Function, Patched, Unhookable, Verification};
 use corehop_plan::Mode;
 use corehop_plan::Plan;
 use corehop_support::format::number::counted;
+use corehop_support::format::path::lossy;
 use corehop_symbolizer::demangled;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -90,14 +92,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let (Err(Error::Unhookable { path, functions }), true) = (&files, arguments.json) {
         let functions: Vec<_> = functions.iter().map(unhookable_as_json).collect();
         console::print(&Lines::of_json(
-            &json!({"file": path, "unhookable": functions}),
+            &json!({"file": lossy(path), "unhookable": functions}),
         ))?;
     }
     let files = files?;
     let command = command(&files);
     if arguments.json {
         let first = &files[0];
-        let (cores, runtime) = (first.cores, &first.runtime);
+        let (cores, runtime) = (first.cores, lossy(&first.runtime));
         let object =
             json!({"cores": cores, "runtime": runtime, "files": files, "command": command});
         console::print(&Lines::of_json(&object))
@@ -129,21 +131,21 @@ fn patch(
 fn command(files: &[Patched]) -> String {
     let absolute = |path: &Path| {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
-        path.display().to_string()
+        lossy(&path)
     };
     let libraries = files.iter().filter(|file| file.is_library);
     let Some(program) = files.iter().find(|file| !file.is_library) else {
         let libraries = libraries.map(|file| absolute(&file.output));
         let preloaded = [absolute(&files[0].runtime)].into_iter().chain(libraries);
         let preloaded = preloaded.collect::<Vec<_>>().join(":");
-        return format!("LD_PRELOAD={preloaded} PROGRAM");
+        return format!("LD_PRELOAD={} PROGRAM", quoted(&preloaded));
     };
-    let path = absolute(&program.output);
+    let path = quoted(&absolute(&program.output));
     if libraries.count() == 0 {
         return path;
     }
     let folder = absolute(corehop_support::atomic_file::folder_of(&program.output));
-    format!("LD_LIBRARY_PATH={folder} {path}")
+    format!("LD_LIBRARY_PATH={} {path}", quoted(&folder))
 }
 
 fn patched(files: &[Patched], command: &str) -> Lines {
@@ -196,7 +198,8 @@ fn verify(path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     } = &result;
     if arguments.json {
         let is_sound = findings.is_empty();
-        let object = json!({"file": path, "sound": is_sound, "hooks": hooks, "findings": findings});
+        let object =
+            json!({"file": lossy(path), "sound": is_sound, "hooks": hooks, "findings": findings});
         console::print(&Lines::of_json(&object))?;
     } else {
         let mut text = Lines::new();
@@ -242,7 +245,7 @@ fn list_unsafe(path: &Path, as_json: bool) -> Result<(), Failure> {
         };
         let refusal = analysis.refusal().map(|refusal| refusal.to_string());
         return console::print(&Lines::of_json(&json!({
-            "file": path, "build_id": analysis.build_id(), "functions": all,
+            "file": lossy(path), "build_id": analysis.build_id(), "functions": all,
             "safe": safe, "safe_share": share(safe), "unsafe": listed(&unsafe_ones),
             "call_safe": two_way, "call_safe_share": share(two_way),
             "call_unsafe": listed(&one_way), "refusal": refusal,

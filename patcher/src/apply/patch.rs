@@ -21,10 +21,13 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Patched {
     /// The file from which it was made.
+    #[serde(serialize_with = "corehop_support::format::path::serialize")]
     pub original: PathBuf,
     /// The patched copy.
+    #[serde(serialize_with = "corehop_support::format::path::serialize")]
     pub output: PathBuf,
     /// The runtime it loads, in the same folder.
+    #[serde(serialize_with = "corehop_support::format::path::serialize")]
     pub runtime: PathBuf,
     /// GNU build id of the original.
     pub build_id: String,

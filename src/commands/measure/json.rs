@@ -3,6 +3,7 @@
 use super::result::Report;
 use corehop_measure::Sample;
 use corehop_measure::rounds::{CONFIDENCE, Round};
+use corehop_support::format::path::lossy;
 use serde_json::{Value, json};
 
 /// Returns the object.
@@ -25,7 +26,7 @@ pub fn render(report: &Report<'_>) -> Value {
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
     json!({
-        "plan": arguments.plan,
+        "plan": arguments.plan.as_deref().map(lossy),
         "system_calls": arguments.system_calls,
         "command": words,
         "rounds": report.rounds.all().len(),

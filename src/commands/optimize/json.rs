@@ -5,6 +5,7 @@ use super::causes::Causes;
 use super::outcome::Outcome;
 use crate::options::carriers;
 use corehop_measure::rounds::CONFIDENCE;
+use corehop_support::format::path::lossy;
 use serde_json::{Value, json};
 
 /// Returns the outcome as one object.
@@ -41,14 +42,14 @@ pub fn render(outcome: &Outcome<'_>) -> Value {
         "confidence": CONFIDENCE,
         "why_not": outcome.why_not(),
         "causes": outcome.causes.as_ref().map(Causes::json),
-        "plan": plan.map(|()| outcome.folder.plan()),
-        "report": plan.map(|()| outcome.folder.report()),
+        "plan": plan.map(|()| lossy(&outcome.folder.plan())),
+        "report": plan.map(|()| lossy(&outcome.folder.report())),
         "system_calls": calls,
         "system_calls_untried": candidates.untried,
-        "start": gain.map(|_| outcome.folder.start()),
+        "start": gain.map(|_| lossy(&outcome.folder.start())),
         "command": outcome.command(),
         "carriers": carriers::value(&outcome.carriers),
-        "trace": outcome.trace,
+        "trace": lossy(outcome.trace),
         "machine": outcome.here.machine.name,
         "hop_cost_cycles": outcome.here.machine.hop_cost_cycles,
         "original": rounds(0),
@@ -72,7 +73,7 @@ fn candidate(outcome: &Outcome<'_>, at: usize, candidate: &Candidate) -> Value {
     });
     match candidate {
         Candidate::Plan(predicted) => json!({
-            "plan": outcome.folder.tried(at),
+            "plan": lossy(&outcome.folder.tried(at)),
             "cores": predicted.plan.cores,
             "functions": predicted.plan.functions,
             "predicted": {

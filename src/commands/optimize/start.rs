@@ -6,6 +6,7 @@
 //! backend `carrier` needs.
 
 use super::candidate::Candidate;
+use crate::terminal::shell::quoted;
 use std::path::Path;
 
 /// Returns the command. `tunables` are the libc tunables of the measurement, and `backend` migrated
@@ -41,27 +42,9 @@ pub fn script(command: &str) -> String {
     format!("#!/bin/sh\nexec env {command}\n")
 }
 
-/// Quotes a word for a shell, only if necessary. A word of a command line contains no NUL, which
-/// shells do not accept.
-fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-+=:,/@%".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.into();
-    }
-    shlex::try_quote(word).map_or_else(|_| word.into(), Into::into)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_are_quoted_as_shells_read_them() {
-        assert_eq!(quoted("a b"), "'a b'");
-        assert_eq!(quoted(""), "''");
-        assert_eq!(quoted("--save=~"), "'--save=~'");
-        assert_eq!(quoted("glibc.pthread.rseq=0"), "glibc.pthread.rseq=0");
-    }
 
     #[test]
     fn posted_calls_are_started_without_a_plan() {

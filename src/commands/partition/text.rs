@@ -7,6 +7,7 @@ use super::{backends, delegated, doubts, returns};
 use crate::options::carriers;
 use crate::terminal::console::is_verbose;
 use crate::terminal::line::{Lines, line};
+use crate::terminal::shell::quoted;
 use corehop_partitioner::Comparison;
 use corehop_partitioner::attribution::remarks;
 use corehop_partitioner::backend::{Backend, all_cost_time};
@@ -57,8 +58,8 @@ pub fn render(search: &FinishedSearch<'_>, delivery: &Delivery<'_>) -> Lines {
     match delivery.output().map(Output::path) {
         Some(path) if path == Path::new("-") => say(&mut text, "plan", "standard output"),
         Some(path) => {
-            let path = path.display();
-            say(&mut text, "plan", &path.to_string());
+            say(&mut text, "plan", &path.display().to_string());
+            let path = quoted(&path.to_string_lossy());
             let next = format!("corehop patch --plan {path} PROGRAM -o PROGRAM.hop");
             say(&mut text, "next", &format!("{next}, then corehop measure"));
         }

@@ -5,6 +5,7 @@ use super::detail::{self, Summary};
 use super::{modes, translation};
 use corehop_partitioner::attribution::{by_argument, mark};
 use corehop_simulator::Split;
+use corehop_support::format::path::lossy;
 use corehop_traces::Trace;
 use serde_json::{Value, json};
 
@@ -39,7 +40,7 @@ fn object(report: &Report<'_>, counted: &Counted<'_>) -> Value {
     let baseline = report.baseline.name();
     let mut object = json!({
         "machine": counted.machine.name,
-        "trace": report.trace,
+        "trace": lossy(report.trace),
         "placement": if counted.plan.is_some() { "plan" } else { &baseline },
         "cores": replay.per_core.len(),
         "accesses": replay.accesses,

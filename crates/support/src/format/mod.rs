@@ -11,4 +11,5 @@
 
 pub mod name;
 pub mod number;
+pub mod path;
 pub mod system_call;

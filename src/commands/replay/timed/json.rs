@@ -4,6 +4,7 @@ use super::simulated::Report;
 use corehop_partitioner::attribution::mark;
 use corehop_simulator::branches::BranchPredictorName;
 use corehop_simulator::timing::{CoreOutcome, Load, Outcome, PrefetchCounters, Setting};
+use corehop_support::format::path::lossy;
 use serde_json::{Value, json};
 
 /// Returns one object, with a nested object for each setting.
@@ -12,7 +13,7 @@ pub fn render(report: &Report<'_>) -> Value {
     let settings = report.simulated.iter();
     let core = report.machine.core;
     let mut value = json!({
-        "trace": report.trace_name,
+        "trace": lossy(report.trace_name),
         "machine": report.machine.name,
         "cores": first.cores,
         "hop_cost_cycles": report.machine.hop_cost_cycles,
