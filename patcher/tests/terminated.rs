@@ -27,8 +27,18 @@ impl Waits {
     fn started(&self, backend: &str, way: &str, says: &str) -> Running {
         // The shell that runs these tests may ignore some signals.
         let mut command = Command::new("env");
+        command.arg("--default-signal=HUP,INT,TERM");
+        self.started_by(command, (backend, way), says)
+    }
+
+    /// The same by a command that ends with the program to start.
+    fn started_by(
+        &self,
+        mut command: Command,
+        (backend, way): (&str, &str),
+        says: &str,
+    ) -> Running {
         command
-            .arg("--default-signal=HUP,INT,TERM")
             .arg(&self.program)
             .arg(way)
             .current_dir(self.folder.path())
@@ -74,6 +84,26 @@ fn whatever_signal_ends_it_statistics_are_left() {
             waits.ends_by(running, signal);
         }
     }
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_ends_no_program() {
+    let waits = waits();
+    // The program's own output goes to files that another process writes.
+    let limited = "exec > >(exec cat) 2> >(exec cat >&2); ulimit -f 0; exec \"$@\"";
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP,INT,TERM,XFSZ", "bash", "-c"]);
+    command.args([limited, "bash"]);
+    let running = waits.started_by(command, ("count", ""), "0 0 0 waits");
+    send(&running, Signal::TERM);
+    let ended = running.finish();
+    assert_eq!(ended.status.signal(), Some(Signal::TERM.as_raw()));
+    let files = std::fs::read_dir(waits.folder.path()).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let left: Vec<String> = names
+        .filter(|name| name.starts_with("statistics"))
+        .collect();
+    assert_eq!(left, [""; 0]);
 }
 
 #[test]

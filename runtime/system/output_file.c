@@ -10,9 +10,9 @@
  * the link's maker chooses.
  *
  * No reader may harm the server. A FIFO without a reader is an error and does not block. A FIFO
- * whose reader does not read is given up after PATIENCE_US. SIGPIPE, by which the kernel reports
- * that a reader has gone, is blocked in this thread and discarded. Rejected: statistics into an
- * open descriptor of the server, which may have become a connection or a table by then.
+ * whose reader does not read is given up after PATIENCE_US. Signals by which the kernel reports
+ * that a reader has gone, or that a file gets too large, are held (system.c). Rejected: statistics
+ * into an open descriptor of the server, which may have become a connection or a table by then.
  *
  * It makes system calls by instruction and uses no allocation and no thread-local storage, since
  * the watchdog writes as well.
@@ -31,8 +31,6 @@
 
 /* The limit for a whole text to a device or pipe. */
 #define PATIENCE_US 1000000
-
-static const uint64_t pipe_signal = 1ull << (SIGPIPE - 1);
 
 static long status_of(const char *path, int flags, struct stat *status)
 {
@@ -61,25 +59,6 @@ static const char *look_at(const char *path, bool *is_stream, long *error)
     return NULL;
 }
 
-/* Writing to a pipe without a reader must not end the program. */
-static void hold_pipe_signal(struct output_file *out)
-{
-    uint64_t pending = 0;
-    system_call(__NR_rt_sigpending, (long)&pending, sizeof pending, 0, 0, 0, 0);
-    out->was_pending = (pending & pipe_signal) != 0;
-    system_call(__NR_rt_sigprocmask, SIG_BLOCK, (long)&pipe_signal, (long)&out->mask,
-                sizeof pipe_signal, 0, 0);
-}
-
-static void release_pipe_signal(struct output_file *out)
-{
-    const long now[2] = {0, 0};
-    if (!out->was_pending)
-        system_call(__NR_rt_sigtimedwait, (long)&pipe_signal, 0, (long)now, sizeof pipe_signal, 0,
-                    0);
-    system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&out->mask, 0, sizeof out->mask, 0, 0);
-}
-
 const char *open_output_file(struct output_file *out, const char *path)
 {
     unsigned thread = (unsigned)system_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
@@ -99,10 +78,11 @@ const char *open_output_file(struct output_file *out, const char *path)
     }
     out->file = (int)system_call(__NR_open, (long)opened, flags, 0644, 0, 0, 0);
     out->error = out->file < 0 ? out->file : 0;
-    if (out->file >= 0 && out->is_stream) {
+    if (out->file < 0)
+        return NULL;
+    if (out->is_stream)
         out->deadline = clock_now() + cycles_of(PATIENCE_US);
-        hold_pipe_signal(out);
-    }
+    hold_write_signals(&out->held);
     return NULL;
 }
 
@@ -143,10 +123,9 @@ long close_output_file(struct output_file *out)
         return out->error;
     flush_output_file(out);
     system_call(__NR_close, out->file, 0, 0, 0, 0, 0);
-    if (out->is_stream) {
-        release_pipe_signal(out);
+    release_write_signals(&out->held, out->error < 0);
+    if (out->is_stream)
         return out->error;
-    }
     if (out->error == 0)
         out->error = system_call(__NR_rename, (long)out->beside, (long)out->path, 0, 0, 0, 0);
     if (out->error < 0)

@@ -4,6 +4,8 @@
 #ifndef COREHOP_OUTPUT_FILE_H
 #define COREHOP_OUTPUT_FILE_H
 
+#include "system.h"
+
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,8 +15,7 @@ struct output_file {
     const char *path;
     int file;
     bool is_stream;
-    bool was_pending; /* SIGPIPE, raised by the program itself */
-    uint64_t mask;
+    struct held_signals held;
     uint64_t deadline;
     long error; /* a negative errno, after which nothing is written */
     size_t used;

@@ -8,11 +8,14 @@
 #include "system.h"
 
 #include <asm/unistd.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 
 long system_call(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -33,6 +36,19 @@ void *map_memory(size_t size)
     long mapped = system_call(__NR_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return mapped < 0 && mapped > -4096 ? NULL : (void *)mapped;
+}
+
+bool read_memory(void *to, const void *from, size_t size)
+{
+    const struct iovec here = {to, size}, there = {(void *)from, size};
+    const long process = system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
+    long result = system_call(__NR_process_vm_readv, process, (long)&here, 1, (long)&there, 1, 0);
+    if (result == -EFAULT || (result >= 0 && (size_t)result < size))
+        return false;
+    /* A filter may refuse the call. */
+    if (result < 0)
+        memcpy(to, from, size);
+    return true;
 }
 
 void set_signals(uint64_t mask, uint64_t *before)
@@ -115,6 +131,30 @@ void prepare_messages(void)
     }
 }
 
+/* A pipe without a reader, and a file that gets too large, which the program itself may never meet.
+ */
+static const uint64_t of_writes = 1ull << (SIGPIPE - 1) | 1ull << (SIGXFSZ - 1);
+
+void hold_write_signals(struct held_signals *held)
+{
+    uint64_t pending = 0;
+    system_call(__NR_rt_sigprocmask, SIG_BLOCK, (long)&of_writes, (long)&held->mask,
+                sizeof of_writes, 0, 0);
+    /* Without need, no call that a filter of the program may forbid. */
+    if ((held->mask & of_writes) != 0)
+        system_call(__NR_rt_sigpending, (long)&pending, sizeof pending, 0, 0, 0, 0);
+    held->ours = of_writes & ~pending;
+}
+
+void release_write_signals(const struct held_signals *held, bool has_failed)
+{
+    const long now[2] = {0, 0};
+    while (has_failed && system_call(__NR_rt_sigtimedwait, (long)&held->ours, 0, (long)now,
+                                     sizeof held->ours, 0, 0) > 0)
+        continue;
+    system_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&held->mask, 0, sizeof held->mask, 0, 0);
+}
+
 /* One write, so that lines of several processes do not mix. */
 void complain(const char *format, ...)
 {
@@ -125,6 +165,10 @@ void complain(const char *format, ...)
     size_t end = start + format_list(line + start, sizeof line - start - 1, format, arguments);
     va_end(arguments);
     line[end] = '\n';
-    if (is_for_messages())
-        system_call(__NR_write, 2, (long)line, (long)(end + 1), 0, 0, 0);
+    if (!is_for_messages())
+        return;
+    struct held_signals held;
+    hold_write_signals(&held);
+    long written = system_call(__NR_write, 2, (long)line, (long)(end + 1), 0, 0, 0);
+    release_write_signals(&held, written < 0);
 }

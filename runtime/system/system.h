@@ -17,8 +17,16 @@
 
 long system_call(long number, long a, long b, long c, long d, long e, long f);
 void *map_memory(size_t size);
+/* Copies the program's memory, if a pointer of the program's is valid. */
+bool read_memory(void *to, const void *from, size_t size);
 /* Sets the calling kernel thread's mask; stores the former one in `before`, unless that is NULL. */
 void set_signals(uint64_t mask, uint64_t *before);
+/* Signals that a write of the runtime may cause must not reach the program. */
+struct held_signals {
+    uint64_t mask, ours;
+};
+void hold_write_signals(struct held_signals *held);
+void release_write_signals(const struct held_signals *held, bool has_failed);
 /* Records which file standard error is at the start. */
 void prepare_messages(void);
 /* Prints one line on standard error, unless the program now uses its number for something else.
