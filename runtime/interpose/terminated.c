@@ -11,6 +11,7 @@
  */
 #define _GNU_SOURCE
 #include "terminated.h"
+#include "ring.h"
 #include "statistics.h"
 #include "system.h"
 
@@ -39,6 +40,7 @@ void raise_default(int number)
 void when_terminated(int number)
 {
     write_statistics();
+    end_rings();
     raise_default(number); /* delivered when this handler returns */
 }
 

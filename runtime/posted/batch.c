@@ -10,7 +10,8 @@
  * is never under way when a signal arrives. If the call would block, the thread waits in the ring
  * for the file to be ready and then tries again. It may leave this wait at any time, and the
  * carrier runs other threads during it. libc's function handles cases in which a request differs
- * from the call: a file that is no socket, or a broken pipe, which means a signal.
+ * from the call: a file that is no socket, or a broken pipe, which means a signal. All other errors
+ * are results: the kernel tells some of a socket's errors only once.
  *
  * Rejected: requests that block in the kernel or run on the kernel's own worker threads (open,
  * stat, fsync). They would be under way when their thread is called home, and cost several times
@@ -118,10 +119,31 @@ static long finish(const struct posting *posting, long result)
     return result;
 }
 
+/* Whether the kernel refused the request, but may make the call. */
+static bool is_of_the_request(const struct posting *posting, long result)
+{
+    switch (-result) {
+    case EPIPE:
+        return posting->sends;
+    case ENOTSOCK:
+    case ENOSYS:
+    case EINVAL:
+    case EOPNOTSUPP:
+    case ECANCELED:
+    case EINTR:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* How often a file may be ready in vain. Other threads may be faster, but some files always are. */
+#define MOST_IN_VAIN 8
+
 static long post_data(struct posting *posting)
 {
     const struct request request = posting->request;
-    for (;;) {
+    for (int in_vain = 0;; in_vain++) {
         const struct fiber *fiber = posting->fiber;
         if (fiber->carrier == NULL)
             return call_libc(posting);
@@ -131,12 +153,11 @@ static long post_data(struct posting *posting)
         posting->request = request;
         if (result >= 0)
             return finish(posting, result);
-        /* For all other errors, libc's function gives the right result and side effects. */
-        if (result != -EAGAIN)
+        if (is_of_the_request(posting, result))
             return call_libc(posting);
-        if (does_not_wait(posting))
-            return fail(-EAGAIN);
-        if (has_time_limit(posting))
+        if (result != -EAGAIN || does_not_wait(posting))
+            return fail(result);
+        if (has_time_limit(posting) || in_vain == MOST_IN_VAIN)
             return call_libc(posting);
         int32_t ready = await_ready(posting, request.file, posting->sends ? POLLOUT : POLLIN, NULL);
         if (ready < 0 && posting->held != 0 && !restarts(posting->held))

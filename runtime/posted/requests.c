@@ -94,10 +94,10 @@ bool make_request(struct posting *posting, enum shape shape)
         return is_in_bounds(a[2], MOST_BYTES);
     case READS_VECTOR:
         make_vector(posting, IORING_OP_RECVMSG);
-        return true;
+        return (int)a[2] > 0;
     case WRITES_VECTOR:
         make_vector(posting, IORING_OP_SENDMSG);
-        return true;
+        return (int)a[2] > 0;
     case RECEIVES:
         make_plain(posting, IORING_OP_RECV, (int)a[3]);
         return is_in_bounds(a[2], MOST_BYTES) && has_only(posting, RECEIVING);

@@ -27,11 +27,23 @@
 #include <linux/io_uring.h>
 
 #define MOST_TURN 4095ul
+/* What headers older than Linux 6.0 lack: IORING_REGISTER_SYNC_CANCEL, of all requests. */
+#define SYNC_CANCEL 24
+#define EVERY_REQUEST (1u << 0 | 1u << 2)
 /* The time between two looks at a ring that cannot wake a thread. */
 #define NAP_NS 200000
 
+struct cancellation {
+    uint64_t address;
+    int32_t file;
+    uint32_t flags;
+    int64_t limit[2];
+    uint64_t unused[4];
+};
+
 static int32_t core_of_kernel;
 static uint32_t batch;
+static bool is_over;
 
 static long enter_ring(struct ring *ring, uint32_t submit, uint32_t results, uint32_t flags,
                        const uint64_t *mask)
@@ -84,6 +96,24 @@ void close_rings(void)
     for (uint32_t i = 0; i < core_count(); i++)
         if (pool.cores[i].ring != NULL && pool.cores[i].ring->is_open)
             close_ring(pool.cores[i].ring);
+}
+
+bool has_rings(void)
+{
+    return pool.cores != NULL && pool.cores[0].ring != NULL;
+}
+
+/* The kernel ends a ring some time after its process. Until then, a wait in it keeps the socket,
+ * and with that the address, from the next server. */
+void end_rings(void)
+{
+    const struct cancellation every = {.file = -1, .flags = EVERY_REQUEST, .limit = {-1, -1}};
+    __atomic_store_n(&is_over, true, __ATOMIC_SEQ_CST);
+    for (uint32_t i = 0; has_rings() && i < core_count(); i++) {
+        const struct ring *ring = pool.cores[i].ring;
+        if (ring->is_open && !ring->is_broken)
+            system_call(__NR_io_uring_register, ring->file, SYNC_CANCEL, (long)&every, 1, 0, 0);
+    }
 }
 
 static uint32_t not_taken(const struct ring *ring)
@@ -208,7 +238,7 @@ bool put_request(struct core *core, struct fiber *fiber)
 {
     struct ring *ring = core->ring;
     const struct request *request = fiber->request;
-    if (!ring->is_open && !opens(core))
+    if (is_over || (!ring->is_open && !opens(core)))
         return false;
     if (ring->is_broken || !has_room(core, 2))
         return false;
@@ -267,7 +297,8 @@ void take_results(struct core *core)
         if (turn != 0 && !__atomic_compare_exchange_n(&fiber->waiting, &turn, 0, false,
                                                       __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
             continue;
-        fiber->request->result = value;
+        /* Whoever waits goes on where it is. */
+        fiber->request->result = is_over && value == -ECANCELED ? -EINTR : value;
         hand_over(core, fiber);
     }
     if (ring->is_open &&

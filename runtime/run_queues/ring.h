@@ -28,6 +28,9 @@ struct ring_counts {
 const char *prepare_rings(int32_t core);
 struct ring_counts all_ring_counts(void);
 void close_rings(void);
+bool has_rings(void);
+/* To be called when the process ends: cancels all waits, and takes no more requests. */
+void end_rings(void);
 
 /* Called by a core's holder to put the fiber's request. False if it cannot be posted. */
 bool put_request(struct core *core, struct fiber *fiber);

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #define RESULTS 4096
@@ -38,13 +39,25 @@ static void *map_ring(int file, size_t size, uint64_t offset)
                                MAP_SHARED | MAP_POPULATE, file, (long)offset);
 }
 
+/* Whether the descriptor is still that of a ring: the program may have closed it, and have a file
+ * of its own there. */
+static bool is_a_ring(int file)
+{
+    static const char ring[] = "anon_inode:[io_uring]";
+    char path[64], found[sizeof ring];
+    format_text(path, sizeof path, "/proc/self/fd/%d", file);
+    long size = system_call(__NR_readlink, (long)path, (long)found, sizeof found, 0, 0, 0);
+    return size < 0 || (size == sizeof ring - 1 && memcmp(found, ring, sizeof ring - 1) == 0);
+}
+
 void close_ring(struct ring *ring)
 {
     if (is_mapped(ring->memory))
         system_call(__NR_munmap, (long)ring->memory, (long)ring->memory_size, 0, 0, 0, 0);
     if (is_mapped(ring->slots))
         system_call(__NR_munmap, (long)ring->slots, (long)ring->slots_size, 0, 0, 0, 0);
-    system_call(__NR_close, ring->file, 0, 0, 0, 0, 0);
+    if (is_a_ring(ring->file))
+        system_call(__NR_close, ring->file, 0, 0, 0, 0, 0);
     ring->is_open = false;
 }
 

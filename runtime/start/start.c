@@ -26,6 +26,7 @@
 #include "opening.h"
 #include "pool.h"
 #include "posted.h"
+#include "ring.h"
 #include "rest.h"
 #include "statistics.h"
 #include "terminated.h"
@@ -88,7 +89,7 @@ static void prepare(void)
     if (chosen == &off_backend && !control_is_on())
         return;
     prepare_interposers();
-    if (prepare_statistics())
+    if (prepare_statistics() || has_rings())
         prepare_termination();
     watch_forks();
     if (chosen != &off_backend)
@@ -135,4 +136,5 @@ __attribute__((destructor)) static void stop(void)
 {
     if ((hooks_were_open() || program.refusal != NULL) && !has_come_to_rest())
         write_statistics();
+    end_rings();
 }
