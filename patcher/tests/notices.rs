@@ -84,6 +84,22 @@ fn the_user_of_one_thread_is_nobody_elses() {
 }
 
 #[test]
+fn no_carrier_keeps_the_user_that_a_process_had() {
+    rights().same("user of carriers");
+    rights().same("user in handler");
+}
+
+#[test]
+fn a_process_that_is_stopped_and_continued_goes_on() {
+    signals().same("stops");
+}
+
+#[test]
+fn what_is_no_handler_is_refused() {
+    signals().same("no handler");
+}
+
+#[test]
 fn the_working_directory_of_one_thread_is_nobody_elses() {
     rights().same("folder of one thread");
 }
@@ -143,7 +159,7 @@ fn the_descriptors_of_one_thread_are_nobody_elses() {
 #[test]
 fn calls_by_number_are_about_the_thread_that_makes_them() {
     let numbers = numbers();
-    for trial in ["processors", "clocks", "signals", "masks"] {
+    for trial in ["processors", "clocks", "signals", "masks", "actions"] {
         numbers.same(trial);
     }
 }
@@ -161,6 +177,7 @@ fn a_lock_by_number_that_changes_priorities_is_locked_and_unlocked_at_home() {
 fn a_thread_that_places_itself_stays_there() {
     rights().same("places itself");
     rights().same("placed by another");
+    rights().same("placed before");
     rights().same("starts on one");
 }
 

@@ -10,9 +10,11 @@
 #define _GNU_SOURCE
 #include "fibers.h"
 #include "bare.h"
+#include "processors.h"
 #include "vectors.h"
 
 #include <asm/unistd.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #define STACK_SIZE 32768
@@ -56,12 +58,21 @@ static bool is_scheduled_apart(void)
            own.io != pool.scheduling.io || own.memory != pool.scheduling.memory;
 }
 
+/* Whether the program has set the CPUs of this thread, or of one from which it has inherited them.
+ */
+static bool is_placed(int thread)
+{
+    struct mask mask = {{0}};
+    long size = system_call(__NR_sched_getaffinity, thread, (long)mask_size, (long)&mask, 0, 0, 0);
+    return size > 0 && memcmp(&mask, &own_mask, (size_t)size) != 0;
+}
+
 /* The calling thread as a fiber. NULL without memory, or if this call interrupts the same function.
  */
 struct fiber *enlist(void (*run_home)(void *))
 {
     int thread = (int)system_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
-    if (is_scheduled_apart() || !acquire(thread))
+    if (is_scheduled_apart() || is_placed(thread) || !acquire(thread))
         return NULL;
     struct fiber *fiber = unused;
     if (fiber != NULL) {

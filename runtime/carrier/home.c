@@ -9,7 +9,9 @@
  * as the signal's frame on the fiber's stack. The home returns from that frame, with its own mask.
  * A carrier in the runtime's code ignores POKE, and the home repeats it every REPEAT_NS.
  *
- * libc's broadcast of credentials (signal 33) stays unblocked: its handler only counts.
+ * libc's broadcast of credentials (signal 33) stays unblocked: its handler only counts. So do
+ * SIGTSTP, SIGTTIN and SIGTTOU while their action is the default: the kernel stops the process, and
+ * a SIGCONT that follows at once still continues it.
  *
  * Faults, broken pipes, and files that get too large reach a fiber on its carrier, where these
  * signals are not blocked. Therefore a thread that blocks one of them stays home for good, for
@@ -28,9 +30,8 @@
 
 #define REPEAT_NS 1000000
 #define SS_AUTODISARM (1u << 31)
-/* libc's own signals: cancellation and credentials. */
+/* libc's own signal for cancellation. */
 #define CANCEL 32
-#define CREDENTIALS 33
 
 bool poke_is_ours;
 void (*foreign_poke)(siginfo_t *info, void *context);
@@ -65,6 +66,42 @@ static bool is_ignored(int number)
            (action.handler == (uintptr_t)SIG_DFL && harmless);
 }
 
+/* Signals with the default action to stop the process. */
+static uint64_t stops;
+
+static bool stops_by_default(int number)
+{
+    return number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
+}
+
+void expect_handler(int number)
+{
+    if (!stops_by_default(number))
+        return;
+    __atomic_and_fetch(&stops, ~SIGNAL_BIT(number), __ATOMIC_SEQ_CST);
+    if (!__atomic_load_n(&pool.open, __ATOMIC_SEQ_CST))
+        return;
+    /* Homes let it through: all threads come home. */
+    if (self.fiber != NULL)
+        go_home(self.fiber);
+    close_pool();
+    reopen_pool();
+}
+
+void note_action(int number)
+{
+    if (stops_by_default(number) && action_of(number).handler == (uintptr_t)SIG_DFL)
+        __atomic_or_fetch(&stops, SIGNAL_BIT(number), __ATOMIC_SEQ_CST);
+}
+
+/* Called when the thread counts as away: whoever sets a handler waits for it from here on. */
+static void let_stops_through(struct fiber *fiber)
+{
+    fiber->stops = __atomic_load_n(&stops, __ATOMIC_SEQ_CST) & ~fiber->mask;
+    if (fiber->stops != 0)
+        set_signals(~(SIGNAL_BIT(CREDENTIALS) | fiber->stops), NULL);
+}
+
 /* Whether this is the runtime's own POKE, which calls a thread home. */
 static bool is_own_poke(const siginfo_t *info)
 {
@@ -91,7 +128,7 @@ static void await(struct fiber *fiber)
     const uint64_t never =
         SIGNAL_BIT(CANCEL) | SIGNAL_BIT(CREDENTIALS) | SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP);
     const long repeat[2] = {0, REPEAT_NS};
-    uint64_t wanted = (~fiber->mask & ~never) | SIGNAL_BIT(POKE);
+    uint64_t wanted = (~fiber->mask & ~never & ~fiber->stops) | SIGNAL_BIT(POKE);
     siginfo_t poke, *info = &fiber->held_info;
     while (!__atomic_load_n(&fiber->arrived, __ATOMIC_SEQ_CST)) {
         bool recalled = __atomic_load_n(&fiber->wanted_home, __ATOMIC_SEQ_CST) != 0;
@@ -175,6 +212,7 @@ bool depart(struct fiber *fiber)
         !__atomic_load_n(&fiber->detained, __ATOMIC_SEQ_CST) &&
         (__atomic_load_n(&pool.cores[fiber->going].open, __ATOMIC_ACQUIRE) ||
          open_pool((uint32_t)fiber->going / program.cores))) {
+        let_stops_through(fiber);
         leave(fiber, &fiber->parked);
         return true;
     }
@@ -265,5 +303,7 @@ bool prepare_home(void)
     sigfillset(&action.sa_mask);
     poke_is_ours = sigaction(POKE, NULL, &before) == 0 && before.sa_handler == SIG_DFL &&
                    sigaction(POKE, &action, NULL) == 0;
+    for (int number = SIGTSTP; number <= SIGTTOU; number++)
+        note_action(number);
     return poke_is_ours;
 }

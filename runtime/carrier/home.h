@@ -18,6 +18,9 @@ int come_home(struct fiber *fiber);
 /* A handler has begun on a carrier with this frame. It continues at home as if it had begun there.
  */
 void take_handler_home(struct fiber *fiber, int number, ucontext_t *frame);
+/* To be called before a signal gets a handler, and after its action was set. */
+void expect_handler(int number);
+void note_action(int number);
 /* Whether the kernel restarts a system call that this signal's handler interrupts. */
 bool restarts(int number);
 void go_home(struct fiber *fiber);

@@ -72,7 +72,7 @@ static bool waits_again(long number)
         __NR_poll,        __NR_ppoll,        __NR_select,   __NR_pselect6,     __NR_epoll_wait,
         __NR_epoll_pwait, __NR_epoll_pwait2, __NR_futex,    __NR_semop,        __NR_semtimedop,
         __NR_msgsnd,      __NR_msgrcv,       __NR_recvfrom, __NR_recvmsg,      __NR_sendto,
-        __NR_sendmsg,     __NR_accept,       __NR_accept4,  __NR_io_getevents,
+        __NR_sendmsg,     __NR_accept,       __NR_accept4,  __NR_io_getevents, __NR_connect,
     };
     return is_among(number, calls, sizeof calls / sizeof *calls);
 }

@@ -9,9 +9,11 @@
 bool prepare_pool(const uint32_t *processors);
 /* Called at a team's first departure. False if carriers cannot be started or may not be now. */
 bool open_pool(uint32_t team);
-/* Brings every fiber home and ends every carrier and the watchdog, until reopen_pool(). */
+/* Brings every fiber home and ends every carrier and the watchdog, until the same thread calls
+ * reopen_pool(). It takes no signals meanwhile: a handler may close the pool too. */
 void close_pool(void);
 void reopen_pool(void);
+void close_pool_for_good(void);
 void pool_forked(void);
 struct carrier *carrier_of_thread(int thread);
 /* Whether the address is on the carrier's stack for handlers. */

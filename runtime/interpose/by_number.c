@@ -9,6 +9,7 @@
 #include "carrier.h"
 #include "credentials.h"
 #include "forks.h"
+#include "handlers.h"
 #include "home.h"
 #include "interposers.h"
 #include "originals.h"
@@ -171,10 +172,12 @@ long caught_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
     static void *kept;
     bool is_closed = false;
-    if (number == __NR_gettid && self.fiber != NULL)
+    if (number == __NR_gettid && self.fiber != NULL && self.fiber->carrier != NULL)
         return self.fiber->home;
     if (UNLIKELY(number == __NR_prctl))
         return caught_prctl(a, b, c, d, e);
+    if (UNLIKELY(number == __NR_rt_sigaction))
+        return set_raw_action((int)a, (const void *)b, (void *)c, (size_t)d);
     if (UNLIKELY(number == __NR_sched_setaffinity)) {
         affinity_release();
         place((uintptr_t)a);

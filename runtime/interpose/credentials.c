@@ -38,7 +38,6 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/uio.h>
 
 /* Flags of io_uring_setup() that headers older than Linux 6.1 lack. */
 #define SINGLE_ISSUER (1u << 12)
@@ -58,18 +57,11 @@ bool ties_a_ring(uint32_t flags)
     return (flags & (SINGLE_ISSUER | DEFER_TASKRUN)) != 0;
 }
 
-/* Reads the flags as the kernel does: the pointer may be invalid, which the kernel has yet to
- * report. */
+/* The pointer may be invalid, which the kernel has yet to report. */
 bool is_tied(const void *parameters)
 {
     struct io_uring_params found = {0};
-    const struct iovec to = {&found, sizeof found}, from = {(void *)parameters, sizeof found};
-    const long process = system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
-    const long size = system_call(__NR_process_vm_readv, process, (long)&to, 1, (long)&from, 1, 0);
-    if (size == -EFAULT)
-        return false;
-    /* If it is not readable, treat it as a tied ring. */
-    return size != sizeof found || ties_a_ring(found.flags);
+    return read_memory(&found, parameters, sizeof found) && ties_a_ring(found.flags);
 }
 
 /* The watchdog also has its own rights, whichever backend moves threads. */
@@ -78,10 +70,16 @@ static bool must_close(void)
     return (__atomic_load_n(&pool.open, __ATOMIC_SEQ_CST) || watchdog_runs()) && is_own_process();
 }
 
+/* Likewise, if another thread may start carriers meanwhile, which would keep the former rights. */
+static bool may_have_to_close(void)
+{
+    return (carriers_are_possible() || watchdog_runs()) && is_own_process();
+}
+
 static int alone(void **kept, const char *name, long a, long b, long c, long d, long e)
 {
     credential_function *next = (credential_function *)original(kept, name);
-    if (!must_close())
+    if (!may_have_to_close())
         return next(a, b, c, d, e);
     stay_home();
     close_pool();
@@ -270,7 +268,7 @@ void rest_for_good(const char *reason)
     if (program.backend == NULL || has_come_to_rest())
         return;
     if (must_close() || carriers_are_possible())
-        close_pool(); /* and it stays closed */
+        close_pool_for_good();
     affinity_ends();
     come_to_rest(reason);
 }

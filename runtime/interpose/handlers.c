@@ -25,6 +25,7 @@
 #include "pool.h"
 #include "terminated.h"
 
+#include <asm/unistd.h>
 #include <errno.h>
 #include <string.h>
 
@@ -193,6 +194,7 @@ static int set_action(int number, const struct sigaction *action, struct sigacti
         if (ends && action->sa_handler == SIG_DFL) {
             ours = (struct sigaction){.sa_handler = when_terminated, .sa_flags = SA_RESTART};
         } else if (matters && is_handler(action)) {
+            expect_handler(number);
             __atomic_store_n(&handlers[number], action->sa_sigaction, __ATOMIC_RELEASE);
             ours.sa_sigaction = handle;
         }
@@ -201,12 +203,48 @@ static int set_action(int number, const struct sigaction *action, struct sigacti
         handlers[number] = former;
         return -1;
     }
+    note_action(number);
     if (found.sa_sigaction == handle)
         found.sa_sigaction = former;
     else if (found.sa_handler == when_terminated)
         found = (struct sigaction){.sa_handler = SIG_DFL};
     if (before != NULL)
         *before = found;
+    return 0;
+}
+
+/* The kernel's layout of an action. */
+struct raw_action {
+    uintptr_t handler;
+    unsigned long flags;
+    uintptr_t restorer;
+    uint64_t mask;
+};
+
+long set_raw_action(int number, const void *action, void *before, size_t size)
+{
+    struct raw_action raw = {0};
+    struct sigaction wanted = {0}, found = {0};
+    bool is_libcs = number == 32 || number == 33;
+    long result = system_call(__NR_rt_sigaction, number, is_libcs ? (long)action : 0, (long)before,
+                              (long)size, 0, 0);
+    if (result == 0 && action != NULL && !read_memory(&raw, action, sizeof raw))
+        result = -EFAULT;
+    if (result != 0) {
+        errno = (int)-result;
+        return -1;
+    }
+    if (is_libcs)
+        return 0;
+    wanted.sa_sigaction = (handler_function *)raw.handler;
+    wanted.sa_flags = (int)raw.flags;
+    memcpy(&wanted.sa_mask, &raw.mask, sizeof raw.mask);
+    if (set_action(number, action != NULL ? &wanted : NULL, &found) != 0)
+        return -1;
+    raw = (struct raw_action){(uintptr_t)found.sa_sigaction, (unsigned)found.sa_flags, 0, 0};
+    memcpy(&raw.mask, &found.sa_mask, sizeof raw.mask);
+    if (before != NULL)
+        memcpy(before, &raw, sizeof raw); /* the kernel has just written there */
     return 0;
 }
 
@@ -241,6 +279,10 @@ EXPORT int siginterrupt(int number, int interrupts)
 static __sighandler_t set_handler(int number, struct sigaction action)
 {
     struct sigaction before;
+    if (action.sa_handler == SIG_ERR) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
     return set_action(number, &action, &before) == 0 ? before.sa_handler : SIG_ERR;
 }
 

@@ -372,7 +372,8 @@ EXPORT int _Fork(void)
 
 EXPORT int gettid(void)
 {
-    if (self.fiber != NULL)
+    /* A child of clone() may have its parent's thread-local storage. */
+    if (self.fiber != NULL && self.fiber->carrier != NULL)
         return self.fiber->home;
     return (int)system_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
 }

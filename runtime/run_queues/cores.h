@@ -20,6 +20,8 @@
 
 /* A signal that nothing in Linux sends, and that, unlike a real-time signal, never needs memory. */
 #define POKE SIGSTKFLT
+/* libc's own signal for a change of credentials, which each thread makes itself. */
+#define CREDENTIALS 33
 
 struct carrier;
 
@@ -47,6 +49,7 @@ struct fiber {
     int home;             /* kernel thread id */
     void *parked;         /* home's stack pointer while it sleeps */
     uint64_t mask;        /* signals that the program blocks in this thread */
+    uint64_t stops;       /* signals that stop the process at home, while it is away */
     int held;             /* a signal that home took, to be delivered; 0 if none */
     siginfo_t held_info;
     stack_t signal_stack;    /* set by the program for handlers, as it left home */
