@@ -223,6 +223,7 @@ fn a_program_that_filters_system_calls_runs_on_without_hops() {
         (rights(), "filter"),
         (numbers(), "filter"),
         (rights(), "filter for all"),
+        (rights(), "user behind a filter"),
     ];
     for (notices, trial) in trials {
         for backend in BACKENDS {

@@ -323,8 +323,10 @@ static void end_carriers(void)
         await_end(&carrier->thread);
 }
 
-/* The signals that the thread that closes the pool blocked before. */
-static uint64_t blocked_before;
+/* The pool stays closed, from here on. */
+static bool is_over;
+/* The signals that a thread blocked before it closed the pool. */
+static __thread uint64_t blocked_before __attribute__((tls_model("initial-exec")));
 
 /* Brings every fiber home and ends every carrier and the watchdog, until reopen_pool(). Another
  * thread that changes credentials may wait until this one has taken its signal. */
@@ -332,8 +334,12 @@ void close_pool(void)
 {
     uint64_t before;
     set_signals(~SIGNAL_BIT(CREDENTIALS), &before);
-    while (__atomic_exchange_n(&pool.closing, 1, __ATOMIC_SEQ_CST) != 0)
+    blocked_before = before;
+    while (__atomic_exchange_n(&pool.closing, 1, __ATOMIC_SEQ_CST) != 0) {
+        if (__atomic_load_n(&is_over, __ATOMIC_SEQ_CST))
+            return;
         system_call(__NR_sched_yield, 0, 0, 0, 0, 0, 0);
+    }
     while (__atomic_load_n(&pool.away, __ATOMIC_SEQ_CST) != 0) {
         const long pause_ns[2] = {0, 200000};
         call_everyone_home();
@@ -342,24 +348,27 @@ void close_pool(void)
     end_carriers();
     await_watchdog();
     forget_pool();
-    blocked_before = before;
 }
 
 void close_pool_for_good(void)
 {
     close_pool();
+    __atomic_store_n(&is_over, true, __ATOMIC_SEQ_CST);
     set_signals(blocked_before, NULL);
 }
 
 void reopen_pool(void)
 {
-    uint64_t before = blocked_before;
+    if (__atomic_load_n(&is_over, __ATOMIC_SEQ_CST)) {
+        set_signals(blocked_before, NULL);
+        return;
+    }
     /* This comes first, since the next thread that closes the pool would set it again. */
     __atomic_store_n(&pool.retire, 0, __ATOMIC_SEQ_CST);
     if (control_is_on() || (auto_is_on() && watchdog_is_due == 0))
         start_watchdog();
     __atomic_store_n(&pool.closing, 0, __ATOMIC_SEQ_CST);
-    set_signals(before, NULL);
+    set_signals(blocked_before, NULL);
 }
 
 /* Called by the watchdog. Ends the carriers unless one has a fiber; that fiber then comes home at
