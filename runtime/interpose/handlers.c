@@ -226,10 +226,11 @@ long set_raw_action(int number, const void *action, void *before, size_t size)
     struct raw_action raw = {0};
     struct sigaction wanted = {0}, found = {0};
     bool is_libcs = number == 32 || number == 33;
-    long result = system_call(__NR_rt_sigaction, number, is_libcs ? (long)action : 0, (long)before,
-                              (long)size, 0, 0);
-    if (result == 0 && action != NULL && !read_memory(&raw, action, sizeof raw))
-        result = -EFAULT;
+    /* Both may point to the same action. */
+    bool is_invalid = action != NULL && !read_memory(&raw, action, sizeof raw);
+    long result = is_invalid ? -EFAULT
+                             : system_call(__NR_rt_sigaction, number, is_libcs ? (long)action : 0,
+                                           (long)before, (long)size, 0, 0);
     if (result != 0) {
         errno = (int)-result;
         return -1;
