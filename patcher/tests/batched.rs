@@ -134,6 +134,7 @@ fn errors_ends_and_limits_are_those_of_the_calls() {
     for way in WAYS {
         sockets.batched("errors", way);
         sockets.batched("datagrams", way);
+        sockets.batched("low water", way);
     }
 }
 

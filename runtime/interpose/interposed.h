@@ -145,6 +145,8 @@ INTERPOSED(execl, UNPINNED)
 INTERPOSED(execlp, UNPINNED)
 INTERPOSED(execle, UNPINNED)
 INTERPOSED(fexecve, UNPINNED)
+/* Sockets whose reads wait for more than one byte are not read in batches. */
+INTERPOSED(setsockopt, NOTES_OPTION)
 /* The end of the thread, and jumps. */
 INTERPOSED(pthread_exit, HOME_FOR_GOOD)
 INTERPOSED(thrd_exit, HOME_FOR_GOOD)

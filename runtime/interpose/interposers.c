@@ -23,6 +23,7 @@
 #include "home.h"
 #include "originals.h"
 #include "places.h"
+#include "posted.h"
 
 #include <asm/unistd.h>
 #include <dlfcn.h>
@@ -32,6 +33,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum rule {
     HOME_FIRST,
@@ -51,6 +53,7 @@ enum rule {
     HOME_IF_RESTORING,
     LEAVES_CALLS, /* an exception has reached its caller, past calls and handlers */
     CLONES,       /* for good; prepares a child with separate memory likewise */
+    NOTES_OPTION, /* of a socket, by the second and third argument */
     AS_FORK,      /* the child must learn that it has no carriers, as for fork() */
 };
 
@@ -195,6 +198,8 @@ interposed_call(uint32_t index, uintptr_t first, uintptr_t second, uintptr_t at,
         leave_below(to);
         leave_handlers(to);
     }
+    if (rule == NOTES_OPTION && (int)second == SOL_SOCKET && (int)third == SO_RCVLOWAT)
+        expect_low_water_marks();
     if (rule == HOME_FIRST || masks)
         mask_may_differ();
     if (UNLIKELY(self.fiber != NULL)) {

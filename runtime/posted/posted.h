@@ -37,6 +37,9 @@ struct fiber;
 long post_in_batch(struct fiber *fiber, enum shape shape, libc_function *next,
                    const long *arguments);
 
+/* To be called before a socket gets a low-water mark: from then on libc receives. */
+void expect_low_water_marks(void);
+
 /* Where calls are made. */
 enum way { BY_HOP, BY_YIELDING, IN_BATCHES };
 

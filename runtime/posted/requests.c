@@ -79,7 +79,15 @@ static bool has_only(const struct posting *posting, int flags)
     return (posting->flags & ~flags) == 0;
 }
 
-bool make_request(struct posting *posting, enum shape shape)
+/* A request that does not wait takes less than the mark. */
+static bool has_low_water_marks;
+
+void expect_low_water_marks(void)
+{
+    __atomic_store_n(&has_low_water_marks, true, __ATOMIC_RELAXED);
+}
+
+static bool is_fit(struct posting *posting, enum shape shape)
 {
     const long *a = posting->arguments;
     switch (shape) {
@@ -125,4 +133,10 @@ bool make_request(struct posting *posting, enum shape shape)
     default:
         return false;
     }
+}
+
+bool make_request(struct posting *posting, enum shape shape)
+{
+    return is_fit(posting, shape) &&
+           (posting->sends || !__atomic_load_n(&has_low_water_marks, __ATOMIC_RELAXED));
 }
