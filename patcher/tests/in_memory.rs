@@ -167,7 +167,10 @@ fn a_plan_for_another_program_is_refused_before_it_starts() {
     let script = bench.folder.path().join("script");
     std::fs::write(&script, "#!/bin/sh\n").unwrap();
     let said = reason(&script, &bench.plan());
-    assert!(said.contains("not an ELF file"), "{said}");
+    assert!(
+        said.contains("a script: name the program that runs it"),
+        "{said}"
+    );
     let mut moved = bench.plan();
     moved.functions[0].offset += 1;
     let said = reason(&bench.program, &moved);

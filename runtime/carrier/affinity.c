@@ -43,14 +43,6 @@ static bool stays_placed(void)
     return self.bound = self.stopped = true;
 }
 
-static bool is_same(const struct mask *one, const struct mask *other)
-{
-    for (size_t i = 0; i < mask_size / sizeof *one->words; i++)
-        if (one->words[i] != other->words[i])
-            return false;
-    return true;
-}
-
 /* Whether the thread has another mask than the runtime gave it, or another thread gave it one that
  * may be the same. Then it stays there for good. */
 static bool is_placed(void)

@@ -14,7 +14,6 @@
 #include "vectors.h"
 
 #include <asm/unistd.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #define STACK_SIZE 32768
@@ -62,9 +61,9 @@ static bool is_scheduled_apart(void)
  */
 static bool is_placed(int thread)
 {
-    struct mask mask = {{0}};
+    struct mask mask;
     long size = system_call(__NR_sched_getaffinity, thread, (long)mask_size, (long)&mask, 0, 0, 0);
-    return size > 0 && memcmp(&mask, &own_mask, (size_t)size) != 0;
+    return size == (long)mask_size && !is_same(&mask, &own_mask);
 }
 
 /* The calling thread as a fiber. NULL without memory, or if this call interrupts the same function.

@@ -26,6 +26,14 @@ static inline struct mask mask_of(uint32_t cpu)
     mask.words[cpu / 64] = 1ul << cpu % 64;
     return mask;
 }
+/* Hooks compare masks, and libc's memcmp() would change vector registers. */
+static inline bool is_same(const struct mask *one, const struct mask *other)
+{
+    for (size_t i = 0; i < mask_size / sizeof *one->words; i++)
+        if (one->words[i] != other->words[i])
+            return false;
+    return true;
+}
 /* Pins a thread to this CPU; 0 is the calling one. */
 void pin(int thread, uint32_t cpu);
 /* The team of a thread that hops for the first time. */
