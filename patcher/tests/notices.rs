@@ -85,8 +85,9 @@ fn the_user_of_one_thread_is_nobody_elses() {
 
 #[test]
 fn no_carrier_keeps_the_user_that_a_process_had() {
-    rights().same("user of carriers");
-    rights().same("user in handler");
+    let rights = rights();
+    rights.same("user of carriers");
+    rights.same("user in handler");
 }
 
 #[test]
@@ -175,10 +176,11 @@ fn a_lock_by_number_that_changes_priorities_is_locked_and_unlocked_at_home() {
 
 #[test]
 fn a_thread_that_places_itself_stays_there() {
-    rights().same("places itself");
-    rights().same("placed by another");
-    rights().same("placed before");
-    rights().same("starts on one");
+    let rights = rights();
+    rights.same("places itself");
+    rights.same("placed by another");
+    rights.same("placed before");
+    rights.same("starts on one");
 }
 
 #[test]
@@ -198,8 +200,9 @@ fn a_wait_with_a_mask_of_its_own_is_ended_by_the_signals_that_this_lets_through(
 
 #[test]
 fn coroutines_go_on_where_they_are_linked_to() {
-    rights().same("coroutines");
-    rights().same("small coroutine");
+    let rights = rights();
+    rights.same("coroutines");
+    rights.same("small coroutine");
 }
 
 #[test]
@@ -219,11 +222,12 @@ fn calls_that_wait_end_with_eintr_where_the_handler_says_so() {
 
 #[test]
 fn a_program_that_filters_system_calls_runs_on_without_hops() {
+    let (rights, numbers) = (rights(), numbers());
     let trials = [
-        (rights(), "filter"),
-        (numbers(), "filter"),
-        (rights(), "filter for all"),
-        (rights(), "user behind a filter"),
+        (&rights, "filter"),
+        (&numbers, "filter"),
+        (&rights, "filter for all"),
+        (&rights, "user behind a filter"),
     ];
     for (notices, trial) in trials {
         for backend in BACKENDS {
@@ -337,8 +341,9 @@ fn a_mutex_that_changes_priorities_is_locked_and_unlocked_at_home() {
 
 #[test]
 fn a_robust_mutex_tells_that_its_holder_ended_wherever_threads_are() {
-    locks().same("holders that end");
-    locks().same("lost lock");
+    let locks = locks();
+    locks.same("holders that end");
+    locks.same("lost lock");
 }
 
 #[test]

@@ -61,7 +61,7 @@ static bool is_placed(void)
     } while (UNLIKELY(__atomic_load_n(&self.core, __ATOMIC_RELAXED) != core));
     if (core >= 0)
         own = &masks[self.team * program.cores + core];
-    return UNLIKELY(!is_same(&mask, own)) && stays_placed();
+    return UNLIKELY(!is_same_mask(&mask, own)) && stays_placed();
 }
 
 /* Moves the thread to `core`; true if it is there. Otherwise it stops hopping, and may run again
@@ -154,7 +154,7 @@ static bool is_hopped(const struct thread_counters *counters, const struct mask 
 {
     bool is_ours = false;
     for (uint32_t core = 0; masks != NULL && core < program.teams * program.cores; core++)
-        is_ours |= is_same(mask, &masks[core]);
+        is_ours |= is_same_mask(mask, &masks[core]);
     return is_ours && __atomic_load_n(&counters->is_moved, __ATOMIC_RELAXED) &&
            !__atomic_load_n(&counters->is_placed, __ATOMIC_RELAXED);
 }

@@ -63,7 +63,7 @@ static bool is_placed(int thread)
 {
     struct mask mask;
     long size = system_call(__NR_sched_getaffinity, thread, (long)mask_size, (long)&mask, 0, 0, 0);
-    return size == (long)mask_size && !is_same(&mask, &own_mask);
+    return size == (long)mask_size && !is_same_mask(&mask, &own_mask);
 }
 
 /* The calling thread as a fiber. NULL without memory, or if this call interrupts the same function.

@@ -43,12 +43,6 @@ static void poke_carrier(struct fiber *fiber)
         system_call(__NR_tgkill, pool.process, carrier->thread, POKE, 0, 0, 0);
 }
 
-/* The kernel's own layout of a signal's action. */
-struct action {
-    uintptr_t handler, flags, restorer;
-    uint64_t mask;
-};
-
 static struct action action_of(int number)
 {
     struct action action = {0};

@@ -8,6 +8,12 @@
 
 #include <ucontext.h>
 
+/* The kernel's own layout of a signal's action. */
+struct action {
+    uintptr_t handler, flags, restorer;
+    uint64_t mask;
+};
+
 /* home.c */
 bool prepare_home(void);
 /* Leaves home for where `going` points; false if this is not allowed now. */

@@ -16,7 +16,6 @@
 #include "places.h"
 #include "pool.h"
 #include "posted.h"
-#include "watchdog.h"
 
 #include <asm/unistd.h>
 #include <linux/futex.h>
@@ -24,6 +23,7 @@
 #include <linux/keyctl.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 typedef long syscall_function(long, long, long, long, long, long, long);
 
@@ -172,8 +172,8 @@ long caught_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
     static void *kept;
     bool is_closed = false;
-    if (number == __NR_gettid && self.fiber != NULL && self.fiber->carrier != NULL)
-        return self.fiber->home;
+    if (UNLIKELY(number == __NR_gettid))
+        return gettid();
     if (UNLIKELY(number == __NR_prctl))
         return caught_prctl(a, b, c, d, e);
     if (UNLIKELY(number == __NR_rt_sigaction))
@@ -184,8 +184,7 @@ long caught_syscall(long number, long a, long b, long c, long d, long e, long f)
     }
     if (UNLIKELY(number == __NR_seccomp))
         rest_for_good(FILTERS);
-    else if (UNLIKELY(number == __NR_exit) && is_own_process() &&
-             (carriers_are_possible() || watchdog_runs()))
+    else if (UNLIKELY(number == __NR_exit) && may_have_own_threads())
         /* The kernel ends a process with its last thread, which the runtime's may not be. */
         rest_for_good("a thread ends by the system call exit");
     else if (UNLIKELY(changes_rights(number, c)) && carriers_are_possible())

@@ -70,8 +70,7 @@ static bool must_close(void)
     return (__atomic_load_n(&pool.open, __ATOMIC_SEQ_CST) || watchdog_runs()) && is_own_process();
 }
 
-/* Likewise, if another thread may start carriers meanwhile, which would keep the former rights. */
-static bool may_have_to_close(void)
+bool may_have_own_threads(void)
 {
     return (carriers_are_possible() || watchdog_runs()) && is_own_process();
 }
@@ -79,7 +78,8 @@ static bool may_have_to_close(void)
 static int alone(void **kept, const char *name, long a, long b, long c, long d, long e)
 {
     credential_function *next = (credential_function *)original(kept, name);
-    if (!may_have_to_close())
+    /* Carriers that another thread starts meanwhile would keep the former rights. */
+    if (!may_have_own_threads())
         return next(a, b, c, d, e);
     stay_home();
     close_pool();

@@ -24,6 +24,8 @@ bool leave_threads(bool needs_one_thread);
 /* Whether the kernel makes this change of namespaces only if the process has one thread, or its
  * threads have separate working directories. */
 bool needs_one_thread(long number, long first, long second);
+/* Whether the runtime has threads in this process, or another thread may start them at any time. */
+bool may_have_own_threads(void);
 /* Before a filter of system calls is installed, or the time-stamp counter is forbidden, the
  * runtime's threads end, since they make system calls and read the counter. */
 void rest_for_good(const char *reason);

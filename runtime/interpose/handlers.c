@@ -213,17 +213,9 @@ static int set_action(int number, const struct sigaction *action, struct sigacti
     return 0;
 }
 
-/* The kernel's layout of an action. */
-struct raw_action {
-    uintptr_t handler;
-    unsigned long flags;
-    uintptr_t restorer;
-    uint64_t mask;
-};
-
 long set_raw_action(int number, const void *action, void *before, size_t size)
 {
-    struct raw_action raw = {0};
+    struct action raw = {0};
     struct sigaction wanted = {0}, found = {0};
     bool is_libcs = number == 32 || number == 33;
     /* Both may point to the same action. */
@@ -242,7 +234,7 @@ long set_raw_action(int number, const void *action, void *before, size_t size)
     memcpy(&wanted.sa_mask, &raw.mask, sizeof raw.mask);
     if (set_action(number, action != NULL ? &wanted : NULL, &found) != 0)
         return -1;
-    raw = (struct raw_action){(uintptr_t)found.sa_sigaction, (unsigned)found.sa_flags, 0, 0};
+    raw = (struct action){(uintptr_t)found.sa_sigaction, (unsigned)found.sa_flags, 0, 0};
     memcpy(&raw.mask, &found.sa_mask, sizeof raw.mask);
     if (before != NULL)
         memcpy(before, &raw, sizeof raw); /* the kernel has just written there */

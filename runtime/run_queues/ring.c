@@ -109,7 +109,8 @@ void end_rings(void)
 {
     const struct cancellation every = {.file = -1, .flags = EVERY_REQUEST, .limit = {-1, -1}};
     __atomic_store_n(&is_over, true, __ATOMIC_SEQ_CST);
-    for (uint32_t i = 0; has_rings() && i < core_count(); i++) {
+    uint32_t count = has_rings() ? core_count() : 0;
+    for (uint32_t i = 0; i < count; i++) {
         const struct ring *ring = pool.cores[i].ring;
         if (ring->is_open && !ring->is_broken)
             system_call(__NR_io_uring_register, ring->file, SYNC_CANCEL, (long)&every, 1, 0, 0);

@@ -38,8 +38,8 @@ static void *map_ring(int file, size_t size, uint64_t offset)
                                MAP_SHARED | MAP_POPULATE, file, (long)offset);
 }
 
-/* Whether the descriptor is still that of a ring: the program may have closed it, and have a file
- * of its own there. */
+/* Whether this descriptor still belongs to a ring. The program may have closed it and opened
+ * another file under its number. */
 static bool is_a_ring(int file)
 {
     static const char ring[] = "anon_inode:[io_uring]";

@@ -27,7 +27,7 @@ static inline struct mask mask_of(uint32_t cpu)
     return mask;
 }
 /* Hooks compare masks, and libc's memcmp() would change vector registers. */
-static inline bool is_same(const struct mask *one, const struct mask *other)
+static inline bool is_same_mask(const struct mask *one, const struct mask *other)
 {
     for (size_t i = 0; i < mask_size / sizeof *one->words; i++)
         if (one->words[i] != other->words[i])

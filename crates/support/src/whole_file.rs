@@ -38,12 +38,11 @@ pub fn text_of(file: File) -> Result<String> {
 /// # Errors
 /// If it cannot be read, or is no regular file.
 pub fn bytes(path: &Path) -> Result<Vec<u8>> {
-    let not_regular = || Error::new(ErrorKind::InvalidInput, "it is no regular file");
     // Opening a pipe would wait for its writer.
     match path.metadata()? {
         about if about.is_dir() => Err(ErrorKind::IsADirectory.into()),
         about if about.is_file() => std::fs::read(path),
-        _ => Err(not_regular()),
+        _ => Err(Error::new(ErrorKind::InvalidInput, "it is no regular file")),
     }
 }
 

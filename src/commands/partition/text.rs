@@ -58,8 +58,9 @@ pub fn render(search: &FinishedSearch<'_>, delivery: &Delivery<'_>) -> Lines {
     match delivery.output().map(Output::path) {
         Some(path) if path == Path::new("-") => say(&mut text, "plan", "standard output"),
         Some(path) => {
-            say(&mut text, "plan", &path.display().to_string());
-            let path = quoted(&path.to_string_lossy());
+            let path = path.display().to_string();
+            say(&mut text, "plan", &path);
+            let path = quoted(&path);
             let next = format!("corehop patch --plan {path} PROGRAM -o PROGRAM.hop");
             say(&mut text, "next", &format!("{next}, then corehop measure"));
         }
