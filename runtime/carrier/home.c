@@ -40,7 +40,7 @@ static void poke_carrier(struct fiber *fiber)
 {
     struct carrier *carrier = __atomic_load_n(&fiber->carrier, __ATOMIC_RELAXED);
     if (carrier != NULL)
-        system_call(__NR_tgkill, pool.process, carrier->thread, POKE, 0, 0, 0);
+        system_call(__NR_tgkill, pool.process, carrier->thread.id, POKE, 0, 0, 0);
 }
 
 static struct action action_of(int number)

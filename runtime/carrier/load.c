@@ -220,7 +220,7 @@ static uint64_t delay_percent(uint32_t number, uint64_t elapsed_ns)
     *now = (struct sight){0};
     if (carrier == NULL)
         return 0;
-    int thread = __atomic_load_n(&carrier->thread, __ATOMIC_RELAXED);
+    int thread = __atomic_load_n(&carrier->thread.id, __ATOMIC_RELAXED);
     if (thread <= 0)
         return 0;
     if (has_lost_cpu(number, thread))

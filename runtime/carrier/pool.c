@@ -57,7 +57,7 @@ static void release(void)
 struct carrier *carrier_of_thread(int thread)
 {
     struct carrier *carrier = __atomic_load_n(&carriers, __ATOMIC_ACQUIRE);
-    while (carrier != NULL && __atomic_load_n(&carrier->thread, __ATOMIC_RELAXED) != thread)
+    while (carrier != NULL && __atomic_load_n(&carrier->thread.id, __ATOMIC_RELAXED) != thread)
         carrier = carrier->listed;
     return carrier;
 }
@@ -408,7 +408,7 @@ void pool_forked(void)
     pool.closing = 0;
     pool.retire = 0;
     for (struct carrier *carrier = carriers; carrier != NULL; carrier = carrier->listed)
-        carrier->thread = 0;
+        carrier->thread = (struct bare_thread){0};
     forget_pool();
     for (uint32_t i = 0; i < core_count(); i++)
         pool.cores[i].waited = pool.cores[i].parks = pool.cores[i].wakes = 0;

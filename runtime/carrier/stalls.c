@@ -42,7 +42,7 @@ static uint64_t processor_time_ns(uintptr_t holder)
     const struct carrier *carrier = (const struct carrier *)(holder & ~RUNNING);
     /* The kernel's number of a thread's clock, made unsigned since C must not shift negative
      * numbers. */
-    uint64_t of_thread = ~(uint64_t)carrier->thread << 3 | 6;
+    uint64_t of_thread = ~(uint64_t)carrier->thread.id << 3 | 6;
     long time[2] = {0};
     system_call(__NR_clock_gettime, (long)of_thread, (long)time, 0, 0, 0, 0);
     return (uint64_t)time[0] * 1000000000 + (uint64_t)time[1];

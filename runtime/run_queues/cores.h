@@ -14,6 +14,7 @@
 #ifndef COREHOP_CORES_H
 #define COREHOP_CORES_H
 
+#include "bare.h"
 #include "thread_state.h"
 
 #include <signal.h>
@@ -109,7 +110,7 @@ struct carrier {
     void *stack; /* its own stack pointer while a fiber runs */
     struct fiber *user;
     struct core *core;
-    int thread;     /* kernel thread id; 0 once it has ended */
+    struct bare_thread thread;
     uint32_t awake; /* a spare waits on this word */
     void *stack_top;
     void *signal_stack;     /* for handlers that request an alternate stack */

@@ -38,7 +38,7 @@ static void wake_holder(struct core *core)
         return;
     }
     uintptr_t holder = __atomic_load_n(&core->holder, __ATOMIC_ACQUIRE) & ~RUNNING;
-    int thread = ((const struct carrier *)holder)->thread;
+    int thread = ((const struct carrier *)holder)->thread.id;
     system_call(__NR_tgkill, pool.process, thread, POKE, 0, 0, 0);
 }
 

@@ -10,7 +10,7 @@
 struct watch watch;
 uint64_t watchdog_is_due;
 uint32_t watchdog_sleeps;
-static int thread;
+static struct bare_thread thread;
 static void *stack;
 /* It is about to end, and will not see any more orders. */
 static uint32_t leaves;
@@ -34,7 +34,8 @@ bool start_watchdog(void)
     int none = 0;
     if (__atomic_load_n(&leaves, __ATOMIC_SEQ_CST))
         await_watchdog();
-    if (!__atomic_compare_exchange_n(&thread, &none, -1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+    if (!__atomic_compare_exchange_n(&thread.id, &none, -1, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_SEQ_CST))
         return true;
     uint8_t *memory = stack != NULL ? stack : map_memory(STACK_SIZE);
     stack = memory;
@@ -42,13 +43,13 @@ bool start_watchdog(void)
     watchdog_is_due = 0;
     if (memory != NULL && start_bare(watch.keep, NULL, memory + STACK_SIZE, &thread))
         return true;
-    __atomic_store_n(&thread, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&thread.id, 0, __ATOMIC_SEQ_CST);
     return false;
 }
 
 bool watchdog_runs(void)
 {
-    return __atomic_load_n(&thread, __ATOMIC_SEQ_CST) != 0;
+    return __atomic_load_n(&thread.id, __ATOMIC_SEQ_CST) != 0;
 }
 
 void await_watchdog(void)
@@ -58,7 +59,7 @@ void await_watchdog(void)
 
 void watchdog_forked(void)
 {
-    thread = 0;
+    thread = (struct bare_thread){0};
     watchdog_sleeps = 0;
     leaves = 0;
     watchdog_is_due = 0;
