@@ -124,6 +124,15 @@ fn a_handler_of_the_programs_own_may_give_the_signal_back() {
 }
 
 #[test]
+fn a_handler_for_one_signal_may_raise_it_again() {
+    let waits = waits();
+    for backend in ["count", "carrier"] {
+        let running = waits.started(backend, "once", "catches, waits");
+        waits.ends_by(running, Signal::TERM);
+    }
+}
+
+#[test]
 fn a_control_file_is_obeyed_and_answered_the_first_time_it_is_written() {
     let waits = waits();
     let mut running = waits.started("count", "", "0 0 0 waits");

@@ -51,8 +51,13 @@ static __thread struct handling {
 } handlings[MOST_HANDLERS] __attribute__((tls_model("initial-exec")));
 
 static handler_function *handlers[SIGNALS], handle;
+static sigaction_function set_action;
+static const struct sigaction by_default = {0};
 /* The program's action for signal 16. */
 static struct sigaction for_poke;
+/* Signals whose handler runs once (SA_RESETHAND), and after whose default statistics are written:
+ * the runtime restores the default, not the kernel. */
+static uint64_t resetting;
 /* Signals for which siginterrupt() was called: signal() leaves SA_RESTART out. */
 static uint64_t interrupting;
 
@@ -132,7 +137,10 @@ static void handle(int number, siginfo_t *info, void *context)
     }
     uint32_t before = self.handlers;
     note_handler((uintptr_t)__builtin_frame_address(0), &((const ucontext_t *)context)->uc_stack);
-    __atomic_load_n(&handlers[number], __ATOMIC_ACQUIRE)(number, info, context);
+    handler_function *handler = __atomic_load_n(&handlers[number], __ATOMIC_ACQUIRE);
+    if (UNLIKELY((__atomic_load_n(&resetting, __ATOMIC_ACQUIRE) & SIGNAL_BIT(number)) != 0))
+        set_action(number, &by_default, NULL);
+    handler(number, info, context);
     self.handlers = before;
     mask_may_differ();
 }
@@ -184,19 +192,26 @@ static int set_action(int number, const struct sigaction *action, struct sigacti
     if (number == POKE && poke_is_ours)
         return set_action_for_poke(action, before);
     bool matters = carriers_are_possible() || program.goes_back, ends = is_terminated_by(number);
+    bool resets = ends && action != NULL && (action->sa_flags & (int)SA_RESETHAND) != 0;
     if ((!matters && !ends) || number <= 0 || number >= SIGNALS || number == POKE)
         return next(number, action, before);
     handler_function *former = handlers[number];
+    bool was_for_one = (__atomic_load_n(&resetting, __ATOMIC_RELAXED) & SIGNAL_BIT(number)) != 0;
     struct sigaction ours, found;
     mask_may_differ();
     if (action != NULL) {
         ours = *action;
+        if (resets)
+            __atomic_or_fetch(&resetting, SIGNAL_BIT(number), __ATOMIC_RELEASE);
+        else
+            __atomic_and_fetch(&resetting, ~SIGNAL_BIT(number), __ATOMIC_RELEASE);
         if (ends && action->sa_handler == SIG_DFL) {
             ours = (struct sigaction){.sa_handler = when_terminated, .sa_flags = SA_RESTART};
-        } else if (matters && is_handler(action)) {
+        } else if (is_handler(action) && (matters || resets)) {
             expect_handler(number);
             __atomic_store_n(&handlers[number], action->sa_sigaction, __ATOMIC_RELEASE);
             ours.sa_sigaction = handle;
+            ours.sa_flags &= resets ? (int)~SA_RESETHAND : -1;
         }
     }
     if (next(number, action != NULL ? &ours : NULL, &found) != 0) {
@@ -204,10 +219,12 @@ static int set_action(int number, const struct sigaction *action, struct sigacti
         return -1;
     }
     note_action(number);
-    if (found.sa_sigaction == handle)
+    if (found.sa_sigaction == handle) {
         found.sa_sigaction = former;
-    else if (found.sa_handler == when_terminated)
-        found = (struct sigaction){.sa_handler = SIG_DFL};
+        found.sa_flags |= was_for_one ? (int)SA_RESETHAND : 0;
+    } else if (found.sa_handler == when_terminated) {
+        found = by_default;
+    }
     if (before != NULL)
         *before = found;
     return 0;
