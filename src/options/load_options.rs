@@ -70,7 +70,8 @@ struct ReadyOptions {
     /// TCP port of this machine that accepts connections when the server is ready
     ///
     /// Default: the server is ready when one of its processes listens on a socket.
-    #[arg(long, value_name = "PORT", requires = "load", help_heading = "Load")]
+    #[arg(long, value_name = "PORT", requires = "load", help_heading = "Load",
+          value_parser = clap::value_parser!(u16).range(1..))]
     ready_port: Option<u16>,
     /// Time within which a server must become ready, in seconds or with a unit, such as 500ms or 2m
     #[arg(
@@ -112,24 +113,24 @@ impl ReadyOptions {
     }
 }
 
-/// The text is not a valid interval width.
+/// The text is not a number of percent above zero.
 #[derive(Debug, thiserror::Error)]
-#[error("a width is a number of percent above 0, such as 2")]
-pub struct NoWidth;
+#[error("it must be a number of percent above 0, such as 2")]
+pub struct NotPositive;
 
-/// Reads the width of an interval, in percent.
-pub fn width(text: &str) -> Result<f64, NoWidth> {
+/// Reads a gain to look for or the width of an interval, in percent.
+pub fn positive_percent(text: &str) -> Result<f64, NotPositive> {
     match text.parse() {
         Ok(percent) if f64::is_finite(percent) && percent > 0.0 => Ok(percent),
-        _ => Err(NoWidth),
+        _ => Err(NotPositive),
     }
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_width_is_above_0() {
-        assert!(super::width("2.5").is_ok());
-        assert!(super::width("0").is_err() && super::width("nan").is_err());
+    fn a_percentage_is_above_0() {
+        assert!(super::positive_percent("2.5").is_ok());
+        assert!(super::positive_percent("0").is_err() && super::positive_percent("nan").is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! The command line of `corehop measure`.
 
-use crate::options::load_options::{LoadOptions, width};
+use crate::options::load_options::{LoadOptions, positive_percent};
 use crate::posted_calls::checked;
 use clap::Args;
 use corehop_measure::rounds::{Limits, Question};
@@ -67,7 +67,7 @@ pub struct Arguments {
     ///
     /// A tenth of the measured change also suffices as a width. Default: stop at the verdict.
     #[arg(long, visible_alias = "precision", value_name = "PERCENT",
-          help_heading = "Measurement", value_parser = width)]
+          help_heading = "Measurement", value_parser = positive_percent)]
     pub(super) within: Option<f64>,
     /// Maximum number of rounds, even if the verdict is not certain or the interval is still wider
     ///

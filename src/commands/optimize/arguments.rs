@@ -1,7 +1,7 @@
 //! The command line of `corehop optimize`.
 
 use super::system_calls::{Wanted, wanted};
-use crate::options::load_options::{LoadOptions, width};
+use crate::options::load_options::{LoadOptions, positive_percent};
 use crate::options::words::word;
 use clap::Args;
 use corehop_support::quantity::duration::seconds;
@@ -117,13 +117,13 @@ pub struct Arguments {
     /// Measuring stops when the server is certainly faster, or certainly not faster by this much. A
     /// smaller value takes more rounds.
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, help_heading = "Measurement",
-          value_parser = width)]
+          value_parser = positive_percent)]
     pub(super) smallest_gain: f64,
     /// Continue after the verdict until the confidence interval is within this many percent
     ///
     /// A tenth of the measured change also suffices as a width. Default: stop at the verdict.
     #[arg(long, visible_alias = "precision", value_name = "PERCENT",
-          help_heading = "Measurement", value_parser = width)]
+          help_heading = "Measurement", value_parser = positive_percent)]
     pub(super) within: Option<f64>,
     /// Maximum number of rounds, even if the verdict is not certain
     #[arg(long, value_name = "NUMBER", default_value_t = 20, help_heading = "Measurement",

@@ -18,6 +18,9 @@ pub enum NoSize {
     /// There is no number, or the unit is unknown.
     #[error("'{0}' is not a size: use MiB, or a number with K, M, G, or T, such as 512M or 2G")]
     Unit(String),
+    /// The number is zero.
+    #[error("'{0}' is no size: it must be above 0, such as 512M or 2G")]
+    Zero(String),
     /// The unit may mean powers of 1000 or of 1024.
     #[error("'{0}' can mean powers of 1000 or 1024: write {1} or {1}iB for powers of 1024")]
     Ambiguous(String, char),
@@ -52,7 +55,7 @@ impl Display for Size {
 /// Parses a size; a number without a unit is in MiB.
 ///
 /// # Errors
-/// [`NoSize`] if the number is negative, too large, or missing, or if the unit is unknown.
+/// [`NoSize`] if the number is zero, negative, too large, or missing, or if the unit is unknown.
 pub fn mebibytes(text: &str) -> Result<Size, NoSize> {
     let none = || NoSize::Unit(text.into());
     let (number, unit) = number_and_unit(text).ok_or_else(none)?;
@@ -79,6 +82,7 @@ pub fn mebibytes(text: &str) -> Result<Size, NoSize> {
         }
     };
     match number * factor {
+        0.0 => Err(NoSize::Zero(text.into())),
         bytes if (0.0..MOST_BYTES).contains(&bytes) => Ok(Size(bytes.ceil() as u64)),
         _ => Err(none()),
     }
@@ -91,7 +95,6 @@ mod tests {
     #[test]
     fn a_size_has_a_unit_or_is_in_mebibytes() {
         for (text, bytes) in [
-            ("0", 0),
             ("4096", 4 << 30),
             ("1B", 1),
             ("512K", 512 << 10),
@@ -112,6 +115,7 @@ mod tests {
         ] {
             assert_eq!(mebibytes(text), Err(NoSize::Unit(text.into())), "{text}");
         }
+        assert_eq!(mebibytes("0M"), Err(NoSize::Zero("0M".into())));
         assert_eq!(mebibytes("2GB"), Err(NoSize::Ambiguous("2GB".into(), 'G')));
         assert_eq!(mebibytes("1K").unwrap().mebibytes(), 1);
     }
