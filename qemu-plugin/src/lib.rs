@@ -13,7 +13,7 @@
 //! calls are followed from the start (`system_calls`), at the cost of a callback each. They show
 //! which descriptors are connections, where new code is mapped, and which other program a process
 //! executes (`exec`); that program also runs under QEMU with the plugin. A whole machine (`system`)
-//! needs none of this, and everything is instrumented from the start.
+//! needs none of this.
 
 mod address_space;
 mod allocators;
@@ -65,6 +65,11 @@ unsafe extern "C" fn on_reset(id: qemu_plugin_id_t) {
     let phase = phase::arrive();
     // SAFETY: QEMU has just passed this id, and the callbacks live as long as the plugin.
     unsafe {
+        if shared::plugin().records_a_machine {
+            system::tasks::look_again();
+            qemu_plugin_register_vcpu_tb_trans_cb(id, Some(translation::on_translation));
+            return;
+        }
         if phase != Phase::Bare {
             register(id);
             return;
@@ -178,7 +183,6 @@ fn install(id: qemu_plugin_id_t, arguments: &[String], system: bool) -> Result<(
         (allocators, heap),
     );
     if system {
-        phase::go_on();
         // SAFETY: `id` belongs to this plugin, and the callback lives as long as the process.
         unsafe { qemu_plugin_register_vcpu_tb_trans_cb(id, Some(translation::on_translation)) };
         return Ok(());

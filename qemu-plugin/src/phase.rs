@@ -6,7 +6,7 @@
 //! no request begins while its instrumentation is being removed: it is skipped instead.
 
 use crate::shared::{plugin, reset};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// What is instrumented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,8 @@ const PHASES: [Phase; 5] = [
 static STATE: AtomicU32 = AtomicU32::new(Phase::Waiting as u32);
 const PHASE_BITS: u32 = 3;
 
+static MARK_WAS_MET: AtomicBool = AtomicBool::new(false);
+
 fn apart(state: u32) -> (Phase, u32) {
     let phase = PHASES.get((state & ((1 << PHASE_BITS) - 1)) as usize);
     (phase.copied().unwrap_or(Phase::Bare), state >> PHASE_BITS)
@@ -56,6 +58,23 @@ impl Phase {
     }
 }
 
+/// Notes that a whole machine has code with a request mark.
+pub(crate) fn meet_mark() {
+    MARK_WAS_MET.store(true, Ordering::Relaxed);
+}
+
+/// Instruments everything in a whole machine if a request is to be recorded soon, and returns
+/// whether this is so. If QEMU is translating a block, the reset precedes its first execution: each
+/// block first checks whether there is such work.
+pub(crate) fn arm_if_due() -> bool {
+    let is_due = MARK_WAS_MET.load(Ordering::Relaxed) && plugin().memory.is_next_near();
+    let waiting = |phase, open| (phase == Phase::Waiting).then_some((Phase::Arming, open));
+    if is_due && change(waiting).is_some() {
+        reset();
+    }
+    is_due
+}
+
 /// Begins to record a request, and instruments everything if necessary. The marker's block is
 /// already instrumented, and the calling thread runs no other block before the reset. Returns false
 /// if the request cannot be recorded completely.
@@ -71,8 +90,7 @@ pub(crate) fn enter() -> bool {
     before.is_some()
 }
 
-/// Starts recording at the beginning of a program that a recorded process has executed, or of a
-/// whole machine.
+/// Starts recording at the beginning of a program that a recorded process has executed.
 pub(crate) fn go_on() {
     change(|phase, open| (phase == Phase::Waiting).then_some((Phase::Recording, open)));
 }
@@ -102,11 +120,12 @@ pub(crate) fn rest() {
     }
 }
 
-/// Removes all instrumentation permanently, once.
+/// Removes all instrumentation permanently, once. In a whole machine, code that is translated
+/// already keeps it (see `system`).
 pub(crate) fn end() {
     let settled =
         |phase, _| matches!(phase, Phase::Recording | Phase::Waiting).then_some((Phase::Bare, 0));
-    if change(settled).is_some() {
+    if change(settled).is_some() && !plugin().records_a_machine {
         reset();
     }
 }

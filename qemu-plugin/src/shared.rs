@@ -44,13 +44,9 @@ pub(crate) fn plugin() -> &'static Plugin {
         .expect("callbacks are registered after this is set")
 }
 
-/// Makes QEMU drop all translated code; only from a callback. In a whole machine, it does nothing
-/// (see `system`).
+/// Makes QEMU drop all translated code; only from a callback.
 pub(crate) fn reset() {
     let plugin = plugin();
-    if plugin.records_a_machine {
-        return;
-    }
     // SAFETY: called from a callback of this plugin, with the id that QEMU gave it.
     unsafe { qemu_plugin_reset(plugin.id, Some(plugin.on_reset)) };
 }

@@ -10,7 +10,7 @@ use crate::callbacks::{Privilege, watch};
 use crate::instruction::{Bytes, no_op_number};
 use crate::known::{self, Known};
 use crate::mappings::Mappings;
-use crate::phase::Phase;
+use crate::phase::{self, Phase};
 use crate::shared::plugin;
 use crate::system::frames::{OfPage, Translated};
 use crate::system::{self, callbacks as machine, cpus};
@@ -27,11 +27,11 @@ use std::ops::Range;
 
 /// Called for every block before it runs for the first time.
 pub(crate) unsafe extern "C" fn on_translation(_id: qemu_plugin_id_t, tb: *mut qemu_plugin_tb) {
-    let phase = Phase::now();
+    let (phase, is_machine) = (Phase::now(), plugin().records_a_machine);
     let everything = matches!(phase, Phase::Recording | Phase::Disarming);
     let block = Block::of(tb);
     let ended = phase == Phase::Bare || plugin().memory.is_stopped();
-    if stale::MATTERS && (ended || !everything) {
+    if stale::MATTERS && !is_machine && (ended || !everything) {
         for (&instruction, bytes) in block.instructions.iter().zip(&block.bytes) {
             stale::guard(instruction, bytes);
         }
@@ -42,7 +42,7 @@ pub(crate) unsafe extern "C" fn on_translation(_id: qemu_plugin_id_t, tb: *mut q
     let Some(mut known) = known::lock() else {
         return;
     };
-    let message = match plugin().records_a_machine {
+    let message = match is_machine {
         true => known.mappings.meet(block.start, block.page()),
         false => known.mappings.discover(block.start),
     };
@@ -50,10 +50,14 @@ pub(crate) unsafe extern "C" fn on_translation(_id: qemu_plugin_id_t, tb: *mut q
         known.allocators.look_in(&message);
         let _ = plugin().memory.send(&message);
     }
-    if !plugin().records_a_machine {
-        block.watch_allocators(&known.allocators);
-    }
     let marks = block.marks(&known.mappings);
+    match is_machine {
+        true => block.watch_cpu_start(),
+        false => block.watch_allocators(&known.allocators),
+    }
+    if is_machine && !everything {
+        return block.wait_for(&marks);
+    }
     let ends = marks.iter().skip_while(|&&mark| mark == 0).copied();
     let mut start = 0;
     for end in ends.chain([block.len()]) {
@@ -64,6 +68,9 @@ pub(crate) unsafe extern "C" fn on_translation(_id: qemu_plugin_id_t, tb: *mut q
         start = end;
     }
 }
+
+/// The instruction `swapgs`, by which the kernel gets its own data, or gives it back.
+const SWAPGS: [u8; 3] = [0x0f, 0x01, 0xf8];
 
 type OnExecution = unsafe extern "C" fn(c_uint, *mut c_void);
 
@@ -162,9 +169,6 @@ impl Block {
         if system::is_exit(self.address_of(first)) {
             self.watch_instruction(first, machine::on_exit, std::ptr::null_mut());
         }
-        if cpus::starts_at(self.address_of(first)) {
-            self.watch_instruction(first, machine::on_cpu_start, std::ptr::null_mut());
-        }
         let (instructions, code) = (&self.instructions[places.clone()], &self.bytes[places]);
         let Ok(recorded) = known.recorded(self.address_of(first), code) else {
             return;
@@ -195,6 +199,30 @@ impl Block {
         }
         if allocators.is_site(self.start) {
             self.watch_instruction(0, vcpu::heap::on_return_site, std::ptr::null_mut());
+        }
+    }
+
+    /// Registers a callback if the kernel starts CPUs with this code.
+    fn watch_cpu_start(&self) {
+        if cpus::starts_at(self.start) {
+            self.watch_instruction(0, machine::on_cpu_start, std::ptr::null_mut());
+        }
+    }
+
+    /// Counts requests at these marks of a whole machine in which nothing else is instrumented yet.
+    /// A pause may end at any time, which is noticed when the kernel is entered or left.
+    fn wait_for(&self, marks: &[usize]) {
+        if !marks.is_empty() {
+            phase::meet_mark();
+            if phase::arm_if_due() {
+                return;
+            }
+        }
+        for &mark in marks {
+            self.watch_instruction(mark, machine::on_counted_mark, std::ptr::null_mut());
+        }
+        if system::half::is_kernel(self.start) && self.bytes.iter().any(|bytes| **bytes == SWAPGS) {
+            self.watch_instruction(0, machine::on_kernel_entry, std::ptr::null_mut());
         }
     }
 

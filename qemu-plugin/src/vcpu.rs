@@ -28,7 +28,7 @@ pub(crate) use calls::{
     enters_system_call, has_read, leaves_program, leaves_system_call, system_call,
     tells_system_call,
 };
-pub(crate) use machine::{accesses, ends, enters_cpu, fetches, leaves_cpu, names};
+pub(crate) use machine::{accesses, counts_mark, ends, enters_cpu, fetches, leaves_cpu, names};
 
 const MOST_VCPUS: usize = 1 << 16;
 

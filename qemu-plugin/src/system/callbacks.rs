@@ -6,13 +6,14 @@ use super::frames::{self, OfPage, Translated};
 use super::half::is_kernel;
 use super::tasks;
 use crate::registers::{Registers, with_registers};
-use crate::{size_and_kind, vcpu};
+use crate::{phase, size_and_kind, vcpu};
 use corehop_wire::ring::word;
 use qemu_plugin_sys::qemu_plugin_meminfo_t;
 use std::ffi::{c_uint, c_void};
 
 with_registers!(on_execution, executes);
 with_registers!(on_marked_execution, executes_marked);
+with_registers!(on_counted_mark, counts_mark);
 with_registers!(on_exit, exits);
 with_registers!(on_cpu_start, starts_cpu);
 
@@ -42,6 +43,19 @@ unsafe extern "C" fn executes_marked(index: c_uint, translated: *mut c_void, reg
         vcpu::on_marked_execution(place as c_uint, number as usize as *mut c_void);
         vcpu::fetches(place, || page);
     }
+}
+
+/// A request begins, and not everything is instrumented yet.
+unsafe extern "C" fn counts_mark(index: c_uint, _: *mut c_void, registers: Registers) {
+    let cpu = cpus::at_block(index as usize, registers);
+    tasks::serves(cpu);
+    // SAFETY: as in `executes`.
+    unsafe { vcpu::counts_mark(tasks::place(cpu)) };
+}
+
+/// The kernel is entered or left, and not everything is instrumented yet.
+pub(crate) unsafe extern "C" fn on_kernel_entry(_: c_uint, _: *mut c_void) {
+    phase::arm_if_due();
 }
 
 /// The running thread ends.

@@ -2,6 +2,7 @@
 //! Threads of a whole machine's servers, which share its virtual CPUs (`system`).
 
 use super::{Vcpu, vcpu};
+use crate::phase;
 use crate::shared::plugin;
 use crate::system::frames::{self, News, OfPage};
 use corehop_wire::ring::Message;
@@ -43,6 +44,27 @@ pub(crate) unsafe fn enters_cpu(place: usize, cpu: usize) {
         vcpu.on_cpu = cpu as u16;
         vcpu.stream.stamp(&plugin().memory);
     }
+}
+
+/// Counts a request of the thread at this place, which is not recorded, since not everything is
+/// instrumented yet.
+///
+/// # Safety
+/// As for [`names`].
+pub(crate) unsafe fn counts_mark(place: usize) {
+    // SAFETY: as in `names`.
+    let Some(vcpu) = (unsafe { vcpu(place as c_uint) }) else {
+        return;
+    };
+    let memory = &plugin().memory;
+    vcpu.serves = true;
+    if memory.is_stopped() {
+        return;
+    }
+    if memory.count_mark().chosen {
+        memory.decline();
+    }
+    phase::arm_if_due();
 }
 
 /// Records an access of the thread at this place, given by `word`, on the page returned by `page`.

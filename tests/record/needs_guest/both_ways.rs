@@ -25,7 +25,8 @@ static long call(long number, long first, long second, long third) {
 __attribute__((noinline)) static long deep(long depth) {
     return depth ? 1 + deep(depth - 1) * page[depth] : 0;
 }
-__attribute__((noinline)) void serve(long zeros) {
+__attribute__((noinline)) void serve(long zeros, long number) {
+    page[number & 4095]++;
     for (int place = 0; place < 4096; place += 64) page[place]++;
     if (call(0, zeros, (long)page, 256) != 256) call(60, 3, 0, 0);
     page[deep(40) & 7] = 1;
@@ -34,7 +35,7 @@ void run(void) {
     static const char path[] = "/dev/zero";
     long zeros = call(2, (long)path, 0, 0);
     page[0] = stack[0];
-    for (int number = 0; number < 8; number++) serve(zeros);
+    for (long number = 0; number < REQUESTS; number++) serve(zeros, number);
     call(60, 0, 0, 0);
 }
 "#;
@@ -47,9 +48,10 @@ const OPTIONS: [&str; 5] = [
     "-fcf-protection=none",
 ];
 
-fn recorded(mode: &[&str]) -> Trace {
+fn recorded(requests: u32, mode: &[&str]) -> Trace {
     let folder = tempfile::tempdir().unwrap();
-    compile(folder.path(), "server", SERVER, &OPTIONS);
+    let server = SERVER.replace("REQUESTS", &requests.to_string());
+    compile(folder.path(), "server", &server, &OPTIONS);
     let arguments = mode
         .iter()
         .chain(&["--request-at", "serve", "--", "./server"]);
@@ -85,15 +87,12 @@ fn of_user_code(trace: &Trace) -> Vec<Access> {
     accesses
 }
 
-#[test]
-fn user_code_on_a_machine_does_what_it_does_alone() {
+/// Records the program both ways; user code must make the same accesses.
+fn both_ways(served: u32, options: &[&str]) -> [Trace; 2] {
     assert_guest(&[]);
-    let (alone, machine) = (recorded(&["--no-elision"]), recorded(&["--system"]));
-    let requests = [&alone, &machine].map(|trace| trace.requests().len());
-    assert_eq!(requests, [8, 8]);
-    let (of_alone, of_machine) = (of_user_code(&alone), of_user_code(&machine));
-    let calls = [&alone, &machine].map(|trace| entries(trace, "deep"));
-    assert_eq!(calls, [8 * 41; 2]);
+    let modes = ["--no-elision", "--system"];
+    let both = modes.map(|mode| recorded(served, &[&[mode], options].concat()));
+    let [of_alone, of_machine] = both.each_ref().map(of_user_code);
     let differs = of_alone
         .iter()
         .zip(&of_machine)
@@ -103,4 +102,23 @@ fn user_code_on_a_machine_does_what_it_does_alone() {
         (None, of_machine.len()),
         "at the first of them"
     );
+    both
+}
+
+#[test]
+fn user_code_on_a_machine_does_what_it_does_alone() {
+    let both = both_ways(8, &[]);
+    assert_eq!(both.each_ref().map(|trace| trace.requests().len()), [8; 2]);
+    let calls = both.each_ref().map(|trace| entries(trace, "deep"));
+    assert_eq!(calls, [8 * 41; 2]);
+}
+
+/// Before them, nothing is instrumented. Each request stores to a byte of its own.
+#[test]
+fn the_same_requests_are_chosen_of_many_on_a_machine() {
+    let both = both_ways(4000, &["--requests", "2", "--of", "4000", "--seed", "6"]);
+    for trace in &both {
+        let numbers = trace.requests().iter().map(|request| request.number);
+        assert_eq!(numbers.collect::<Vec<_>>(), [Some(1241), Some(1677)]);
+    }
 }
