@@ -3,7 +3,9 @@
 //! Which parts of a cache a process's pages share is chance, and stays fixed during the process's
 //! life, so rounds do not show it. All variants are therefore restarted several times, and a start
 //! is the unit of variation. A round begins with another variant each time, so that none always
-//! follows the same one.
+//! follows the same one. So does each start: servers that are filled later may have memory that is
+//! faster to access. When all starts had one order, the last server took two thirds of the first
+//! one's time with lists of twice the L2.
 //!
 //! Each turn has a fixed time, not a number of requests: a variant with expensive hops takes no
 //! longer than others. Turns are short and many. The kernel lets client and server share a CPU or
@@ -140,6 +142,8 @@ pub fn measure(
 pub struct Contest<'a> {
     planned: &'a Planned,
     starts: Vec<Starts>,
+    /// Number of starts so far.
+    begun: usize,
 }
 
 impl<'a> Contest<'a> {
@@ -157,13 +161,19 @@ impl<'a> Contest<'a> {
                 }
             }));
         }
-        Contest { planned, starts }
+        Contest {
+            planned,
+            starts,
+            begun: 0,
+        }
     }
 
     /// Measures one more start, in a folder of this name.
     pub fn start(&mut self, server: &dyn Server, effort: &Effort, folder: &Path) -> Outcome<()> {
         std::fs::create_dir(folder)?;
-        measure_start(server, effort, self.planned, folder, &mut self.starts)?;
+        let at = (folder, self.begun);
+        measure_start(server, effort, self.planned, at, &mut self.starts)?;
+        self.begun += 1;
         // The parent folder is removed later with anything that is left.
         let _ = std::fs::remove_dir_all(folder);
         Ok(())
@@ -175,16 +185,19 @@ impl<'a> Contest<'a> {
     }
 }
 
-/// Starts all variants once, and measures them on each number of connections.
+/// Starts all variants once, the one of this number first, and measures them on each number of
+/// connections.
 fn measure_start(
     server: &dyn Server,
     effort: &Effort,
     planned: &Planned,
-    folder: &Path,
+    (folder, first): (&Path, usize),
     starts: &mut [Starts],
 ) -> Outcome<()> {
     let mut sides = Vec::new();
-    for &variant in effort.variants {
+    for place in 0..effort.variants.len() {
+        let index = (first + place) % effort.variants.len();
+        let variant = effort.variants[index];
         let way = Way::Hopping {
             variant,
             plan: &planned.plan,
@@ -195,14 +208,17 @@ fn measure_start(
         }
         let mut running = Running::start(server, &way, folder.join(variant.name()))?;
         let filled = server.fill(&mut running);
-        sides.push(Side {
+        let side = Side {
             variant,
             running,
             unfilled: filled.err().map(|error| error.to_string()),
             load: Err("not connected".into()),
             answered: Answered::default(),
-        });
+        };
+        sides.push((index, side));
     }
+    sides.sort_by_key(|&(index, _)| index);
+    let mut sides: Vec<Side> = sides.into_iter().map(|(_, side)| side).collect();
     let lines = starts.chunks_mut(effort.variants.len() - 1);
     for (&connections, line) in server.connections().iter().zip(lines) {
         for side in &mut sides {
