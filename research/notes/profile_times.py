@@ -33,6 +33,8 @@ OF_A_TRACE = {
     "replay": ["replay"],
     "profile --by function": ["profile", "--by", "function"],
     "profile --by function,line,object": ["profile", "--by", "function,line,object"],
+    "replay --tlb": ["replay", "--tlb"],
+    "profile --by function --tlb": ["profile", "--by", "function", "--tlb"],
 }
 
 
