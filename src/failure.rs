@@ -134,6 +134,12 @@ impl Failure {
             .remedy("a system call filter may forbid it: run corehop without the filter")
     }
 
+    /// Returns the failure to create a temporary folder.
+    pub fn no_temporary_folder(error: &std::io::Error) -> Failure {
+        Failure::new(Exit::Output, format!("no temporary folder: {error}"))
+            .remedy("set TMPDIR to a folder that can be written to")
+    }
+
     /// Returns the failure for an output of `-o` that exists already, without `--force`.
     pub fn exists(path: &Path) -> Failure {
         Failure::new(Exit::Output, format!("{} exists already", path.display()))

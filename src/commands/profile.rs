@@ -3,11 +3,12 @@
 //! The figures come from the crate `corehop-profile`. This file is its command line, `text` prints
 //! them as tables, `sharing` those of lines that threads share, `annotate` those of lines next to
 //! the source, and `format` writes files for other profilers. `interactive` is a table to walk
-//! through. `what_if` compares with a change.
+//! through. `what_if` compares with a change. `recording` records a server first.
 
 mod annotate;
 mod format;
 mod interactive;
+mod recording;
 mod sharing;
 mod text;
 mod what_if;
@@ -19,19 +20,22 @@ use crate::options::machines;
 use crate::options::requests::CountedRequests;
 use crate::options::translation::TranslationOptions;
 use crate::terminal::console;
+use crate::terminal::interrupt;
 use crate::terminal::line::Lines;
 use crate::terminal::progress::Bar;
 use annotate::AnnotateArguments;
 use clap::{Args, ValueEnum};
 use corehop_partitioner::attribution::mark;
 use corehop_partitioner::progress::Progress;
+use corehop_profile::what_if::WhatIf;
 use corehop_profile::{
     By, Export, Level, Nested, Order, Profile, profile, profile_nested, profile_with_sharing,
     recorded_cores, shown, spread,
 };
 use corehop_simulator::{Error, Machine, ReplayOptions, Split};
 use corehop_traces::{Index, Trace};
-use format::FormatArguments;
+use format::{FormatArguments, FormattedOutput};
+use recording::RecordingArguments;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use text::Table;
@@ -42,11 +46,13 @@ pub use text::title;
 /// Show which functions, source lines, and data cause the cache misses of a recorded server
 ///
 /// It replays the trace and lists the places that miss most, with the cause of each miss and
-/// estimated cycles, or the lines of memory that threads share. It needs no plan.
+/// estimated cycles, or the lines of memory that threads share. It needs no plan. With a COMMAND, it
+/// first records that server to TRACE.
 /// docs/guide/profile.md describes the columns.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop profile bank.trace
+         corehop profile new.trace --request-at handle_request --record 200 -- ./server --port 7000
          corehop profile bank.trace --by line,object --request-scaled --warm-up 30
          corehop profile bank.trace --by object --cores 4 --level l3
          corehop profile bank.trace --by function,object --tlb --sort walks
@@ -130,6 +136,8 @@ pub struct Arguments {
     annotate: AnnotateArguments,
     #[command(flatten)]
     what_if: WhatIfArguments,
+    #[command(flatten)]
+    recording: RecordingArguments,
 }
 
 /// What a table lists.
@@ -200,54 +208,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .translation
         .check(std::slice::from_ref(&machine))?;
     let trace = arguments.trace.as_deref();
-    let (trace, name) = arguments.addressing.open_or_bundled(trace)?;
-    arguments.check(&trace, &name)?;
-    if arguments.what_if.option().is_some() {
-        let split = arguments.split((&trace, &name), &machine)?;
-        let subject = Subject {
-            trace: &trace,
-            named: (&name, arguments.counted.warm_up),
-            on: (&machine, &split),
-            limit: arguments.limit,
-            is_per_request: arguments.request_scaled,
-            is_json: arguments.json,
-        };
-        let what_if = what_if.as_ref();
-        let failure = |error| arguments.failure(&name, error);
-        return arguments
-            .what_if
-            .run(&subject, what_if, &arguments.counted, &failure);
+    let show = || arguments.show(&machine, what_if.as_ref(), formatted);
+    match arguments.recording.record(trace)? {
+        None => show(),
+        Some(left) => interrupt::at_once(&left, show)?,
     }
-    if arguments.interactive {
-        let (profile, functions) = arguments.nested((&trace, &name), &machine)?;
-        let table = arguments.table(&profile, (&trace, &name), &machine);
-        return interactive::run(&functions, &table);
-    }
-    let profile = arguments.profile((&trace, &name), &machine, formatted.is_some())?;
-    if let (Some(output), [view]) = (formatted, &profile.views[..]) {
-        let cores = profile.replay.per_core.len();
-        return output.write(&Export {
-            view,
-            trace: &trace,
-            title: &format::title((&name, &trace), (&machine, cores)),
-            machine: &machine,
-            order,
-            has_tlbs: arguments.translation.tlb,
-        });
-    }
-    if arguments.json {
-        let named = (name.as_str(), arguments.counted.warm_up);
-        let shown = shown(&profile, named, &machine, (order, arguments.limit));
-        // The keys are strings, and nothing else can fail.
-        let mut value = serde_json::to_value(shown).unwrap_or(Value::Null);
-        mark(&mut value, &trace);
-        return console::print(&Lines::of_json(&value));
-    }
-    let table = arguments.table(&profile, (&trace, &name), &machine);
-    console::print(&match arguments.annotate.is_given() {
-        true => arguments.annotate.render(&table)?,
-        false => table.render(),
-    })
 }
 
 impl ListedBy {
@@ -263,6 +228,62 @@ impl ListedBy {
 }
 
 impl Arguments {
+    /// Replays the trace, and prints or writes what is requested.
+    fn show(
+        &self,
+        machine: &Machine,
+        what_if: Option<&WhatIf>,
+        formatted: Option<FormattedOutput>,
+    ) -> Result<(), Failure> {
+        let (_, order) = self.order();
+        let trace = self.trace.as_deref();
+        let (trace, name) = self.addressing.open_or_bundled(trace)?;
+        self.check(&trace, &name)?;
+        if self.what_if.option().is_some() {
+            let split = self.split((&trace, &name), machine)?;
+            let subject = Subject {
+                trace: &trace,
+                named: (&name, self.counted.warm_up),
+                on: (machine, &split),
+                limit: self.limit,
+                is_per_request: self.request_scaled,
+                is_json: self.json,
+            };
+            let failure = |error| self.failure(&name, error);
+            return self.what_if.run(&subject, what_if, &self.counted, &failure);
+        }
+        if self.interactive {
+            let (profile, functions) = self.nested((&trace, &name), machine)?;
+            let table = self.table(&profile, (&trace, &name), machine);
+            return interactive::run(&functions, &table);
+        }
+        let profile = self.profile((&trace, &name), machine, formatted.is_some())?;
+        if let (Some(output), [view]) = (formatted, &profile.views[..]) {
+            let cores = profile.replay.per_core.len();
+            return output.write(&Export {
+                view,
+                trace: &trace,
+                title: &format::title((&name, &trace), (machine, cores)),
+                machine,
+                order,
+                has_tlbs: self.translation.tlb,
+            });
+        }
+        if self.json {
+            let named = (name.as_str(), self.counted.warm_up);
+            let shown = shown(&profile, named, machine, (order, self.limit));
+            // The keys are strings, and nothing else can fail.
+            let mut value = serde_json::to_value(shown).unwrap_or(Value::Null);
+            mark(&mut value, &trace);
+            return console::print(&Lines::of_json(&value));
+        }
+        let table = self.table(&profile, (&trace, &name), machine);
+        console::print(&match self.annotate.is_given() {
+            true => self.annotate.render(&table)?,
+            false => table.render(),
+        })
+    }
+
     /// Returns the level whose causes are shown, and the order of rows.
     fn order(&self) -> (Level, Order) {
         let level = match self.level {

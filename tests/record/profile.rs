@@ -1,7 +1,8 @@
 //! `corehop profile` of a recorded program with known accesses, line by line.
 
 use crate::conforming;
-use crate::recording::{Recording, compile};
+use crate::plugin::build_plugins;
+use crate::recording::{Recording, compile, program};
 use corehop_traces::Trace;
 use serde_json::Value;
 use std::path::Path;
@@ -14,6 +15,7 @@ const ROWS: u64 = 96;
 /// inlined function, and loads a word of each of 96 lines on the heap.
 const SOURCE: &str = r#"
 #include <stdlib.h>
+#include <unistd.h>
 enum { ROUNDS = 20, ROWS = 96, PRICES = 8 };
 struct row { volatile long count; char rest[56]; };
 struct row stock[ROWS] __attribute__((aligned(64)));
@@ -35,6 +37,7 @@ long serve(long round) {
 }
 int main(void) {
     long sum = 0;
+    if (write(1, "its own\n", 8) != 8) return 2;
     orders = calloc(ROWS * 8, sizeof *orders);
     for (long round = 0; round < ROUNDS; round++) sum += serve(round);
     return sum == 1;
@@ -168,6 +171,45 @@ fn without_dwarf_or_symbols_it_says_so_and_names_instructions_and_sections() {
         told.contains("  .bss of server without a symbol\n"),
         "{told}"
     );
+}
+
+#[test]
+fn a_server_is_recorded_and_profiled_by_one_command() {
+    build_plugins();
+    let folder = tempfile::tempdir().unwrap();
+    compile(folder.path(), "server", SOURCE, &["-g"]);
+    let told = |words: &[&str]| {
+        let mut command = Command::new(program());
+        let command = command.arg("profile").args(words);
+        let command = command.current_dir(folder.path());
+        command.env("COREHOP_PROGRESS", "never").output().unwrap()
+    };
+    let recording = ["--request-at", "serve", "--record", "5"];
+    let first = told(
+        &[
+            &["new.trace", "--json"],
+            &recording[..],
+            &["--", "./server"],
+        ]
+        .concat(),
+    );
+    assert!(first.status.success(), "{first:?}");
+    let again = told(&["new.trace", "--json"]);
+    let texts = [&first, &again].map(|told| String::from_utf8_lossy(&told.stdout));
+    assert_eq!(texts[0], texts[1]);
+    let read: Value = serde_json::from_str(&texts[0]).unwrap();
+    assert_eq!(read["requests"], 5);
+    // The trace is never replaced, and nothing is recorded without a place for it.
+    let there = told(&[&["new.trace"], &recording[..], &["--", "./server"]].concat());
+    assert_eq!(there.status.code(), Some(4), "{there:?}");
+    for words in [
+        &["--request-at", "serve", "--", "./server"][..],
+        &["other.trace", "--", "./server"],
+        &["new.trace", "--record", "5"],
+    ] {
+        assert_eq!(told(words).status.code(), Some(2), "{words:?}");
+    }
+    assert!(!folder.path().join("other.trace").exists());
 }
 
 fn strip(program: &Path, option: &str) {

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Returns the path of `corehop`.
-fn program() -> PathBuf {
+pub fn program() -> PathBuf {
     Path::new(crate::BUILT).with_file_name("corehop")
 }
 

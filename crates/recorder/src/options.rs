@@ -59,3 +59,36 @@ pub struct Options {
     /// The plugins embedded in this program.
     pub plugins: CarriedPlugins,
 }
+
+impl Options {
+    /// Returns the parameters of a recording of the first requests, or of all, with the defaults of
+    /// all other parameters.
+    #[must_use]
+    pub fn of_first(
+        requests: Option<u64>,
+        (output, request_at): (PathBuf, String),
+        command: Vec<String>,
+        memory_limit: Size,
+        plugins: CarriedPlugins,
+    ) -> Options {
+        Options {
+            output,
+            request_at,
+            requests,
+            of: None,
+            seed: 1,
+            paused: false,
+            memory_limit,
+            compression_level: 1,
+            elision: true,
+            allocators: Vec::new(),
+            preload: None,
+            keep_running: false,
+            force: false,
+            log: None,
+            command,
+            system: None,
+            plugins,
+        }
+    }
+}

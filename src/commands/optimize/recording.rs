@@ -15,6 +15,7 @@ use crate::terminal::interrupt;
 use corehop_measure::server::printed::read;
 use corehop_measure::server::{Role, UnderLoad, run};
 use corehop_recorder::{Options, Recorded};
+use corehop_support::atomic_file::private_folder;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -33,33 +34,23 @@ pub fn record(
     folder: &Folder,
 ) -> Result<PathBuf, Failure> {
     let trace = folder.trace();
-    let scratch = corehop_support::atomic_file::private_folder().map_err(|error| {
-        Failure::new(Exit::Output, format!("no temporary folder: {error}"))
-            .remedy("set TMPDIR to a folder that can be written to")
-    })?;
+    let scratch = private_folder().map_err(|error| Failure::no_temporary_folder(&error))?;
     under.ready.check()?;
     console::say(&format!(
         "recording {} requests; the server is 10 to 70 times slower until then",
         arguments.requests
     ));
     let options = Options {
-        output: trace.clone(),
-        request_at: arguments.request_at.clone(),
-        requests: Some(arguments.requests),
-        of: None,
-        seed: 1,
         paused: under.load.is_some(),
-        memory_limit: arguments.memory_limit,
-        compression_level: 1,
-        elision: true,
-        allocators: Vec::new(),
-        preload: None,
-        keep_running: false,
         force: arguments.force,
         log: Some(folder.log()),
-        command: arguments.command.clone(),
-        system: None,
-        plugins: CARRIED,
+        ..Options::of_first(
+            Some(arguments.requests),
+            (trace.clone(), arguments.request_at.clone()),
+            arguments.command.clone(),
+            arguments.memory_limit,
+            CARRIED,
+        )
     };
     let driving = Driving {
         arguments,
