@@ -46,9 +46,8 @@ pub use text::title;
 /// Show which functions, source lines, and data cause the cache misses of a recorded server
 ///
 /// It replays the trace and lists the places that miss most, with the cause of each miss and
-/// estimated cycles, or the lines of memory that threads share. It needs no plan. With a COMMAND, it
-/// first records that server to TRACE.
-/// docs/guide/profile.md describes the columns.
+/// estimated cycles, or the lines of memory that threads share. It needs no plan. With a COMMAND,
+/// it first records that server to TRACE. docs/guide/profile.md describes the columns.
 #[derive(Args)]
 #[command(after_help = "\
 Example: corehop profile bank.trace
