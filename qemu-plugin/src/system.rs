@@ -10,8 +10,8 @@
 //! (`pages`). QEMU reports the physical address of a page (`frames`). The threads of a server are
 //! recorded, in user mode and in the kernel. A server is a process that has reached a request mark.
 //!
-//! Until a request is to be recorded soon, code has no callbacks except at request marks, which are
-//! counted: kernel and server start as fast as without the plugin. Then one reset drops all
+//! Until a request is to be recorded soon, only request marks and the kernel's entries have
+//! callbacks: kernel and server start as fast as without the plugin. Then one reset drops all
 //! translated code, and all code has callbacks, which return at once while no server runs. There is
 //! no other reset: after a callback for an access, QEMU 7.2 would call it at the next interrupt,
 //! freed.

@@ -10,7 +10,7 @@
 void switch_stack(void **save, void *load);
 void *first_stack(void *top, void (*run)(void *), void *argument);
 long start_thread(long flags, void *stack, int *parent_word, int *child_word);
-/* bare.c */
+/* bare.c: a kernel thread, and its start and end. */
 struct bare_thread {
     int id;   /* 0 once it has ended; below 0 before it runs */
     int last; /* its id, until it is known to have left the process */

@@ -113,7 +113,8 @@ fn user_code_on_a_machine_does_what_it_does_alone() {
     assert_eq!(calls, [8 * 41; 2]);
 }
 
-/// Before them, nothing is instrumented. Each request stores to a byte of its own.
+/// The machine instruments code only shortly before the first chosen request. The requests differ:
+/// each stores to another byte.
 #[test]
 fn the_same_requests_are_chosen_of_many_on_a_machine() {
     let both = both_ways(4000, &["--requests", "2", "--of", "4000", "--seed", "6"]);
