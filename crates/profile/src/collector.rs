@@ -24,7 +24,8 @@ use corehop_traces::{Access, CodeBlock, Execution, Kind, ThreadId, Trace};
 /// Bytes of a return address.
 const WORD: u16 = 8;
 
-/// The source of accesses: an instruction that is fetched, loads, or stores.
+/// The source of accesses: an instruction that is fetched, loads, or stores. Without views by
+/// instruction, all instructions of an owner are one, with address 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
     /// Guest address; for fetches, of the first byte fetched.
@@ -108,6 +109,8 @@ pub(crate) struct Collector<'a, P> {
     trace: &'a Trace,
     attribution: &'a Attribution,
     pub beside: Beside,
+    /// Whether instructions are counted separately.
+    by_instruction: bool,
 
     /// By template.
     templates: Vec<TemplateUse>,
@@ -138,11 +141,11 @@ pub(crate) struct Collector<'a, P> {
 
 impl<'a, P: Pairs> Collector<'a, P> {
     /// Creates the tool for this number of cores of a machine. Without `memory`, it counts by
-    /// instruction only.
+    /// source only.
     pub fn new(
         trace: &'a Trace,
         (machine, cores): (&Machine, u32),
-        attribution: &'a Attribution,
+        (attribution, by_instruction): (&'a Attribution, bool),
         memory: Option<(&'a Images, &'a Sites)>,
         pairs: P,
     ) -> Collector<'a, P> {
@@ -158,6 +161,7 @@ impl<'a, P: Pairs> Collector<'a, P> {
             trace,
             attribution,
             beside: Beside::new(machine, cores),
+            by_instruction,
             templates: Vec::new(),
             sites_of_accesses: Vec::new(),
             sites: Numbered::default(),
@@ -202,7 +206,7 @@ impl<'a, P: Pairs> Collector<'a, P> {
         let owner = self.attribution.owner_of(execution.code_block) as u32;
         for access in execution.accesses {
             let site = self.number(Site {
-                pc: access.pc,
+                pc: if self.by_instruction { access.pc } else { 0 },
                 kind: access.kind,
                 owner,
             });
@@ -396,7 +400,7 @@ impl<P: Pairs> Observer for Collector<'_, P> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn repeats(&mut self, core: CoreId, access: &Access, line: LineId) {
         self.site = self.sites_of_accesses[self.next_site];
         self.next_site += 1;

@@ -152,6 +152,8 @@ struct Known<'t> {
     trace: &'t Trace,
     images: Images,
     heap_sites: Sites,
+    /// Whether accesses are counted by instruction.
+    needs_instructions: bool,
     /// Whether accesses are counted by piece of memory.
     needs_pieces: bool,
 }
@@ -181,6 +183,8 @@ impl<'t> Known<'t> {
             trace,
             images,
             heap_sites,
+            // Only functions need neither sources nor instructions.
+            needs_instructions: needs_sources,
             needs_pieces: needs_images,
         };
         (known, sources)
@@ -218,7 +222,8 @@ impl<'t> Known<'t> {
             .needs_pieces
             .then_some((&self.images, &self.heap_sites));
         let of = (machine, split.cores());
-        let collector = Collector::new(trace, of, attribution, memory, pairs);
+        let code = (attribution, self.needs_instructions);
+        let collector = Collector::new(trace, of, code, memory, pairs);
         let on = (machine, split);
         match options.page_sizes {
             None => replayed(trace, on, options, (collector, sharing)),

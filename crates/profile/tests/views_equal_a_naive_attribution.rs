@@ -91,6 +91,9 @@ fn hold(
         for view in &views {
             prop_assert_eq!(sum(view).counters(&machine), own.counters);
         }
+        // Functions alone are counted without instructions.
+        let alone = profile(&trace, on, &options, &VIEWS[..1]).unwrap();
+        prop_assert_eq!(&alone.views[..], &views[..1]);
         let from = (warm_up > 0).then_some(RequestId(warm_up as u32));
         let expected = attributed(&trace, (&machine, cores), from);
         let (profile, functions) = profile_nested(&trace, on, &options).unwrap();

@@ -39,15 +39,15 @@ impl AnalysisTool for () {
 
 /// Changes the accesses of executions before a replay makes them.
 pub trait Rewriter {
-    /// Returns the accesses that replace those of the next execution.
-    fn rewrite<'a>(&'a mut self, accesses: &'a [Access]) -> &'a [Access];
+    /// Returns the accesses that replace those of the next execution; `None` if it keeps its own.
+    fn rewrite(&mut self, accesses: &[Access]) -> Option<&[Access]>;
 }
 
 /// Changes nothing.
 impl Rewriter for () {
     #[inline]
-    fn rewrite<'a>(&'a mut self, accesses: &'a [Access]) -> &'a [Access] {
-        accesses
+    fn rewrite(&mut self, _: &[Access]) -> Option<&[Access]> {
+        None
     }
 }
 
@@ -65,22 +65,19 @@ impl CountedRequests {
     }
 }
 
-/// The next event in a trace that is replayed.
-pub(crate) enum Step<'e> {
-    /// Counting begins; discard everything before.
-    StartCounting,
-    /// An execution.
-    Execution(Execution<'e>),
-}
-
-/// Calls `take` for each step of a replay of `trace` with these options.
+/// Calls `execute` with `state` for each execution of a replay of `trace` with these options.
+/// Before that of the first counted request, or at the end, it calls `start_counting`: everything
+/// before is discarded.
 ///
 /// # Errors
 /// Those of [`crate::replay()`].
-pub(crate) fn steps(
+#[inline]
+pub(crate) fn play<S>(
     trace: &Trace,
     options: &ReplayOptions<'_>,
-    mut take: impl FnMut(Step<'_>),
+    state: &mut S,
+    start_counting: impl Fn(&mut S),
+    execute: impl Fn(&mut S, &Execution<'_>),
 ) -> Result<CountedRequests, Error> {
     let chosen = chosen_requests(options, trace.requests().len())?;
     let first = chosen.get(options.warm_up_requests).copied();
@@ -89,12 +86,12 @@ pub(crate) fn steps(
     while let Some(execution) = executions.next()? {
         if !counting && execution.request >= first {
             counting = true;
-            take(Step::StartCounting);
+            start_counting(state);
         }
-        take(Step::Execution(execution));
+        execute(state, &execution);
     }
     if !counting {
-        take(Step::StartCounting);
+        start_counting(state);
     }
     let number = (chosen.len() - options.warm_up_requests) as u64;
     Ok(CountedRequests { first, number })
@@ -161,23 +158,31 @@ fn follow_replayer(
     if let Some(page_sizes) = options.page_sizes {
         replayer = replayer.with_translation(page_sizes)?;
     }
-    let counted = steps(trace, options, |step| match step {
-        Step::StartCounting => {
+    let counted = play(
+        trace,
+        options,
+        &mut (&mut replayer, rewriter, tool),
+        |(replayer, _, tool)| {
             replayer.start_counting();
             tool.start_counting();
-        }
-        Step::Execution(execution) => {
-            let accesses = rewriter.rewrite(execution.accesses);
-            let execution = Execution {
-                accesses,
-                ..execution
+        },
+        |(replayer, rewriter, tool), execution| {
+            let rewritten;
+            let execution = match rewriter.rewrite(execution.accesses) {
+                None => execution,
+                Some(accesses) => {
+                    rewritten = Execution {
+                        accesses,
+                        ..*execution
+                    };
+                    &rewritten
+                }
             };
-            tool.begin(&execution);
-            let before = replayer.core_of(execution.thread);
-            let core = replayer.execute_observed(&execution, tool);
-            tool.end(core != before);
-        }
-    })?;
+            tool.begin(execution);
+            let (_, hopped) = replayer.follow(execution, *tool);
+            tool.end(hopped);
+        },
+    )?;
     let mut replay = replayer.finish();
     replay.requests = counted.number;
     Ok((replay, counted))

@@ -10,7 +10,7 @@
 //! A call is a thread's work in the kernel from its entry until it returns to user code, including
 //! interrupts during it. The cost of posting is not included.
 
-use super::analysis::{Step, steps};
+use super::analysis::play;
 use super::doors::Reason;
 use super::mode::Mode;
 use super::sums::Sums;
@@ -74,11 +74,15 @@ impl SystemCalls {
     /// Those of [`crate::replay()`].
     pub fn of(trace: &Trace, options: &ReplayOptions<'_>) -> Result<SystemCalls, Error> {
         let mut visits = Visits::of(trace);
-        steps(trace, options, |step| {
-            if let Step::Execution(execution) = step {
-                visits.execution(&execution);
-            }
-        })?;
+        play(
+            trace,
+            options,
+            &mut visits,
+            |_| {},
+            |visits, execution| {
+                visits.execution(execution);
+            },
+        )?;
         Ok(SystemCalls {
             visits: visits.all().to_vec(),
         })
@@ -125,13 +129,16 @@ impl SystemCalls {
             waiting: vec![Vec::new(); cores as usize],
             is_counting: options.warm_up_requests == 0,
         };
-        steps(trace, options, |step| match step {
-            Step::StartCounting => {
+        play(
+            trace,
+            options,
+            &mut replay,
+            |replay| {
                 replay.collector = Collector::on(cores as usize);
                 replay.is_counting = true;
-            }
-            Step::Execution(execution) => replay.take(trace, &execution),
-        })?;
+            },
+            |replay, execution| replay.take(trace, execution),
+        )?;
         Ok(replay.finish(machine))
     }
 }

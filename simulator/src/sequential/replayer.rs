@@ -142,6 +142,16 @@ impl<'a> Replayer<'a> {
         execution: &Execution,
         observer: &mut impl Observer,
     ) -> CoreId {
+        self.follow(execution, observer).0
+    }
+
+    /// Does the same; returns also whether the thread hopped before.
+    #[inline(always)]
+    pub(crate) fn follow(
+        &mut self,
+        execution: &Execution,
+        observer: &mut impl Observer,
+    ) -> (CoreId, bool) {
         let Execution {
             thread,
             number,
@@ -149,9 +159,10 @@ impl<'a> Replayer<'a> {
             ..
         } = *execution;
         let (left, core) = self.thread_placement.come(thread, number, entry);
-        self.moves[core.index()].hops += u64::from(left != core);
+        let hopped = left != core;
+        self.moves[core.index()].hops += u64::from(hopped);
         self.reference(core, execution.accesses, observer);
-        core
+        (core, hopped)
     }
 
     /// Makes these accesses on `core`, regardless of thread positions.

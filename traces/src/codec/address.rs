@@ -55,15 +55,8 @@ pub struct Predictor {
 }
 
 impl Predictor {
-    /// Creates an empty predictor; `bases` contains the base of each slot, each below [`BASES`].
-    pub fn new(bases: &[u8]) -> Predictor {
-        let mut predictor = Predictor::default();
-        predictor.begin(bases);
-        predictor
-    }
-
-    /// Clears all state and sets these bases.
-    fn begin(&mut self, bases: &[u8]) {
+    /// Clears all state; `bases` contains the base of each slot, each below [`BASES`].
+    pub fn begin(&mut self, bases: &[u8]) {
         let slot = |&base: &u8| Slot {
             history: AddressHistory::default(),
             base: Base::new(base),
@@ -320,7 +313,8 @@ mod tests {
 
     #[test]
     fn an_array_walk_follows_by_its_stride() {
-        let mut predictor = Predictor::new(&[0]);
+        let mut predictor = Predictor::default();
+        predictor.begin(&[0]);
         let mut how = |step: u64| predictor.encode(0, 0x5000 + step * 24).0;
         let hows: Vec<u8> = (0..6).map(&mut how).collect();
         assert_eq!(hows, [2, 2, 1, 1, 1, 1]);

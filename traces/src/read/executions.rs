@@ -116,7 +116,7 @@ impl<'t> Executions<'t> {
     /// # Errors
     /// [`Error::Damaged`] if a chunk contradicts itself. Nothing more can then be read.
     #[allow(clippy::should_implement_trait)] // An iterator's items cannot borrow from it.
-    #[inline]
+    #[inline(always)] // An execution is large to return.
     pub fn next(&mut self) -> Result<Option<Execution<'_>>, Error> {
         while self.next_played == self.played.executions.len() {
             if !self.play_more()? {

@@ -209,10 +209,8 @@ fn end_of(access: &Access, address: u64) -> u64 {
 }
 
 impl Rewriter for Layout<'_> {
-    fn rewrite<'a>(&'a mut self, accesses: &'a [Access]) -> &'a [Access] {
-        let Some(first) = accesses.iter().position(|access| self.moves(access)) else {
-            return accesses;
-        };
+    fn rewrite(&mut self, accesses: &[Access]) -> Option<&[Access]> {
+        let first = accesses.iter().position(|access| self.moves(access))?;
         self.changed.clear();
         self.changed.extend_from_slice(&accesses[..first]);
         for access in &accesses[first..] {
@@ -221,7 +219,7 @@ impl Rewriter for Layout<'_> {
                 false => self.changed.push(*access),
             }
         }
-        &self.changed
+        Some(&self.changed)
     }
 }
 

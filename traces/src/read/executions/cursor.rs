@@ -75,7 +75,7 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// Begins a chunk that was just decoded, and takes its runs and request marks.
+    /// Begins a chunk that was just decoded, and swaps it with the one before.
     pub fn begin_chunk(&mut self, templates: &Templates, chunk: &mut Chunk) {
         self.next_chunk += 1;
         self.order = std::mem::take(&mut chunk.order);
@@ -90,7 +90,7 @@ impl Cursor {
             .map(|&template| templates.get(template));
         self.templates.extend(own);
         let data_counts = self.templates.iter().map(|template| template.data_count);
-        self.decompressed.decompress(chunk, data_counts);
+        self.decompressed.begin(chunk, data_counts);
     }
 
     /// Returns the number of the thread's executions so far.
@@ -115,6 +115,8 @@ impl Cursor {
     /// Returns how many were played.
     pub fn play(&mut self, most: u32, templates: &Templates, played: &mut PlayedBuffer) -> u32 {
         let most = (most as usize).min(self.next_mark() - self.execution);
+        let most = most.min(played.enough);
+        self.decompressed.reach(self.execution + most);
         let places = &self.decompressed.places[self.execution..][..most];
         let mut addresses = &self.decompressed.addresses[self.access..];
         let addresses_before = addresses.len();
