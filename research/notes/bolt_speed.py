@@ -14,7 +14,6 @@ else may run.
 import json
 import math
 import os
-import platform
 import random
 import re
 import socket
@@ -23,10 +22,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import running
 
 BOLT = ["llvm-bolt-19", "-pa", "--allow-stripped", "-jump-tables=none"]
 BOLT += ["-reorder-blocks=ext-tsp", "-split-functions", "-dyno-stats"]
@@ -37,24 +38,6 @@ VALUE = b"x" * 100
 # Requests of memcached's client on their way at a time.
 BATCH = 500
 RESAMPLES = 10_000
-
-
-@contextmanager
-def served(command: list[str], path: Path, log: Path) -> Iterator[None]:
-    """Start a server, wait for its socket, and stop it."""
-    with log.open("w") as out, subprocess.Popen(command, stdout=out, stderr=out) as server:
-        try:
-            while not path.exists():
-                if server.poll() is not None:
-                    raise SystemExit(f"{command[0]} ended: {log.read_text()}")
-                time.sleep(0.02)
-            yield
-        finally:
-            server.terminate()
-            try:
-                server.wait(timeout=60)
-            except subprocess.TimeoutExpired:
-                server.kill()
 
 
 def redis_load(path: Path, requests: int) -> float:
@@ -120,20 +103,12 @@ SERVERS = [
 ]
 
 
-def run(command: list[str]) -> str:
-    """Run a command that must succeed; return what it printed."""
-    ran = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
-    if ran.returncode != 0:
-        raise SystemExit(f"{' '.join(command)}: {ran.stdout}{ran.stderr}")
-    return ran.stdout + ran.stderr
-
-
 def faster(server: Server, folder: Path) -> tuple[Path, dict[str, float]]:
     """Record, export, and let BOLT write the faster server; return it, and BOLT's figures."""
     path, trace = folder / "socket", folder / "trace"
     record = ["corehop", "record", "-q", "-o", str(trace), "--request-at", server.marker]
     record += ["--requests", str(RECORDED), "--", server.program, *server.arguments(path)]
-    with served(record, path, folder / "record.log"):
+    with running.served(record, folder, path.exists):
         # The server ends with the last recorded request, before the load does.
         with suppress(subprocess.CalledProcessError, OSError):
             server.load(path, 4 * RECORDED)
@@ -141,8 +116,8 @@ def faster(server: Server, folder: Path) -> tuple[Path, dict[str, float]]:
         while not trace.exists() and time.monotonic() < deadline:
             time.sleep(0.1)
     profile, output = folder / "profile", folder / "faster"
-    run(["corehop", "export", "--format", "bolt", str(trace), "-o", str(profile)])
-    said = run([*BOLT, server.program, "-p", str(profile), "-o", str(output)])
+    running.run(["corehop", "export", "--format", "bolt", str(trace), "-o", str(profile)])
+    said = running.run([*BOLT, server.program, "-p", str(profile), "-o", str(output)])
     taken = re.findall(r"taken branches.*\(([+-][\d.]+)%", said)
     functions = re.search(r"(\d+) out of (\d+) functions in the binary", said)
     figures = {"taken_branches_percent": float(taken[0]) if taken else math.nan}
@@ -156,7 +131,7 @@ def rate(server: Server, program: str, folder: Path) -> float:
     path = folder / "socket"
     path.unlink(missing_ok=True)
     command = ["taskset", "-c", SERVER_CPU, program, *server.arguments(path)]
-    with served(command, path, folder / "log"):
+    with running.served(command, folder, path.exists):
         server.load(path, server.requests // 4)
         return server.load(path, server.requests)
 
@@ -190,8 +165,7 @@ def main() -> None:
         ratios = [new / old for old, new in zip(rates["original"], rates["faster"], strict=True)]
         mean, low, high = interval(ratios)
         rows[server.name] = {**figures, "rates": rates, "ratio": mean, "interval": [low, high]}
-    linux = platform.release()
-    print(f"{os.cpu_count()} CPUs {cpu_model()}, Linux {linux}, {rounds} rounds\n")
+    print(f"{running.machine()}, {rounds} rounds\n")
     print("requests a second: least, median, most")
     print(f"{'':<10}  {'original':>23}  {'by BOLT':>23}  {'ratio':>19}")
     for name, row in rows.items():
@@ -203,14 +177,7 @@ def main() -> None:
         ratio = f"{row['ratio']:.3f} {low:.3f}-{high:.3f}"
         print(f"{name:<10}  {spans[0]:>23}  {spans[1]:>23}  {ratio:>19}")
     print()
-    print(json.dumps({"cpu": cpu_model(), "rounds": rounds, "servers": rows}))
-
-
-def cpu_model() -> str:
-    """Return the model of this machine's CPUs."""
-    text = Path("/proc/cpuinfo").read_text()
-    model = re.search(r"model name\s*: (.*)", text)
-    return model.group(1) if model else "unknown"
+    print(json.dumps({"rounds": rounds, "servers": rows}))
 
 
 if __name__ == "__main__":

@@ -11,8 +11,6 @@ CPU. `corehop`, valgrind, redis-server, and redis-benchmark are those of PATH; n
 """
 
 import json
-import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -21,6 +19,8 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+
+import running
 
 REQUESTS = 20_000
 # Each of the two tests sends that many; the benchmark asks for the configuration first.
@@ -42,28 +42,18 @@ def serve(folder: Path, prefix: list[str]) -> None:
     """Start redis under a tool, drive the load, and stop it."""
     path = folder / "socket"
     server = ["redis-server", "--port", "0", "--unixsocket", str(path), "--save", ""]
-    log = (folder / "log").open("w")
-    with subprocess.Popen([*prefix, *server, "--dir", str(folder)], stdout=log, stderr=log) as tool:
-        try:
-            while not path.exists():
-                if tool.poll() is not None:
-                    raise SystemExit((folder / "log").read_text())
-                time.sleep(0.02)
-            load = ["redis-benchmark", "-s", str(path), *LOAD]
-            subprocess.run(load, check=True, stdout=subprocess.DEVNULL, timeout=600)
-            stop = ["redis-cli", "-s", str(path), "shutdown", "nosave"]
-            nothing = subprocess.DEVNULL
-            subprocess.run(stop, check=False, stdout=nothing, stderr=nothing, timeout=60)
-            tool.wait(timeout=600)
-        finally:
-            tool.kill()
+    with running.served([*prefix, *server, "--dir", str(folder)], folder, path.exists) as tool:
+        running.run(["redis-benchmark", "-s", str(path), *LOAD])
+        stop = ["redis-cli", "-s", str(path), "shutdown", "nosave"]
+        nothing = subprocess.DEVNULL
+        subprocess.run(stop, check=False, stdout=nothing, stderr=nothing, timeout=60)
+        tool.wait(timeout=running.LONGEST_S)
 
 
 def run(command: list[str]) -> None:
     """Run a command that prints a table."""
-    tool = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
-    if tool.returncode != 0 or len(tool.stdout.splitlines()) < TABLE_LINES:
-        raise SystemExit(f"{command} printed no table\n{tool.stderr}")
+    if len(running.run(command).splitlines()) < TABLE_LINES:
+        raise SystemExit(f"{command} printed no table")
 
 
 def record(folder: Path) -> Path:
@@ -125,9 +115,7 @@ def table(title: str, names: list[str], rounds: list[dict[str, float]]) -> list[
 def main() -> None:
     """Print the medians."""
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    model = next(line.partition(": ")[2] for line in lines if line.startswith("model name"))
-    print(f"{os.cpu_count()} CPUs {model}, Linux {platform.release()}, {number} rounds")
+    print(f"{running.machine()}, {number} rounds")
     rounds = [one_round() for _ in range(number)]
     rows = table("seconds from start to table", ["corehop", "cachegrind"], rounds)
     rows += table("seconds of a trace on one CPU", list(OF_A_TRACE), rounds)
