@@ -2,8 +2,8 @@
 //! along pointers waits for each miss in full, but independent loads overlap.
 
 use crate::recording::Recording;
-use corehop_simulator::Machine;
 use corehop_simulator::core_model::{AddressSources, CoreModel, Interval, Reference, ServedBy};
+use corehop_simulator::{LineId, Machine};
 use corehop_traces::{Access, Execution, RequestId, Trace};
 use std::collections::{HashMap, HashSet};
 
@@ -79,8 +79,14 @@ fn told_of(trace: &Trace, machine: &Machine, nodes: u64) -> Vec<(Vec<u8>, u64)> 
         for (access, address_from) in references(&execution).zip(&address_from) {
             let of_nodes = (nodes..nodes + 1024 * 64).contains(&access.address);
             let is_new = of_nodes && seen.insert(access.address);
+            let line = if of_nodes {
+                (access.address - nodes) / 64
+            } else {
+                1024
+            };
             core.reference(Reference {
                 kind: access.kind,
+                line: LineId(line as u32),
                 served_by: if is_new {
                     ServedBy::Memory
                 } else {

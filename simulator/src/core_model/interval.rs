@@ -21,11 +21,13 @@
 //!   core so far, from 0. It records when each load is *done*, and when the current *group* of
 //!   loads that wait together began. A group has the position of its first load. Initially there is
 //!   no group.
-//! - A load that hits its L1D is done when the load that its address comes from is done, or at 0 if
-//!   that is unknown. It takes nothing.
+//! - A load that the L1D serves also waits for the last load that missed its line, as if its address
+//!   came from both: the line arrives when that one is done.
+//! - A load that hits its L1D is done when the loads that it waits for are done, or at 0 if there is
+//!   none. It takes nothing.
 //! - A load that misses begins a group at the current stalls if there is none, or if its position
 //!   is a reorder window or more behind the group's. It is issued when its group began, or when the
-//!   load that its address comes from is done, whichever is later. If that is not before the
+//!   loads that it waits for are done, whichever is later. If that is not before the
 //!   current stalls, nothing is outstanding, and it also begins a group. It is done its latency
 //!   after it is issued. If that is later than the current stalls, the core stops for the
 //!   difference.
@@ -42,6 +44,7 @@
 //! - A switch waits for the last store. Afterwards there is no group.
 
 use crate::Machine;
+use crate::core_model::arrivals::Arrivals;
 use crate::core_model::latest_loads::LatestLoads;
 use crate::core_model::store_buffer::StoreBuffer;
 use crate::core_model::{CoreModel, InOrder, PARTS, Reference, ServedBy};
@@ -61,6 +64,7 @@ pub struct Interval {
     window: u64,
     mispredict_cycles: u64,
     loads: LatestLoads,
+    arrivals: Arrivals,
     stores: StoreBuffer,
 }
 
@@ -79,6 +83,7 @@ impl Interval {
             window: u64::from(core.reorder_window_instructions),
             mispredict_cycles: u64::from(core.mispredict_cycles) << PARTS,
             loads: LatestLoads::new(),
+            arrivals: Arrivals::default(),
             stores: StoreBuffer::new(core),
         }
     }
@@ -90,12 +95,18 @@ impl Interval {
 
     #[inline(always)]
     fn load(&mut self, reference: Reference) {
-        let source_done = self.loads.source_done(reference.address_from);
-        let is_hit = reference.served_by == ServedBy::L1 && reference.translation_cycles == 0;
-        let done = match is_hit {
+        let mut source_done = self.loads.source_done(reference.address_from);
+        let is_served = reference.served_by == ServedBy::L1;
+        if is_served {
+            source_done = source_done.max(self.arrivals.of(reference.line, 0));
+        }
+        let done = match is_served && reference.translation_cycles == 0 {
             true => source_done,
             false => self.missing_load(self.latencies.cycles_of_miss(reference), source_done),
         };
+        if !is_served {
+            self.arrivals.push(reference.line, done);
+        }
         self.loads.push(done);
     }
 

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod address_sources;
+mod arrivals;
 mod in_order;
 mod interval;
 mod latest_loads;
@@ -23,6 +24,7 @@ pub use interval::Interval;
 pub use window::Window;
 
 use crate::Core;
+use crate::ids::LineId;
 use corehop_traces::Kind;
 
 /// The level that served a line reference.
@@ -45,6 +47,8 @@ pub enum ServedBy {
 pub struct Reference {
     /// Fetch, load or store.
     pub kind: Kind,
+    /// The line.
+    pub line: LineId,
     /// The level that served it.
     pub served_by: ServedBy,
     /// The load that this reference has to wait for, because the address was computed from it. The

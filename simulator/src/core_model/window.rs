@@ -24,8 +24,9 @@
 //! - A fetch that misses its L1I takes the full latency of the level that served it. A fetch that
 //!   hits takes nothing.
 //! - A load is issued now, or when the load that its address comes from is done, whichever is
-//!   later. It is done after the latency of the level that served it, including an L1. It leaves
-//!   then, but not before the previous load.
+//!   later. It is done after the latency of the level that served it, including an L1. A load that
+//!   the L1 serves is not done before the last load that missed the line: the line arrives then.
+//!   A load leaves when it is done, but not before the previous load.
 //! - A store is begun now, or when the last load before it has left, whichever is later. A store
 //!   that misses is done its latency after it is begun. A store that invalidates its line in other
 //!   caches is done at least a transfer's latency after it is begun, even if it hits. Neither is
@@ -37,9 +38,10 @@
 //! - A switch waits until the last load has left and the last store is done.
 
 use crate::Machine;
+use crate::core_model::arrivals::Arrivals;
 use crate::core_model::latest_loads::LatestLoads;
 use crate::core_model::store_buffer::StoreBuffer;
-use crate::core_model::{CoreModel, InOrder, PARTS, Reference};
+use crate::core_model::{CoreModel, InOrder, PARTS, Reference, ServedBy};
 use corehop_traces::Kind;
 use std::collections::VecDeque;
 
@@ -53,6 +55,7 @@ pub struct Window {
     window: u64,
     mispredict_cycles: u64,
     loads: LatestLoads,
+    arrivals: Arrivals,
     /// Positions of loads that may not have left, and when the last load there leaves.
     held: VecDeque<(u64, u64)>,
     last_left: u64,
@@ -71,6 +74,7 @@ impl Window {
             window: u64::from(core.reorder_window_instructions),
             mispredict_cycles: u64::from(core.mispredict_cycles) << PARTS,
             loads: LatestLoads::new(),
+            arrivals: Arrivals::default(),
             held: VecDeque::new(),
             last_left: 0,
             stores: StoreBuffer::new(core),
@@ -81,7 +85,11 @@ impl Window {
     fn load(&mut self, reference: Reference) {
         let source_done = self.loads.source_done(reference.address_from);
         let latency = self.latencies.cycles_of(reference) << PARTS;
-        let done = self.now.max(source_done) + latency;
+        let mut done = self.now.max(source_done) + latency;
+        match reference.served_by {
+            ServedBy::L1 => done = done.max(self.arrivals.of(reference.line, self.now)),
+            _ => self.arrivals.push(reference.line, done),
+        }
         self.loads.push(done);
         self.last_left = self.last_left.max(done);
         match self.held.back_mut() {

@@ -2,6 +2,7 @@
 
 use crate::core_model::machine::machine;
 use crate::core_model::naive::{Made, Naive, window};
+use corehop_simulator::LineId;
 use corehop_simulator::core_model::{CoreModel, Interval, Reference, ServedBy, Window};
 use corehop_traces::Kind;
 use proptest::prelude::*;
@@ -33,10 +34,19 @@ fn references() -> impl Strategy<Value = Reference> {
     let served_by = prop::sample::select(&SERVED_BY[..]);
     let translation = prop_oneof![4 => Just(0), 1 => 1..90u32];
     let takes = prop::bool::weighted(0.2);
-    let made = (0..3usize, served_by, back, at_least, takes, translation);
+    let made = (
+        0..3usize,
+        0..9u32,
+        served_by,
+        back,
+        at_least,
+        takes,
+        translation,
+    );
     made.prop_map(
-        |(kind, served_by, address_from, at_least, takes, translation_cycles)| Reference {
+        |(kind, line, served_by, address_from, at_least, takes, translation_cycles)| Reference {
             kind: KINDS[kind],
+            line: LineId(line),
             served_by,
             address_from,
             at_least_cycles: if served_by == ServedBy::L1 {
@@ -65,6 +75,7 @@ fn made(reference: Reference) -> Made {
     let latency = LATENCIES[reference.served_by as usize];
     Made {
         kind: reference.kind,
+        line: u64::from(reference.line.0),
         is_hit: reference.served_by == ServedBy::L1,
         latency: latency.max(reference.at_least_cycles.into()),
         taken: reference.takes_line.then_some(70),

@@ -1,6 +1,7 @@
 //! The interval model yields the results expected from its rules for a few loads and stores.
 
 use crate::core_model::machine::machine;
+use corehop_simulator::LineId;
 use corehop_simulator::core_model::{CoreModel, Interval, Reference, ServedBy};
 use corehop_traces::Kind;
 
@@ -12,6 +13,7 @@ fn cycles_of_loads(dependences: &[u8]) -> u64 {
         model.instructions(8);
         model.reference(Reference {
             kind: Kind::Load,
+            line: LineId(0),
             served_by: ServedBy::Memory,
             address_from,
             at_least_cycles: 0,
@@ -41,8 +43,9 @@ fn two_chains_take_the_time_of_one() {
 
 #[test]
 fn a_dependence_goes_on_through_a_hit() {
-    let load = |served_by, address_from| Reference {
+    let load = |served_by, line, address_from| Reference {
         kind: Kind::Load,
+        line: LineId(line),
         served_by,
         address_from,
         at_least_cycles: 0,
@@ -50,18 +53,40 @@ fn a_dependence_goes_on_through_a_hit() {
         translation_cycles: 0,
     };
     let mut model = Interval::new(&machine(4.0, 192, 42));
-    model.reference(load(ServedBy::Memory, 0));
-    model.reference(load(ServedBy::L1, 1));
-    model.reference(load(ServedBy::Memory, 1));
+    model.reference(load(ServedBy::Memory, 0, 0));
+    model.reference(load(ServedBy::L1, 1, 1));
+    model.reference(load(ServedBy::Memory, 2, 1));
     assert_eq!(model.cycle(), 400);
-    model.reference(load(ServedBy::Memory, 0));
+    model.reference(load(ServedBy::Memory, 3, 0));
     assert_eq!(model.cycle(), 400, "it waits together with the one before");
+}
+
+#[test]
+fn a_hit_waits_for_its_line() {
+    // A list's nodes, each with a key that is loaded before the next node's address.
+    let mut model = Interval::new(&machine(4.0, 192, 42));
+    for node in 0..24 {
+        model.instructions(8);
+        for (served_by, address_from) in [(ServedBy::Memory, 1), (ServedBy::L1, 2)] {
+            model.reference(Reference {
+                kind: Kind::Load,
+                line: LineId(node),
+                served_by,
+                address_from,
+                at_least_cycles: 0,
+                takes_line: false,
+                translation_cycles: 0,
+            });
+        }
+    }
+    assert_eq!(model.cycle(), 24 * (200 + 2));
 }
 
 #[test]
 fn stores_take_nothing_until_the_buffer_is_full() {
     let store = Reference {
         kind: Kind::Store,
+        line: LineId(0),
         served_by: ServedBy::Memory,
         address_from: 0,
         at_least_cycles: 0,

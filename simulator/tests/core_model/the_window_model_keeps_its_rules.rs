@@ -1,12 +1,14 @@
 //! The window model yields the results expected from its rules for a few loads and stores.
 
 use crate::core_model::machine::machine;
+use corehop_simulator::LineId;
 use corehop_simulator::core_model::{CoreModel, Reference, ServedBy, Window};
 use corehop_traces::Kind;
 
 fn load(served_by: ServedBy, address_from: u8) -> Reference {
     Reference {
         kind: Kind::Load,
+        line: LineId(0),
         served_by,
         address_from,
         at_least_cycles: 0,
@@ -33,6 +35,23 @@ fn a_chain_takes_its_latencies_of_hits_too() {
     assert_eq!(cycles_of_loads(ServedBy::L1, &[1; 24]), 2 + 24 * 4);
     assert_eq!(cycles_of_loads(ServedBy::L2, &[1; 24]), 2 + 24 * 12);
     assert_eq!(cycles_of_loads(ServedBy::Memory, &[1; 24]), 2 + 24 * 200);
+}
+
+#[test]
+fn a_hit_waits_for_its_line() {
+    // A list's nodes, each with a key that is loaded before the next node's address.
+    let mut model = Window::new(&machine(4.0, 192, 42));
+    for node in 0..24 {
+        model.instructions(8);
+        for (served_by, address_from) in [(ServedBy::Memory, 1), (ServedBy::L1, 2)] {
+            model.reference(Reference {
+                line: LineId(node),
+                ..load(served_by, address_from)
+            });
+        }
+    }
+    model.switch();
+    assert_eq!(model.cycle(), 2 + 24 * 200);
 }
 
 #[test]

@@ -278,6 +278,7 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
             }
             model.reference(Reference {
                 kind,
+                line,
                 served_by,
                 address_from,
                 at_least_cycles,

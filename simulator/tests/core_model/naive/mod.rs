@@ -15,6 +15,7 @@ pub const PARTS: u64 = 65_536;
 #[derive(Clone, Copy, Debug)]
 pub struct Made {
     pub kind: Kind,
+    pub line: u64,
     /// Whether it hit its L1.
     pub is_hit: bool,
     /// Latency of the level that served it.
@@ -44,6 +45,12 @@ impl Made {
     }
 }
 
+/// Returns when a line came, according to the loads that missed.
+fn came(missed: &[(u64, u64)], line: u64) -> u64 {
+    let last = missed.iter().rfind(|(of, _)| *of == line);
+    last.map_or(0, |(_, done)| *done)
+}
+
 /// Loads that wait together.
 #[derive(Clone)]
 struct Group {
@@ -60,6 +67,8 @@ pub struct Naive {
     pub stalls: u64,
     group: Option<Group>,
     loads: Vec<u64>,
+    /// Loads that missed: the line, and when it came.
+    missed: Vec<(u64, u64)>,
     stores: Vec<u64>,
 }
 
@@ -72,6 +81,7 @@ impl Naive {
             stalls: 0,
             group: None,
             loads: Vec::new(),
+            missed: Vec::new(),
             stores: Vec::new(),
         }
     }
@@ -93,18 +103,26 @@ impl Naive {
     pub fn reference(&mut self, made: Made) {
         match made.kind {
             Kind::Fetch => self.now += made.missed().unwrap_or(0) * PARTS,
-            Kind::Load => self.load(made.missed(), usize::from(made.back)),
+            Kind::Load => {
+                self.load(made);
+                if !made.is_hit {
+                    self.missed.push((made.line, *self.loads.last().unwrap()));
+                }
+            }
             Kind::Store => self.store(made.store_latency()),
         }
     }
 
-    fn load(&mut self, missed: Option<u64>, back: usize) {
-        let source = match back {
+    fn load(&mut self, made: Made) {
+        let source = match usize::from(made.back) {
             0 => None,
             back => self.loads.len().checked_sub(back),
         };
-        let source_done = source.map_or(0, |source| self.loads[source]);
-        let Some(latency) = missed else {
+        let mut source_done = source.map_or(0, |source| self.loads[source]);
+        if made.is_hit {
+            source_done = source_done.max(came(&self.missed, made.line));
+        }
+        let Some(latency) = made.missed() else {
             self.loads.push(source_done);
             return;
         };

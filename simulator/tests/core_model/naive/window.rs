@@ -1,7 +1,7 @@
 //! A second implementation of the window model by the rules in its header, with the complete
 //! history.
 
-use super::{Made, PARTS};
+use super::{Made, PARTS, came};
 use corehop_simulator::Core;
 use corehop_traces::Kind;
 
@@ -13,6 +13,8 @@ pub struct Naive {
     position: u64,
     /// Position, completion time, and time of leaving.
     loads: Vec<(u64, u64, u64)>,
+    /// Loads that missed: the line, and when it came.
+    missed: Vec<(u64, u64)>,
     /// Completion time of each store.
     stores: Vec<u64>,
 }
@@ -24,6 +26,7 @@ impl Naive {
             now: 0,
             position: 0,
             loads: Vec::new(),
+            missed: Vec::new(),
             stores: Vec::new(),
         }
     }
@@ -57,7 +60,12 @@ impl Naive {
                 };
                 let source_done = source.map_or(0, |source| self.loads[source].1);
                 let latency = made.latency + made.translation;
-                let done = self.now.max(source_done) + latency * PARTS;
+                let mut done = self.now.max(source_done) + latency * PARTS;
+                if made.is_hit {
+                    done = done.max(came(&self.missed, made.line));
+                } else {
+                    self.missed.push((made.line, done));
+                }
                 self.loads.push((self.position, done, last_left.max(done)));
             }
             Kind::Store => {

@@ -69,6 +69,7 @@ impl Naive<'_> {
         let transfer = self.case.machine.transfer_latency_cycles;
         self.cores[core].clock.reference(Made {
             kind,
+            line,
             is_hit: !missed_l1,
             latency,
             taken: took_line.then_some(transfer.into()),
