@@ -45,7 +45,7 @@ fn open(path: &Path) -> std::io::Result<File> {
     }
 }
 
-fn is_stream(kind: FileType) -> bool {
+pub(crate) fn is_stream(kind: FileType) -> bool {
     kind.is_char_device() || kind.is_fifo()
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn of(path: &Path, replace: bool) -> Result<Place, Error> {
 }
 
 /// Returns the process's own output that the path refers to, if any.
-fn own(path: &Path) -> Option<Place> {
+pub(crate) fn own(path: &Path) -> Option<Place> {
     match path.to_str()? {
         "-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => Some(Place::StandardOutput),
         "/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2" => Some(Place::StandardError),

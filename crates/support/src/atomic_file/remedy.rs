@@ -1,10 +1,16 @@
 //! Suggests a remedy for a failed output, depending on the operating system's error.
 
+use crate::atomic_file::place::{Place, is_stream, own};
 use std::io::{Error, ErrorKind};
 use std::path::Path;
 
 /// Returns the remedy for a failed output to `path`, as a command or an action.
 pub fn remedy(path: &Path, error: &Error) -> String {
+    if error.kind() != ErrorKind::FileTooLarge
+        && let Some(stream) = of_stream(path)
+    {
+        return stream.to_owned();
+    }
     let folder = match crate::atomic_file::folder_of(path) {
         here if here == Path::new(".") => "the working directory".to_owned(),
         folder => folder.display().to_string(),
@@ -32,11 +38,32 @@ pub fn remedy(path: &Path, error: &Error) -> String {
     }
 }
 
+/// Returns the remedy for a device, a pipe, or an output of this process: none has a folder.
+fn of_stream(path: &Path) -> Option<&'static str> {
+    match own(path) {
+        Some(Place::StandardOutput) => Some("redirect standard output to a writable file"),
+        Some(Place::StandardError) => Some("redirect standard error to a writable file"),
+        _ => {
+            let reached = path.metadata().ok()?;
+            is_stream(reached.file_type()).then_some("choose a file instead of this device or pipe")
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use rustix::io::Errno;
     use std::collections::HashSet;
+
+    #[test]
+    fn what_has_no_folder_has_no_remedy_of_one() {
+        let full = Errno::NOSPC.into();
+        for path in ["-", "/dev/stdout", "/proc/self/fd/2", "/dev/full"] {
+            let told = remedy(Path::new(path), &full);
+            assert!(!told.contains("folder") && told.contains("file"), "{told}");
+        }
+    }
 
     #[test]
     fn each_kind_of_failure_has_its_own_remedy() {
