@@ -10,8 +10,8 @@ use super::targets::{Landings, Target};
 use crate::elf::Image;
 use crate::elf::abi::PF_X;
 use iced_x86::{
-    BlockEncoder, BlockEncoderOptions, Code, Decoder, DecoderOptions, FlowControl, Instruction,
-    InstructionBlock, Mnemonic, OpKind, Register,
+    BlockEncoder, BlockEncoderOptions, Code, Decoder, DecoderOptions, Encoder, FlowControl,
+    Instruction, InstructionBlock, Mnemonic, OpKind, Register,
 };
 
 /// Size of the `jmp rel32` at a patched entry.
@@ -203,7 +203,7 @@ fn movable(instruction: &Instruction, original: &[u8], free: u64) -> Result<(), 
     let address = at + (1 << 30);
     let code = encode(&moved, original, address)?;
     let copy = Decoder::with_ip(64, &code, address, DecoderOptions::NONE).decode();
-    if code != original && !is_same(&moved, &copy) {
+    if !is_same(&moved, &copy) {
         return Err(Obstacle::ChangesWhenMoved(at));
     }
     Ok(())
@@ -246,14 +246,26 @@ pub(crate) fn encode(
     if !original.is_empty() && !is_branch && !instruction.is_ip_rel_memory_operand() {
         return Ok(original.into());
     }
-    let alone = [*instruction];
-    let block = InstructionBlock::new(&alone, address);
-    BlockEncoder::encode(64, block, BlockEncoderOptions::NONE)
-        .map(|encoded| encoded.code_buffer)
-        .map_err(|error| Obstacle::NotEncoded {
-            at: instruction.ip(),
-            error,
-        })
+    let encoded = match is_branch {
+        true => {
+            let alone = [*instruction];
+            let block = InstructionBlock::new(&alone, address);
+            BlockEncoder::encode(64, block, BlockEncoderOptions::NONE)
+                .map(|block| block.code_buffer)
+        }
+        // A block of instructions would move addresses of its own instructions along, such as that
+        // of a function that begins by loading its own.
+        false => {
+            let mut encoder = Encoder::new(64);
+            encoder
+                .encode(instruction, address)
+                .map(|_| encoder.take_buffer())
+        }
+    };
+    encoded.map_err(|error| Obstacle::NotEncoded {
+        at: instruction.ip(),
+        error,
+    })
 }
 
 /// Whether a moved instruction behaves like the original: equal except for the width of a branch.
@@ -265,4 +277,26 @@ pub(crate) fn is_same(original: &Instruction, copy: &Instruction) -> bool {
         near
     };
     near(original) == near(copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_that_a_moved_instruction_names_stays() {
+        // lea 0(%rip), %rax; lea -7(%rip), %rax, which is its own address; cmp -8(%rip), %rdi.
+        for code in [
+            [0x48, 0x8d, 0x05, 0, 0, 0, 0],
+            [0x48, 0x8d, 0x05, 0xf9, 0xff, 0xff, 0xff],
+            [0x48, 0x3b, 0x3d, 0xf8, 0xff, 0xff, 0xff],
+        ] {
+            let decode = |code, at| Decoder::with_ip(64, code, at, DecoderOptions::NONE).decode();
+            let original = decode(&code, 0x1000);
+            let moved = encode(&original, &code, 0x9000).unwrap();
+            let named = decode(&moved, 0x9000).ip_rel_memory_address();
+            assert_eq!(named, original.ip_rel_memory_address());
+            movable(&original, &code, 0x1005).unwrap();
+        }
+    }
 }
