@@ -349,6 +349,22 @@ fn an_output_folder_that_is_not_there_is_an_output_error() {
 }
 
 #[test]
+fn what_is_appended_to_a_program_stays_at_its_end() {
+    let bench = bench();
+    let mut bytes = std::fs::read(&bench.binary).unwrap();
+    bytes.extend([0; 5]);
+    std::fs::write(&bench.binary, &bytes).unwrap();
+    patched(&bench.binary, &bench.plan, bench.folder.path());
+    bytes.extend(b"payload");
+    std::fs::write(&bench.binary, &bytes).unwrap();
+    let reason = bench.reason(&bench.binary, &bench.plan);
+    assert!(
+        reason.contains("12 bytes are appended to it") && reason.contains("`corehop run --plan`"),
+        "{reason}"
+    );
+}
+
+#[test]
 fn mode_bits_are_kept_and_the_original_is_only_read() {
     let bench = bench();
     let before = std::fs::read(&bench.binary).unwrap();

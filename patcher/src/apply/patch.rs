@@ -110,6 +110,14 @@ fn patch_chosen(
             let reason = "another file of the plan has the same name";
             return Err(Error::refused(path, reason));
         }
+        let appended = analysis.image.appended_bytes();
+        if appended > 0 {
+            let reason = format!(
+                "{appended} bytes are appended to it, which the program may read from its end, and \
+                 hooks would come behind them: `corehop run --plan` hooks it in memory"
+            );
+            return Err(Error::refused(path, reason));
+        }
         let place = Output::file_at(&output, force)?;
         let mode = privileges(path)?;
         let contents = compose(analysis, &file.hooks, &chosen.whole(index))

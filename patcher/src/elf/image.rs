@@ -100,6 +100,26 @@ impl Image {
         self.sections.iter().find(|s| s.name == name)
     }
 
+    /// Returns the number of bytes behind all headers, segments, and sections, without zeros at the
+    /// end; 0 for a file without section headers, where it is unknown what is part of it.
+    pub fn appended_bytes(&self) -> usize {
+        let Some(last) = self.sections.iter().map(|s| s.header_offset).max() else {
+            return 0;
+        };
+        let sections = self.sections.iter().filter(|s| s.kind != SHT_NOBITS);
+        let ends = sections.map(|s| s.offset.saturating_add(s.size));
+        let ends = ends.chain(self.segments.iter().map(Segment::file_end));
+        let end = ends.max().unwrap_or(0).max(last + SHDR_SIZE as u64);
+        let appended = usize::try_from(end)
+            .ok()
+            .and_then(|end| self.bytes.get(end..));
+        let appended = appended.unwrap_or_default();
+        appended
+            .iter()
+            .rposition(|&byte| byte != 0)
+            .map_or(0, |last| last + 1)
+    }
+
     pub fn contents(&self, section: &Section) -> Option<&[u8]> {
         if section.kind == SHT_NOBITS {
             return None;
