@@ -96,6 +96,11 @@ fn a_process_that_is_stopped_and_continued_goes_on() {
 }
 
 #[test]
+fn a_thread_comes_home_although_no_more_signals_may_be_pending() {
+    signals().same("full queue");
+}
+
+#[test]
 fn what_is_no_handler_is_refused() {
     signals().same("no handler");
 }

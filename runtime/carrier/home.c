@@ -96,11 +96,13 @@ static void let_stops_through(struct fiber *fiber)
         set_signals(~(SIGNAL_BIT(CREDENTIALS) | fiber->stops), NULL);
 }
 
-/* Whether this is the runtime's own POKE, which calls a thread home. */
+/* Whether this is the runtime's own POKE, which calls a thread home. If its user has as many
+ * signals pending as it may, the kernel delivers it without saying from whom. */
 static bool is_own_poke(const siginfo_t *info)
 {
-    return info->si_code == SI_TKILL &&
-           info->si_pid == (int)system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
+    int sender = (int)system_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
+    return (info->si_code == SI_TKILL && info->si_pid == sender) ||
+           (info->si_code == SI_USER && info->si_pid == 0);
 }
 
 /* Whether the thread blocks a signal that carriers must let through. A signal that a call raises
