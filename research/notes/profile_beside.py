@@ -198,8 +198,8 @@ def serve(server: Server, folder: Path, tool: list[str], number: int) -> None:
 
 
 def plain(name: str) -> str:
-    """Return the name that the symbols of a function share: without version and underscores."""
-    return name.partition("@@")[0].lstrip("_") or name
+    """Return what the names of a function have in common: they differ in underscores."""
+    return name.lstrip("_")
 
 
 def counted_by_cachegrind(server: Server, requests: int) -> dict[str, list[int]]:
@@ -213,7 +213,7 @@ def counted_by_cachegrind(server: Server, requests: int) -> dict[str, list[int]]
         function = ""
         for line in out.read_text(encoding="utf-8").splitlines():
             if line.startswith("fn="):
-                function = plain(line[3:])
+                function = line[3:].partition("@@")[0]
             elif line[:1].isdigit():
                 counts = [int(count) for count in line.split()[1:]]
                 own = functions[function]
@@ -248,7 +248,7 @@ def by_corehop(server: Server) -> Misses:
     misses: dict[str, list[float]] = defaultdict(lambda: [0.0] * 3)
     for row in profiled["views"][0]["rows"]:
         levels = (row["cost"][level]["misses"] for level in ("l1i", "l1d", "l2"))
-        name = plain(row["name"]) if row["is_named"] else NAMELESS
+        name = row["name"] if row["is_named"] else NAMELESS
         own = misses[name]
         misses[name] = [
             one + more / profiled["requests"] for one, more in zip(own, levels, strict=True)
@@ -274,7 +274,10 @@ def main() -> None:
         server = SERVERS[chosen]
         both = by_corehop(server), by_cachegrind(server)
         largest = sorted(both[1], key=lambda name: -sum(both[1][name][:2]))[:LISTED]
-        shown = [(name, both[0].get(name), both[1][name]) for name in largest]
+        ours_of = {plain(name): misses for name, misses in both[0].items()} | both[0]
+        shown = [
+            (name, ours_of.get(name) or ours_of.get(plain(name)), both[1][name]) for name in largest
+        ]
         for name, ours, theirs in [(chosen, *map(total, both)), *shown]:
             pairs = zip(ours or (0.0,) * 3, theirs, strict=True)
             figures = "".join(f"{own:>11.2f}{their:>11.2f}" for own, their in pairs)
