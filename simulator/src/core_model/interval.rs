@@ -21,10 +21,10 @@
 //!   core so far, from 0. It records when each load is *done*, and when the current *group* of
 //!   loads that wait together began. A group has the position of its first load. Initially there is
 //!   no group.
-//! - A load that the L1D serves also waits for the last load that missed its line, as if its address
-//!   came from both: the line arrives when that one is done.
-//! - A load that hits its L1D is done when the loads that it waits for are done, or at 0 if there is
-//!   none. It takes nothing.
+//! - A load that the L1D serves also waits for the last load that missed its line, as if its
+//!   address came from both: the line arrives when that one is done.
+//! - A load that hits its L1D is done when the loads that it waits for are done, or at 0 if there
+//!   is none. It takes nothing.
 //! - A load that misses begins a group at the current stalls if there is none, or if its position
 //!   is a reorder window or more behind the group's. It is issued when its group began, or when the
 //!   loads that it waits for are done, whichever is later. If that is not before the
