@@ -109,7 +109,7 @@ impl Image {
         let sections = self.sections.iter().filter(|s| s.kind != SHT_NOBITS);
         let ends = sections.map(|s| s.offset.saturating_add(s.size));
         let ends = ends.chain(self.segments.iter().map(Segment::file_end));
-        let end = ends.max().unwrap_or(0).max(last + SHDR_SIZE as u64);
+        let end = ends.max().unwrap_or(0).max(last + SHDR_SIZE);
         let appended = usize::try_from(end)
             .ok()
             .and_then(|end| self.bytes.get(end..));
