@@ -96,6 +96,11 @@ fn a_process_that_is_stopped_and_continued_goes_on() {
 }
 
 #[test]
+fn second_names_of_functions_do_what_the_first_ones_do() {
+    processes().same("second names");
+}
+
+#[test]
 fn a_thread_comes_home_although_no_more_signals_may_be_pending() {
     signals().same("full queue");
 }

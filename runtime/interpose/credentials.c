@@ -255,6 +255,10 @@ int caught_sched_setscheduler(long thread, long policy, long parameters)
     return of_a_thread(&kept, "sched_setscheduler", thread, policy, parameters);
 }
 
+/* libc has it under this name too. */
+EXPORT int another_sched_setscheduler(long, long, long) __asm__("__sched_setscheduler")
+    __attribute__((alias("sched_setscheduler")));
+
 EXPORT int caught_sched_setparam(long, long) __asm__("sched_setparam");
 int caught_sched_setparam(long thread, long parameters)
 {

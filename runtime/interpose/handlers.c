@@ -265,6 +265,10 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
     return set_action(number, action, before);
 }
 
+/* libc has it under this name too. */
+EXPORT sigaction_function another_sigaction __asm__("__sigaction")
+    __attribute__((alias("sigaction"), leaf, nothrow));
+
 static bool is_interrupting(int number)
 {
     uint64_t signals = __atomic_load_n(&interrupting, __ATOMIC_RELAXED);
