@@ -18,6 +18,7 @@ use crate::failure::{Exit, Failure};
 use crate::options::addressing::AddressingOptions;
 use crate::options::machines;
 use crate::options::requests::CountedRequests;
+use crate::options::streams;
 use crate::options::translation::TranslationOptions;
 use crate::terminal::console;
 use crate::terminal::interrupt;
@@ -192,6 +193,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let message = "--sort walks needs --tlb, which simulates page walks";
         return Err(Failure::new(Exit::Usage, message).remedy("add --tlb"));
     }
+    streams::keep(arguments.trace.as_deref(), arguments.formatted.path())?;
     let formatted = arguments.formatted.output()?;
     let what_if = arguments.what_if.file()?;
     if arguments.interactive {
@@ -257,6 +259,13 @@ impl Arguments {
             return interactive::run(&functions, &table);
         }
         let profile = self.profile((&trace, &name), machine, formatted.is_some())?;
+        if let Some(error) = &profile.symbolizer_failure {
+            console::warn(&format!(
+                "warning: {error}; lines and variables of files without their own DWARF have no \
+                 names; {}",
+                error.remedy()
+            ));
+        }
         if let (Some(output), [view]) = (formatted, &profile.views[..]) {
             let cores = profile.replay.per_core.len();
             return output.write(&Export {

@@ -5,6 +5,7 @@
 //! Debian's debug files share common data (dwz); a debug file names the file that contains it.
 
 use crate::data::DataLayout;
+use crate::error::Error;
 use crate::members::{self, VariableType};
 use crate::output::Told;
 use addr2line::{Loader, Location};
@@ -42,6 +43,8 @@ pub struct SourceLines {
     opened: HashMap<Build, Option<Loader>>,
     /// By file: the file with its debug data.
     with_debug_data: HashMap<Build, Option<PathBuf>>,
+    /// Why no debug files were found, if no symbolizer works.
+    failure: Option<Error>,
 }
 
 impl SourceLines {
@@ -71,7 +74,10 @@ impl SourceLines {
             [] => Ok(Vec::new()),
             _ => crate::read_each(&paths),
         };
-        let told = told.into_iter().flatten();
+        let told = told.unwrap_or_else(|error| {
+            lines.failure = Some(error);
+            Vec::new()
+        });
         for (build, told) in without.iter().zip(told) {
             if let Ok(Told {
                 debug_file: Some(file),
@@ -82,6 +88,11 @@ impl SourceLines {
             }
         }
         lines
+    }
+
+    /// Takes the reason if debug files are unknown because no symbolizer works.
+    pub fn take_failure(&mut self) -> Option<Error> {
+        self.failure.take()
     }
 
     /// Returns the variables and sections of the file at `path`, if it has this build id; `None` if

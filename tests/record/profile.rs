@@ -216,3 +216,18 @@ fn strip(program: &Path, option: &str) {
     let status = Command::new("strip").arg(option).arg(program).status();
     assert!(status.unwrap().success());
 }
+
+#[test]
+fn a_symbolizer_that_does_not_work_is_named() {
+    let (recording, _) = recorded();
+    let mut command = Command::new(program());
+    command.env("COREHOP_SYMBOLIZER", "/none/corehop-symbolizer");
+    command
+        .args(["profile", "--by", "line"])
+        .arg(recording.path());
+    let output = command.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let warning = "corehop: warning: cannot run the symbolizer /none/corehop-symbolizer: ";
+    assert!(said.starts_with(warning), "{said}");
+}

@@ -82,6 +82,8 @@ pub struct Profile {
     pub has_heap_objects: bool,
     /// The lines that threads share, if they were requested.
     pub sharing: Option<Sharing>,
+    /// Why names are missing, if no symbolizer works.
+    pub symbolizer_failure: Option<corehop_symbolizer::Error>,
 }
 
 /// Replays `trace` on `machine`, with threads on the cores of `split`, and attributes what it
@@ -234,7 +236,7 @@ impl<'t> Known<'t> {
     /// Names what a replay counted, in these views.
     fn profile(
         &self,
-        sources: SourceLines,
+        mut sources: SourceLines,
         attribution: &Attribution,
         replayed: Replayed<'_>,
         views: &[By],
@@ -245,6 +247,7 @@ impl<'t> Known<'t> {
             sharing,
         } = replayed;
         let (trace, images) = (self.trace, &self.images);
+        let symbolizer_failure = sources.take_failure();
         let mut lines = Lines::new(trace, sources);
         let names = LazyCell::new(|| Names::of(trace, images, &counted.pieces));
         let sites = heap_sites::places(trace, &self.heap_sites, &mut lines);
@@ -271,6 +274,7 @@ impl<'t> Known<'t> {
             views,
             has_heap_objects: !trace.heap_events().is_empty(),
             sharing,
+            symbolizer_failure,
         }
     }
 }

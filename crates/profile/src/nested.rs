@@ -35,7 +35,8 @@ pub fn profile_nested(
     (machine, split): (&Machine, &Split),
     options: &ReplayOptions<'_>,
 ) -> Result<(Profile, Vec<Nested>), Error> {
-    let (known, sources) = Known::of(trace, &[], (true, true));
+    let (known, mut sources) = Known::of(trace, &[], (true, true));
+    let symbolizer_failure = sources.take_failure();
     let attribution = Attribution::of(trace);
     let tools = (PairCounts::default(), None);
     let replayed = known.replayed(&attribution, (machine, split), options, tools)?;
@@ -66,6 +67,7 @@ pub fn profile_nested(
         views: Vec::new(),
         has_heap_objects: !trace.heap_events().is_empty(),
         sharing: None,
+        symbolizer_failure,
     };
     Ok((profile, nested(functions, &made_by(&sites))))
 }

@@ -83,8 +83,7 @@ fn hold(
             replay: own,
             total,
             views,
-            sharing: _,
-            has_heap_objects: _,
+            ..
         } = profile(&trace, on, &options, &VIEWS).unwrap();
         prop_assert_eq!(&own, &replay(&trace, &machine, &split, &options).unwrap());
         prop_assert_eq!(total.counters(&machine), own.counters);
