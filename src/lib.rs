@@ -27,6 +27,7 @@ use clap::{CommandFactory, Parser};
 use commands::Command;
 use corehop_support::processes::fail_writes_beyond_file_limit;
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 use terminal::console;
 
@@ -102,11 +103,24 @@ pub fn run() -> ExitCode {
     }
 }
 
+/// Prints help, the version, or what is wrong with the command line, and ends the process.
+fn told(error: &clap::Error) -> ! {
+    let printed = error.print().and_then(|()| std::io::stdout().flush());
+    match printed {
+        Err(lost) if !error.use_stderr() => {
+            let failure = console::unprinted(&lost);
+            console::tell(&failure.lines());
+            std::process::exit(i32::from(failure.exit_code()))
+        }
+        _ => std::process::exit(error.exit_code()),
+    }
+}
+
 /// Parses the command line as `C`. Help and errors, colored by `--color`, end the process.
 pub fn parsed<C: Parser>(words: Vec<OsString>) -> C {
     let mut definition = C::command().color(console::color_of(&words));
     let matches = definition.try_get_matches_from_mut(words);
-    let matches = matches.unwrap_or_else(|error| error.exit());
+    let matches = matches.unwrap_or_else(|error| told(&error));
     C::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut definition).exit())
 }
 

@@ -9,5 +9,6 @@ pub mod machines;
 pub mod new_trace;
 pub mod requests;
 pub mod scope;
+pub mod streams;
 pub mod translation;
 pub mod words;

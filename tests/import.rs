@@ -5,7 +5,7 @@ use crate::conforming;
 use crate::interrupting::interrupt;
 use crate::server;
 use std::io::Write;
-use std::process::{Command, Output, Stdio};
+use std::process::{ChildStdin, Command, Output, Stdio};
 use tempfile::TempDir;
 
 const TEXT: &str = "I  00401000,4\n L 7ffd3a10,8\nI  00401004,4\n M 7ffd3a18,8\n";
@@ -224,6 +224,19 @@ fn an_existing_trace_is_replaced_only_when_told_to() {
 
 #[test]
 fn an_interrupt_leaves_no_trace_behind() {
+    interrupted(|mut input| {
+        while input.write_all(TEXT.as_bytes()).is_ok() {}
+        None
+    });
+}
+
+#[test]
+fn an_interrupt_ends_the_wait_for_a_silent_writer() {
+    interrupted(Some);
+}
+
+/// Interrupts an import that has begun to read. What `write` returns stays open until it has ended.
+fn interrupted(write: impl FnOnce(ChildStdin) -> Option<ChildStdin>) {
     let folder = tempfile::tempdir().unwrap();
     let mut importing = Command::new(env!("CARGO_BIN_EXE_corehop"))
         .args([&LACKEY[..], &["-"]].concat())
@@ -234,10 +247,9 @@ fn an_interrupt_leaves_no_trace_behind() {
         .unwrap();
     // The unfinished file appears just before the first byte is read.
     interrupt(&mut importing, || !names(&folder).is_empty());
-    let mut input = importing.stdin.take().unwrap();
-    while input.write_all(TEXT.as_bytes()).is_ok() {}
-    drop(input);
+    let open = write(importing.stdin.take().unwrap());
     let output = importing.wait_with_output().unwrap();
+    drop(open);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(said, "corehop: interrupted; nothing was written\n");
     assert_eq!(output.status.code(), Some(130));

@@ -287,3 +287,59 @@ fn a_file_beyond_the_limit_is_an_output_that_cannot_be_written() {
         assert_eq!(after, before, "{command}");
     }
 }
+
+#[test]
+fn no_input_is_replaced_although_files_may_be() {
+    let folder = folder();
+    symlink("bank.trace", folder.path().join("link.trace")).unwrap();
+    let force = |arguments: &[&'static str]| [arguments, &["--force", "-o"]].concat();
+    let partition = force(&PARTITION[..PARTITION.len() - 1]);
+    for arguments in [
+        force(&["export", "bank.trace"]),
+        force(&["export", "link.trace"]),
+        force(&["export", "--format", "corehop", "bank.trace"]),
+        force(&["profile", "--format", "callgrind", "bank.trace"]),
+        [&["partition", "bank.trace"], &partition[1..]].concat(),
+    ] {
+        kept(&folder, &arguments, "bank.trace");
+    }
+    let import = force(&["import", "--format", "lackey", "bank.lackey"]);
+    kept(&folder, &import, "bank.lackey");
+}
+
+#[track_caller]
+fn kept(folder: &TempDir, arguments: &[&str], input: &str) {
+    let before = std::fs::read(folder.path().join(input)).unwrap();
+    let said = refused(folder, &[arguments, &[input]].concat());
+    let expected = format!("corehop: {input} is also the input, which must stay");
+    assert_eq!(said, expected);
+    assert_eq!(std::fs::read(folder.path().join(input)).unwrap(), before);
+}
+
+#[test]
+fn a_file_and_json_do_not_share_standard_output() {
+    let folder = folder();
+    let output = corehop(
+        &folder,
+        &[&PARTITION[..], &["-", "--json", "bank.trace"]].concat(),
+    );
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("two documents on standard output"), "{said}");
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn help_that_cannot_be_printed_is_a_failure() {
+    for arguments in [&["--help"][..], &["record", "-h"], &["--version"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let output = Command::new(env!("CARGO_BIN_EXE_corehop"))
+            .args(arguments)
+            .stdout(full.unwrap())
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(4), "{said}");
+        assert!(said.starts_with("corehop: standard output: "), "{said}");
+    }
+}

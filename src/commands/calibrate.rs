@@ -4,6 +4,7 @@
 //! message for a busy machine, and the table.
 
 use crate::failure::{Exit, Failure};
+use crate::options::streams;
 use crate::terminal::console;
 use crate::terminal::interrupt;
 use crate::terminal::line::{Lines, line};
@@ -54,6 +55,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     // From here on, an interrupt removes every output, including folders created for it.
     interrupt::listen()?;
+    if let Some(output) = &arguments.output {
+        streams::one_document(arguments.json, output)?;
+    }
     let (output, _folders) = output(arguments)?;
     let host = host::described()?;
     for assumed in &host.assumed {

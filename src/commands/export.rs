@@ -9,6 +9,7 @@ use crate::failure::{Exit, Failure};
 use crate::open::open;
 use crate::options::new_trace::{self, UNDONE};
 use crate::options::requests::{RequestList, request_list};
+use crate::options::streams;
 use crate::terminal::interrupt;
 use crate::terminal::progress::Bar;
 use clap::{Args, ValueEnum};
@@ -89,6 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::new(Exit::Usage, "--module needs --format bolt")
             .remedy("leave --module out: the other formats have all modules"));
     }
+    streams::keep([&*arguments.trace], &arguments.output)?;
     if let Format::Corehop = arguments.format {
         return export_trace(arguments);
     }

@@ -6,6 +6,7 @@
 mod program;
 
 use crate::failure::{Exit, Failure};
+use crate::options::streams;
 use crate::terminal::console;
 use crate::terminal::interrupt;
 use crate::terminal::progress::Bar;
@@ -16,8 +17,11 @@ use corehop_support::format::number::counted;
 use corehop_traces::convert::drmemtrace::Program;
 use corehop_traces::convert::{Error, Imported, Options, champsim, drmemtrace, lackey};
 use corehop_traces::{Header, Writer, WriterOptions};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 /// Convert a trace of another tool to a corehop trace
@@ -116,6 +120,7 @@ fn request_at(arguments: &Arguments, program: &Program) -> Result<Option<u64>, F
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = &arguments.output;
+    streams::keep([&*arguments.input], output)?;
     trace_file::check(output, arguments.force)?;
     let bar = Bar::new();
     let input = Input::of(arguments)?;
@@ -152,13 +157,10 @@ impl Input {
         if path.as_os_str() == "-" {
             return Ok(Input::Standard);
         }
-        let unreadable = |error| {
-            let name = path.display();
-            Failure::new(Exit::Input, format!("{name}: cannot read: {error}"))
-                .remedy("name a file that exists and can be read, or - for standard input")
-        };
-        let file = File::open(path).map_err(unreadable)?;
-        let metadata = file.metadata().map_err(unreadable)?;
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
+        let metadata = file.metadata();
+        let metadata = metadata.map_err(|error| unreadable(&name, &error))?;
         match arguments.format {
             Format::Drmemtrace if metadata.is_dir() => Ok(Input::Path(bytes_in(path))),
             Format::Drmemtrace if metadata.is_file() => Ok(Input::Path(metadata.len())),
@@ -168,6 +170,11 @@ impl Input {
             }
         }
     }
+}
+
+fn unreadable(name: &str, error: &io::Error) -> Failure {
+    Failure::new(Exit::Input, format!("{name}: cannot read: {error}"))
+        .remedy("name a file that exists and can be read, or - for standard input")
 }
 
 /// Returns the total size of the folder's files in bytes, as far as it is known.
@@ -207,14 +214,17 @@ fn import(
     program: &Program,
     bar: &Bar,
 ) -> Result<Imported, Failure> {
-    let (input, name): (Box<dyn Read>, _) = match input {
+    let (input, name) = match input {
         Input::Standard => {
             bar.begin("importing", None);
-            (Box::new(io::stdin().lock()), "standard input".to_owned())
+            // A descriptor of its own: what it reads has no other buffer.
+            let input = io::stdin().as_fd().try_clone_to_owned();
+            let input = input.map_err(|error| unreadable("standard input", &error))?;
+            (input.into(), "standard input".to_owned())
         }
         Input::File(file, bytes) => {
             bar.begin("bytes imported", Some(bytes));
-            (Box::new(file), arguments.input.display().to_string())
+            (file, arguments.input.display().to_string())
         }
         Input::Path(bytes) => {
             bar.begin("bytes imported", Some(bytes));
@@ -275,15 +285,32 @@ const BUFFER_BYTES: usize = 1 << 17;
 
 /// An input that advances the progress bar, and returns an error after an interrupt.
 struct Watched<'b> {
-    input: Box<dyn Read>,
+    input: File,
     bar: &'b Bar,
 }
 
 impl Read for Watched<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        // A pipe's writer may stay silent.
+        while !is_readable(&self.input)? {
+            advance(self.bar, 0)?;
+        }
         let read = self.input.read(into)?;
         advance(self.bar, read as u64)?;
         Ok(read)
+    }
+}
+
+/// Waits a moment until something can be read, or the end; returns false if not.
+fn is_readable(input: &File) -> io::Result<bool> {
+    const MOMENT: Timespec = Timespec {
+        tv_sec: 0,
+        tv_nsec: 100_000_000,
+    };
+    match poll(&mut [PollFd::new(input, PollFlags::IN)], Some(&MOMENT)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -29,6 +29,7 @@ use crate::options::addressing::AddressingOptions;
 use crate::options::jobs::Jobs;
 use crate::options::machines;
 use crate::options::scope::{MoreFunctions, Scope};
+use crate::options::streams;
 use crate::terminal::interrupt;
 use crate::terminal::progress::Bar;
 use by_argument::ByArgument;
@@ -289,6 +290,10 @@ pub fn run_with(arguments: &Arguments, more: Option<MoreFunctions<'_>>) -> Resul
     arguments.calls.check(&arguments.beside_calls())?;
     // Checked before the search, so that its result is not lost.
     let output = arguments.output.as_deref();
+    if let Some(output) = output {
+        streams::keep(arguments.trace.as_deref(), output)?;
+        streams::one_document(arguments.json, output)?;
+    }
     let output = output.map(|path| Output::at(path, arguments.force));
     let output = output.transpose()?;
     arguments.jobs.keep_to()?;

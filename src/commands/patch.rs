@@ -4,6 +4,7 @@
 //! The crate `corehop-patcher` does the work; this file prints the result as text and as JSON.
 
 use crate::failure::{Exit, Failure};
+use crate::options::streams;
 use crate::plan_to_hook::plan_to_hook;
 use crate::terminal::console;
 use crate::terminal::line::{Lines, line};
@@ -84,6 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let missing = "patching needs --plan and --output";
         return Err(Failure::new(Exit::Usage, missing).explained());
     };
+    streams::keep([&**plan], output)?;
     let plan = plan_to_hook(plan)?;
     let at_its_path = PathBuf::from(&plan.functions[0].module);
     let files = during("analysing and patching", || {

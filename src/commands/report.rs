@@ -8,6 +8,7 @@ use crate::options::addressing::AddressingOptions;
 use crate::options::jobs::Jobs;
 use crate::options::machines;
 use crate::options::requests::{RequestList, request_list};
+use crate::options::streams;
 use crate::terminal::console;
 use crate::terminal::line::Lines;
 use crate::terminal::progress::Bar;
@@ -133,6 +134,17 @@ impl OutputArguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.jobs.keep_to()?;
     let outputs = arguments.outputs.outputs();
+    let files = [
+        &outputs.page,
+        &outputs.perfetto,
+        &outputs.folded,
+        &outputs.callgrind,
+    ];
+    for output in files.into_iter().flatten() {
+        let inputs = arguments.trace.as_deref().into_iter();
+        streams::keep(inputs.chain([&*arguments.plan]), output)?;
+        streams::one_document(outputs.json, output)?;
+    }
     outputs.check()?;
     let sweep = arguments.sweep.as_deref().map(Sweep::read).transpose()?;
     let plan = corehop_plan::read(&arguments.plan)?;

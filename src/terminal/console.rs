@@ -75,14 +75,18 @@ pub fn is_quiet() -> bool {
 pub fn print(lines: &Lines) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     let written = out.write_all(lines.as_str().as_bytes());
-    written.and_then(|()| out.flush()).map_err(|error| {
-        let message = format!("standard output: {error}");
-        let remedy = match error.kind() {
-            ErrorKind::FileTooLarge => "raise the file size limit (`ulimit -f`)",
-            _ => "redirect standard output to a writable file",
-        };
-        Failure::new(Exit::Output, message).remedy(remedy)
-    })
+    let written = written.and_then(|()| out.flush());
+    written.map_err(|error| unprinted(&error))
+}
+
+/// Returns the failure to write to standard output.
+pub fn unprinted(error: &std::io::Error) -> Failure {
+    let message = format!("standard output: {error}");
+    let remedy = match error.kind() {
+        ErrorKind::FileTooLarge => "raise the file size limit (`ulimit -f`)",
+        _ => "redirect standard output to a writable file",
+    };
+    Failure::new(Exit::Output, message).remedy(remedy)
 }
 
 /// Prints text at every level on standard error. A closed standard error is ignored.

@@ -60,6 +60,11 @@ pub struct FormattedOutput {
 }
 
 impl FormatArguments {
+    /// Returns the path of the output.
+    pub fn path(&self) -> &Path {
+        &self.output
+    }
+
     /// Opens the output before any work; `None` without `--format`.
     pub fn output(&self) -> Result<Option<FormattedOutput>, Failure> {
         let Some(format) = self.format else {

@@ -1,0 +1,33 @@
+//! What an output must not be: a file that the command reads, or standard output next to JSON.
+
+use crate::failure::{Exit, Failure};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Refuses an output that is one of the files that the command reads: `--force` replaces results,
+/// and not what they come from.
+pub fn keep<'p>(inputs: impl IntoIterator<Item = &'p Path>, output: &Path) -> Result<(), Failure> {
+    let file = |path: &Path| {
+        let there = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        Some((there.dev(), there.ino()))
+    };
+    let is_output = |input: &&Path| file(input).is_some_and(|there| Some(there) == file(output));
+    match inputs.into_iter().find(is_output) {
+        None => Ok(()),
+        Some(_) => {
+            let message = format!("{} is also the input, which must stay", output.display());
+            Err(Failure::new(Exit::Output, message).remedy("name another file with -o"))
+        }
+    }
+}
+
+/// Refuses a file and JSON that both go to standard output.
+pub fn one_document(json: bool, output: &Path) -> Result<(), Failure> {
+    match json && output.as_os_str() == "-" {
+        false => Ok(()),
+        true => {
+            let message = "-o - and --json would mix two documents on standard output";
+            Err(Failure::new(Exit::Usage, message).remedy("name a file with -o, or omit --json"))
+        }
+    }
+}
