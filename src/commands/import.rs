@@ -217,7 +217,7 @@ fn import(
     let (input, name) = match input {
         Input::Standard => {
             bar.begin("importing", None);
-            // A descriptor of its own: what it reads has no other buffer.
+            // Not `Stdin`, whose buffer `poll` does not see.
             let input = io::stdin().as_fd().try_clone_to_owned();
             let input = input.map_err(|error| unreadable("standard input", &error))?;
             (input.into(), "standard input".to_owned())

@@ -2,6 +2,7 @@
 //! line, so they always match it.
 
 use crate::failure::{Exit, Failure};
+use crate::terminal::console;
 use clap::{Args, Command};
 use clap_complete::Shell;
 use corehop_support::atomic_file::{Output, PUBLIC};
@@ -36,10 +37,8 @@ pub struct Man {
 pub fn complete(arguments: &Completions, mut program: Command) -> Result<(), Failure> {
     let mut text = Vec::new();
     clap_complete::generate(arguments.shell, &mut program, "corehop", &mut text);
-    std::io::stdout().write_all(&text).map_err(|error| {
-        Failure::new(Exit::Output, format!("standard output: {error}"))
-            .remedy("redirect standard output to a writable file")
-    })
+    let written = std::io::stdout().write_all(&text);
+    written.map_err(|error| console::unprinted(&error))
 }
 
 /// Writes the pages of `program`; existing pages are replaced, as in an update.

@@ -216,6 +216,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
+/// Warns of missing names if no symbolizer works.
+fn warn_of_symbolizer(profile: &Profile) {
+    if let Some(error) = &profile.symbolizer_failure {
+        console::warn(&format!(
+            "warning: {error}; lines and variables of files without their own DWARF have no \
+             names; {}",
+            error.remedy()
+        ));
+    }
+}
+
 impl ListedBy {
     fn view(self) -> Option<By> {
         match self {
@@ -255,17 +266,12 @@ impl Arguments {
         }
         if self.interactive {
             let (profile, functions) = self.nested((&trace, &name), machine)?;
+            warn_of_symbolizer(&profile);
             let table = self.table(&profile, (&trace, &name), machine);
             return interactive::run(&functions, &table);
         }
         let profile = self.profile((&trace, &name), machine, formatted.is_some())?;
-        if let Some(error) = &profile.symbolizer_failure {
-            console::warn(&format!(
-                "warning: {error}; lines and variables of files without their own DWARF have no \
-                 names; {}",
-                error.remedy()
-            ));
-        }
+        warn_of_symbolizer(&profile);
         if let (Some(output), [view]) = (formatted, &profile.views[..]) {
             let cores = profile.replay.per_core.len();
             return output.write(&Export {

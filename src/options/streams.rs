@@ -26,8 +26,9 @@ pub fn one_document(json: bool, output: &Path) -> Result<(), Failure> {
     match json && output.as_os_str() == "-" {
         false => Ok(()),
         true => {
-            let message = "-o - and --json would mix two documents on standard output";
-            Err(Failure::new(Exit::Usage, message).remedy("name a file with -o, or omit --json"))
+            let message = "an output to - and --json would mix two documents on standard output";
+            Err(Failure::new(Exit::Usage, message)
+                .remedy("name a file instead of -, or omit --json"))
         }
     }
 }

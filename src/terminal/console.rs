@@ -8,9 +8,11 @@
 use crate::failure::{Exit, Failure};
 use crate::terminal::line::{Lines, line};
 use clap::{Args, ColorChoice, ValueEnum};
+use corehop_support::atomic_file;
 use indicatif::ProgressDrawTarget;
 use std::ffi::OsString;
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static QUIET: AtomicBool = AtomicBool::new(false);
@@ -81,12 +83,8 @@ pub fn print(lines: &Lines) -> Result<(), Failure> {
 
 /// Returns the failure to write to standard output.
 pub fn unprinted(error: &std::io::Error) -> Failure {
-    let message = format!("standard output: {error}");
-    let remedy = match error.kind() {
-        ErrorKind::FileTooLarge => "raise the file size limit (`ulimit -f`)",
-        _ => "redirect standard output to a writable file",
-    };
-    Failure::new(Exit::Output, message).remedy(remedy)
+    Failure::new(Exit::Output, format!("standard output: {error}"))
+        .remedy(atomic_file::remedy(Path::new("-"), error))
 }
 
 /// Prints text at every level on standard error. A closed standard error is ignored.

@@ -253,8 +253,8 @@ pub(crate) fn encode(
             BlockEncoder::encode(64, block, BlockEncoderOptions::NONE)
                 .map(|block| block.code_buffer)
         }
-        // A block of instructions would move addresses of its own instructions along, such as that
-        // of a function that begins by loading its own.
+        // A block encoder takes the address of an instruction in its block for a label, and
+        // changes it. A function may begin by loading its own address.
         false => {
             let mut encoder = Encoder::new(64);
             encoder

@@ -1,6 +1,7 @@
 //! The interval model yields the results expected from its rules for a few loads and stores.
 
 use crate::core_model::machine::machine;
+use crate::core_model::walk_a_list;
 use corehop_simulator::LineId;
 use corehop_simulator::core_model::{CoreModel, Interval, Reference, ServedBy};
 use corehop_traces::Kind;
@@ -63,22 +64,8 @@ fn a_dependence_goes_on_through_a_hit() {
 
 #[test]
 fn a_hit_waits_for_its_line() {
-    // A list's nodes, each with a key that is loaded before the next node's address.
     let mut model = Interval::new(&machine(4.0, 192, 42));
-    for node in 0..24 {
-        model.instructions(8);
-        for (served_by, address_from) in [(ServedBy::Memory, 1), (ServedBy::L1, 2)] {
-            model.reference(Reference {
-                kind: Kind::Load,
-                line: LineId(node),
-                served_by,
-                address_from,
-                at_least_cycles: 0,
-                takes_line: false,
-                translation_cycles: 0,
-            });
-        }
-    }
+    walk_a_list(&mut model, 24);
     assert_eq!(model.cycle(), 24 * (200 + 2));
 }
 

@@ -1,6 +1,7 @@
 //! The window model yields the results expected from its rules for a few loads and stores.
 
 use crate::core_model::machine::machine;
+use crate::core_model::walk_a_list;
 use corehop_simulator::LineId;
 use corehop_simulator::core_model::{CoreModel, Reference, ServedBy, Window};
 use corehop_traces::Kind;
@@ -39,17 +40,8 @@ fn a_chain_takes_its_latencies_of_hits_too() {
 
 #[test]
 fn a_hit_waits_for_its_line() {
-    // A list's nodes, each with a key that is loaded before the next node's address.
     let mut model = Window::new(&machine(4.0, 192, 42));
-    for node in 0..24 {
-        model.instructions(8);
-        for (served_by, address_from) in [(ServedBy::Memory, 1), (ServedBy::L1, 2)] {
-            model.reference(Reference {
-                line: LineId(node),
-                ..load(served_by, address_from)
-            });
-        }
-    }
+    walk_a_list(&mut model, 24);
     model.switch();
     assert_eq!(model.cycle(), 2 + 24 * 200);
 }

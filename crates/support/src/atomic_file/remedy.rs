@@ -6,10 +6,11 @@ use std::path::Path;
 
 /// Returns the remedy for a failed output to `path`, as a command or an action.
 pub fn remedy(path: &Path, error: &Error) -> String {
-    if error.kind() != ErrorKind::FileTooLarge
-        && let Some(stream) = of_stream(path)
-    {
-        return stream.to_owned();
+    if let Some(stream) = of_stream(path) {
+        return match error.kind() {
+            ErrorKind::FileTooLarge => "raise the file size limit (`ulimit -f`)".to_owned(),
+            _ => stream.to_owned(),
+        };
     }
     let folder = match crate::atomic_file::folder_of(path) {
         here if here == Path::new(".") => "the working directory".to_owned(),
