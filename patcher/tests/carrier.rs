@@ -187,6 +187,26 @@ fn with_restartable_sequences_in_use_it_is_affinity_from_the_start() {
 }
 
 #[test]
+fn a_control_file_that_no_order_can_reach_is_reported() {
+    let travels = travels();
+    for (control, said) in [
+        (
+            "missing/control",
+            "its folder does not exist: no order is obeyed until it does",
+        ),
+        (".", "is a folder: name a file in it; no order is obeyed"),
+    ] {
+        let mut command = travels.command("carrier", "exits");
+        let finished = run(command.env("COREHOP_CONTROL", control));
+        assert!(finished.errors.contains(said), "{}", finished.errors);
+    }
+    let finished = run(travels
+        .command("carrier", "exits")
+        .env("COREHOP_CONTROL", "later"));
+    assert_eq!(finished.errors, "");
+}
+
+#[test]
 fn a_file_switches_a_running_program_between_backends() {
     let travels = travels();
     let (control, lasts) = (

@@ -316,6 +316,15 @@ fn threads_may_place_and_schedule_each_other() {
 }
 
 #[test]
+fn the_runtime_takes_no_descriptor_that_the_program_expects() {
+    let (threads, trial) = (threads(), "lowest descriptor");
+    let mut command = threads.command("carrier", trial);
+    // It looks at other load, and stays.
+    let moved = run(command.env("COREHOP_RUN_DELAY", "99"));
+    assert_eq!(moved.output, threads.bare(trial).output, "{}", moved.errors);
+}
+
+#[test]
 fn a_thread_keeps_its_name() {
     threads().same("name");
 }

@@ -33,10 +33,8 @@
 #define _GNU_SOURCE
 #include "load.h"
 #include "fibers.h"
+#include "run_delay.h"
 #include "settings.h"
-
-#include <asm/unistd.h>
-#include <fcntl.h>
 
 #define MOST_QUEUE 1000000
 #define LONG_QUEUE 8
@@ -48,12 +46,6 @@
 #define LOOKS 12
 /* Fewer hops than this prove nothing yet. */
 #define FEW_HOPS 8
-
-/* What the watchdog saw of a core's holder at its last look. */
-struct sight {
-    int thread;
-    uint64_t delay_ns;
-};
 
 /* A period in which a team does not hop, or keeps its queues short. */
 struct rest {
@@ -69,7 +61,8 @@ struct hops {
     uint64_t declined;
 };
 
-static struct sight *sights;
+/* For each core: what the watchdog sees of its holder, and what it saw at its last look. */
+static struct run_delay *delays, *delays_seen;
 /* For each team: rests from hops, and from long queues. */
 static struct rest *pauses, *cuts;
 static struct hops *hops_seen;
@@ -88,13 +81,14 @@ bool prepare_load(void)
     is_queue_fixed = longest_queue <= MOST_QUEUE;
     longest_queue = is_queue_fixed ? longest_queue : LONG_QUEUE;
     most_delay_percent = number_from("COREHOP_RUN_DELAY", 100, 33);
-    sights = map_memory(core_count() * sizeof *sights);
+    delays = map_memory(core_count() * sizeof *delays);
+    delays_seen = map_memory(core_count() * sizeof *delays_seen);
     pauses = map_memory(program.teams * sizeof *pauses);
     cuts = map_memory(program.teams * sizeof *cuts);
     hops_seen = map_memory(program.teams * sizeof *hops_seen);
     declined = map_memory(program.teams * sizeof *declined);
-    return sights != NULL && pauses != NULL && cuts != NULL && hops_seen != NULL &&
-           declined != NULL && prepare_lost();
+    return delays != NULL && delays_seen != NULL && pauses != NULL && cuts != NULL &&
+           hops_seen != NULL && declined != NULL && prepare_lost() && prepare_run_delays();
 }
 
 static bool lasts(const struct rest *rest)
@@ -189,48 +183,33 @@ uint64_t cuts_of(uint32_t team)
     return cuts == NULL ? 0 : __atomic_load_n(&cuts[team].count, __ATOMIC_RELAXED);
 }
 
-/* The second number of the thread's schedstat: nanoseconds for which it waited for its CPU. False
- * if the kernel or a sandbox does not provide it. */
-static bool read_delay(int thread, uint64_t *delay_ns)
+/* The carriers that hold a core now, and how long each has waited for its CPU. */
+static void look_at_holders(void)
 {
-    char path[64], text[96];
-    format_text(path, sizeof path, "/proc/self/task/%d/schedstat", (unsigned)thread);
-    long file = system_call(__NR_open, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0, 0);
-    if (file < 0)
-        return false;
-    long length = system_call(__NR_read, file, (long)text, sizeof text - 1, 0, 0, 0);
-    system_call(__NR_close, file, 0, 0, 0, 0, 0);
-    text[length > 0 ? length : 0] = '\0';
-    const char *at = text;
-    while (*at >= '0' && *at <= '9')
-        at++;
-    if (*at++ != ' ')
-        return false;
-    for (*delay_ns = 0; *at >= '0' && *at <= '9'; at++)
-        *delay_ns = *delay_ns * 10 + (uint64_t)(*at - '0');
-    return true;
+    struct run_delay *earlier = delays_seen;
+    delays_seen = delays;
+    delays = earlier;
+    for (uint32_t number = 0; number < core_count(); number++) {
+        uintptr_t holder = __atomic_load_n(&pool.cores[number].holder, __ATOMIC_ACQUIRE);
+        const struct carrier *carrier = (const struct carrier *)(holder & ~RUNNING);
+        delays[number] = (struct run_delay){0};
+        if (carrier != NULL)
+            delays[number].thread = __atomic_load_n(&carrier->thread.id, __ATOMIC_RELAXED);
+    }
+    read_run_delays(delays, core_count());
 }
 
 /* The percentage of time since the last look in which the core's holder did not get its CPU. */
 static uint64_t delay_percent(uint32_t number, uint64_t elapsed_ns)
 {
-    uintptr_t holder = __atomic_load_n(&pool.cores[number].holder, __ATOMIC_ACQUIRE);
-    const struct carrier *carrier = (const struct carrier *)(holder & ~RUNNING);
-    struct sight last = sights[number], *now = &sights[number];
-    *now = (struct sight){0};
-    if (carrier == NULL)
+    struct run_delay last = delays_seen[number], now = delays[number];
+    if (now.thread <= 0)
         return 0;
-    int thread = __atomic_load_n(&carrier->thread.id, __ATOMIC_RELAXED);
-    if (thread <= 0)
-        return 0;
-    if (has_lost_cpu(number, thread))
+    if (has_lost_cpu(number, now.thread))
         return 100;
-    if (!read_delay(thread, &now->delay_ns))
+    if (!now.is_known || !last.is_known || last.thread != now.thread || elapsed_ns == 0)
         return 0;
-    now->thread = thread;
-    if (last.thread != thread || elapsed_ns == 0)
-        return 0;
-    return (now->delay_ns - last.delay_ns) * 100 / elapsed_ns;
+    return (now.ns - last.ns) * 100 / elapsed_ns;
 }
 
 static struct hops hops_of(uint32_t team)
@@ -279,6 +258,7 @@ uint64_t look_for_others(void)
     }
     bool is_crowded = threads_under_way(look) > core_count();
     __atomic_store_n(&look, look + 1, __ATOMIC_RELAXED);
+    look_at_holders();
     for (uint32_t team = 0; team < program.teams; team++) {
         uint64_t most = 0;
         for (uint32_t core = 0; core < program.cores; core++) {
@@ -298,6 +278,7 @@ uint64_t look_for_others(void)
 void load_forked(void)
 {
     looked = 0;
+    reader_forked();
     if (pauses == NULL || cuts == NULL || hops_seen == NULL || declined == NULL)
         return;
     for (uint32_t team = 0; team < program.teams; team++) {

@@ -13,6 +13,7 @@
 #include "fibers.h"
 #include "processors.h"
 #include "ring.h"
+#include "run_delay.h"
 #include "run_queue.h"
 #include "vectors.h"
 #include "watchdog.h"
@@ -294,6 +295,7 @@ void call_watchdog(void)
 static void forget_pool(void)
 {
     close_rings();
+    end_reader();
     for (uint32_t i = 0; i < core_count(); i++) {
         struct core *core = &pool.cores[i];
         *core = (struct core){

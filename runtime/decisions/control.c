@@ -70,11 +70,35 @@ void prepare_control(void)
                  number);
 }
 
-void start_control(const struct backend *starts_with)
+/* Whether the folder exists in which the file may appear. */
+static bool has_folder(void)
+{
+    struct stat folder;
+    char name[PATH_MAX];
+    size_t end = (size_t)(strrchr(path, '/') - path) + 1;
+    if (end >= sizeof name)
+        return false;
+    memcpy(name, path, end);
+    name[end] = '\0';
+    return system_call(__NR_stat, (long)name, (long)&folder, 0, 0, 0, 0) == 0;
+}
+
+static void check_path(void)
 {
     struct stat now;
+    is_as_found = system_call(__NR_stat, (long)path, (long)&now, 0, 0, 0, 0) == 0;
+    if (is_as_found && S_ISDIR(now.st_mode))
+        complain("COREHOP_CONTROL=%s is a folder: name a file in it; no order is obeyed", path);
+    else if (!is_as_found && !has_folder())
+        complain("COREHOP_CONTROL=%s: its folder does not exist: no order is obeyed until it does",
+                 path);
+}
+
+void start_control(const struct backend *starts_with)
+{
     first = starts_with;
-    is_as_found = path != NULL && system_call(__NR_stat, (long)path, (long)&now, 0, 0, 0, 0) == 0;
+    if (path != NULL)
+        check_path();
     if (control_is_on() && !start_watchdog())
         complain("no thread for COREHOP_CONTROL and COREHOP_SIGNAL: neither is obeyed");
 }
@@ -111,8 +135,11 @@ static void read_file(void)
     /* The watchdog must not block on a pipe that no process ever opens for writing. */
     int how = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
     long file = system_call(__NR_open, (long)path, how, 0, 0, 0, 0);
-    if (file < 0)
+    if (file < 0) {
+        seen = now;
+        complain("%s: the server may not read it: going on as before", path);
         return;
+    }
     long length = system_call(__NR_read, file, (long)name, sizeof name - 1, 0, 0, 0);
     system_call(__NR_close, file, 0, 0, 0, 0, 0);
     size_t end = 0;

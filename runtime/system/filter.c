@@ -38,6 +38,10 @@ static const struct tried of_rings[] = {
     {__NR_io_uring_register, "io_uring_register", -1},
 };
 
+static const struct tried of_reader[] = {
+    {__NR_close_range, "close_range", -1},
+};
+
 #define COUNT(calls) (sizeof(calls) / sizeof *(calls))
 
 /* If that cannot be read, there may be a filter. */
@@ -93,4 +97,9 @@ const char *call_that_kills(void)
 const char *ring_call_that_kills(void)
 {
     return first_that_kills(of_rings, COUNT(of_rings));
+}
+
+bool close_range_kills(void)
+{
+    return first_that_kills(of_reader, COUNT(of_reader)) != NULL;
 }
