@@ -105,6 +105,24 @@ fn what_needs_functions_names_the_trace_without_any_and_advises_no_wider_choice(
 }
 
 #[test]
+fn an_import_without_accesses_or_requests_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let messages = b"==7== Memcheck, a memory error detector\n";
+    let error = refused(&folder, 3, &[&LACKEY[..], &["-"]].concat(), messages);
+    assert_eq!(
+        error,
+        "corehop: standard input: line 1: no access up to here: run Valgrind with --tool=lackey \
+         --trace-mem=yes\n  \
+         remedy: nothing was written; docs/reference/exchange.md describes the formats\n"
+    );
+    assert_eq!(names(&folder), [""; 0]);
+    let never = [&LACKEY[..], &["--request-at", "0x2000", "-"]].concat();
+    let (_, told) = said(&folder, &never, b"I  1000,4\n L 9000,8\n");
+    let warning = "warning: x.trace: no request: nothing was executed at 0x2000 (--request-at)\n";
+    assert!(told.ends_with(warning), "{told}");
+}
+
+#[test]
 fn a_recorded_server_goes_out_and_comes_back_in_drmemtraces_records() {
     let folder = tempfile::tempdir().unwrap();
     server::record(&folder.path().join("bank.trace")).unwrap();

@@ -137,7 +137,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let writer = begin(arguments)?;
     let imported = import(arguments, input, writer, &options, &program, &bar);
     bar.end();
-    let imported = imported.inspect_err(|_| trace_file::abandon(output))?;
+    let mut imported = imported.inspect_err(|_| trace_file::abandon(output))?;
+    if let Some(address) = options.request_at
+        && imported.summary.requests == 0
+    {
+        let unreached = format!("no request: nothing was executed at {address:#x} (--request-at)");
+        imported.warnings.push(unreached);
+    }
     say(output, &imported);
     Ok(())
 }

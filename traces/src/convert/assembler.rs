@@ -310,6 +310,11 @@ impl Assembler {
         Ok(self.writer.system_call_returns(thread, result)?)
     }
 
+    /// Returns whether nothing was executed so far.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.blocks.is_empty() && self.open.sizes.is_empty()
+    }
+
     fn thread(&self) -> Result<ThreadId, Fault> {
         match self.thread {
             Some(thread) => Ok(thread),

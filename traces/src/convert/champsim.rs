@@ -16,7 +16,7 @@ use super::assembler::Assembler;
 use super::drmemtrace::Program;
 use super::error::{Error, Fault, FilePosition};
 use super::functions::{Calling, Flow, Functions};
-use super::unpack::Unpacked;
+use super::unpack::{Unpacked, opened};
 use super::{Imported, Options};
 use crate::{Kind, Writer};
 use record::{Branch, RECORD_BYTES, Record};
@@ -74,21 +74,12 @@ struct Records<'r> {
 
 impl<'r> Records<'r> {
     fn of(input: impl Read + 'r, name: &'r str) -> Result<Records<'r>, Error> {
-        match Unpacked::of_stream(input) {
-            Ok(bytes) => Ok(Records {
-                name,
-                bytes: BufReader::with_capacity(BUFFER_BYTES, bytes),
-            }),
-            Err(error) if error.kind() == ErrorKind::InvalidData => {
-                let problem = format!("the zip data is damaged: {error}");
-                let place = FilePosition::of_record(0, RECORD_BYTES);
-                Err(Fault::Damage(problem).at(name, place))
-            }
-            Err(source) => Err(Error::Read {
-                name: name.into(),
-                source,
-            }),
-        }
+        let place = FilePosition::of_record(0, RECORD_BYTES);
+        let bytes = opened(Unpacked::of_stream(input), name, place)?;
+        Ok(Records {
+            name,
+            bytes: BufReader::with_capacity(BUFFER_BYTES, bytes),
+        })
     }
 
     /// Creates the error for the record with this number, from 0.
@@ -111,13 +102,8 @@ impl<'r> Records<'r> {
                 Ok(more) => have += more,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(source) => {
-                    return Err(match self.bytes.get_ref().damage(&source) {
-                        Some(problem) => self.fault(number, Fault::Damage(problem)),
-                        None => Error::Read {
-                            name: self.name.into(),
-                            source,
-                        },
-                    });
+                    let place = FilePosition::of_record(number, RECORD_BYTES);
+                    return Err(self.bytes.get_ref().error(source, self.name, place));
                 }
             }
         }

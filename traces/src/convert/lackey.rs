@@ -10,12 +10,15 @@
 
 use crate::convert::assembler::Assembler;
 use crate::convert::error::{Error, Fault, FilePosition, problem};
+use crate::convert::unpack::{Unpacked, opened};
 use crate::convert::{Imported, Options};
 use crate::{Access, Kind, Writer};
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 
 /// Longer than any message of Valgrind.
 const LONGEST_LINE_BYTES: u64 = 1 << 16;
+
+const BUFFER_BYTES: usize = 1 << 16;
 
 /// Writes one access as one line.
 ///
@@ -31,17 +34,20 @@ pub fn write(access: &Access, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{kind} {address:08x},{size_bytes}")
 }
 
-/// Reads a text to its end and finishes the trace.
+/// Reads a text, compressed or not, to its end and finishes the trace.
 ///
 /// # Errors
-/// [`Error::Broken`] for the first invalid line, an access before any instruction, or more than a
-/// trace can contain; [`Error::Read`]; [`Error::Trace`] if the trace cannot be written.
+/// [`Error::Broken`] for the first invalid line, an access before any instruction, a text without
+/// accesses, or more than a trace can contain; [`Error::Damaged`] for invalid compressed data;
+/// [`Error::Read`]; [`Error::Trace`] if the trace cannot be written.
 pub fn import(
-    mut input: impl BufRead,
+    input: impl Read,
     name: &str,
     writer: Writer,
     options: &Options,
 ) -> Result<Imported, Error> {
+    let input = opened(Unpacked::of_stream(input), name, FilePosition::Line(1))?;
+    let mut input = BufReader::with_capacity(BUFFER_BYTES, input);
     let mut assembler = Assembler::new(writer, options.request_at);
     let mut number = 0;
     let mut begin = || {
@@ -53,17 +59,23 @@ pub fn import(
     loop {
         line.clear();
         let mut bounded = (&mut input).take(LONGEST_LINE_BYTES);
-        let read = bounded.read_until(b'\n', &mut line);
-        let read = read.map_err(|source| Error::Read {
-            name: name.into(),
-            source,
-        })?;
+        let read = match bounded.read_until(b'\n', &mut line) {
+            Ok(read) => read,
+            Err(source) => {
+                let place = FilePosition::Line(number + 1);
+                return Err(input.get_ref().error(source, name, place));
+            }
+        };
         if read == 0 {
             break;
         }
         number += 1;
         let taken = take(&line, &mut assembler, options.join);
         taken.map_err(|fault| fault.at(name, FilePosition::Line(number)))?;
+    }
+    if assembler.is_unused() {
+        let empty = "no access up to here: run Valgrind with --tool=lackey --trace-mem=yes";
+        return Err(Fault::Problem(empty.into()).at(name, FilePosition::Line(number.max(1))));
     }
     let finished = assembler.finish();
     let summary = finished.map_err(|fault| fault.at(name, FilePosition::Line(number)))?;

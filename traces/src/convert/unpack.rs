@@ -1,11 +1,12 @@
 //! Decompresses a file's bytes.
 //!
 //! DynamoRIO writes traces uncompressed, as gzip, LZ4 frames or Snappy frames, and as zip archives
-//! of consecutive chunks. ChampSim's traces are published as xz or gzip. The format is detected
-//! from the first bytes, not from the name. Data is decompressed while it is read, so a trace may
-//! be larger than memory. An archive's table of contents is at its end, so an archive from a pipe
-//! is first copied to a temporary file.
+//! of consecutive chunks. ChampSim's traces are published as xz or gzip, and people pack files as
+//! zstd. The format is detected from the first bytes, not from the name. Data is decompressed while
+//! it is read, so a trace may be larger than memory. An archive's table of contents is at its end,
+//! so an archive from a pipe is first copied to a temporary file.
 
+use crate::convert::error::{Error, Fault, FilePosition};
 use rawzip::{CompressionMethod, RECOMMENDED_BUFFER_SIZE, ReaderAt, ZipArchive};
 use std::cell::Cell;
 use std::fs::File;
@@ -20,9 +21,13 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 const LZ4: &[u8] = &[0x04, 0x22, 0x4d, 0x18];
 const SNAPPY: &[u8] = &[0xff, 0x06, 0x00, 0x00, b's', b'N', b'a', b'P', b'p', b'Y'];
 const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0x00];
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const ZIP: &[u8] = b"PK\x03\x04";
 /// The signature of an empty archive.
 const EMPTY_ZIP: &[u8] = b"PK\x05\x06";
+
+/// Both ends of the signature of bzip2, which is not read; between them is a digit.
+const BZIP2: (&[u8], &[u8]) = (b"BZh", b"1AY&SY");
 
 /// Maximum memory for xz, because damaged data may request too much. `xz -9` requests 65 MiB; a
 /// file with a larger dictionary requests its size.
@@ -51,7 +56,7 @@ impl<'w> Unpacked<'w> {
         let (sign, rest) = begin(watched)?;
         match is_zip(&sign) {
             true => Unpacked::of_archive(spool(rest)?, &|_| Ok(()), unreadable),
-            false => Ok(Unpacked::of_bytes(&sign, rest, unreadable)),
+            false => Unpacked::of_bytes(&sign, rest, unreadable),
         }
     }
 
@@ -69,13 +74,17 @@ impl<'w> Unpacked<'w> {
         };
         let (sign, rest) = begin(watched)?;
         match (is_zip(&sign), is_seekable) {
-            (false, _) => Ok(Unpacked::of_bytes(&sign, rest, unreadable)),
+            (false, _) => Unpacked::of_bytes(&sign, rest, unreadable),
             (true, true) => Unpacked::of_archive(file, watch, unreadable),
             (true, false) => Unpacked::of_archive(spool(rest)?, &|_| Ok(()), unreadable),
         }
     }
 
-    fn of_bytes(sign: &[u8], bytes: impl BufRead + 'w, unreadable: Rc<Cell<bool>>) -> Unpacked<'w> {
+    fn of_bytes(
+        sign: &[u8],
+        bytes: impl BufRead + 'w,
+        unreadable: Rc<Cell<bool>>,
+    ) -> io::Result<Unpacked<'w>> {
         let (packing, bytes): (_, Box<dyn Read + 'w>) = if sign.starts_with(GZIP) {
             (
                 "gzip",
@@ -90,14 +99,20 @@ impl<'w> Unpacked<'w> {
             ("Snappy", Box::new(snap::read::FrameDecoder::new(bytes)))
         } else if sign.starts_with(XZ) {
             ("xz", Box::new(xz(bytes)))
+        } else if sign.starts_with(ZSTD) {
+            let decoder = zstd::stream::read::Decoder::with_buffer(bytes)?;
+            ("zstd", Box::new(decoder))
+        } else if sign.starts_with(BZIP2.0) && sign.ends_with(BZIP2.1) {
+            let text = "bzip2 data, which is not read: decompress it by bunzip2 first";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, text));
         } else {
             ("", Box::new(bytes))
         };
-        Unpacked {
+        Ok(Unpacked {
             bytes,
             packing,
             unreadable,
-        }
+        })
     }
 
     fn of_archive(
@@ -118,15 +133,50 @@ impl<'w> Unpacked<'w> {
         })
     }
 
+    /// Returns the error for reading that ended in `source`, at this place.
+    pub(in crate::convert) fn error(
+        &self,
+        source: io::Error,
+        name: &str,
+        place: FilePosition,
+    ) -> Error {
+        match self.damage(&source) {
+            Some(problem) => Fault::Damage(problem).at(name, place),
+            None => Error::Read {
+                name: name.into(),
+                source,
+            },
+        }
+    }
+
     /// Describes the damage if reading ended in this error because of the file's contents; `None`
     /// if the file could not be read.
-    pub(in crate::convert) fn damage(&self, error: &io::Error) -> Option<String> {
+    fn damage(&self, error: &io::Error) -> Option<String> {
         let is_damaged = !self.unreadable.get() && !self.packing.is_empty();
         is_damaged.then(|| match error.kind() {
             io::ErrorKind::UnexpectedEof => format!("the {} data is cut off", self.packing),
             _ => format!("the {} data is damaged: {error}", self.packing),
         })
     }
+}
+
+/// Returns the decompressed bytes of an input with this name, or why there are none. `place` is
+/// that of the first record.
+pub(in crate::convert) fn opened<'w>(
+    bytes: io::Result<Unpacked<'w>>,
+    name: &str,
+    place: FilePosition,
+) -> Result<Unpacked<'w>, Error> {
+    bytes.map_err(|source| match source.kind() {
+        io::ErrorKind::InvalidData => {
+            Fault::Damage(format!("the zip data is damaged: {source}")).at(name, place)
+        }
+        io::ErrorKind::Unsupported => Fault::Problem(source.to_string()).at(name, place),
+        _ => Error::Read {
+            name: name.into(),
+            source,
+        },
+    })
 }
 
 impl Read for Unpacked<'_> {

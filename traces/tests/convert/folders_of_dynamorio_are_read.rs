@@ -361,6 +361,21 @@ fn a_folder_without_a_trace_says_what_to_do() {
 }
 
 #[test]
+fn traces_of_corehop_in_the_folder_are_not_read() {
+    let folder = folder(&[("a.trace", small())]);
+    let (expected, _) = read(folder.path()).unwrap();
+    for output in ["earlier.trace", "b.trace"] {
+        let path = folder.path().join(output);
+        let writer = Writer::create(&path, &Header::default(), &WriterOptions::default()).unwrap();
+        let (options, program) = (Options::default(), Program::default());
+        let imported =
+            drmemtrace::import_path(folder.path(), writer, &options, &program, &|_| Ok(()));
+        assert_eq!(imported.unwrap().left_out, []);
+    }
+    assert_eq!(read(folder.path()).unwrap().0, expected);
+}
+
+#[test]
 fn what_watches_can_end_an_import() {
     let folder = folder(&[("file", gzip(&small()))]);
     let watch = |_| Err(std::io::Error::other("interrupted"));

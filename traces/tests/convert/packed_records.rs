@@ -39,3 +39,7 @@ pub fn xz(bytes: &[u8]) -> Vec<u8> {
     packed.write_all(bytes).unwrap();
     packed.finish().unwrap()
 }
+
+pub fn zstd(bytes: &[u8]) -> Vec<u8> {
+    zstd::encode_all(bytes, 3).unwrap()
+}

@@ -1,7 +1,7 @@
 //! Checks ChampSim's records: derived sizes, branches, and functions, their compressions, and
 //! errors with their records.
 
-use super::packed_records::{gzip, xz};
+use super::packed_records::{gzip, xz, zstd};
 use corehop_traces::convert::{Error, FilePosition, Imported, Options, champsim};
 use corehop_traces::{Header, Kind, Trace, Writer, WriterOptions, check};
 use proptest::prelude::*;
@@ -308,7 +308,15 @@ fn members_of_a_packed_file_follow_one_another() {
     let plain = some();
     let halves = plain.split_at(64 * 123 + 7);
     let two_streams = [xz(halves.0), xz(halves.1)].concat();
-    for packed in [plain.clone(), gzip(&plain), xz(&plain), two_streams] {
+    let two_frames = [zstd(halves.0), zstd(halves.1)].concat();
+    for packed in [
+        plain.clone(),
+        gzip(&plain),
+        xz(&plain),
+        two_streams,
+        zstd(&plain),
+        two_frames,
+    ] {
         let (imported, _folder) = import(&packed, &Options::default()).unwrap();
         assert_eq!(imported.instructions, Some(400));
     }
@@ -356,7 +364,12 @@ fn damage_is_told_by_record_and_byte() {
     let mut damaged = whole.clone();
     damaged[64 * 9..64 * 9 + 8].fill(0);
     assert_eq!(refused(&damaged).0, at(10));
-    for (packing, packed) in [("gzip", gzip(&whole)), ("xz", xz(&whole))] {
+    let packed = [
+        ("gzip", gzip(&whole)),
+        ("xz", xz(&whole)),
+        ("zstd", zstd(&whole)),
+    ];
+    for (packing, packed) in packed {
         let (_, problem) = refused(&packed[..packed.len() - 20]);
         assert!(
             problem.starts_with(&format!("the {packing} data is ")),

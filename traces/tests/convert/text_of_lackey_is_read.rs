@@ -1,6 +1,7 @@
 //! Checks Lackey's text: what Valgrind writes, the result of each line, and errors with their
 //! lines.
 
+use super::packed_records::{gzip, zstd};
 use corehop_traces::convert::{Error, Options, lackey};
 use corehop_traces::{Header, Trace, Writer, WriterOptions};
 
@@ -130,8 +131,32 @@ fn an_instruction_makes_as_many_accesses_as_an_execution_can_hold() {
 }
 
 #[test]
-fn an_empty_text_is_an_empty_trace() {
-    assert_eq!(read(b"", &Options::default()).unwrap(), (String::new(), 0));
+fn a_text_without_accesses_is_refused() {
+    let refused = |text: &[u8]| read(text, &Options::default()).unwrap_err().to_string();
+    let why = "no access up to here: run Valgrind with --tool=lackey --trace-mem=yes";
+    assert_eq!(refused(b""), format!("ls.lackey: line 1: {why}"));
+    let messages = b"==7== Memcheck\n==7== Command: ls\n";
+    assert_eq!(refused(messages), format!("ls.lackey: line 2: {why}"));
+}
+
+#[test]
+fn a_packed_text_is_read_and_damage_has_its_line() {
+    let plain = read(TEXT.as_bytes(), &Options::default()).unwrap();
+    for packed in [gzip(TEXT.as_bytes()), zstd(TEXT.as_bytes())] {
+        assert_eq!(read(&packed, &Options::default()).unwrap(), plain);
+    }
+    let packed = gzip(TEXT.as_bytes());
+    let error = read(&packed[..packed.len() - 4], &Options::default()).unwrap_err();
+    assert!(matches!(error, Error::Damaged { .. }), "{error}");
+    assert!(
+        error.to_string().contains(": the gzip data is cut off"),
+        "{error}"
+    );
+    let error = read(b"BZh91AY&SY and more", &Options::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "ls.lackey: line 1: bzip2 data, which is not read: decompress it by bunzip2 first"
+    );
 }
 
 #[test]

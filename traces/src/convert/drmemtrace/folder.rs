@@ -8,7 +8,10 @@ use super::input::Input;
 use super::record::kind;
 use crate::convert::error::Error;
 use crate::convert::unpack::Watch;
-use std::io;
+use crate::format::entry::{PREFIX_BYTES, has_magic};
+use crate::partial_path;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Prefixes of names of files that are not traces.
@@ -56,7 +59,7 @@ impl Folder {
         let mut raw = path.join("raw").is_dir();
         for file in files(place).map_err(unreadable)? {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
-            if NO_TRACES.iter().any(|known| name.starts_with(known)) {
+            if NO_TRACES.iter().any(|known| name.starts_with(known)) || is_own(&file) {
                 continue;
             }
             match name.contains(NAME_OF_TRACE) || begins_as_trace(&file) {
@@ -91,6 +94,14 @@ fn begins_as_trace(file: &Path) -> bool {
     let watch: &Watch<'_> = &|_| Ok(());
     let head = Input::of_file(file, watch).and_then(|mut input| input.head());
     matches!(head, Ok(Some(record)) if record.kind == kind::HEADER)
+}
+
+/// Returns whether the file is a trace of corehop, or becomes one: imports often write into the
+/// folder that they read.
+fn is_own(file: &Path) -> bool {
+    let mut head = [0; PREFIX_BYTES];
+    let read = File::open(file).and_then(|mut file| file.read_exact(&mut head));
+    (read.is_ok() && has_magic(&head)) || file == partial_path(&file.with_extension(""))
 }
 
 fn nothing(path: &Path, raw: bool) -> Error {

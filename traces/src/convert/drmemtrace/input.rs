@@ -2,7 +2,7 @@
 
 use super::record::{RECORD_BYTES, Record};
 use crate::convert::error::{Error, Fault, FilePosition};
-use crate::convert::unpack::{Unpacked, Watch};
+use crate::convert::unpack::{Unpacked, Watch, opened};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read};
@@ -34,19 +34,13 @@ impl<'w> Input<'w> {
     }
 
     fn new(bytes: io::Result<Unpacked<'w>>, name: String) -> Result<Input<'w>, Error> {
-        match bytes {
-            Ok(bytes) => Ok(Input {
-                name,
-                bytes: BufReader::with_capacity(BUFFER_BYTES, bytes),
-                ahead: VecDeque::new(),
-                taken: 0,
-            }),
-            Err(error) if error.kind() == ErrorKind::InvalidData => {
-                let problem = format!("the zip data is damaged: {error}");
-                Err(Fault::Damage(problem).at(&name, FilePosition::of_record(0, RECORD_BYTES)))
-            }
-            Err(source) => Err(Error::Read { name, source }),
-        }
+        let bytes = opened(bytes, &name, FilePosition::of_record(0, RECORD_BYTES))?;
+        Ok(Input {
+            name,
+            bytes: BufReader::with_capacity(BUFFER_BYTES, bytes),
+            ahead: VecDeque::new(),
+            taken: 0,
+        })
     }
 
     /// Returns the number of records taken.
@@ -106,22 +100,20 @@ impl<'w> Input<'w> {
                 Ok(more) => have += more,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(source) => {
-                    return Err(match self.bytes.get_ref().damage(&source) {
-                        Some(problem) => self.damage(problem),
-                        None => Error::Read {
-                            name: self.name.clone(),
-                            source,
-                        },
-                    });
+                    return Err(self.bytes.get_ref().error(source, &self.name, self.place()));
                 }
             }
         }
         Ok(Some(Record::decode(&bytes)))
     }
 
+    /// Returns the place of the record being read.
+    fn place(&self) -> FilePosition {
+        FilePosition::of_record(self.taken + self.ahead.len() as u64, RECORD_BYTES)
+    }
+
     /// Creates an error at the record being read.
     fn damage(&self, problem: String) -> Error {
-        let place = FilePosition::of_record(self.taken + self.ahead.len() as u64, RECORD_BYTES);
-        Fault::Damage(problem).at(&self.name, place)
+        Fault::Damage(problem).at(&self.name, self.place())
     }
 }
