@@ -4,7 +4,7 @@ use crate::destination::{LAST_CALL, MOST_AFTER};
 use crate::plan::{MOST_REASON_BYTES, VERSION, VERSION_BY_ARGUMENT};
 
 /// The violated rule, the entry that violates it, and the remedy. `name` is the entry's.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[allow(missing_docs)] // The fields are what the messages say of them.
 #[non_exhaustive]
 pub enum Contradiction {
@@ -31,6 +31,12 @@ pub enum Contradiction {
     /// A reason that does not fit on one line.
     #[error("carriers_refuse: a reason has 1 to {MOST_REASON_BYTES} bytes on one line")]
     Reason,
+    /// A prediction that counts nothing.
+    #[error(
+        "[expected]: hops_per_request = {hops}, but no plan hops so often: search again, or leave \
+         out [expected]"
+    )]
+    Hops { hops: f64 },
     /// A function that would only be counted.
     #[error("{name}: mode \"count\" migrates no thread: name the function in [request] instead")]
     OnlyCounted { name: String },

@@ -46,19 +46,36 @@ pub fn parse(text: &str, path: &Path) -> Result<Plan, Error> {
         return Err(invalid(Contradiction::Version { version }, None));
     }
     let plan: Plan = toml::from_str(text).map_err(syntax)?;
-    check(&plan)
-        .map_err(|(problem, entry)| invalid(problem, entry.and_then(|at| line_of(text, at))))?;
+    check(&plan).map_err(|(problem, entry)| {
+        invalid(problem, entry.and_then(|entry| line_of(text, &entry)))
+    })?;
     Ok(plan)
 }
 
-/// Returns the line, from 1, at which the entry of this function begins.
-fn line_of(text: &str, entry: usize) -> Option<usize> {
+/// A part of a plan that a rule concerns.
+pub(crate) enum Entry {
+    /// An entry of `[[function]]`, by its index.
+    Function(usize),
+    Request,
+    Expected,
+}
+
+/// Returns the line, from 1, at which an entry begins.
+fn line_of(text: &str, entry: &Entry) -> Option<usize> {
     #[derive(serde::Deserialize)]
-    struct FunctionsOnly {
+    struct Entries {
+        #[serde(default)]
         function: Vec<toml::Spanned<toml::Value>>,
+        request: Option<toml::Spanned<toml::Value>>,
+        expected: Option<toml::Spanned<toml::Value>>,
     }
-    let plan: FunctionsOnly = toml::from_str(text).ok()?;
-    let before = text.get(..plan.function.get(entry)?.span().start)?;
+    let plan: Entries = toml::from_str(text).ok()?;
+    let entry = match entry {
+        Entry::Function(index) => plan.function.get(*index),
+        Entry::Request => plan.request.as_ref(),
+        Entry::Expected => plan.expected.as_ref(),
+    };
+    let before = text.get(..entry?.span().start)?;
     Some(1 + before.matches('\n').count())
 }
 
@@ -71,15 +88,16 @@ fn version_of(text: &str) -> Result<u64, toml::de::Error> {
     toml::from_str::<VersionOnly>(text).map(|plan| plan.version)
 }
 
-/// Checks the rules of a plan beyond its types; an error has the index of the invalid entry, if
-/// there is one.
-pub(crate) fn check(plan: &Plan) -> Result<(), (Contradiction, Option<usize>)> {
+/// Checks the rules of a plan beyond its types; an error has the invalid entry, if there is one.
+pub(crate) fn check(plan: &Plan) -> Result<(), (Contradiction, Option<Entry>)> {
     check_whole(plan).map_err(|problem| (problem, None))?;
+    check_request(plan).map_err(|problem| (problem, Some(Entry::Request)))?;
+    check_expected(plan).map_err(|problem| (problem, Some(Entry::Expected)))?;
     let mut seen = HashMap::new();
-    for (entry, function) in plan.functions.iter().enumerate() {
+    for (index, function) in plan.functions.iter().enumerate() {
         check_function(plan, function)
             .and_then(|()| check_beside(&mut seen, function))
-            .map_err(|problem| (problem, Some(entry)))?;
+            .map_err(|problem| (problem, Some(Entry::Function(index))))?;
     }
     Ok(())
 }
@@ -93,14 +111,25 @@ fn check_whole(plan: &Plan) -> Result<(), Contradiction> {
     }
     let fits = |reason: &String| (1..=MOST_REASON_BYTES).contains(&reason.len());
     let is_reason = |reason: &String| fits(reason) && !reason.contains(acts);
-    if !plan.carriers_refuse.as_ref().is_none_or(is_reason) {
-        return Err(Contradiction::Reason);
+    match plan.carriers_refuse.as_ref().is_none_or(is_reason) {
+        true => Ok(()),
+        false => Err(Contradiction::Reason),
     }
+}
+
+fn check_request(plan: &Plan) -> Result<(), Contradiction> {
     let Some(request) = &plan.request else {
         return Ok(());
     };
     let name = format!("request {} in {}", request.symbol, request.module);
     check_place(&name, &request.module, &request.build_id, request.offset)
+}
+
+fn check_expected(plan: &Plan) -> Result<(), Contradiction> {
+    match plan.expected.map(|expected| expected.hops_per_request) {
+        Some(hops) if !hops.is_finite() || hops < 0.0 => Err(Contradiction::Hops { hops }),
+        _ => Ok(()),
+    }
 }
 
 fn name_of(function: &PlannedFunction) -> String {

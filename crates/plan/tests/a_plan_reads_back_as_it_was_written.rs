@@ -115,13 +115,34 @@ fn a_function_listed_twice_is_refused() {
 #[test]
 fn a_request_is_where_a_file_may_have_a_function() {
     let text = render(&example()).replacen("0a1b", "of today", 1);
-    let expected = "p.toml: request dispatch_command in /usr/sbin/mariadbd: build_id 'of today' is \
-                    not hexadecimal: copy it from `file /usr/sbin/mariadbd`";
+    let expected = "p.toml: line 13: request dispatch_command in /usr/sbin/mariadbd: build_id \
+                    'of today' is not hexadecimal: copy it from `file /usr/sbin/mariadbd`";
     assert_eq!(refusal(&text), expected);
     let text = render(&example()).replace("mode = \"call\"", "mode = \"count\"");
     let expected = "p.toml: line 44: function f600000 in /usr/sbin/mariadbd: \
                     mode \"count\" migrates no thread: name the function in [request] instead";
     assert_eq!(refusal(&text), expected);
+}
+
+#[test]
+fn a_prediction_that_counts_nothing_is_refused() {
+    for hops in ["nan", "inf", "-1.0"] {
+        let text = render(&example());
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("hops_per_request"))
+            .unwrap();
+        let text = text.replace(line, &format!("hops_per_request = {hops}"));
+        let told = refusal(&text);
+        assert!(
+            told.starts_with("p.toml: line 19: [expected]: hops_per_request = "),
+            "{told}"
+        );
+        assert!(
+            told.ends_with("search again, or leave out [expected]"),
+            "{told}"
+        );
+    }
 }
 
 #[test]
