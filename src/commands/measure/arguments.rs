@@ -65,7 +65,7 @@ pub struct Arguments {
     pub(super) rounds: Option<u32>,
     /// Continue until the confidence interval is within this many percent to either side
     ///
-    /// A tenth of the measured change also suffices as a width. Default: stop at the verdict.
+    /// A tenth of the measured change also suffices. Default: for a gain 10, or a third of it.
     #[arg(long, visible_alias = "precision", value_name = "PERCENT",
           help_heading = "Measurement", value_parser = positive_percent)]
     pub(super) within: Option<f64>,

@@ -121,7 +121,7 @@ pub struct Arguments {
     pub(super) smallest_gain: f64,
     /// Continue after the verdict until the confidence interval is within this many percent
     ///
-    /// A tenth of the measured change also suffices as a width. Default: stop at the verdict.
+    /// A tenth of the measured change also suffices. Default: for a gain 10, or a third of it.
     #[arg(long, visible_alias = "precision", value_name = "PERCENT",
           help_heading = "Measurement", value_parser = positive_percent)]
     pub(super) within: Option<f64>,

@@ -64,6 +64,17 @@ const POWER_QUANTILE: f64 = 0.8416;
 /// A mean moves further than this many standard deviations once in a hundred times.
 const HARDLY_QUANTILE: f64 = 2.3263;
 
+/// How precisely a gain is told: "2.0 times (1.6 to 2.5)", and not "2.0 times (1.3 to 3.1)".
+struct Precision {
+    percent: f64,
+    part_of_change: f64,
+}
+
+const GAIN_WITHIN: Precision = Precision {
+    percent: 10.0,
+    part_of_change: 1.0 / 3.0,
+};
+
 /// Maximum number of rounds in an estimate.
 const MOST_ESTIMATED: usize = 1_000_000;
 
@@ -82,7 +93,7 @@ pub struct Limits {
     /// Maximum number of rounds.
     pub most: u32,
     /// After the answer, continue until the interval is at most this wide to either side, in
-    /// percent, or a tenth of the change.
+    /// percent, or a tenth of the change. Without it, a gain needs 10 %, or a third of the change.
     pub within_percent: Option<f64>,
     /// No round but the first two begins after this time.
     pub time: Option<Duration>,
@@ -203,19 +214,24 @@ impl Rule {
             let comparison = self.compare(rounds);
             match self.answer(&comparison) {
                 Answer::Open => self.is_hopeless(rounds, &comparison),
+                Answer::NoGain if self.within_percent.is_none() => true,
                 Answer::Gain | Answer::NoGain => self.is_narrow(&comparison),
             }
         }
     }
 
     /// Whether the interval is as narrow as requested, or a tenth of the change. A server that is
-    /// three times as fast needs no precision of two percent.
+    /// three times as fast needs no precision of two percent. Without a request, a gain need only
+    /// be known to [`GAIN_WITHIN`] of itself.
     fn is_narrow(&self, comparison: &Comparison) -> bool {
         const PART_OF_CHANGE: f64 = 0.1;
         let half = comparison.resolution_percent() / 100.0;
         let change = comparison.ratio.ln().abs();
-        self.within_percent
-            .is_none_or(|percent| half <= percent / 100.0 || half <= PART_OF_CHANGE * change)
+        let (percent, part) = match self.within_percent {
+            Some(percent) => (percent, PART_OF_CHANGE),
+            None => (GAIN_WITHIN.percent, GAIN_WITHIN.part_of_change),
+        };
+        half <= percent / 100.0 || half <= part * change
     }
 
     /// Returns the rounds after which a gain of this many percent is proven in four measurements of
@@ -436,6 +452,25 @@ mod tests {
         assert!(!Rule::new(&narrow, 1).is_settled(&wide));
         let doubled: Vec<(f64, f64)> = wide.iter().map(|(_, rate)| (50.0, rate * 1.5)).collect();
         assert!(Rule::new(&narrow, 1).is_settled(&doubled));
+    }
+
+    #[test]
+    fn a_gain_is_told_to_a_third_of_itself_or_ten_percent_and_no_gain_at_once() {
+        let rule = Rule::new(&of_gains(), 1);
+        let spread = |ratio: f64, step: f64, count: usize| -> Vec<(f64, f64)> {
+            let steps = [1.0, -1.0, 1.0, -1.0, 0.5, -0.5, 0.0, 0.0];
+            let rates = steps.map(|part| 100.0 * ratio * (part * step).exp());
+            rates[..count].iter().map(|&rate| (100.0, rate)).collect()
+        };
+        let (wide, narrower) = (spread(1.5, 0.1, 6), spread(1.5, 0.08, 6));
+        for rounds in [&wide, &narrower] {
+            assert_eq!(rule.answer(&rule.compare(rounds)), Answer::Gain);
+        }
+        assert!(!rule.is_settled(&wide) && rule.is_settled(&narrower));
+        assert!(rule.is_settled(&spread(3.0, 0.18, 6)), "a third of more");
+        let slower = spread(0.5, 0.2, 6);
+        assert_eq!(rule.answer(&rule.compare(&slower)), Answer::NoGain);
+        assert!(rule.is_settled(&slower));
     }
 
     /// With noise of a third, twenty rounds seldom prove anything about a gain of 5 %.
