@@ -18,6 +18,12 @@ def machine() -> str:
     return f"{os.cpu_count()} CPUs {model}, Linux {platform.release()}"
 
 
+def l2() -> str:
+    """Return the size of one L2."""
+    asked = subprocess.run(["getconf", "LEVEL2_CACHE_SIZE"], check=True, stdout=subprocess.PIPE)
+    return f"{int(asked.stdout) // 1024} KiB"
+
+
 def run(command: list[str], *, stdin: Path | None = None) -> str:
     """Run a command that must succeed; return what it printed."""
     given = stdin.read_text(encoding="utf-8") if stdin else None
