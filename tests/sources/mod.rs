@@ -18,7 +18,7 @@ pub fn sources(suffixes: &[&str]) -> Vec<PathBuf> {
             let (path, name) = (entry.path(), entry.file_name());
             let name = name.to_string_lossy();
             if path.is_dir() {
-                let built = ["target", "scratch", "build"].contains(&&*name);
+                let built = ["target", "scratch", "build", "corehop-optimize"].contains(&&*name);
                 if !built && !name.starts_with('.') {
                     folders.push(path);
                 }
