@@ -33,8 +33,8 @@ pub enum Contradiction {
     Reason,
     /// A prediction that counts nothing.
     #[error(
-        "[expected]: hops_per_request = {hops}, but no plan hops so often: search again, or leave \
-         out [expected]"
+        "[expected]: hops_per_request = {hops}, which is no count: search again, or leave out \
+         [expected]"
     )]
     Hops { hops: f64 },
     /// A function that would only be counted.

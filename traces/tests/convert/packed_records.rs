@@ -40,6 +40,10 @@ pub fn xz(bytes: &[u8]) -> Vec<u8> {
     packed.finish().unwrap()
 }
 
+/// Packs as the program `zstd` does, with a checksum.
 pub fn zstd(bytes: &[u8]) -> Vec<u8> {
-    zstd::encode_all(bytes, 3).unwrap()
+    let mut packed = zstd::Encoder::new(Vec::new(), 3).unwrap();
+    packed.include_checksum(true).unwrap();
+    packed.write_all(bytes).unwrap();
+    packed.finish().unwrap()
 }
