@@ -153,6 +153,7 @@ fn the_xeon_e5_2620_v4_says_every_number_of_its_file() {
             mispredict_cycles: 17,
         },
         busy_hop_cost_cycles: 24_150,
+        idle_hops: Vec::new(),
         carried_hop_cost_cycles: 1200,
         topology: Topology::default(),
         translation: machine.translation.clone(),

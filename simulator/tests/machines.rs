@@ -232,6 +232,28 @@ fn a_machine_file_may_say_policy_sharing_inclusion_and_transfers() {
 }
 
 #[test]
+fn a_hop_costs_by_how_long_the_core_was_idle() {
+    let points = "hop_cost_cycles = 1000\nidle_hops = [\
+                  { idle_cycles = 100, cost_cycles = 1200 }, \
+                  { idle_cycles = 1100, cost_cycles = 600 }]";
+    let mut machine = read(&TINY.replace("hop_cost_cycles = 1000", points)).unwrap();
+    let costs = |machine: &Machine| {
+        [0, 1, 50, 100, 101, 600, 1100, u64::MAX].map(|idle| machine.idle_hop_cycles(idle))
+    };
+    assert_eq!(
+        costs(&machine),
+        [1000, 1002, 1100, 1200, 1200, 900, 600, 600]
+    );
+    machine.set_hop_cost(7);
+    assert_eq!(costs(&machine), [7; 8]);
+    let falling = points.replace("1100", "100");
+    assert!(refusal("hop_cost_cycles = 1000", &falling).ends_with(
+        "idle_hops: idle_cycles = 100 comes after 100: give them in rising order, the first \
+             above 0"
+    ));
+}
+
+#[test]
 fn cores_share_caches_in_equal_groups() {
     assert_eq!(
         refusal("latency_cycles = 12", "latency_cycles = 12, shared_by = 3"),

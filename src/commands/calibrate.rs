@@ -216,6 +216,10 @@ fn as_text(calibration: &Calibration, kept: Option<&Path>) -> Lines {
             None => line!(text, "{what:<34}{:>10}", "none"),
         }
     }
+    for after in &hops.affinity_idle {
+        let what = format!("hop, CPU idle for {} us, the mean", after.idle_us);
+        line!(text, "{what:<34}{:>10.1}", after.mean_cycles);
+    }
     line!(text);
     for note in notes(calibration) {
         line!(text, "{note}");

@@ -22,12 +22,12 @@
 #define MOST_THREADS 1000
 #define CALLS 1000
 /* Longer than worker threads spin in these trials (COREHOP_SPIN_US). */
-#define PAUSE_NS 200000
+#define PAUSE_US 200
 #define READINGS 8
 
 static double ns_per_cycle;
 static double samples[MOST_SAMPLES];
-static int sample_count;
+static int sample_count, pause_us = PAUSE_US;
 static cpu_set_t processors[2];
 static int stopped;
 static uint32_t word __attribute__((aligned(64)));
@@ -106,7 +106,7 @@ static void *hop_to_parked(void *unused)
     for (int i = -3; i < sample_count; i++) {
         second_core();
         uint64_t began = now_cycles();
-        while (since(began) < PAUSE_NS)
+        while (since(began) < pause_us * 1e3)
             ;
         began = now_cycles();
         first_core(&word);
@@ -220,8 +220,9 @@ static int sample(void *(*run)(void *), int count)
     return 0;
 }
 
-/* hop TRIAL COUNT [A B]: prints COUNT samples of the trial. A and B are CPUs; for "many", they
- * are the number of threads and the duration in milliseconds. */
+/* hop TRIAL COUNT [A B]: prints COUNT samples of the trial. A and B are CPUs. For "many", they are
+ * the number of threads and the duration in milliseconds. For "parked", A is the time in
+ * microseconds for which the CPU was left. */
 int main(int count, char **words)
 {
     int numbers[3] = {0};
@@ -237,8 +238,10 @@ int main(int count, char **words)
     set_scale();
     if (strcmp(trial, "hop") == 0)
         return sample(hop, numbers[0]);
-    if (strcmp(trial, "parked") == 0)
+    if (strcmp(trial, "parked") == 0) {
+        pause_us = numbers[1] > 0 ? numbers[1] : PAUSE_US;
         return sample(hop_to_parked, numbers[0]);
+    }
     if (strcmp(trial, "call") == 0)
         return sample(call, numbers[0]);
     if (strcmp(trial, "setaffinity") == 0)

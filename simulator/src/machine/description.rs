@@ -43,6 +43,9 @@ pub struct Machine {
     /// The same to a core that is not idle and need not be woken; the default in a machine file is
     /// [`Machine::hop_cost_cycles`]. Only a replay with clocks distinguishes the two.
     pub busy_hop_cost_cycles: u32,
+    /// The same to a core that has been idle for some time, in rising order of the time: an idle
+    /// CPU sleeps the deeper, the longer it is idle. Only a replay with clocks reads it.
+    pub idle_hops: Vec<IdleHop>,
     /// The same to a worker thread that is awake; the default in a machine file is
     /// [`CARRIED_HOP_CYCLES`].
     pub carried_hop_cost_cycles: u32,
@@ -53,6 +56,16 @@ pub struct Machine {
     /// TLBs and page-walk caches, if the machine file describes them. They affect only a replay
     /// whose [`crate::ReplayOptions`] request translation.
     pub translation: Option<Translation>,
+}
+
+/// A point on the curve of the cost of hops to an idle core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IdleHop {
+    /// How long the core has been idle.
+    pub idle_cycles: u64,
+    /// Cycles of a hop to it.
+    pub cost_cycles: u32,
 }
 
 /// One level of cache.
@@ -84,6 +97,28 @@ impl Machine {
     pub fn set_hop_cost(&mut self, cycles: u32) {
         self.hop_cost_cycles = cycles;
         self.busy_hop_cost_cycles = cycles;
+        self.idle_hops.clear();
+    }
+
+    /// Returns the cycles of a hop to a core that has been idle for this many: linear between
+    /// [`Machine::hop_cost_cycles`] and the points of [`Machine::idle_hops`], and that of the last
+    /// one beyond it.
+    pub fn idle_hop_cycles(&self, idle_cycles: u64) -> u32 {
+        let mut before = IdleHop {
+            idle_cycles: 0,
+            cost_cycles: self.hop_cost_cycles,
+        };
+        for &point in &self.idle_hops {
+            if idle_cycles < point.idle_cycles {
+                let rise = i128::from(point.cost_cycles) - i128::from(before.cost_cycles);
+                let passed = i128::from(idle_cycles - before.idle_cycles);
+                let whole = i128::from(point.idle_cycles - before.idle_cycles);
+                // Between the costs of the two points.
+                return (i128::from(before.cost_cycles) + rise * passed / whole) as u32;
+            }
+            before = point;
+        }
+        before.cost_cycles
     }
 
     /// Returns how far `core` is from `other`. If the topology defines no groups, L2s are grouped

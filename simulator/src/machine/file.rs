@@ -2,7 +2,9 @@
 //!
 //! The files in `configs/machines/` show all keys. A machine that was read has passed all checks.
 
-use super::description::{CARRIED_HOP_CYCLES, Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy};
+use super::description::{
+    CARRIED_HOP_CYCLES, IdleHop, Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy,
+};
 use super::impossible::ImpossibleMachine;
 use super::processor::Core;
 use super::topology::Topology;
@@ -22,6 +24,8 @@ struct MachineFile {
     transfer_latency_cycles: Option<u32>,
     hop_cost_cycles: u32,
     busy_hop_cost_cycles: Option<u32>,
+    #[serde(default)]
+    idle_hops: Vec<IdleHop>,
     #[serde(default = "carried_hop")]
     carried_hop_cost_cycles: u32,
     #[serde(default)]
@@ -181,6 +185,7 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<(Machine, Option<Calibrat
         transfer_latency_cycles: file.transfer_latency_cycles.unwrap_or(transfer_default),
         hop_cost_cycles: file.hop_cost_cycles,
         busy_hop_cost_cycles: file.busy_hop_cost_cycles.unwrap_or(file.hop_cost_cycles),
+        idle_hops: file.idle_hops,
         carried_hop_cost_cycles: file.carried_hop_cost_cycles,
         core: file.core.into(),
         topology: file.topology,

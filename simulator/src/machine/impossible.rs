@@ -54,6 +54,12 @@ pub enum ImpossibleMachine {
         ways: u32,
         sets: u64,
     },
+    /// Points that do not rise.
+    #[error(
+        "idle_hops: idle_cycles = {idle_cycles} comes after {before}: give them in rising order, \
+         the first above 0"
+    )]
+    IdleHops { idle_cycles: u64, before: u64 },
     /// An instruction rate that is zero or too large.
     #[error(
         "core: instructions_per_cycle: give it 0.001 to {instructions_maximum}",

@@ -22,7 +22,7 @@ mod translation;
 mod translation_rules;
 
 pub use description::{
-    CARRIED_HOP_CYCLES, CORES_MAXIMUM, Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy,
+    CARRIED_HOP_CYCLES, CORES_MAXIMUM, IdleHop, Inclusion, LINE_SIZE_BYTES, Level, Machine, Policy,
 };
 pub use impossible::ImpossibleMachine;
 pub use processor::Core;

@@ -59,7 +59,23 @@ fn check(machine: &Machine) -> Result<(), ImpossibleMachine> {
     if let Some(translation) = &machine.translation {
         translation_rules::check(translation)?;
     }
+    check_idle_hops(machine)?;
     check_core(&machine.core)
+}
+
+fn check_idle_hops(machine: &Machine) -> Result<(), ImpossibleMachine> {
+    let mut before = 0;
+    for hop in &machine.idle_hops {
+        if hop.idle_cycles <= before {
+            let idle_cycles = hop.idle_cycles;
+            return Err(ImpossibleMachine::IdleHops {
+                idle_cycles,
+                before,
+            });
+        }
+        before = hop.idle_cycles;
+    }
+    Ok(())
 }
 
 fn check_core(core: &Core) -> Result<(), ImpossibleMachine> {

@@ -113,6 +113,7 @@ pub fn machines() -> impl Strategy<Value = Machine> {
             hop_cost_cycles: 1009,
             core: Core::default(),
             busy_hop_cost_cycles: 503,
+            idle_hops: Vec::new(),
             carried_hop_cost_cycles: 1200,
             topology: Topology::default(),
             translation: None,

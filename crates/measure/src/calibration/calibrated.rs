@@ -4,12 +4,12 @@ use crate::calibration::bend::{Capacity, Point};
 use crate::calibration::caches::Latencies;
 use crate::calibration::clock::Clocks;
 use crate::calibration::cores::Pair;
-use crate::calibration::hops::Hops;
+use crate::calibration::hops::{AfterIdle, Hops};
 use crate::calibration::replacement::{Misses, Replacement};
 use crate::calibration::samples::Figure;
 use crate::calibration::tlbs::Tlbs;
 use crate::calibration::watch::Disturbance;
-use corehop_simulator::{Core, Level, Machine, Policy};
+use corehop_simulator::{Core, IdleHop, Level, Machine, Policy};
 use serde::Serialize;
 
 /// Measurements of a machine.
@@ -70,6 +70,15 @@ impl Calibration {
         }
     }
 
+    /// Returns the curve of hops to an idle core.
+    fn idle_hops(&self) -> Vec<IdleHop> {
+        let point = |after: &AfterIdle| IdleHop {
+            idle_cycles: after.idle_cycles.round() as u64,
+            cost_cycles: (after.mean_cycles.round() as u32).max(1),
+        };
+        self.hops.affinity_idle.iter().map(point).collect()
+    }
+
     /// Returns the machine, with measured values in place of defaults.
     pub fn machine(&self) -> Machine {
         let Calibration {
@@ -95,6 +104,7 @@ impl Calibration {
             transfer_latency_cycles: whole(self.transfer, described.transfer_latency_cycles),
             hop_cost_cycles: whole(self.hops.affinity_awake, described.hop_cost_cycles),
             busy_hop_cost_cycles: whole(self.hops.affinity_busy, described.busy_hop_cost_cycles),
+            idle_hops: self.idle_hops(),
             carried_hop_cost_cycles: whole(
                 self.hops.carrier_awake,
                 described.carried_hop_cost_cycles,

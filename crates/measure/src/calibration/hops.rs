@@ -31,11 +31,28 @@ pub struct Hops {
     pub affinity_busy: Option<Figure>,
     /// By `sched_setaffinity`, to a CPU that has been idle for 200 us.
     pub affinity_parked: Option<Figure>,
+    /// By `sched_setaffinity`, to a CPU that has been idle for longer and longer.
+    pub affinity_idle: Vec<AfterIdle>,
 }
+
+/// Cost of hops to a CPU that has been idle for some time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct AfterIdle {
+    /// That time in microseconds.
+    pub idle_us: u32,
+    /// The same in cycles.
+    pub idle_cycles: f64,
+    /// Mean of hops, without the shortest and the longest hundredth. Their distribution has a long
+    /// tail, and a server waits for all of them.
+    pub mean_cycles: f64,
+}
+
+/// Puts what was measured in its place; false if that is nothing.
+type Put = Box<dyn Fn(&mut Hops, &Readings) -> bool>;
 
 /// A kind of hop, and how the program makes it.
 struct Trial {
-    slot: fn(&mut Hops) -> &mut Option<Figure>,
+    put: Put,
     backend: &'static str,
     words: Vec<String>,
     variables: &'static [(&'static str, &'static str)],
@@ -49,10 +66,37 @@ const SLEEPS_SOON: &[(&str, &str)] = &[("COREHOP_SPIN_US", "50")];
 /// Enough threads to queue for both CPUs all the time, and as few as a server's workers.
 const QUEUING_THREADS: u32 = 8;
 
+/// The longer a CPU is idle, the deeper it sleeps.
+const IDLE_US: [u32; 3] = [200, 1000, 5000];
+
+/// Puts the quartiles in this place.
+fn figure(slot: fn(&mut Hops) -> &mut Option<Figure>) -> Put {
+    Box::new(move |all, readings| {
+        *slot(all) = readings.figure();
+        slot(all).is_some()
+    })
+}
+
+/// Adds a point of the curve. The quartiles of the first one are also kept.
+fn after_idle(idle_us: u32) -> Put {
+    Box::new(move |all, readings| {
+        if idle_us == IDLE_US[0] {
+            all.affinity_parked = readings.figure();
+        }
+        let point = readings.trimmed_mean_cycles().map(|mean_cycles| AfterIdle {
+            idle_us,
+            idle_cycles: f64::from(idle_us) * 1000.0 * readings.ghz(),
+            mean_cycles,
+        });
+        all.affinity_idle.extend(point);
+        point.is_some()
+    })
+}
+
 fn trials(effort: &Effort, has_carriers: bool) -> Vec<Trial> {
     let samples = effort.hop_samples;
-    let trial = |slot, backend, word: &str, samples: u32, variables| Trial {
-        slot,
+    let trial = |put, backend, word: &str, samples: u32, variables| Trial {
+        put,
         backend,
         words: vec![word.to_owned(), samples.max(1).to_string()],
         variables,
@@ -62,21 +106,14 @@ fn trials(effort: &Effort, has_carriers: bool) -> Vec<Trial> {
     let (some, few) = (samples / 4, samples / 10);
     let mut trials = vec![
         trial(
-            |all: &mut Hops| &mut all.affinity_awake,
+            figure(|all| &mut all.affinity_awake),
             "affinity",
             "hop",
             some,
             &[][..],
         ),
-        trial(
-            |all: &mut Hops| &mut all.affinity_parked,
-            "affinity",
-            "parked",
-            few,
-            &[],
-        ),
         Trial {
-            slot: |all: &mut Hops| &mut all.affinity_busy,
+            put: figure(|all| &mut all.affinity_busy),
             backend: "affinity",
             words: ["many", "1"]
                 .map(str::to_owned)
@@ -88,17 +125,24 @@ fn trials(effort: &Effort, has_carriers: bool) -> Vec<Trial> {
             readings: Readings::default(),
         },
     ];
+    // Each takes about as long.
+    trials.extend(IDLE_US.map(|idle_us| {
+        let samples = few * IDLE_US[0] / idle_us;
+        let mut trial = trial(after_idle(idle_us), "affinity", "parked", samples, &[]);
+        trial.words.push(idle_us.to_string());
+        trial
+    }));
     if has_carriers {
         trials.extend([
             trial(
-                |all: &mut Hops| &mut all.carrier_awake,
+                figure(|all| &mut all.carrier_awake),
                 "carrier",
                 "hop",
                 samples,
                 &[],
             ),
             trial(
-                |all: &mut Hops| &mut all.carrier_parked,
+                figure(|all| &mut all.carrier_parked),
                 "carrier",
                 "parked",
                 few,
@@ -145,8 +189,7 @@ pub fn measure(effort: &Effort, observer: &dyn Observer) -> Result<(Hops, Vec<St
     observer.end();
     let mut hops = Hops::default();
     for trial in &trials {
-        let figure = trial.readings.figure();
-        if figure.is_none() {
+        if !(trial.put)(&mut hops, &trial.readings) {
             let words = trial.words.join(" ");
             left_out.push(format!(
                 "hops by {} ({words}): no thread hopped in time; calibrate again while the machine \
@@ -154,7 +197,6 @@ pub fn measure(effort: &Effort, observer: &dyn Observer) -> Result<(Hops, Vec<St
                 trial.backend
             ));
         }
-        *(trial.slot)(&mut hops) = figure;
     }
     Ok((hops, left_out))
 }

@@ -11,7 +11,7 @@ use crate::calibration::replacement::Misses;
 use crate::calibration::samples::{Figure, Quartiles};
 use crate::calibration::tlbs::Tlbs;
 use corehop_plan::inert;
-use corehop_simulator::{Inclusion, Level, Machine, Policy, Translation};
+use corehop_simulator::{IdleHop, Inclusion, Level, Machine, Policy, Translation};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -98,7 +98,7 @@ fn head(calibration: &Calibration) -> String {
         "[lines] loads of lines that another core has just written.".into(),
         "[hop]   hops of a patched program there and back, halved: by sched_setaffinity, to a CPU \
          that was just left, of eight threads that hop at the same time, and by a carrier that is \
-         awake."
+         awake. To a CPU that was idle: one way."
             .into(),
     ];
     said.iter()
@@ -147,6 +147,22 @@ fn scalars(text: &mut String, calibration: &Calibration, machine: &Machine) {
     for (key, value, figure, how) in rows {
         let _ = writeln!(text, "{key} = {value}  # {}", source(figure, how));
     }
+    if machine.idle_hops.is_empty() {
+        return;
+    }
+    text.push_str("idle_hops = [  # [hop] the mean, without a hundredth at either end\n");
+    for (point, after) in machine.idle_hops.iter().zip(&hops.affinity_idle) {
+        let IdleHop {
+            idle_cycles,
+            cost_cycles,
+        } = point;
+        let _ = writeln!(
+            text,
+            "    {{ idle_cycles = {idle_cycles}, cost_cycles = {cost_cycles} }},  # after {} us",
+            after.idle_us
+        );
+    }
+    text.push_str("]\n");
 }
 
 /// Describes where a number comes from: how it was measured, in cycles and nanoseconds.

@@ -1,7 +1,7 @@
 //! Many short repetitions of one measurement, summarized by their quartiles.
 //!
 //! Rejected: the mean, which a single interrupt distorts, and the minimum, which a clock that has
-//! just risen distorts.
+//! just risen distorts. A sum of many hops needs their mean, so that one leaves out both ends.
 
 use serde::Serialize;
 
@@ -85,6 +85,11 @@ impl Readings {
         self.cycles.push(ns * ghz);
     }
 
+    /// Returns the mean core clock in gigahertz.
+    pub fn ghz(&self) -> f64 {
+        self.cycles.iter().sum::<f64>() / self.ns.iter().sum::<f64>()
+    }
+
     /// Summarizes all repetitions; `None` if there are none.
     pub fn figure(&self) -> Option<Figure> {
         Some(Figure {
@@ -94,9 +99,39 @@ impl Readings {
     }
 }
 
+impl Readings {
+    /// Returns the mean in cycles, without the shortest and the longest hundredth; `None` if there
+    /// are no repetitions.
+    pub fn trimmed_mean_cycles(&self) -> Option<f64> {
+        const ENDS: usize = 100;
+        let mut sorted = self.cycles.clone();
+        sorted.sort_by(f64::total_cmp);
+        let end = sorted.len().div_ceil(ENDS);
+        let middle = match sorted.len() > 2 * end {
+            true => &sorted[end..sorted.len() - end],
+            false => &sorted[..],
+        };
+        (!middle.is_empty()).then(|| middle.iter().sum::<f64>() / middle.len() as f64)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_trimmed_mean_leaves_out_a_hundredth_at_each_end() {
+        let of = |ns: &[f64]| {
+            let mut readings = Readings::default();
+            ns.iter().for_each(|&ns| readings.push(ns, 2.0));
+            readings.trimmed_mean_cycles()
+        };
+        let mut many = vec![10.0; 98];
+        many.extend([0.0, 1e9]);
+        assert_eq!(of(&many), Some(20.0));
+        assert_eq!(of(&[1.0, 3.0]), Some(4.0));
+        assert_eq!(of(&[]), None);
+    }
 
     #[test]
     fn quartiles_are_values_that_were_measured() {

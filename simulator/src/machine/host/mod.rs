@@ -141,6 +141,7 @@ fn of_cpu(
         transfer_latency_cycles: MEMORY_LATENCY_CYCLES,
         hop_cost_cycles: 24_150,
         busy_hop_cost_cycles: 24_150,
+        idle_hops: Vec::new(),
         carried_hop_cost_cycles: CARRIED_HOP_CYCLES,
         core: Core::default(),
         topology: super::topology::Topology::default(),

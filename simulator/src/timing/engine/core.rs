@@ -9,8 +9,8 @@ pub(crate) struct Core<M> {
     /// Number of references by kind.
     pub references: [u64; 3],
     pub hops: u64,
-    /// Hops of threads that had to wait for the core.
-    pub hops_while_busy: u64,
+    /// Cycles that hops took.
+    pub hop_cycles: u64,
     pub migrations: u64,
     pub yields: u64,
     busy_cycles: u64,
@@ -27,7 +27,7 @@ impl<M: CoreModel> Core<M> {
             model,
             references: [0; 3],
             hops: 0,
-            hops_while_busy: 0,
+            hop_cycles: 0,
             migrations: 0,
             yields: 0,
             busy_cycles: 0,
@@ -59,7 +59,7 @@ impl<M: CoreModel> Core<M> {
     /// Resets the counts.
     pub fn start_counting(&mut self) {
         self.references = [0; 3];
-        (self.hops, self.hops_while_busy) = (0, 0);
+        (self.hops, self.hop_cycles) = (0, 0);
         (self.migrations, self.yields) = (0, 0);
         (self.busy_cycles, self.idle_cycles, self.queued_cycles) = (0, 0, 0);
     }
@@ -71,10 +71,8 @@ impl<M: CoreModel> Core<M> {
         (tally, prefetches): (&Tally, &PrefetchCounters),
         machine: &Machine,
     ) -> CoreOutcome {
-        let idle_hops = self.hops - self.hops_while_busy;
-        let mut counters = tally.counters(self.references, idle_hops, machine);
-        counters.cycles += self.hops_while_busy * u64::from(machine.busy_hop_cost_cycles);
-        counters.cycles += prefetches.late_cycles;
+        let mut counters = tally.counters(self.references, 0, machine);
+        counters.cycles += self.hop_cycles + prefetches.late_cycles;
         CoreOutcome {
             counters,
             prefetches: *prefetches,

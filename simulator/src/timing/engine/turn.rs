@@ -169,19 +169,18 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
         let counting_since = self.ended.counting_since;
         self.cores[from].queued(thread.ready, cycle, counting_since);
         let at = &mut self.cores[core];
+        let idle_cycles = cycle.saturating_sub(at.model.cycle());
         at.idle_until(cycle, counting_since);
         let was_on = std::mem::replace(&mut self.connections[thread.connection].core, core);
         if thread.hopped {
-            at.hops += 1;
             let machine = self.setting.machine;
-            let cost = match thread.ready < cycle {
-                true => {
-                    at.hops_while_busy += 1;
-                    machine.busy_hop_cost_cycles
-                }
-                false => machine.hop_cost_cycles,
-            };
-            at.model.wait_until(cycle + u64::from(cost));
+            let cost = u64::from(match thread.ready < cycle {
+                true => machine.busy_hop_cost_cycles,
+                false => machine.idle_hop_cycles(idle_cycles),
+            });
+            at.hops += 1;
+            at.hop_cycles += cost;
+            at.model.wait_until(cycle + cost);
         } else if was_on != core {
             at.migrations += 1;
         }

@@ -8,7 +8,7 @@ use crate::timing::random::translations::translations;
 use crate::timing::steps::Step;
 use corehop_simulator::branches::{BRANCH_PREDICTORS, BranchPredictorName};
 use corehop_simulator::timing::{Choice, Entry, Load, PREFETCHERS, PrefetcherName};
-use corehop_simulator::{Core, Machine, PageSize, PageSizes, Topology, Translation};
+use corehop_simulator::{Core, IdleHop, Machine, PageSize, PageSizes, Topology, Translation};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -136,6 +136,21 @@ fn widened(machine: Machine, (width, groups, distances): (u32, (u32, u32), Vec<u
     }
 }
 
+/// Up to two points of the cost of hops to an idle core.
+fn idle_hops() -> impl Strategy<Value = Vec<IdleHop>> {
+    vec((1u64..400, 0u32..3000), 0..3).prop_map(|steps| {
+        let mut idle_cycles = 0;
+        let points = steps.into_iter().map(|(longer, cost_cycles)| {
+            idle_cycles += longer;
+            IdleHop {
+                idle_cycles,
+                cost_cycles,
+            }
+        });
+        points.collect()
+    })
+}
+
 /// Cases for these schedulers; `policy` is their second implementation.
 pub fn cases(schedulers: &[&'static Entry], policy: Make) -> impl Strategy<Value = Case> {
     let groups = (0u32..5, 0u32..5);
@@ -161,15 +176,16 @@ pub fn cases(schedulers: &[&'static Entry], policy: Make) -> impl Strategy<Value
         prop::sample::select(BRANCH_PREDICTORS),
     );
     let lengths = (-2i8..4, any::<u64>(), 1u64..2500, 0u64..6, 1u64..12);
-    let cores = (core_models, prefetchers, pages());
+    let cores = (core_models, prefetchers, pages(), idle_hops());
     (programs, cores, scheduled, lengths).prop_map(move |(program, cores, scheduled, lengths)| {
-        let ((core, model), predictors, (translation, regions, random_pages)) = cores;
+        let ((core, model), predictors, (translation, regions, random_pages), idle_hops) = cores;
         let (prefetcher, branch_predictor) = predictors;
         let (steps, machine, cores) = program;
         let translates = translation.is_some();
         let machine = Machine {
             core,
             translation,
+            idle_hops,
             ..machine
         };
         let (functions, Named(entry), argument, load) = scheduled;

@@ -15,8 +15,8 @@ use crate::timing::against_naive::prefetches::Prefetches;
 use crate::timing::against_naive::program::{Action, Script};
 use crate::timing::oracle::paging::Paging;
 use crate::timing::oracle::{Oracle, PageMap};
-use corehop_simulator::TlbCounters;
 use corehop_simulator::timing::{CoreOutcome, Load, Outcome};
+use corehop_simulator::{Machine, TlbCounters};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::HashMap;
@@ -284,6 +284,7 @@ impl Naive<'_> {
             self.cores[from].counted.queued_cycles += cycle - since.max(counting).min(cycle);
         }
         let at = &mut self.cores[core];
+        let idle = cycle.max(at.clock.cycle()) - at.clock.cycle();
         at.idled.push((at.clock.cycle(), cycle));
         at.runs = Some(connection);
         at.clock.wait_until(cycle);
@@ -292,7 +293,7 @@ impl Naive<'_> {
             let machine = &self.case.machine;
             let cost = match since < cycle {
                 true => machine.busy_hop_cost_cycles,
-                false => machine.hop_cost_cycles,
+                false => cost_after_idling(machine, idle),
             };
             at.clock.wait_until(cycle + u64::from(cost));
             self.caches.charge(core, cost);
@@ -411,5 +412,29 @@ impl Naive<'_> {
             per_core: self.cores.iter().zip(counters).map(of_core).collect(),
             evictions: self.evictions,
         }
+    }
+}
+
+/// Returns the cost of a hop to a core that was idle for this many cycles: on the line between the
+/// two points around it, rounded towards the earlier one.
+fn cost_after_idling(machine: &Machine, idle: u64) -> u32 {
+    let mut points = vec![(0, machine.hop_cost_cycles)];
+    points.extend(
+        machine
+            .idle_hops
+            .iter()
+            .map(|hop| (hop.idle_cycles, hop.cost_cycles)),
+    );
+    let next = points.iter().position(|&(from, _)| from > idle);
+    let Some(next) = next else {
+        return points[points.len() - 1].1;
+    };
+    let ((from, start), (to, end)) = (points[next - 1], points[next]);
+    let share = |difference: u32| {
+        (u128::from(difference) * u128::from(idle - from) / u128::from(to - from)) as u32
+    };
+    match end >= start {
+        true => start + share(end - start),
+        false => start - share(start - end),
     }
 }
