@@ -97,9 +97,7 @@ impl Readings {
             ns: Quartiles::of(&self.ns)?,
         })
     }
-}
 
-impl Readings {
     /// Returns the mean in cycles, without the shortest and the longest hundredth; `None` if there
     /// are no repetitions.
     pub fn trimmed_mean_cycles(&self) -> Option<f64> {
