@@ -305,6 +305,43 @@ fn no_input_is_replaced_although_files_may_be() {
     }
     let import = force(&["import", "--format", "lackey", "bank.lackey"]);
     kept(&folder, &import, "bank.lackey");
+    let machine = std::fs::read_to_string("configs/machines/xeon-e5-2620-v4.toml").unwrap();
+    std::fs::write(folder.path().join("host.toml"), machine).unwrap();
+    let profile = [
+        "profile",
+        "--format",
+        "callgrind",
+        "--machine",
+        "host.toml",
+        "bank.trace",
+    ];
+    kept(&folder, &force(&profile), "host.toml");
+    let partition = [
+        &["partition", "--machine", "host.toml", "bank.trace"][..],
+        &partition[1..],
+    ];
+    kept(&folder, &partition.concat(), "host.toml");
+}
+
+#[test]
+fn two_outputs_are_not_one_file() {
+    let folder = folder();
+    symlink(".", folder.path().join("here")).unwrap();
+    let checkpoint = ["here/new.toml", "--checkpoint", "new.toml", "bank.trace"];
+    let report = ["report", "new.toml", "-o", "page", "--folded", "./page"];
+    for (arguments, said) in [
+        (
+            [&PARTITION[..], &checkpoint].concat(),
+            "new.toml is two outputs at once",
+        ),
+        (report.to_vec(), "./page is two outputs at once"),
+    ] {
+        let output = corehop(&folder, &arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(said), "{error}");
+    }
+    assert!(!folder.path().join("new.toml").exists());
 }
 
 #[track_caller]

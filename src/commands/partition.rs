@@ -52,7 +52,7 @@ use finished_search::FinishedSearch;
 use identity::identity;
 use request_selection::RequestSelection;
 use search_request::SearchRequest;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use sweep::MachineSweep;
 
@@ -291,9 +291,14 @@ pub fn run_with(arguments: &Arguments, more: Option<MoreFunctions<'_>>) -> Resul
     // Checked before the search, so that its result is not lost.
     let output = arguments.output.as_deref();
     if let Some(output) = output {
-        streams::keep(arguments.trace.as_deref(), output)?;
+        let machines = arguments.machine.iter().map(Path::new);
+        streams::keep(
+            arguments.trace.as_deref().into_iter().chain(machines),
+            output,
+        )?;
         streams::one_document(arguments.json, output)?;
     }
+    streams::distinct(output.into_iter().chain(arguments.checkpoint.as_deref()))?;
     let output = output.map(|path| Output::at(path, arguments.force));
     let output = output.transpose()?;
     arguments.jobs.keep_to()?;

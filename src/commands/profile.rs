@@ -193,7 +193,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let message = "--sort walks needs --tlb, which simulates page walks";
         return Err(Failure::new(Exit::Usage, message).remedy("add --tlb"));
     }
-    streams::keep(arguments.trace.as_deref(), arguments.formatted.path())?;
+    let inputs = [
+        arguments.trace.as_deref(),
+        Some(Path::new(&arguments.machine)),
+    ];
+    streams::keep(inputs.into_iter().flatten(), arguments.formatted.path())?;
     let formatted = arguments.formatted.output()?;
     let what_if = arguments.what_if.file()?;
     if arguments.interactive {

@@ -140,11 +140,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         &outputs.folded,
         &outputs.callgrind,
     ];
+    let inputs = [
+        Some(&*arguments.plan),
+        arguments.trace.as_deref(),
+        arguments.sweep.as_deref(),
+        arguments.machine.as_deref().map(Path::new),
+    ];
     for output in files.into_iter().flatten() {
-        let inputs = arguments.trace.as_deref().into_iter();
-        streams::keep(inputs.chain([&*arguments.plan]), output)?;
+        streams::keep(inputs.into_iter().flatten(), output)?;
         streams::one_document(outputs.json, output)?;
     }
+    streams::distinct(files.into_iter().flatten().map(PathBuf::as_path))?;
     outputs.check()?;
     let sweep = arguments.sweep.as_deref().map(Sweep::read).transpose()?;
     let plan = corehop_plan::read(&arguments.plan)?;
