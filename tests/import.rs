@@ -120,6 +120,9 @@ fn an_import_without_accesses_or_requests_is_told() {
     let (_, told) = said(&folder, &never, b"I  1000,4\n L 9000,8\n");
     let warning = "warning: x.trace: no request: nothing was executed at 0x2000 (--request-at)\n";
     assert!(told.ends_with(warning), "{told}");
+    let (_, told) = said(&folder, &[&LACKEY[..], &["--force", "-"]].concat(), b"");
+    let warning = "warning: x.trace: no access: the input is empty\n";
+    assert!(told.ends_with(warning), "{told}");
 }
 
 #[test]

@@ -20,7 +20,7 @@ use corehop_traces::{Header, Writer, WriterOptions};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
@@ -138,7 +138,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let imported = import(arguments, input, writer, &options, &program, &bar);
     bar.end();
     let mut imported = imported.inspect_err(|_| trace_file::abandon(output))?;
-    if let Some(address) = options.request_at
+    if imported.summary.accesses == 0 {
+        imported
+            .warnings
+            .push("no access: the input is empty".into());
+    } else if let Some(address) = options.request_at
         && imported.summary.requests == 0
     {
         let unreached = format!("no request: nothing was executed at {address:#x} (--request-at)");
@@ -240,7 +244,7 @@ fn import(
             return imported.map_err(failure);
         }
     };
-    let input = BufReader::with_capacity(BUFFER_BYTES, Watched { input, bar });
+    let input = Watched { input, bar };
     let imported = match arguments.format {
         Format::Lackey => lackey::import(input, &name, writer, options),
         Format::Drmemtrace => drmemtrace::import(input, &name, writer, options),
@@ -286,8 +290,6 @@ fn say(output: &Path, imported: &Imported) {
         console::warn(&format!("warning: {}: {warning}", output.display()));
     }
 }
-
-const BUFFER_BYTES: usize = 1 << 17;
 
 /// An input that advances the progress bar, and returns an error after an interrupt.
 struct Watched<'b> {

@@ -16,17 +16,15 @@ use super::assembler::Assembler;
 use super::drmemtrace::Program;
 use super::error::{Error, Fault, FilePosition};
 use super::functions::{Calling, Flow, Functions};
-use super::unpack::{Unpacked, opened};
+use super::unpack::{Unpacked, opened, record};
 use super::{Imported, Options};
 use crate::{Kind, Writer};
 use record::{Branch, RECORD_BYTES, Record};
 use std::collections::HashMap;
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::{BufReader, Read};
 
 /// Maximum size of an x86-64 instruction in bytes.
 const LONGEST: u64 = 15;
-
-const BUFFER_BYTES: usize = 1 << 16;
 
 /// The one process and thread of a trace.
 const ONLY: u32 = 1;
@@ -76,10 +74,7 @@ impl<'r> Records<'r> {
     fn of(input: impl Read + 'r, name: &'r str) -> Result<Records<'r>, Error> {
         let place = FilePosition::of_record(0, RECORD_BYTES);
         let bytes = opened(Unpacked::of_stream(input), name, place)?;
-        Ok(Records {
-            name,
-            bytes: BufReader::with_capacity(BUFFER_BYTES, bytes),
-        })
+        Ok(Records { name, bytes })
     }
 
     /// Creates the error for the record with this number, from 0.
@@ -89,24 +84,10 @@ impl<'r> Records<'r> {
 
     /// Reads the record with this number, which is the next; `None` at the end.
     fn next(&mut self, number: u64) -> Result<Option<Record>, Error> {
-        let mut bytes = [0; RECORD_BYTES];
-        let mut have = 0;
-        while have < RECORD_BYTES {
-            match self.bytes.read(&mut bytes[have..]) {
-                Ok(0) if have == 0 => return Ok(None),
-                Ok(0) => {
-                    let problem =
-                        format!("the file ends within a record, after {have} of 64 bytes");
-                    return Err(self.fault(number, Fault::Damage(problem)));
-                }
-                Ok(more) => have += more,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(source) => {
-                    let place = FilePosition::of_record(number, RECORD_BYTES);
-                    return Err(self.bytes.get_ref().error(source, self.name, place));
-                }
-            }
-        }
+        let place = FilePosition::of_record(number, RECORD_BYTES);
+        let Some(bytes) = record(&mut self.bytes, self.name, place)? else {
+            return Ok(None);
+        };
         let record = Record::decode(&bytes);
         record.map_err(|fault| self.fault(number, fault)).map(Some)
     }

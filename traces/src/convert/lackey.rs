@@ -13,12 +13,10 @@ use crate::convert::error::{Error, Fault, FilePosition, problem};
 use crate::convert::unpack::{Unpacked, opened};
 use crate::convert::{Imported, Options};
 use crate::{Access, Kind, Writer};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 
 /// Longer than any message of Valgrind.
 const LONGEST_LINE_BYTES: u64 = 1 << 16;
-
-const BUFFER_BYTES: usize = 1 << 16;
 
 /// Writes one access as one line.
 ///
@@ -37,7 +35,7 @@ pub fn write(access: &Access, out: &mut impl Write) -> io::Result<()> {
 /// Reads a text, compressed or not, to its end and finishes the trace.
 ///
 /// # Errors
-/// [`Error::Broken`] for the first invalid line, an access before any instruction, a text without
+/// [`Error::Broken`] for the first invalid line, an access before any instruction, lines without
 /// accesses, or more than a trace can contain; [`Error::Damaged`] for invalid compressed data;
 /// [`Error::Read`]; [`Error::Trace`] if the trace cannot be written.
 pub fn import(
@@ -46,8 +44,7 @@ pub fn import(
     writer: Writer,
     options: &Options,
 ) -> Result<Imported, Error> {
-    let input = opened(Unpacked::of_stream(input), name, FilePosition::Line(1))?;
-    let mut input = BufReader::with_capacity(BUFFER_BYTES, input);
+    let mut input = opened(Unpacked::of_stream(input), name, FilePosition::Line(1))?;
     let mut assembler = Assembler::new(writer, options.request_at);
     let mut number = 0;
     let mut begin = || {
@@ -73,9 +70,10 @@ pub fn import(
         let taken = take(&line, &mut assembler, options.join);
         taken.map_err(|fault| fault.at(name, FilePosition::Line(number)))?;
     }
-    if assembler.is_unused() {
+    // An export without accesses is empty, and Valgrind's text is not.
+    if assembler.is_unused() && number > 0 {
         let empty = "no access up to here: run Valgrind with --tool=lackey --trace-mem=yes";
-        return Err(Fault::Problem(empty.into()).at(name, FilePosition::Line(number.max(1))));
+        return Err(Fault::Problem(empty.into()).at(name, FilePosition::Line(number)));
     }
     let finished = assembler.finish();
     let summary = finished.map_err(|fault| fault.at(name, FilePosition::Line(number)))?;

@@ -33,6 +33,9 @@ const BZIP2: (&[u8], &[u8]) = (b"BZh", b"1AY&SY");
 /// file with a larger dictionary requests its size.
 const MOST_XZ_KIB: u32 = 512 << 10;
 
+/// Size of the buffer of decompressed bytes.
+const BUFFER_BYTES: usize = 1 << 16;
+
 /// Number of bytes needed to detect the format.
 const SIGN_BYTES: usize = SNAPPY.len();
 
@@ -166,8 +169,8 @@ pub(in crate::convert) fn opened<'w>(
     bytes: io::Result<Unpacked<'w>>,
     name: &str,
     place: FilePosition,
-) -> Result<Unpacked<'w>, Error> {
-    bytes.map_err(|source| match source.kind() {
+) -> Result<BufReader<Unpacked<'w>>, Error> {
+    let bytes = bytes.map_err(|source| match source.kind() {
         io::ErrorKind::InvalidData => {
             Fault::Damage(format!("the zip data is damaged: {source}")).at(name, place)
         }
@@ -176,7 +179,32 @@ pub(in crate::convert) fn opened<'w>(
             name: name.into(),
             source,
         },
-    })
+    })?;
+    Ok(BufReader::with_capacity(BUFFER_BYTES, bytes))
+}
+
+/// Reads the next record, which is at `place`; `None` at the end.
+pub(in crate::convert) fn record<const BYTES: usize>(
+    bytes: &mut BufReader<Unpacked<'_>>,
+    name: &str,
+    place: FilePosition,
+) -> Result<Option<[u8; BYTES]>, Error> {
+    let mut record = [0; BYTES];
+    let mut have = 0;
+    while have < BYTES {
+        match bytes.read(&mut record[have..]) {
+            Ok(0) if have == 0 => return Ok(None),
+            Ok(0) => {
+                let problem =
+                    format!("the file ends within a record, after {have} of {BYTES} bytes");
+                return Err(Fault::Damage(problem).at(name, place));
+            }
+            Ok(more) => have += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(source) => return Err(bytes.get_ref().error(source, name, place)),
+        }
+    }
+    Ok(Some(record))
 }
 
 impl Read for Unpacked<'_> {

@@ -131,10 +131,14 @@ fn an_instruction_makes_as_many_accesses_as_an_execution_can_hold() {
 }
 
 #[test]
-fn a_text_without_accesses_is_refused() {
+fn an_empty_text_is_an_empty_trace() {
+    assert_eq!(read(b"", &Options::default()).unwrap(), (String::new(), 0));
+}
+
+#[test]
+fn lines_without_accesses_are_refused() {
     let refused = |text: &[u8]| read(text, &Options::default()).unwrap_err().to_string();
     let why = "no access up to here: run Valgrind with --tool=lackey --trace-mem=yes";
-    assert_eq!(refused(b""), format!("ls.lackey: line 1: {why}"));
     let messages = b"==7== Memcheck\n==7== Command: ls\n";
     assert_eq!(refused(messages), format!("ls.lackey: line 2: {why}"));
 }

@@ -2,13 +2,11 @@
 
 use super::record::{RECORD_BYTES, Record};
 use crate::convert::error::{Error, Fault, FilePosition};
-use crate::convert::unpack::{Unpacked, Watch, opened};
+use crate::convert::unpack::{Unpacked, Watch, opened, record};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, BufReader, ErrorKind, Read};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
-
-const BUFFER_BYTES: usize = 1 << 16;
 
 /// One file.
 pub(super) struct Input<'w> {
@@ -37,7 +35,7 @@ impl<'w> Input<'w> {
         let bytes = opened(bytes, &name, FilePosition::of_record(0, RECORD_BYTES))?;
         Ok(Input {
             name,
-            bytes: BufReader::with_capacity(BUFFER_BYTES, bytes),
+            bytes,
             ahead: VecDeque::new(),
             taken: 0,
         })
@@ -87,33 +85,8 @@ impl<'w> Input<'w> {
     }
 
     fn read(&mut self) -> Result<Option<Record>, Error> {
-        let mut bytes = [0; RECORD_BYTES];
-        let mut have = 0;
-        while have < RECORD_BYTES {
-            match self.bytes.read(&mut bytes[have..]) {
-                Ok(0) if have == 0 => return Ok(None),
-                Ok(0) => {
-                    let problem =
-                        format!("the file ends within a record, after {have} of 12 bytes");
-                    return Err(self.damage(problem));
-                }
-                Ok(more) => have += more,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(source) => {
-                    return Err(self.bytes.get_ref().error(source, &self.name, self.place()));
-                }
-            }
-        }
-        Ok(Some(Record::decode(&bytes)))
-    }
-
-    /// Returns the place of the record being read.
-    fn place(&self) -> FilePosition {
-        FilePosition::of_record(self.taken + self.ahead.len() as u64, RECORD_BYTES)
-    }
-
-    /// Creates an error at the record being read.
-    fn damage(&self, problem: String) -> Error {
-        Fault::Damage(problem).at(&self.name, self.place())
+        let place = FilePosition::of_record(self.taken + self.ahead.len() as u64, RECORD_BYTES);
+        let bytes = record(&mut self.bytes, &self.name, place)?;
+        Ok(bytes.map(|bytes| Record::decode(&bytes)))
     }
 }
