@@ -17,6 +17,7 @@
 #include "watchdog.h"
 
 #include <asm/unistd.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -33,6 +34,8 @@ static struct stat seen;
 /* The file existed at the start and has not been read: its name counts, but requests no statistics.
  */
 static bool is_as_found;
+/* This was reported. The file is tried again, since its mode may change. */
+static bool is_unreadable;
 
 static void ask(int number)
 {
@@ -135,11 +138,11 @@ static void read_file(void)
     /* The watchdog must not block on a pipe that no process ever opens for writing. */
     int how = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
     long file = system_call(__NR_open, (long)path, how, 0, 0, 0, 0);
-    if (file < 0) {
-        seen = now;
+    if (file == -EACCES && !is_unreadable)
         complain("%s: the server may not read it: going on as before", path);
+    is_unreadable = file == -EACCES;
+    if (file < 0)
         return;
-    }
     long length = system_call(__NR_read, file, (long)name, sizeof name - 1, 0, 0, 0);
     system_call(__NR_close, file, 0, 0, 0, 0, 0);
     size_t end = 0;

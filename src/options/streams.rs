@@ -2,6 +2,7 @@
 //! next to JSON.
 
 use crate::failure::{Exit, Failure};
+use corehop_support::atomic_file::folder_of;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -42,11 +43,8 @@ pub fn distinct<'p>(outputs: impl IntoIterator<Item = &'p Path>) -> Result<(), F
 fn place(path: &Path) -> PathBuf {
     let whole = path.canonicalize().ok();
     let in_folder = || {
-        let folder = match path.parent()? {
-            folder if folder.as_os_str().is_empty() => Path::new("."),
-            folder => folder,
-        };
-        Some(folder.canonicalize().ok()?.join(path.file_name()?))
+        let folder = folder_of(path).canonicalize().ok()?;
+        Some(folder.join(path.file_name()?))
     };
     whole.or_else(in_folder).unwrap_or_else(|| path.into())
 }

@@ -64,16 +64,9 @@ const POWER_QUANTILE: f64 = 0.8416;
 /// A mean moves further than this many standard deviations once in a hundred times.
 const HARDLY_QUANTILE: f64 = 2.3263;
 
-/// How precisely a gain is told: "2.0 times (1.6 to 2.5)", and not "2.0 times (1.3 to 3.1)".
-struct Precision {
-    percent: f64,
-    part_of_change: f64,
-}
-
-const GAIN_WITHIN: Precision = Precision {
-    percent: 10.0,
-    part_of_change: 1.0 / 3.0,
-};
+/// The widest interval of a reported gain to either side, in percent and as a part of the change.
+/// The larger one applies. A ratio of 2.0 may have an interval from 1.6 to 2.5.
+const GAIN_WITHIN: (f64, f64) = (10.0, 1.0 / 3.0);
 
 /// Maximum number of rounds in an estimate.
 const MOST_ESTIMATED: usize = 1_000_000;
@@ -221,15 +214,15 @@ impl Rule {
     }
 
     /// Whether the interval is as narrow as requested, or a tenth of the change. A server that is
-    /// three times as fast needs no precision of two percent. Without a request, a gain need only
-    /// be known to [`GAIN_WITHIN`] of itself.
+    /// three times as fast needs no precision of two percent. Without a request, [`GAIN_WITHIN`]
+    /// applies.
     fn is_narrow(&self, comparison: &Comparison) -> bool {
         const PART_OF_CHANGE: f64 = 0.1;
         let half = comparison.resolution_percent() / 100.0;
         let change = comparison.ratio.ln().abs();
         let (percent, part) = match self.within_percent {
             Some(percent) => (percent, PART_OF_CHANGE),
-            None => (GAIN_WITHIN.percent, GAIN_WITHIN.part_of_change),
+            None => GAIN_WITHIN,
         };
         half <= percent / 100.0 || half <= part * change
     }

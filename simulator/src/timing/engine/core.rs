@@ -36,12 +36,15 @@ impl<M: CoreModel> Core<M> {
         }
     }
 
-    /// Idles until `cycle`; the time before `counting_since` is not counted.
-    pub fn idle_until(&mut self, cycle: u64, counting_since: u64) {
+    /// Idles until `cycle`, and returns for how long. The time before `counting_since` is not
+    /// counted.
+    pub fn idle_until(&mut self, cycle: u64, counting_since: u64) -> u64 {
+        let idle_cycles = cycle.saturating_sub(self.model.cycle());
         let from = self.model.cycle().max(counting_since);
         self.idle_cycles += cycle.saturating_sub(from);
         self.model.wait_until(cycle);
         self.summed_to = self.model.cycle();
+        idle_cycles
     }
 
     /// Adds the cycles since the last call as busy ones.

@@ -169,8 +169,7 @@ impl<M: CoreModel, P: Prefetcher> Engine<'_, M, P> {
         let counting_since = self.ended.counting_since;
         self.cores[from].queued(thread.ready, cycle, counting_since);
         let at = &mut self.cores[core];
-        let idle_cycles = cycle.saturating_sub(at.model.cycle());
-        at.idle_until(cycle, counting_since);
+        let idle_cycles = at.idle_until(cycle, counting_since);
         let was_on = std::mem::replace(&mut self.connections[thread.connection].core, core);
         if thread.hopped {
             let machine = self.setting.machine;
